@@ -56,19 +56,20 @@ class Race:
 
 
 RACES = (
-    Race("transpose", {"rows": 4096, "cols": 4096}, 0.0),
-    Race("transpose", {"rows": 8192, "cols": 8192}, 0.95),
-    Race("transpose", {"rows": 16384, "cols": 16384}, 0.0),
-    Race("transpose", {"rows": 32768, "cols": 32768}, 0.0),
-    Race("matmul", {"n": 1024}, 0.0),
-    Race("matmul", {"n": 4096}, 0.85),
-    Race("batch-square", {"n": 2, "count": 1_000_000}, 0.0),
-    Race("batch-square", {"n": 4, "count": 1_000_000}, 0.90),
-    Race("batch-square", {"n": 5, "count": 1_000_000}, 0.0),
-    Race("batch-square", {"n": 8, "count": 1_000_000}, 0.90),
-    Race("batch-square", {"n": 10, "count": 1_000_000}, 0.90),
-    Race("box-blur", {"count": 16 << 20, "radius": 2}, 0.90),
-    Race("box-blur", {"count": 64 << 20, "radius": 2}, 0.90),
+    Race("transpose", {"rows": 4096, "cols": 4096}, 0.97),
+    Race("transpose", {"rows": 8192, "cols": 8192}, 0.97),
+    Race("transpose", {"rows": 16384, "cols": 16384}, 0.97),
+    Race("transpose", {"rows": 32768, "cols": 32768}, 0.97),
+    Race("matmul", {"n": 1024}, 0.85),
+    Race("matmul", {"n": 2048}, 0.9),
+    Race("matmul", {"n": 4096}, 0.97),
+    Race("batch-square", {"n": 2, "count": 1_000_000}, 0.9),
+    Race("batch-square", {"n": 4, "count": 1_000_000}, 0.97),
+    Race("batch-square", {"n": 5, "count": 1_000_000}, 0.97),
+    Race("batch-square", {"n": 8, "count": 1_000_000}, 0.97),
+    Race("batch-square", {"n": 10, "count": 1_000_000}, 0.97),
+    Race("box-blur", {"count": 16 << 20, "radius": 2}, 0.97),
+    Race("box-blur", {"count": 64 << 20, "radius": 2}, 0.97),
 )
 
 

@@ -18,17 +18,20 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from grader.compiler.process import CompilerProcess  # noqa: E402
-from grader.gpu.host.helpers import compile_helpers  # noqa: E402
+from grader.gpu import profilers  # noqa: E402
 from grader.gpu.host.process import GpuProcess  # noqa: E402
-from grader.gpu.host.session import GpuSession, TimedKernel  # noqa: E402
+from grader.gpu.host.session import (  # noqa: E402
+    GpuSession,
+    TimedKernel,
+    compile_helpers,
+)
 from grader.gpu.measurement.bench import sample_rounds  # noqa: E402
 from grader.gpu.messages import NoDevice  # noqa: E402
-from grader.gpu.profilers import ncu  # noqa: E402
-from grader.gpu.profilers.tool import ToolFailed  # noqa: E402
+from grader.gpu.profilers import ToolFailed  # noqa: E402
 from grader.grading import pipeline  # noqa: E402
 from grader.lab import labs  # noqa: E402
-from grader.timing import plan  # noqa: E402
-from grader.timing.plan import Plan  # noqa: E402
+from grader.timing import sampling  # noqa: E402
+from grader.timing.sampling import Plan  # noqa: E402
 from grader.timing.statistics import robust_deviation  # noqa: E402
 from tests.gpu.test_times import COPIES, SOURCE, WORKS, requests  # noqa: E402
 
@@ -47,7 +50,7 @@ def main() -> None:
         helpers = compile_helpers(compiler, ready.architecture)
         kernels = compiler.compile({"kernels.cu": SOURCE}, [*COPIES, *WORKS], ready.architecture)
         session = GpuSession(process, helpers, {"test": kernels.cubin})
-        warm = session.warm_up(plan.WARM_UP_MS)
+        warm = session.warm_up(sampling.WARM_UP_MS)
         print(f"# Timing on an {ready.name}\n")
         print(
             f"Driver {ready.driver}, NVRTC {compiler.nvrtc_version()}, {ready.architecture}; clocks left alone "
@@ -65,7 +68,7 @@ def agreement(session: GpuSession) -> None:
     values = {"in:float32": np.random.default_rng(1).random(1 << 16).astype(np.float32)}
     for name, request in requests(data=False).items():
         kernel = TimedKernel(name, "test", request)
-        prepared = session.prepare([kernel], values, "cold", plan.CLOCK_SHARE, plan.MAX_BATCH, (0.0, 0.0))
+        prepared = session.prepare([kernel], values, "cold", sampling.CLOCK_SHARE, sampling.MAX_BATCH, (0.0, 0.0))
         found, _mhz = sample_rounds(session, [name], [], Plan(stages=(31,)))
         ours[name], batches[name] = found.median(name), prepared.batch[name]
     theirs = nsight(session)
@@ -91,12 +94,12 @@ def nsight(session: GpuSession) -> dict[str, float]:
     try:
         for _repeat in range(NCU_REPEATS):
             with tempfile.TemporaryDirectory() as folder:
-                rows.append(ncu.measure(Path(folder), code, launches, [ncu.TIME]))
+                rows.append(profilers.measure(Path(folder), code, launches, [profilers.TIME]))
     except ToolFailed as failure:
         print(f"Nsight Compute was not asked: {failure}\n")
         return {}
     names = list(requests(data=False))
-    return {name: statistics.median(row[i][ncu.TIME] for row in rows) / 1000 for i, name in enumerate(names)}
+    return {name: statistics.median(row[i][profilers.TIME] for row in rows) / 1000 for i, name in enumerate(names)}
 
 
 def regrades() -> None:

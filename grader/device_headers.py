@@ -22,7 +22,7 @@ BUNDLED = frozenset(
         "vector_types.h",
     ]
 )
-OURS = frozenset(["curand_kernel.h"])
+OURS = frozenset(["curand_kernel.h", "helper_math.h"])
 """Headers of device code that NVRTC does not carry and we bring a stand-in of."""
 BUNDLED_FOLDERS = ("cooperative_groups/", "cub/", "cuda/", "nv/", "thrust/")
 

@@ -17,6 +17,8 @@ from typing import Literal
 
 # Windows lacks most of these and needs another.
 _FLAGS = ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
+KEPT_BYTES = 64 << 20
+"""Of a file that we wrote: a result has some hundred thousand."""
 PARTIAL_SUFFIX = ".partial"
 """Of a file that is being written and has not got its name yet."""
 _READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in _FLAGS)
@@ -100,6 +102,16 @@ def read_plain(path: Path, limit: int) -> bytes:
     if len(data) > limit:
         raise TooLarge(len(data))
     return data
+
+
+def read_kept(path: Path) -> bytes:
+    """What an earlier run wrote to `path`; others may have put there what is no file, or has no end.
+
+    Raises
+    ------
+    OSError : as `read_plain`.
+    """
+    return read_plain(path, KEPT_BYTES)
 
 
 def write_atomically(path: Path, data: bytes) -> None:

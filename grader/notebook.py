@@ -108,11 +108,15 @@ def _verdict(view: Summary) -> str:
         head = " · ".join(filter(None, (fault["check"], names, where)))
         items.append(f"<li><b>{escape(head)}</b>{code}<br>{escape(fault['message'])}{hint}</li>")
     listed = f"<ol>{''.join(items)}</ol>" if items else ""
-    return f"<p><b>{escape(status['symbol'])} {escape(status['word'])}: {escape(mark)}</b></p>{listed}"
+    reasons = "".join(f"<p>{escape(line)}</p>" for line in view["unjudged"])
+    return f"<p><b>{escape(status['symbol'])} {escape(status['word'])}: {escape(mark)}</b></p>{reasons}{listed}"
 
 
 def _framed(page: str) -> str:
-    """The report as a page within the page: no script runs in it and nothing is fetched."""
+    """The report as a page within the page: nothing is fetched, and no script runs in it but the report's own, which
+    its policy names by its hash.  It is a stranger to the notebook: its origin is none.
+    """
     title = escape(i18n._("Lab report"))
-    frame = f'<iframe sandbox srcdoc="{escape(page)}" width="100%" height="{HEIGHT_PX}" style="border: 0"></iframe>'
+    size = f'width="100%" height="{HEIGHT_PX}" style="border: 0"'
+    frame = f'<iframe sandbox="allow-scripts" srcdoc="{escape(page)}" {size}></iframe>'
     return f"<details><summary>{title}</summary>{frame}</details>"

@@ -14,7 +14,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
-    button.addEventListener("click", () => {
+    // Whoever aims at a heading hits its cell; the button is for the keyboard.
+    head.addEventListener("click", () => {
       const down = head.getAttribute("aria-sort") === "ascending";
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", down ? "descending" : "ascending");

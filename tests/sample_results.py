@@ -190,6 +190,41 @@ def passed() -> Result:
     return _result(Student(id="ivanov", name="Иванов Иван", group="ИП-211"), variants, checks)
 
 
+def unjudged() -> Result:
+    """A margin of which the task knows nothing leaves all but what there is to compile open: 15 of 80 points judged."""
+    margin = {
+        "status": "skip",
+        "earned": 0.0,
+        "pending": 20.0,
+        "skip_reason": "not_measured",
+        "message": "in the program line 9 works in a margin",
+        "hint": "Hand the kernel an array without a margin.",
+    }
+    waits = {
+        "status": "skip",
+        "earned": 0.0,
+        "pending": 15.0,
+        "skip_reason": "not_measured",
+        "message": "Not graded: the result could not be checked.",
+        "data": {"blocked_by": "correct"},
+    }
+    checks = [
+        _check("shared", "compiles", 5.0),
+        _check("shared", "correct", 20.0, **margin),
+        _check("shared", "technique", 15.0, **waits),
+        _check("padded", "compiles", 5.0),
+        _check("padded", "launch", 5.0),
+        _check("padded", "correct", 20.0, **margin),
+        _check("padded", "technique", 15.0, **waits),
+        _check("padded", "speedup", 20.0, **{**waits, "pending": 20.0, "message": "no GPU", "data": {}}),
+    ]
+    variants = {
+        "shared": _variant("tiled", 6, 13, counters(load_ways=32)),
+        "padded": _variant("tiled", 6, 13, counters(load_ways=1)),
+    }
+    return _result(Student(id="orlov", name="Орлов Пётр", group="ИП-211"), variants, checks)
+
+
 def failed() -> Result:
     """Every status there is but `error`: a missing kernel, a race, a 32-way conflict. Status failed."""
     race = Hazard(

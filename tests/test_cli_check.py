@@ -26,6 +26,7 @@ from tests.pace import slowness
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "submissions"
+PETROVA = "✗ needs work: 76 of 91 points, 5 pending"
 
 
 def vscode_tasks() -> list[dict[str, Any]]:
@@ -46,7 +47,7 @@ def test_check_prints_findings_and_writes_nothing(
     monkeypatch.chdir(tmp_path)
     shutil.copy(SAMPLES / "petrova" / "transpose.cu", tmp_path / "prog.cu")
     code, out, err = run(capsys, "check", "prog.cu", "--lab", "transpose")
-    assert (code, err) == (1, "")
+    assert (code, err) == (1, f"prog.cu: {PETROVA}\n")
     assert out.startswith("prog.cu:44:5: error: 32-way bank conflict")
     assert [path.name for path in tmp_path.iterdir()] == ["prog.cu"]
     # The Problems panel of VS Code shows every line, hints too.
@@ -58,10 +59,18 @@ def test_check_prints_findings_and_writes_nothing(
         place = ("prog.cu", "44", "5")
         assert (*fault[:4], fault[rule["code"] - 1]) == (*place, "error", "bank_conflicts")
         assert (*hint[:4], hint[rule["code"] - 1]) == (*place, "note", None)
-        assert hint[rule["message"] - 1].startswith("Lanes 0 and 1 ")
+        assert hint[rule["message"] - 1].startswith("The row length of the shared array declared in line 34 ")
     code, out, _err = run(capsys, "check", SAMPLES / "ivanov", "--lab", "transpose", "--format", "json")
     assert code == 0
     assert [finding for finding in json.loads(out)["findings"] if finding["level"] != "note"] == []
+
+
+def test_check_says_what_mends_a_race(capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = SAMPLES.parent / "tests/kernels/transpose/bad/missing_barrier.cu"
+    code, out, _err = run(capsys, "check", str(kernel), "--lab", "transpose", "--lang", "en")
+    assert code == 1
+    assert "missing_barrier.cu:11:9: note: A barrier is missing after line 7." in out
+    assert "__syncthreads();" not in out
 
 
 def test_check_tells_a_stored_result_again(
@@ -97,7 +106,7 @@ def test_folders_within_a_submission_make_no_group_of_it(tmp_path: Path, capsys:
     for name in ("__MACOSX", "pictures", ".git"):
         (tmp_path / name).mkdir()
     code, out, err = run(capsys, "check", tmp_path, "--lab", "transpose")
-    assert (code, err) == (1, "")
+    assert (code, err) == (1, f"{tmp_path}: {PETROVA}\n")
     assert out.startswith(f"{tmp_path}/my work/transpose.cu:44:5: error: 32-way bank conflict")
     code, out, _err = run(capsys, "check", tmp_path, "--lab", "transpose", "--format", "github")
     assert out.startswith("::error file=my work/transpose.cu,line=44,")
@@ -128,14 +137,15 @@ def test_a_file_that_is_named_after_a_lab_needs_no_option(capsys: pytest.Capture
     """As pre-commit calls it: the files that changed, nothing else."""
     shutil.copytree(SAMPLES / "petrova", tmp_path / "petrova")
     code, out, err = run(capsys, "check", SAMPLES / "ivanov" / "transpose.cu", tmp_path / "petrova" / "transpose.cu")
-    assert (code, err) == (1, "")
+    ivanov = "✓ passed: 95 of 100 points, 5 pending"
+    assert (code, err) == (1, f"{SAMPLES}/ivanov/transpose.cu: {ivanov}\n{tmp_path}/petrova/transpose.cu: {PETROVA}\n")
     assert out.startswith(f"{tmp_path}/petrova/transpose.cu:44:5: error: ")
     code, out, err = run(capsys, "check", tmp_path / "petrova")
-    assert (code, err) == (1, "")
+    assert (code, err) == (1, f"{tmp_path}/petrova: {PETROVA}\n")
     # A file that is no lab's is told, and the others are looked at all the same.
     (tmp_path / "util.cu").write_text("int unused;\n", "utf-8")
     code, out, err = run(capsys, "check", tmp_path / "util.cu", tmp_path / "petrova" / "transpose.cu")
-    assert (code, err.count("\n")) == (2, 1)
+    assert (code, err.count("\n")) == (2, 2)
     assert err.startswith(f"grade: {tmp_path}/util.cu: which lab is this?")
     assert out.startswith(f"{tmp_path}/petrova/transpose.cu:44:5: error: ")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,11 +29,107 @@ def test_words_after_two_dashes_are_the_programs() -> None:
 def test_a_program_prints_then_the_report_follows(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     folder = PROGRAMS / "several_files"
     code = run(["run", str(folder / "main.cu"), str(folder / "launch.cu"), "--lang", "en", "--", "100"])
-    out = capfdbinary.readouterr().out.decode()
+    printed = capfdbinary.readouterr()
     assert code == 0
-    assert out.startswith("0\n625\n2500\n5625\n")
-    assert "launch.cu:15  kernel <<<4, 32>>>, 128 bytes of dynamic shared memory" in out
-    assert "x = d, n = 100" in out
+    assert printed.out == b"0\n625\n2500\n5625\n"
+    told = printed.err.decode()
+    assert "launch.cu:15  kernel <<<4, 32>>>, 128 bytes of dynamic shared memory" in told
+    assert "x = d, n = 100" in told
+
+
+BEYOND = """#include <cstdio>
+#define COUNT 65536
+__global__ void add(int *sum) { for (int i = 0; i < 100; i++) atomicAdd(sum, i); }
+int main() {
+    int *sum, got;
+    printf("%d threads\\n", COUNT);
+    cudaMalloc(&sum, 4);
+    cudaMemset(sum, 0, 4);
+    add<<<COUNT / 32, 32>>>(sum);
+    cudaMemcpy(&got, sum, 4, cudaMemcpyDeviceToHost);
+    printf("%d\\n", got);
+    cudaFree(sum);
+    return 3;
+}
+"""
+
+
+def test_a_program_ends_at_the_launch_that_is_beyond_the_limits(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "main.cu").write_text(BEYOND, "utf-8")
+    words = ["run", str(tmp_path / "main.cu"), "--lang", "en", "--limit", "1e6"]
+    assert run(words) == 4
+    printed = capfdbinary.readouterr()
+    assert printed.out == b"65536 threads\n"
+    heading = printed.err.decode().strip().splitlines()[0]
+    assert heading.startswith("✗ main.cu:9: add takes more than 0.001 billion thread-instructions")
+    assert "--limit" in heading and "--shrink" in heading
+    assert run([*words, "--json"]) == 4
+    record = json.loads(capfdbinary.readouterr().out)
+    assert record["exit"] is None and record["is_limit"] and record["cause"].startswith("add takes more")
+    assert [launch["status"] for launch in record["launches"]] == ["traced"]
+
+    assert run([*words, "--shrink"]) == 3
+    printed = capfdbinary.readouterr()
+    assert printed.out == f"512 threads\n{512 * 4950}\n".encode()
+    assert "512 in place of 65536" in printed.err.decode().strip().splitlines()[0]
+
+
+def test_options_of_nvcc_are_taken_and_folders_of_headers_are_looked_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    for name, text in {
+        "lib/deep/twice.h": "__host__ __device__ inline int twice(int i) { return 2 * i; }\n",
+        "src/main.cu": '#include <cstdio>\n#include "deep/twice.h"\n#include "../kernels/k.h"\n'
+        'int main() { k<<<1, 1>>>(twice(21)); cudaDeviceSynchronize(); printf("%s\\n", __FILE__); }\n',
+        "kernels/k.h": '__global__ void k(int i) { printf("%d\\n", twice(i)); }\n',
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    options = ["-O3", "-arch=sm_90", "-Xcompiler", "-Wall", "-lineinfo", "--expt-extended-lambda", "-rdc=true", "-Ilib"]
+    assert run(["run", *options, "src/main.cu", "-o", "main", "-lcublas", "--lang", "en"]) == 0
+    assert capfdbinary.readouterr().out == b"84\nsrc/main.cu\n"
+    assert run(["run", "-DF(x)=x", "src/main.cu", "--lang", "en"]) == 2
+    assert "F(x)" in capfdbinary.readouterr().err.decode()
+
+
+MACROS = """#include <cstdio>
+#ifdef TILE
+__global__ void k(int *p) { __shared__ int t[TILE]; t[threadIdx.x] = N; p[threadIdx.x] = t[0] * 100 + __LINE__; }
+#endif
+#ifndef GONE
+int missing = NOWHERE;
+#endif
+#ifdef UNDONE
+#error "it is not undone"
+#endif
+int main() {
+    int *p, h[TILE];
+    cudaMalloc(&p, sizeof h);
+    k<<<1, TILE>>>(p);
+    cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost);
+    printf("%d %s\\n", h[TILE - 1], NAME);
+    cudaFree(p);
+}
+"""
+
+
+def test_macros_of_the_command_line_are_both_halves(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    program = tmp_path / "main.cu"
+    program.write_text(MACROS)
+    macros = ["-DTILE=8", "-D", "N=2*3", "--define-macro=GONE", '-DNAME="a b"', "-DUNDONE", "-UUNDONE"]
+    assert run(["run", *macros, str(program), "--lang", "en"]) == 0
+    printed = capfdbinary.readouterr()
+    assert printed.out == b"603 a b\n"
+    assert "main.cu:14  k <<<1, 8>>>" in printed.err.decode()
+
+
+@pytest.mark.parametrize("text", ["0", "-5", "many", "nan", "inf"])
+def test_a_limit_that_is_none_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", str(PROGRAMS / "struct_by_value" / "main.cu"), "--limit", text]) == 2
+    assert "--limit" in capsys.readouterr().err
 
 
 def test_who_has_read_enough_is_told_nothing_more(tmp_path: Path) -> None:
@@ -80,14 +175,16 @@ def test_a_wrong_command_line_is_one_line_and_code_2(words: list[str], capsys: p
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
-def test_files_with_one_name_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("a", "b"):
+def test_files_with_one_name_in_two_folders_are_one_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for name, text in (
+        ("a", "int number();\nint main() { return number(); }\n"),
+        ("b", "int number() { return 7; }\n"),
+    ):
         (tmp_path / name).mkdir()
-        shutil.copy(PROGRAMS / "uses_threads" / "main.cu", tmp_path / name)
-    assert run(["run", str(tmp_path / "a" / "main.cu"), str(tmp_path / "b" / "main.cu")]) == 2
-    assert "main.cu" in capsys.readouterr().err
+        (tmp_path / name / "main.cu").write_text(text)
+    assert run(["run", str(tmp_path / "a" / "main.cu"), str(tmp_path / "b" / "main.cu")]) == 7, capfd.readouterr().err
 
 
 def test_a_program_that_cannot_run_says_why_and_fails(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["run", str(PROGRAMS / "uses_threads" / "main.cu"), "--lang", "en"]) == 1
-    assert "main.cu:1: The program cannot run here: it uses threads (condition_variable)." in capfd.readouterr().out
+    assert "main.cu:1: The program cannot run here: it uses threads (condition_variable)." in capfd.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.paths import user_cache
-from grader.timing import store
+from grader.timing import summary
 
 
 def test_whoever_has_no_home_has_what_docker_gives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,7 +21,7 @@ def test_whoever_has_no_home_has_what_docker_gives(monkeypatch: pytest.MonkeyPat
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "CUDA_LAB_GRADER_STORE"):
         monkeypatch.delenv(name, raising=False)
     assert user_cache() == Path("/.cache/cuda-lab-grader")
-    assert store.folder() == Path("/.local/share/cuda-lab-grader/measurements")
+    assert summary.folder() == Path("/.local/share/cuda-lab-grader/measurements")
     monkeypatch.setenv("HOME", "/home/ivanov")
     assert user_cache() == Path("/home/ivanov/.cache/cuda-lab-grader")
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")

@@ -8,11 +8,25 @@ from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import pytest
 
 from grader import i18n
 from grader.errors import UsageError
-from grader.result import Check, Result, Score, decode, encode, exit_code, json_schema, score_of, status_of
+from grader.result import (
+    Check,
+    Override,
+    Result,
+    Score,
+    decode,
+    encode,
+    exit_code,
+    json_schema,
+    marked,
+    score_of,
+    status_of,
+    weightier,
+)
 from grader.words import told
 from tests import sample_results
 
@@ -31,7 +45,9 @@ def check(status: str, earned: float = 0.0, possible: float = 10.0, pending: flo
     )
 
 
-@pytest.mark.parametrize("make", [sample_results.passed, sample_results.failed, sample_results.errored])
+@pytest.mark.parametrize(
+    "make", [sample_results.passed, sample_results.failed, sample_results.errored, sample_results.unjudged]
+)
 def test_round_trip_and_schema(make: Callable[[], Result]) -> None:
     result = make()
     data = encode(result)
@@ -47,7 +63,7 @@ def test_published_schema_is_current() -> None:
 
 def test_json_uses_the_contract_names() -> None:
     tree = json.loads(encode(sample_results.failed()))
-    assert tree["schema_version"] == 2
+    assert tree["schema_version"] == 3
     assert tree["student"]["id"] == "petrova"
     assert tree["variants"]["shared"]["launch"]["from"] == "submission"
     assert tree["variants"]["shared"]["counters"]["shared_efficiency_pct"] == 6.06
@@ -70,8 +86,8 @@ def test_schema_refuses_a_made_up_status() -> None:
         (b'{"lab": "x"}', "missing required field"),
         (encode(sample_results.passed()).replace(b'"earned"', b'"erned"', 1), "erned"),
         (
-            encode(sample_results.passed()).replace(b'"schema_version": 2', b'"schema_version": 3'),
-            "of schema version 3",
+            encode(sample_results.passed()).replace(b'"schema_version": 3', b'"schema_version": 4'),
+            "of schema version 4",
         ),
     ],
 )
@@ -92,10 +108,23 @@ def test_score_sums_and_rounds() -> None:
         (["pass", "fail", "skip"], "failed", 1),
         (["fail", "error"], "error", 3),
         ([], "passed", 0),
+        (["pass", "unmeasured"], "passed", 0),
+        (["pass", "unmeasured", "unmeasured"], "not_judged", 4),
+        (["fail", "unmeasured", "unmeasured"], "not_judged", 4),
+        # What waits for a failed check has failed with it.
+        (["fail", "skip", "skip", "skip"], "failed", 1),
+        (["fail", "waits", "waits", "unmeasured"], "failed", 1),
+        (["unmeasured", "unmeasured", "error"], "error", 3),
+        (["n/a", "n/a", "n/a", "pass"], "passed", 0),
     ],
 )
 def test_status_and_exit_code(statuses: list[str], status: str, code: int) -> None:
-    checks = [check(s) for s in statuses]
+    kinds = {
+        "unmeasured": {"skip_reason": "not_measured", "pending": 10.0},
+        "waits": {"skip_reason": "prerequisite", "pending": 10.0},
+        "n/a": {"skip_reason": "not_applicable", "possible": 0.0},
+    }
+    checks = [msgspec.structs.replace(check("skip" if s in kinds else s), **kinds.get(s, {})) for s in statuses]
     assert status_of(checks) == status
     base = sample_results.passed()
     result = Result(
@@ -121,3 +150,26 @@ def test_results_of_version_1_are_read_and_stay_as_they_are(path: Path) -> None:
     assert told(result) == result
     assert decode(encode(told(result))) == result
     jsonschema.validate(json.loads(encode(result)), json_schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_time_is_left_aside_and_what_a_teacher_gives_is_judged() -> None:
+    passed = check("pass")
+    left = msgspec.structs.replace(check("skip"), skip_reason="not_measured", pending=10.0)
+    timed = msgspec.structs.replace(left, check="speedup", possible=90.0, pending=90.0)
+    assert status_of([passed, timed]) == "passed"
+    assert status_of([passed, left, left, timed]) == "not_judged"
+    given = Override(points=3.0, reason="read", was=0.0, was_pending=10.0, was_possible=10.0)
+    assert status_of([passed, msgspec.structs.replace(left, override=given, earned=3.0, pending=0.0), left]) == "passed"
+
+
+@pytest.mark.parametrize(("codes", "code"), [((), 0), ((0, 1, 4), 4), ((4, 2), 2), ((3, 4, 2), 3), ((1, 0), 1)])
+def test_the_gravest_exit_code_is_the_one_of_several(codes: tuple[int, ...], code: int) -> None:
+    assert weightier(codes) == code
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_older_results_keep_to_the_statuses_of_their_time(version: int) -> None:
+    old = msgspec.structs.replace(sample_results.unjudged(), schema_version=version, status="passed")
+    assert decode(encode(old)) == old
+    assert marked(old, old.checks).status == "passed"
+    assert marked(sample_results.unjudged(), old.checks).status == "not_judged"

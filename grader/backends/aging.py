@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.memory.device import MemoryArray
 from grader.ptx.values.lanes import Array
 
 LOOKS = 4

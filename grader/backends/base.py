@@ -20,13 +20,17 @@ ARCHITECTURE = "compute_75"
 
 @dataclass(frozen=True, slots=True)
 class BufferArgument:
-    """A device buffer: `initial` is copied in, or None for memory that nothing wrote (poisoned)."""
+    """A device buffer: `initial` is copied in, or None for memory that nothing wrote (poisoned).
+
+    start: the element whose address the kernel is handed, where that is not the first.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     initial: npt.NDArray[np.generic] | None
     is_output: bool
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)

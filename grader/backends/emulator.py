@@ -33,15 +33,12 @@ from grader.ptx.errors import (
     PtxSyntaxError,
     UnsupportedInstruction,
 )
-from grader.ptx.frontend.locations import inline_assembly_line
 from grader.ptx.frontend.nodes import Module
 from grader.ptx.launch import MAX_STATIC_SHARED, linked
 from grader.ptx.limits import ISSUED_PER_LAUNCH, SECONDS_PER_LAUNCH
-from grader.ptx.lowering.part import Part, part_of
-from grader.ptx.lowering.program import program_of
-from grader.ptx.observers.altered import AlteredShared
+from grader.ptx.lowering.program import Part, part_of, program_of
 from grader.ptx.observers.interface import Enough, Observer
-from grader.ptx.observers.provenance import Provenance
+from grader.ptx.observers.provenance import AlteredShared, Provenance
 from grader.ptx.observers.warp_steps import WarpFollower
 from grader.result import BackendName
 from grader.sentinels import sentinel_byte
@@ -96,10 +93,7 @@ def _opened(ptx: str) -> _Program | LaunchOutcome:
     except UnsupportedInstruction as error:
         return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
     except PtxSyntaxError as error:
-        line = inline_assembly_line(ptx, error.ptx_line)
-        if line is not None:
-            # The compiler does not look at what it copies: the assembler would refuse it.
-            return LaunchOutcome("fault", reason="invalid", line=line)
+        # Ours, in inline assembly too: what is no PTX the assembler has refused before.
         said = msg("launches.unreadable_ptx", reason=str(error))
         return LaunchOutcome("unsupported", reason="unreadable", said=said)
 
@@ -193,7 +187,9 @@ class _Launches:
                 written = argument.initial is not None
                 buffers[argument.name] = device.buffer(argument.name, content, initialised=written)
                 before[argument.name] = content
-                arguments.append(buffers[argument.name])
+                handed = buffers[argument.name]
+                first = argument.start * np.dtype(argument.dtype).itemsize
+                arguments.append(np.uint64(handed.address + first) if first else handed)
             else:
                 arguments.append(np.dtype(argument.dtype).type(argument.value))
         history = Provenance(self._module) if request.trace else None
@@ -226,7 +222,7 @@ class _Launches:
         except UnsupportedInstruction as error:
             return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
         except InvalidInstruction as error:
-            return LaunchOutcome("fault", reason="invalid", line=error.line)
+            return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
         except LaunchError as error:
             return LaunchOutcome("impossible", reason=error.kind, said=_refusal(error))
         except LimitExceeded as error:

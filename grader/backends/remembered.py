@@ -16,7 +16,7 @@ import numpy as np
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.ptx.frontend.nodes import SourceLocation
-from grader.ptx.lowering.part import Part
+from grader.ptx.lowering.program import Part
 from grader.ptx.records import Counters
 
 MOST_BYTES = 128 << 20
@@ -109,7 +109,7 @@ def _argument(argument: object) -> Hashable:
         return argument
     initial = np.ascontiguousarray(argument.initial)
     held = hashlib.blake2b(initial.view(np.uint8).reshape(-1).data, digest_size=20).digest()
-    return argument.name, argument.shape, argument.dtype, str(initial.dtype), held, argument.is_output
+    return argument.name, argument.shape, argument.dtype, str(initial.dtype), held, argument.is_output, argument.start
 
 
 def _moved(before: Sequence[SourceLocation], now: Sequence[SourceLocation]) -> dict[int, int] | None:

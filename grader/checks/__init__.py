@@ -10,12 +10,14 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from grader.checks.base import Verdict, not_measured
+from grader.checks import launch, ragged_sizes
+from grader.checks.base import Verdict, not_applicable, not_measured
 from grader.lab.checks import CHECKS
 from grader.lab.records import CheckSpec
-from grader.message import msg
+from grader.message import joined, msg
 from grader.result import Check
 from grader.running.evidence import Evidence
+from grader.submission.records import Missing
 
 JUDGES: dict[str, Callable[[Evidence, Any], Verdict]] = {
     name: import_module(f"{__name__}.{name}").judge for name in CHECKS
@@ -26,6 +28,12 @@ OF_CODE = frozenset(
     {"compiles", "correct", "ragged_sizes", "memory_safety", "races", "technique", "coalescing", "bank_conflicts"}
 )
 """Checks that judge a kernel's code for newer devices too, where that is other code."""
+
+OF_RUNS = OF_CODE - {"compiles"}
+"""Checks that judge what a kernel does when it is run, with whatever block that is."""
+
+OF_HOSTS = frozenset({"launch", "host_code"})
+"""Checks of what stands around a kernel: they are made of one that does not compile, too."""
 
 OF_MARGINS = frozenset({"correct", "memory_safety", "ragged_sizes"})
 """Checks that fail of a kernel whose arrays have a margin in the program, and none here."""
@@ -46,13 +54,31 @@ def judge(evidence: Evidence) -> list[Check]:
         return [_check(evidence.variant.name, spec, unjudged) for spec in evidence.variant.checks]
     for spec in evidence.variant.checks:
         kind = CHECKS[spec.check]
-        verdict = _blocked(kind.needs, done)
+        verdict = _inapplicable(evidence, kind.name) or _blocked(kind.needs, done)
+        if verdict is None and kind.name in OF_HOSTS:
+            verdict = _of_host(evidence, spec, done)
         if verdict is None:
             verdict = _worst(evidence, spec, kind.name)
             if verdict.status == "pass":
                 verdict = _blocked(kind.credit_needs, done) or verdict
         done[spec.check] = _check(evidence.variant.name, spec, verdict)
     return list(done.values())
+
+
+def _inapplicable(evidence: Evidence, name: str) -> Verdict | None:
+    """What the kernel's text alone tells not to apply: it is no part of the mark, whatever fails before it."""
+    if name != "ragged_sizes" or isinstance(evidence.binding, Missing):
+        return None
+    reason = ragged_sizes.inapplicable(evidence)
+    return not_applicable(reason) if reason is not None else None
+
+
+def _of_host(evidence: Evidence, spec: CheckSpec, done: dict[str, Check]) -> Verdict | None:
+    """Why host code is not judged: it does not compile, or cannot be read of a program that does not; None: it is."""
+    blocked = _blocked(("compiles",), done)
+    if blocked is None or evidence.compilation.is_host_broken:
+        return blocked
+    return blocked if _verdict(evidence, spec, spec.check).skip_reason == "not_applicable" else None
 
 
 def _worst(evidence: Evidence, spec: CheckSpec, name: str) -> Verdict:
@@ -71,7 +97,13 @@ def _worst(evidence: Evidence, spec: CheckSpec, name: str) -> Verdict:
 def _verdict(evidence: Evidence, spec: CheckSpec, name: str) -> Verdict:
     verdict = JUDGES[name](evidence, spec.settings)
     if verdict.status == "fail" and evidence.margin is not None and name in OF_MARGINS:
-        return not_measured(evidence.margin)
+        return not_measured(evidence.margin, msg("runs.hint_margin"))
+    if verdict.status == "fail" and name in OF_RUNS:
+        # A block that the program does not use costs nothing: the launch that asks for an impossible one does.
+        substituted = launch.other_block(evidence)
+        if substituted is not None:
+            what = joined(verdict.message, substituted) or verdict.message
+            return Verdict("skip", what, skip_reason="prerequisite", data={"blocked_by": "launch"})
     return verdict
 
 

@@ -55,9 +55,9 @@ def errored(message: Message, line: int | None = None) -> Verdict:
     return Verdict("error", message, line=line or None)
 
 
-def not_measured(message: Message) -> Verdict:
-    """This machine cannot tell: points stay pending."""
-    return Verdict("skip", message, skip_reason="not_measured")
+def not_measured(message: Message, hint: Message | None = None) -> Verdict:
+    """This machine cannot tell: points stay pending; hint: what would make it possible, where that is known."""
+    return Verdict("skip", message, hint=hint, skip_reason="not_measured")
 
 
 def not_applicable(message: Message) -> Verdict:

@@ -15,10 +15,29 @@ from grader.launching.run import Run
 from grader.message import Message, joined, msg, sizes_msg
 from grader.ptx.records import Hazard
 from grader.result import Diagnosis
-from grader.running.evidence import Evidence
+from grader.running.evidence import Evidence, OtherInput, OwnCheck
 
 
 def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
+    """The verdict on the outputs; beside a failure what the program's own check says, where it says something else."""
+    verdict, own = _judged(evidence, settings), evidence.own_check
+    if own is None or verdict.status != "fail" or own.is_explained:
+        return verdict
+    return replace(verdict, message=joined(verdict.message, own_check_msg(own)) or verdict.message)
+
+
+def own_check_msg(own: OwnCheck) -> Message:
+    """What the program's own check says, and whether it is right in that."""
+    if own.sizes is None or own.case_is_right is None:
+        return msg("checks.correct.own_says", line=own.text)
+    sizes = sizes_msg(own.sizes)
+    if own.case_is_right:
+        form = "own_right" if own.is_right else "own_wrong"
+        return msg(f"checks.correct.{form}", line=own.text, sizes=sizes)
+    return msg("checks.correct.own_misses" if own.is_right else "checks.correct.own_sees", line=own.text, sizes=sizes)
+
+
+def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     """Fail with the first wrong element of the smallest size that is wrong, and the pattern of all of them.
 
     What is right by the order of threads alone fails too, where no check of the variant's own looks at races.
@@ -37,6 +56,8 @@ def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         )
     if verdict.status != "fail":
         return verdict
+    if evidence.other_input is not None:
+        return _of_another_task(evidence, evidence.other_input)
     uncovered = grids.left_out(evidence, runs)
     credit = _credit(named, settings)
     if uncovered is not None:
@@ -55,6 +76,14 @@ def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     hint = launch.other_block(evidence) or hint
     line = verdict.line or evidence.bound.kernel.line
     return replace(verdict, message=message, hint=hint, line=line, credit=credit)
+
+
+def _of_another_task(evidence: Evidence, other: OtherInput) -> Verdict:
+    """The verdict on a kernel that is wrong here because it computes something else, of something more."""
+    inputs = ", ".join(p.name for p in evidence.lab.parameters if p.kind != "output")
+    message = msg("checks.correct.other_task", array=other.array, values=other.values, line=other.line)
+    hint = msg("checks.correct.hint_other_task", inputs=inputs)
+    return failed(message, hint, other.line, data={"array": other.array})
 
 
 def _of_smaller_block(evidence: Evidence, settings: CorrectSettings, sizes: int) -> Verdict | None:

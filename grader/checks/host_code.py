@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.checks.base import Verdict, failed, not_applicable, passed
-from grader.lab.checks import Settings
+from grader.checks.launch import SEEN, with_own_words
+from grader.lab.checks import HostCodeSettings
 from grader.message import Message, msg
 from grader.running.evidence import Evidence
 
@@ -13,18 +14,25 @@ SHARE_LOST = 0.5
 """Of the points, for each kind of fault."""
 
 
-def judge(evidence: Evidence, settings: Settings) -> Verdict:
+def judge(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
     """Pass when nothing is wrong around the launches of the variant's kernel."""
     host = evidence.host
     if not host.is_there:
         return not_applicable(msg("checks.host_code.none"))
-    if not host.faults:
+    faults = host.counted(settings.of)
+    if not faults and settings.of == "data":
+        return passed(msg("checks.host_code.data_sound" if host.is_observed else "checks.host_code.reads_data_sound"))
+    if not faults:
         return passed(msg("checks.host_code.sound" if host.is_observed else "checks.host_code.reads_sound"))
-    first = host.faults[0]
-    kinds = list(dict.fromkeys(fault.kind for fault in host.faults))
-    data = {"kinds": kinds, "lines": [fault.line for fault in host.faults]}
+    first = faults[0]
+    kinds = list(dict.fromkeys(fault.kind for fault in faults))
+    data: dict[str, object] = {"kinds": kinds, "lines": [fault.line for fault in faults]}
+    message = first.message
+    if first.is_of_data:
+        data |= SEEN
+        message = with_own_words(evidence, message)
     credit = max(0.0, 1 - SHARE_LOST * len(kinds))
-    verdict = failed(first.message, _hint(first.kind), first.line, credit=credit, data=data)
+    verdict = failed(message, _hint(first.kind), first.line, credit=credit, data=data)
     return replace(verdict, file="" if first.file == evidence.bound.kernel.file else first.file)
 
 

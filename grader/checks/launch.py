@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import prod
 
 from grader.checks.base import Verdict, failed, not_applicable, passed
@@ -15,9 +15,13 @@ from grader.device_limits import (
     is_possible_block,
 )
 from grader.lab.checks import Settings
-from grader.message import Message, joined, msg
+from grader.lab.records import Sizes
+from grader.launching.geometry import geometry
+from grader.message import Message, joined, msg, sizes_msg
 from grader.running.evidence import Evidence
 
+SEEN = {"seen": True}
+"""Of a fault that a run of the program showed, whatever its kernels are."""
 NEVER_RAN = msg("checks.launch.hint_never_ran")
 
 
@@ -34,6 +38,10 @@ def file_of_launch(evidence: Evidence) -> str:
 
 def _judged(evidence: Evidence) -> Verdict:
     site = evidence.bound.requested
+    kernel = evidence.bound.kernel
+    if evidence.bound.is_never_launched or evidence.host.never_launches:
+        never = msg("checks.launch.never_launched", kernel=kernel.name)
+        return failed(never, msg("checks.launch.hint_never_launched"), line=kernel.line, data=SEEN)
     if site is None or site.block is None:
         return not_applicable(msg("checks.launch.no_launch"))
     shape = _shape(site.block)
@@ -60,6 +68,22 @@ def _judged(evidence: Evidence) -> Verdict:
             line=site.line,
             data={"shared_bytes": site.shared_bytes},
         )
+    beyond = _beyond_at(evidence, limit)
+    if beyond is not None:
+        sizes, asked = beyond
+        return failed(
+            msg("checks.launch.shared_bytes_at", sizes=sizes_msg(sizes), n=asked, limit=limit),
+            msg(f"checks.launch.hint_{'fewer_threads' if asked > OPT_IN_SHARED_BYTES else 'fewer_or_opt_in'}"),
+            line=site.line,
+            data={"shared_bytes": asked, "sizes": dict(sizes)},
+        )
+    if site.exchanged is not None:
+        told = asdict(site.exchanged)
+        exchanged = with_own_words(evidence, msg("checks.launch.exchanged", kernel=kernel.name, **told))
+        return failed(exchanged, msg("checks.launch.hint_exchanged"), line=site.line, data={**SEEN, **told})
+    for fault in evidence.host.of_launch:
+        hint = None if fault.message.id == "programs.launch_refused" else msg("checks.launch.hint_of_program")
+        return failed(with_own_words(evidence, fault.message), hint, line=fault.line, data=SEEN)
     if site.observed and site.grid is not None:
         verdict = _of_grid(site.grid, threads, site.line)
         if verdict is not None:
@@ -69,6 +93,26 @@ def _judged(evidence: Evidence) -> Verdict:
         line=site.line,
         data={"threads": threads},
     )
+
+
+def _beyond_at(evidence: Evidence, limit: int) -> tuple[Sizes, int] | None:
+    """The sizes at which the program's own formula asks for more shared memory than it may, and how much.
+
+    Of several, those at which that is least.
+    """
+    known = evidence.interpretation
+    if known is None or known.origins.shared_bytes not in ("observed", "read") or not known.launch.shared_formula:
+        return None
+    asked = [(run.sizes, geometry(known.launch, run.sizes).shared_bytes) for run in evidence.runs if not run.drawn]
+    return min((a for a in asked if a[1] > limit), key=lambda a: a[1], default=None)
+
+
+def with_own_words(evidence: Evidence, fault: Message) -> Message:
+    """A fault of the program's that its own check noticed, and what that says."""
+    own = evidence.own_check
+    if own is None or not own.is_explained:
+        return fault
+    return joined(fault, msg("checks.launch.own_check", line=own.text)) or fault
 
 
 def other_block(evidence: Evidence) -> Message | None:

@@ -30,7 +30,6 @@ HINTS = {
     "endless": msg("launches.hint_endless"),
     "instructions": msg("launches.hint_steps"),
     "memory": msg("launches.hint_memory"),
-    "invalid": msg("launches.hint_invalid"),
     "illegal_address": msg("launches.hint_address"),
     "misaligned_address": msg("launches.hint_misaligned"),
     "launch_failure": msg("launches.hint_shared_index"),
@@ -49,7 +48,7 @@ def verdict_of_runs(runs: list[Run]) -> Verdict | None:
     An instruction that the backend lacks is looked for first: what comes after it is not to be trusted.
     """
     if not runs:
-        return not_measured(msg("launches.no_size"))
+        return not_measured(msg("launches.no_size"), msg("launches.hint_no_size"))
     for run in runs:
         if run.outcome.status == "unsupported":
             return errored(msg("launches.unsupported", reason=reason_msg(run.outcome)), run.outcome.line)
@@ -104,7 +103,7 @@ def fault_msg(outcome: LaunchOutcome) -> Message:
             return msg("launches.endless", line=line)
         case "time" | "instructions":
             return msg("launches.limit", line=line)
-        case "trap" | "grid_sync" | "memory" | "invalid":
+        case "trap" | "grid_sync" | "memory":
             return msg(f"launches.{outcome.reason}", line=line)
     if outcome.reason in REASONS:
         return REASONS[outcome.reason]

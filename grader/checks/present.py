@@ -61,6 +61,9 @@ def _unbindable(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message
     named = {name: _text(data, name) for name in ("kernel", "type", "parameter")}
     if detail == "handle":
         return msg("checks.present.handle", **named), msg("checks.present.hint_handle")
+    if detail == "two_inputs":
+        two = {name: _text(data, name) for name in ("kernel", "first", "second")}
+        return msg("checks.present.two_inputs", **two), msg("checks.present.hint_two_inputs", **two)
     if detail == "rows":
         return msg("checks.present.rows", **named), msg("checks.present.hint_rows")
     if detail == "parameter":

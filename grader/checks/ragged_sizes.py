@@ -11,22 +11,16 @@ from grader.checks.outcomes import explained, seen_at, verdict_of_runs
 from grader.diagnosis.faults import hazard_msg
 from grader.lab.checks import Settings
 from grader.launching.run import Run
-from grader.message import msg
+from grader.message import Message, msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
-    """Fail for a wrong result, an access out of bounds, or a barrier or a race that is wrong at such a size only.
-
-    A kernel that takes no size derives it from the grid, so only multiples of the tile can be asked of it:
-    the check does not apply and its points are no part of what is possible.
-    """
-    if not evidence.bound.takes_sizes:
-        constants = evidence.bound.interpretations[0].constants
-        if constants:
-            return not_applicable(msg("checks.ragged_sizes.size_is_constant", name=constants[0][1]))
-        return not_applicable(msg("checks.ragged_sizes.takes_no_size"))
+    """Fail for a wrong result, an access out of bounds, or a barrier or a race that is wrong at such a size only."""
+    reason = inapplicable(evidence)
+    if reason is not None:
+        return not_applicable(reason)
     runs = evidence.runs_of("ragged")
     named = [run for run in runs if not run.drawn]
     if not runs:
@@ -62,6 +56,17 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         hint = launch.other_block(evidence) or verdict.hint or follow(verdict)
         return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
     return verdict
+
+
+def inapplicable(evidence: Evidence) -> Message | None:
+    """Why the check does not apply: a kernel that takes no size derives it from the grid, so only multiples of the tile
+    can be asked of it, and its points are no part of what is possible.  None where it applies."""
+    if evidence.bound.takes_sizes:
+        return None
+    constants = evidence.bound.interpretations[0].constants
+    if constants:
+        return msg("checks.ragged_sizes.size_is_constant", name=constants[0][1])
+    return msg("checks.ragged_sizes.takes_no_size")
 
 
 def _outside(run: Run, everywhere: set[int]) -> list[Hazard]:

@@ -8,8 +8,8 @@ from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab.checks import SpeedupSettings
 from grader.message import Message, joined, msg, sizes_msg
 from grader.running.evidence import Evidence
+from grader.timing.statistics import credit, decide
 from grader.timing.summary import marked
-from grader.timing.verdict import credit, decide
 
 
 def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:

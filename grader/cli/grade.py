@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from grader import __version__
-from grader.cli.errors import blamed_on_us
+from grader.cli.errors import blamed_on_us, complain
 from grader.cli.options import PathType, backend_option, jobs_option, labs_option, lang_option, no_pdf_option
+from grader.errors import UsageError
 from grader.i18n import _
 
 
@@ -16,7 +17,13 @@ def grade_command() -> click.Command:
     """`grade PATH… --lab LAB`: the options, in the language in use."""
     options: list[click.Parameter] = [
         click.Argument(["paths"], nargs=-1, required=True, type=PathType(), metavar="PATH..."),
-        click.Option(["--lab"], required=True, metavar="LAB", help=_("The lab to grade; `grade labs` lists them.")),
+        click.Option(
+            ["lab_ids", "--lab"],
+            required=True,
+            multiple=True,
+            metavar="LAB",
+            help=_("The lab to grade; `grade labs` lists them. Given several times, each is graded."),
+        ),
         backend_option(),
         click.Option(
             ["--out"],
@@ -122,7 +129,7 @@ def _print_version(context: click.Context, _parameter: click.Parameter, value: b
 
 def _grade(
     paths: tuple[Path, ...],
-    lab: str,
+    lab_ids: tuple[str, ...],
     backend: str,
     out: Path,
     lang: str,
@@ -139,25 +146,40 @@ def _grade(
 ) -> int:
     from grader.grading.options import GradeOptions
     from grader.grading.session import Order, grade
+    from grader.lab import labs
+    from grader.report.job import in_language
+    from grader.result import weightier
 
-    options = GradeOptions(
-        lab=lab,
-        backend=backend,
-        language=lang,
-        labs_folders=tuple(str(folder) for folder in labs_folders),
-        remeasure=remeasure,
-        profilers=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
-    )
-    order = Order(
-        paths,
-        out,
-        options,
-        pdf=not no_pdf,
-        jobs=jobs,
-        is_fresh=force,
-        roster=roster,
-        cluster=cluster,
-        is_single=single,
-    )
-    with blamed_on_us(out):
-        return grade(order)
+    wanted = [labs.find(name, labs_folders) for name in dict.fromkeys(lab_ids)]
+    code = 0
+    for lab in wanted:
+        options = GradeOptions(
+            lab=lab.id,
+            backend=backend,
+            language=lang,
+            labs_folders=tuple(str(folder) for folder in labs_folders),
+            remeasure=remeasure,
+            profilers=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
+        )
+        order = Order(
+            paths,
+            out,
+            options,
+            pdf=not no_pdf,
+            jobs=jobs,
+            is_fresh=force,
+            roster=roster,
+            cluster=cluster,
+            is_single=single,
+        )
+        if len(wanted) > 1:
+            click.echo(f"━━ {in_language(lab.title, lang)} ({lab.id})")
+        try:
+            with blamed_on_us(out):
+                code = weightier((code, grade(order)))
+        except UsageError as error:
+            if len(wanted) == 1:
+                raise
+            # Who has nothing for one lab may have something for the next.
+            code = weightier((code, complain(str(error), error.exit_code)))
+    return code

@@ -47,6 +47,14 @@ class WholeNumber(click.ParamType[int]):
         return _("{value!r}; allowed: whole numbers from {least} on").format(value=value, least=self._least)
 
 
+def one_lab(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
+    """The one lab of a command that takes one: of several the first would be dropped without a word."""
+    given = list(dict.fromkeys(value))
+    if len(given) > 1:
+        raise click.BadParameter(_("{labs}: one lab at a time").format(labs=", ".join(given)))
+    return given[0] if given else None
+
+
 def backend_option(default: str = "auto") -> click.Option:
     """`--backend`, of every command that runs kernels."""
     from grader.grading.options import BACKENDS

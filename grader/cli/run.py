@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from grader.cli.errors import blamed_on_us
 from grader.cli.options import lang_option
@@ -14,7 +19,45 @@ from grader.errors import UsageError
 from grader.i18n import _
 from grader.message import msg
 
+if TYPE_CHECKING:
+    from grader.programs.records import RunLimits
+
 MAX_STDIN_BYTES = 64 << 20
+_FOLDERS = "grader.cli.run.folders"
+_DEFINED = "grader.cli.run.defined"
+_WITH_VALUE = frozenset(
+    {
+        "-Xcompiler",
+        "-Xptxas",
+        "-Xlinker",
+        "-Xnvlink",
+        "-Xcudafe",
+        "-arch",
+        "-code",
+        "-gencode",
+        "-ccbin",
+        "-o",
+        "-l",
+        "-L",
+    }
+    | {"--compiler-options", "--ptxas-options", "--linker-options", "--gpu-architecture", "--gpu-code", "-x", "-std"}
+    | {"--generate-code", "--compiler-bindir", "--output-file", "--library", "--library-path", "--std", "-maxrregcount"}
+    | {"-t", "--threads", "-diag-suppress", "--diag-suppress", "-O", "--optimize"}
+)
+_IDLE = re.compile(
+    r"-O[0-3sg]|-Ofast|-[gGcwv]|-m64|-W[\w=+-]*|-f[a-z][\w=+-]*|-m[a-z][\w=+-]*|-pg|-pedantic|-dc|-dlink|-rdc=\w+|-cudart=?\w*"
+    r"|-l\w[\w.+-]*|-L.+|-std=[\w+]+|-x=?cu|-arch=.+|-code=.+|-gencode=.+|-ccbin=.+|-maxrregcount=\d+|-Xcompiler=.+"
+    r"|-Xptxas=.+|-Xlinker=.+|-lineinfo|-use_fast_math|-ftz=\w+|-fmad=\w+|-prec-\w+=\w+|-extended-lambda"
+    r"|-expt-(?:extended-lambda|relaxed-constexpr)|-keep|-res-usage|-pthread|-fopenmp|-diag-suppress=.+"
+    r"|--(?:std|gpu-architecture|gpu-code|generate-code|compiler-options|ptxas-options|linker-options|library|library-path"
+    r"|relocatable-device-code|maxrregcount|cudart|optimize|machine|default-stream|diag-suppress|threads|ftz|fmad"
+    r"|prec-\w+|compiler-bindir)=.+"
+    r"|--(?:extended-lambda|expt-extended-lambda|expt-relaxed-constexpr|use_fast_math|generate-line-info|device-debug|debug"
+    r"|device-c|resource-usage|disable-warnings|restrict|verbose)"
+)
+"""Options of nvcc's that change nothing here; `_WITH_VALUE`: those whose next word belongs to them."""
+BEYOND_LIMITS = 4
+"""Exit code of a program that ended at a limit of ours."""
 
 
 def run_command() -> click.Command:
@@ -30,16 +73,24 @@ def run_command() -> click.Command:
             show_default=True,
             help=_("The GPU that the program is told it runs on."),
         ),
+        click.Option(
+            ["--limit"],
+            metavar="N|none",
+            help=_("Instructions that a launch, and the host code, may take; 20 and 40 billion otherwise."),
+        ),
+        click.Option(
+            ["--shrink"], is_flag=True, help=_("Beyond the limits, run the program with one of its sizes made smaller.")
+        ),
         click.Option(["as_json", "--json"], is_flag=True, help=_("Print one JSON record instead (docs/run.md).")),
         lang_option(),
     ]
-    return click.Command(
+    return _RunCommand(
         "run",
         params=options,
         callback=_run,
         help=_(
-            "Run a CUDA program without a GPU: first its own output, then what it launched and what went "
-            "wrong. Everything after -- is passed to the program."
+            "Run a CUDA program without a GPU. Its standard output is the program's own; what it launched and what "
+            "went wrong is told on standard error. Everything after -- is passed to the program."
         ),
         context_settings={"help_option_names": ["-h", "--help"], "ignore_unknown_options": False},
         options_metavar=_("[OPTIONS]"),
@@ -54,13 +105,94 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     return words[:index], words[index + 1 :]
 
 
-def _run(words: tuple[str, ...], device: str, as_json: bool, lang: str) -> int:
+class _RunCommand(click.Command):
+    """`grade run` takes what nvcc is given, too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_FOLDERS], ctx.meta[_DEFINED], rest = compiler_options(args)
+        return super().parse_args(ctx, rest)
+
+
+def compiler_options(words: list[str]) -> tuple[list[Path], list[tuple[str, str]], list[str]]:
+    """Folders of headers and macros that nvcc's options among `words` name, and the words that are none of its options.
+
+    What optimises, warns, links or chooses an architecture changes nothing here.
+
+    Raises
+    ------
+    UsageError : a macro with parameters, or what is no macro's name.
+    """
+    folders: list[Path] = []
+    defined: dict[str, str] = {}
+    rest: list[str] = []
+    waiting = iter(words)
+    for word in waiting:
+        if word in ("-I", "--include-path", "-isystem"):
+            folders.append(Path(next(waiting, ".")))
+        elif word.startswith(("-I", "--include-path=")) and not word.startswith("--i="):
+            folders.append(Path(word.removeprefix("--include-path=").removeprefix("-I")))
+        elif word in ("-D", "--define-macro", "-U", "--undefine-macro"):
+            _define(defined, next(waiting, ""), is_undone=word in ("-U", "--undefine-macro"))
+        elif macro := re.match(r"-D|-U|--define-macro=|--undefine-macro=", word):
+            _define(defined, word[macro.end() :], is_undone=macro[0] in ("-U", "--undefine-macro="))
+        elif word in _WITH_VALUE:
+            next(waiting, None)
+        elif not _IDLE.fullmatch(word):
+            rest.append(word)
+    return folders, list(defined.items()), rest
+
+
+def _define(defined: dict[str, str], text: str, *, is_undone: bool) -> None:
+    name, has_body, body = text.partition("=")
+    if not re.fullmatch(r"[A-Za-z_]\w*", name) or "\n" in body:
+        raise UsageError(msg("programs.macro_option", option=text))
+    defined.pop(name, None)
+    if not is_undone:
+        defined[name] = body if has_body else "1"
+
+
+def limits_of(text: str | None) -> RunLimits:
+    """What a run may take, by what `--limit` says: memory as this machine has it.
+
+    Raises
+    ------
+    UsageError : it is neither a number nor "none".
+    """
+    from grader.processes.system import available_bytes
+    from grader.programs.records import NO_LIMIT, RunLimits
+
+    # The rest is the emulator's own, and what others on the machine need.
+    half = max(1 << 30, available_bytes() // 2)
+    limits = RunLimits(host_bytes=half, device_bytes=half, wall_seconds=3600)
+    if text is None:
+        return limits
+    try:
+        count = NO_LIMIT if text == "none" else int(float(text))
+    except (ValueError, OverflowError):
+        count = 0
+    if count <= 0:
+        raise UsageError(msg("programs.bad_limit", text=text))
+    count = min(count, NO_LIMIT)
+    return msgspec.structs.replace(
+        limits,
+        launch_instructions=count,
+        host_instructions=count,
+        launch_issued=count,
+        launch_seconds=math.inf,
+        wall_seconds=math.inf,
+    )
+
+
+def _run(words: tuple[str, ...], device: str, limit: str | None, shrink: bool, as_json: bool, lang: str) -> int:
     from grader.cli import run_report
     from grader.processes.system import IS_LINUX
     from grader.programs.observe import observe
+    from grader.programs.records import is_limit
 
     if not IS_LINUX:
         raise UsageError(msg("programs.not_on_this_system"))
+    folders = [folder for folder in click.get_current_context().meta[_FOLDERS] if folder.is_dir()]
+    limits = limits_of(limit)
     own = click.get_current_context().obj or []
     paths = [Path(word) for word in words]
     for path in paths:
@@ -77,14 +209,36 @@ def _run(words: tuple[str, ...], device: str, as_json: bool, lang: str) -> int:
     stdin = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(MAX_STDIN_BYTES)
     with blamed_on_us(Path()):
         observation = observe(
-            paths, own, device, stdin, (lambda _descriptor, _data: None) if as_json else emit, _build_progress()
+            paths,
+            own,
+            device,
+            stdin,
+            (lambda _descriptor, _data: None) if as_json else emit,
+            _build_progress(),
+            smaller=shrink,
+            root=_started_in(paths, folders),
+            folders=folders,
+            limits=limits,
+            defined=click.get_current_context().meta[_DEFINED],
         )
     if as_json:
         print(run_report.as_json(observation))
     else:
         sys.stdout.flush()
-        print(run_report.as_text(observation), end="")
+        print(run_report.as_text(observation), end="", file=sys.stderr, flush=True)
+    if is_limit(observation.cause):
+        return BEYOND_LIMITS
     return 1 if observation.exit is None else observation.exit
+
+
+def _started_in(paths: Sequence[Path], folders: Sequence[Path]) -> Path | None:
+    """The folder that the program's files lie in: that in which we were started, where they are named from there."""
+    here = Path.cwd()
+    named = [*paths, *folders]
+    if any(path.is_absolute() or not path.resolve().is_relative_to(here) for path in named):
+        lie_in = {path.resolve().parent for path in paths} | {folder.resolve() for folder in folders}
+        return None if len(lie_in) == 1 else Path(os.path.commonpath(lie_in))
+    return None if all(path.resolve().parent == here for path in paths) and not folders else here
 
 
 def _build_progress() -> Callable[[int, int], None]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from grader.i18n import _, ngettext
-from grader.programs.records import Argument, Observation, ObservedLaunch
+from grader.programs.records import Argument, Observation, ObservedLaunch, is_limit
 from grader.words import text
 
 _SIGNS = {"error": "✗", "warning": "!", "remark": "·"}
@@ -25,6 +25,7 @@ def as_json(observation: Observation) -> str:
             "arguments": [_argument_record(argument) for argument in launch.arguments],
             "status": launch.status,
             "error": launch.error or None,
+            "compiler": launch.compiler or None,
             "thread_instructions": launch.thread_instructions,
             "hazards": [
                 {"kind": h.kind, "line": h.line, "message": text(h.message), "count": h.count} for h in launch.hazards
@@ -42,6 +43,7 @@ def as_json(observation: Observation) -> str:
     record = {
         "exit": observation.exit,
         "cause": text(observation.cause) or None,
+        "is_limit": is_limit(observation.cause),
         "stdout": observation.stdout.decode("utf-8", errors="replace"),
         "stderr": observation.stderr.decode("utf-8", errors="replace"),
         "smaller": observation.smaller or None,
@@ -69,7 +71,10 @@ def as_text(observation: Observation) -> str:
     if groups:
         lines += ["", _("Launches")]
         lines += [line for launch, count in groups for line in _launch_lines(launch, count)]
-    told = [f for f in observation.findings if f.message != observation.cause]
+    if any(launch.compiler == "clang" for launch in observation.launches):
+        note = _("(clang): NVRTC, nvcc's own compiler, does not give this kernel: its code and counters are clang's.")
+        lines += ["", note]
+    told = [f for f in observation.findings if f.message != observation.cause and f.kind != "smaller"]
     if told:
         lines += ["", _("Findings")]
         for finding in sorted(told, key=lambda f: ("error", "warning", "remark").index(f.severity)):
@@ -81,6 +86,11 @@ def as_text(observation: Observation) -> str:
 
 
 def _heading(observation: Observation) -> str:
+    smaller = [text(f.message) for f in observation.findings if f.kind == "smaller"]
+    return " ".join([*smaller, _ending(observation)])
+
+
+def _ending(observation: Observation) -> str:
     if observation.cause is not None:
         where = next(
             (f"{f.file}:{f.line}: " for f in observation.findings if f.message == observation.cause and f.line), ""
@@ -112,8 +122,9 @@ def _launch_lines(launch: ObservedLaunch, count: int) -> list[str]:
     configuration = f"<<<{_sizes(launch.grid)}, {_sizes(launch.block)}>>>"
     if launch.shared_bytes:
         configuration += shared.format(n=launch.shared_bytes)
-    times = f"  ×{count}" if count > 1 else ""
-    lines = [f"  {_STATUS_SIGNS[launch.status]} {launch.file}:{launch.line}  {launch.kernel} {configuration}{times}"]
+    times = (f"  ×{count}" if count > 1 else "") + ("  (clang)" if launch.compiler == "clang" else "")
+    where = f"{launch.file}:{launch.line}" if launch.line else launch.file
+    lines = [f"  {_STATUS_SIGNS[launch.status]} {where}  {launch.kernel} {configuration}{times}"]
     if launch.arguments:
         lines.append("      " + ", ".join(_argument(argument) for argument in launch.arguments))
     if launch.status != "ran":

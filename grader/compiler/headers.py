@@ -83,6 +83,13 @@ _SPLICE = re.compile(r"\\[ \t\v\f]*+\n")
 _INCLUDING = re.compile(r"(?:include(?:_next)?|import|embed)\b")
 _OPERAND = re.compile(r"""[<"](?P<name>[\w./+-]+)[>"]\s*+(?://.*|/\*.*)?$""")
 _ASKING = re.compile(r"include_alias|(?<![\w$])has_(?:include|embed)")
+_COMMENT = re.compile(
+    r"""//[^\n]*+|/\*.*?(?:\*/|\Z)|(?P<kept>"(?:\\.|[^"\\\n])*+"?|'(?:\\.|[^'\\\n])*+'?)""", re.DOTALL
+)
+_DEFINED = re.compile(r"#[ \t]*(?:define[ \t]+\w+|(?:el)?if)(?P<body>[^\n]*)")
+_HIDDEN_ASKING = re.compile(r"#[ \t]*define\b[^\n]*\b__has_(?:include|embed)")
+_LEADS_OUT = re.compile(r"[\"<(\s]\s*/(?![/*\s\d(])|^\s*/(?![/*])|\.\.(?!\.)")
+_ASKED = re.compile(r"(?<![\w$])__has_(?:include|include_next|embed)\s*+\(\s*+(?P<operand>[^()\n]*+)\)")
 _ASKING_NAMES = ("__has_include", "__has_include_next", "__has_embed")
 # What these are pasted together of begins with one of their beginnings, and no header of NVRTC's pastes such a one.
 _BEGINNING = re.compile(
@@ -142,6 +149,40 @@ def reads_beyond(text: str) -> str | None:
         if match is None or match["name"].startswith("/") or ".." in match["name"]:
             return operand.strip()[:80]
     return None
+
+
+def outside_include(name: str, text: str) -> str | None:
+    """What `text`, the file `name` of a program, includes or asks for outside the program's folder; None for nothing.
+
+    Whether such a file exists must not show, and a compiler that may not read one says so.  So what leads there is
+    refused, exist or not, also where a macro may stand for it.
+    """
+    joined = _SPLICE.sub("", text.replace("??=", "#").replace("??/\n", ""))
+    joined = _COMMENT.sub(lambda match: match["kept"] or " ", joined)
+    asked = [match["operand"] for match in _ASKED.finditer(joined)]
+    has_macro = "##" in joined and _BEGINNING.search(joined) is not None
+    for operand in (*asked, *_operands(joined)):
+        match = _OPERAND.match(operand.strip())
+        if match is not None and match["name"].startswith("/"):
+            return operand.strip()[:80]
+        if match is not None and _climbs(match["name"]) > name.count("/"):
+            return operand.strip()[:80]
+        if match is None and (_LEADS_OUT.search(operand) or "/." in operand):
+            return operand.strip()[:80]
+        has_macro = has_macro or (match is None and operand.strip()[:1] not in ('"', "<"))
+    if has_macro or _HIDDEN_ASKING.search(joined):
+        found = next((match for match in _DEFINED.finditer(joined) if _LEADS_OUT.search(match["body"])), None)
+        return found["body"].strip()[:80] if found is not None else None
+    return None
+
+
+def _climbs(path: str) -> int:
+    """How many folders a path leads up at most, from where it begins."""
+    deepest = level = 0
+    for part in path.split("/"):
+        level += 1 if part == ".." else -1 if part not in ("", ".") else 0
+        deepest = max(deepest, level)
+    return deepest
 
 
 def _operands(joined: str) -> Iterator[str]:

@@ -39,6 +39,7 @@ class Compile(msgspec.Struct, frozen=True, tag="compile"):
     names: Sequence[str]
     options: Sequence[str]
     cpu_seconds: float
+    data_bytes: int
 
 
 class Compiled(msgspec.Struct, frozen=True, tag="compiled"):

@@ -19,8 +19,10 @@ _LACKING = re.compile(
     r'identifier "__\w+" is undefined|no instance of overloaded function "atomic|is not supported for this GPU arch'
     r'|namespace "cooperative_groups(?:::\w+)*" has no member|no suitable user-defined conversion from "__(?:nv_b|h)'
     r'|incomplete type "nvcuda::wmma|name followed by "::" must be a class or namespace name'
+    r"|requires \.target sm_\w+ or higher|not supported on \.target"
 )
-"""What the compiler says of a function or type that headers declare for newer devices only; slips read so as well."""
+"""What is said of a function or type that headers declare for newer devices only, slips read so as well; and what the
+assembler says of an instruction that they alone have."""
 
 KNOWN = (80, 86, 87, 89, 90, 100, 120)
 """Virtual architectures after 75 that every NVRTC 13 compiles for."""

@@ -11,6 +11,9 @@ from typing import Any
 
 _FAILED_NAME = re.compile(r"#pragma nv_mangled_name (.*)")
 _NAME_MAP = "__nv_name_map("
+FRONT_END = "-Xcudafe="
+"""Begins an option for the compiler's front end."""
+_NOT_KNOWN = b"Command-line error: invalid option"
 _INSTALL = "nvrtcInstallBundledHeaders"
 _BEYOND_MINIMAL = re.compile(rb"cuda|tex|surf|Tex|Surf|\bCU|<<<|include|import")
 """What may be, or bring, a name that NVRTC leaves out with `--minimal` (NVRTC user guide, "Supported Compile Options"):
@@ -122,6 +125,10 @@ def _compile(
         encoded = [option.encode() for option in options]
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = _fetch(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).rstrip(b"\0")
+        of_front_end = [option for option in options if option.startswith(FRONT_END)]
+        if of_front_end and (result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION or _NOT_KNOWN in log):
+            # They are handed on to a part that NVRTC's documentation does not speak of: a version may lack them.
+            return _compile(file, source, headers, names, [o for o in options if o not in of_front_end])
         if result == nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION:
             return Output(succeeded=False, log=log)
         _check(result)

@@ -16,6 +16,7 @@ from typing import Self
 
 from grader.compiler import nvcc
 from grader.compiler.diagnostics import Diagnostic
+from grader.compiler.evaluations import NVRTC_STEPS, steps_of_one
 from grader.compiler.expansion import MAX_TOKENS, too_many_tokens
 from grader.compiler.headers import (
     PRELUDE,
@@ -34,8 +35,15 @@ from grader.processes import limits
 from grader.processes.channel import DeadlinePassed, PeerGone
 from grader.processes.child import END_WAIT_S, Child, ChildProgram, Ending
 
-CPU_LIMIT_S = 40.0
-"""Twenty times what a large program with the headers of tensor cores takes: the same on a machine four times slower."""
+CPU_LIMIT_S = 12.0
+"""Six times what a large program with the headers of tensor cores takes.  What is made to take long ends before, by
+bounds that are counted: steps of constant evaluation (`evaluations`), tokens (`expansion`), memory."""
+LIBRARY_CPU_LIMIT_S = 40.0
+DATA_BYTES = 320 << 20
+"""Memory of its own.  A program of a course takes a fifth; templates that make templates come to their end by it, some
+30,000 of them, before their number makes each of them slow."""
+LIBRARY_DATA_BYTES = 640 << 20
+"""Both of a program that includes Thrust, CUB or the standard library for devices."""
 WALL_LIMIT_S = 400.0
 """Ends what hangs: ten of these may share a core before it comes before the other."""
 START_LIMIT_S = 300.0
@@ -44,6 +52,8 @@ START_LIMIT_S = 300.0
 # Not every system has all of them.
 _NAMES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGXFSZ")
 _OWN_SIGNALS = {getattr(signal, name) for name in _NAMES if hasattr(signal, name)}
+_INLINE = "// begin inline asm"
+_LIBRARY = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<(?:thrust|cub|cuda)/", re.MULTILINE)
 _SAFE_NAME = re.compile(r"[\w:][\w:<>,&*()\s+-]{0,199}")
 # Other names would be escaped in the PTX, or could hold what an option or a message is made of.
 _SAFE_FILE = re.compile(r"\w[\w.+-]{0,120}", re.ASCII)
@@ -121,6 +131,7 @@ class CompilerProcess:
         names: Sequence[str],
         architecture: str,
         wall_limit_s: float | None = None,
+        options: Sequence[str] = (),
     ) -> CompileResult:
         """Compile the first of `sources`; the others are headers that it may include by their names.
 
@@ -129,6 +140,7 @@ class CompilerProcess:
         sources : text by file name.
         names : C++ expressions naming the kernels wanted: "kernel", "tiled<16>", "lab::kernel".
         architecture : "compute_75" for PTX, "sm_90" for CUBIN and PTX.
+        options : of NVRTC's, besides those that every source is compiled with.
 
         Nothing that a source does raises: see `CompileResult.reason`.
 
@@ -152,7 +164,7 @@ class CompilerProcess:
                     return self._forbidden(ready, given, text, refused)
         safe = [name for name in dict.fromkeys(names) if _SAFE_NAME.fullmatch(name) and "\n" not in name]
         limit_s = wall_limit_s or self._wall_limit_s
-        answer, ready = self._ask(ready, install, file, source, in_memory, safe, architecture, limit_s)
+        answer, ready = self._ask(ready, install, file, source, in_memory, safe, architecture, limit_s, options)
         if isinstance(answer, str):
             return failed(ready, answer)
         if answer.status == "refused":
@@ -162,10 +174,17 @@ class CompilerProcess:
 
         def as_ptx() -> str:
             virtual = architecture.replace("sm_", "compute_", 1)
-            again, _ready = self._ask(ready, install, file, source, in_memory, safe, virtual, limit_s)
+            again, _ready = self._ask(ready, install, file, source, in_memory, safe, virtual, limit_s, options)
             return again.ptx.decode("utf-8", errors="replace") if isinstance(again, Compiled) else ""
 
-        return result_of(answer, ready, Asked(given, file, source, in_memory, names, architecture), as_ptx)
+        result = result_of(answer, ready, Asked(given, file, source, in_memory, names, architecture), as_ptx)
+        if result.ok and not result.cubin and _is_assembly_of(result.ptx, (source, *in_memory.values())):
+            # What stands in `asm` is copied into PTX as it is; the assembler says whether it means anything.
+            machine_code = architecture.replace("compute_", "sm_", 1)
+            assembled = self.compile(sources, names, machine_code, wall_limit_s)
+            if assembled.reason == "errors":
+                return assembled
+        return result
 
     def _forbidden(self, ready: Ready, file: str, text: str, refused: str) -> CompileResult:
         position = text.find(refused)
@@ -235,23 +254,29 @@ class CompilerProcess:
         names: Sequence[str],
         architecture: str,
         wall_limit_s: float,
+        more: Sequence[str],
     ) -> tuple[Compiled | str, Ready]:
         """The process's answer, or the reason why there is none; and the process that is there now."""
         for last in (False, True):
-            options = [f"--gpu-architecture={architecture}", *OPTIONS]
+            options = [f"--gpu-architecture={architecture}", *OPTIONS, *more]
             if architecture.startswith("sm_"):
                 options.append(VERBOSE)
             if ready.headers:
                 options += [f"-I{ready.headers}", f"-I{ready.headers}/cccl"]
+            # What the compiler's front end takes for itself alone: steps of one constant evaluation.
+            steps = steps_of_one({file: source, **in_memory}, NVRTC_STEPS)
+            options.append(f"-Xcudafe=--max_cost_constexpr_call={steps}")
             as_found = nvcc.headers_for([source, *in_memory.values()], bool(ready.headers))
             headers = {**as_found, PRELUDE_NAME: PRELUDE + nvcc.MACROS, **in_memory}
+            has_library = any(_LIBRARY.search(text) for text in (source, *in_memory.values()))
             request = Compile(
                 file=file,
                 source=source.encode("utf-8", errors="replace"),
                 headers={name: text.encode("utf-8", errors="replace") for name, text in headers.items()},
                 names=names,
                 options=options,
-                cpu_seconds=min(CPU_LIMIT_S, wall_limit_s),
+                cpu_seconds=min(LIBRARY_CPU_LIMIT_S if has_library else CPU_LIMIT_S, wall_limit_s),
+                data_bytes=LIBRARY_DATA_BYTES if has_library else DATA_BYTES,
             )
             assert self._child is not None
             deadline = time.monotonic() + wall_limit_s
@@ -277,6 +302,11 @@ class CompilerProcess:
             self._end()
             raise InternalError(msg("compiler.ended", ending=type(answer).__name__))
         raise AssertionError("the second ending returns or raises")
+
+
+def _is_assembly_of(ptx: str, texts: Sequence[str]) -> bool:
+    """Whether PTX holds inline assembly that may be that of `texts`, and not of the device's headers alone."""
+    return _INLINE in ptx and any("asm" in text for text in texts)
 
 
 def _reason_of(ending: Ending | None) -> str:

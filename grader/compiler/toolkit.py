@@ -8,7 +8,7 @@ from pathlib import Path
 
 # One file of each package that device headers include: nvidia-cuda-runtime, -crt and -cccl.
 _LANDMARKS = ("cooperative_groups.h", "crt/mma.h", "cccl/nv/target")
-_VERSION = re.compile(r"^#define\s+CUDA_VERSION\s+(\d+)", re.MULTILINE)
+_VERSION = re.compile(r"^#define\s+CUDA_VERSION\s+(\d{1,9})", re.MULTILINE)
 
 
 def header_folders(environment: Mapping[str, str], packages: Iterable[str]) -> list[Path]:

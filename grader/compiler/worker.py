@@ -21,7 +21,7 @@ from grader.compiler.messages import Compile, Compiled, Ready, Unusable
 MAX_LOG_BYTES = 1 << 20
 ADDRESS_BYTES = 2 << 30
 DATA_BYTES = 640 << 20
-"""Memory of its own; a program of a course takes a tenth."""
+"""Memory of its own, at most; see `grader.compiler.process`."""
 DESCRIPTORS = 64
 
 
@@ -132,6 +132,7 @@ def _answer(request: Compile) -> Compiled:
     from grader.processes import limits
 
     limits.allow_cpu_seconds(request.cpu_seconds)
+    limits.allow_data_bytes(request.data_bytes)
     try:
         output = nvrtc.compile_source(request.file, request.source, request.headers, request.names, request.options)
     except (MemoryError, nvrtc.GaveUp) as error:

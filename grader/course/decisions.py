@@ -16,7 +16,7 @@ from grader.course.rules import GROUP_NAME, Rules, days_late, penalty_pct, read_
 from grader.course.times import parse_time, zoned
 from grader.errors import UsageError
 from grader.message import Message, msg
-from grader.result import Decisions, Lateness, Override, Result, Score, score_of
+from grader.result import Decisions, Lateness, Override, Result, Score, marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class Decider:
             else check
             for check in result.checks
         ]
-        score = score_of(checks)
-        score, late, asks_time = self._late(result, score, person)
+        result = marked(result, checks)
+        score, late, asks_time = self._late(result, result.score, person)
         total = None
         if wanted.total is not None:
             is_outdated = self.overrides.is_outdated(result, None, wanted.total)
@@ -78,10 +78,12 @@ class Decider:
                 outdated=is_outdated,
             )
             score = msgspec.structs.replace(score, earned=wanted.total.points, pending=0.0)
+            if result.status == "not_judged":
+                # The teacher has judged it.
+                has_failed = any(check.status == "fail" for check in checks)
+                result = msgspec.structs.replace(result, status="failed" if has_failed else "passed")
         decisions = Decisions(late=late, total=total, note=wanted.note, asks_time=asks_time)
-        return msgspec.structs.replace(
-            result, checks=checks, score=score, decisions=None if decisions == Decisions() else decisions
-        )
+        return msgspec.structs.replace(result, score=score, decisions=None if decisions == Decisions() else decisions)
 
     def _late(self, result: Result, score: Score, person: Person | None) -> tuple[Score, Lateness | None, bool]:
         student = result.student.id
@@ -198,4 +200,4 @@ def undone(result: Result) -> Result:
         )
         for check in result.checks
     ]
-    return msgspec.structs.replace(result, checks=checks, score=score_of(checks), decisions=None)
+    return msgspec.structs.replace(marked(result, checks), decisions=None)

@@ -9,7 +9,7 @@ import msgspec
 
 from grader.course.overrides import Overrides
 from grader.course.rules import Rules
-from grader.files import write_atomically
+from grader.files import read_kept, write_atomically
 
 LEDGER_NAME = ".decisions.json"
 
@@ -45,7 +45,7 @@ class Ledger(msgspec.Struct, frozen=True):
 def read_ledger(out: Path) -> Ledger:
     """What earlier runs into `out` kept; an empty one where there is none."""
     try:
-        return msgspec.json.decode((out / LEDGER_NAME).read_bytes(), type=Ledger)
+        return msgspec.json.decode(read_kept(out / LEDGER_NAME), type=Ledger)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return Ledger()
 

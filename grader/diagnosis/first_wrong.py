@@ -31,7 +31,11 @@ MAX_PICTURE = 128 * 128
 SELDOM_BYTES = 4
 """Values so wide or wider are hardly ever by chance, bit for bit, what memory has which nobody wrote."""
 
+MAX_CHANGED = 12
+"""Input elements that are changed one by one to see whether a value is made of them."""
+
 Needs = Callable[[Index], Mapping[str, Mask] | None]
+Depends = Callable[[Index, Mapping[str, Mask]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ class WrongCase:
     trace: the launch's history, None when there is none.
     dims: of other arrays that the history may name (shared ones), by name.
     needs: which input elements an output element depends on, where that can be found out.
+    depends: whether what the kernel stores in an output element is another value with other values in some input
+      elements; None where it cannot be run again.
     axes: how many axes the blocks and threads are numbered along.
     hazards: what else went wrong in the launch.
     """
@@ -58,6 +64,7 @@ class WrongCase:
     needs: Needs | None = None
     axes: int = 3
     hazards: tuple[Hazard, ...] = ()
+    depends: Depends | None = None
 
     @property
     def outside_lines(self) -> tuple[int, ...]:
@@ -110,8 +117,9 @@ def diagnose(case: WrongCase) -> Diagnosis:
         region=_pattern(region_pattern(wrong, case.tile)),
         picture=_picture(wrong, unwritten) if wrong.size <= MAX_PICTURE else [],
     )
+    is_told = True
     if trace is not None:
-        diagnosis = _traced(case, trace, diagnosis)
+        diagnosis, is_told = _traced(case, trace, diagnosis)
     race = next((h for h in case.hazards if h.kind == "race" and h.detail != "write_write_same_value"), None)
     if race is not None and race.detail == "unfinished_copy":
         # It read before the copy had come: what that brings is not what the value was made of.
@@ -122,6 +130,7 @@ def diagnose(case: WrongCase) -> Diagnosis:
         race=race,
         unwritten=bool(unwritten[difference.first]),
         copied=_copied(case, wrong),
+        is_unknown=not is_told,
     )
     if filling[difference.first] and diagnosis.writer is not None:
         around = replace(around, got=msg("diagnosis.garbage"))
@@ -150,14 +159,18 @@ def _values(case: WrongCase, outcome: Outcome) -> Found | None:
     return None if found is not None and found.id == "zero" and case.outside_lines else found
 
 
-def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> Diagnosis:
-    """With who wrote the first wrong element, and what from."""
+def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> tuple[Diagnosis, bool]:
+    """With who wrote the first wrong element, and what from; whether that is known.
+
+    The history of the memory does not know of what a thread carries along in registers: what it tells holds only
+    where changing the inputs shows the same.
+    """
     first = tuple(diagnosis.first)
     width = case.got.dtype.itemsize
     offset = int(np.ravel_multi_index(first, case.got.shape)) * width
     writes = trace.writes(case.output, offset, width)
     if not writes:
-        return msgspec.structs.replace(diagnosis, traced=True)
+        return msgspec.structs.replace(diagnosis, traced=True), True
     last = writes[-1]
     # What several threads add up is made from what each of them had read.
     chain = [r for w in (writes if last.op == "atomic" else [last]) for r in trace.reads(w)]
@@ -169,6 +182,17 @@ def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> Diagnosis:
     known: dict[str, object] = {"got_at": None}
     if len(places) == 1 and case.inputs[places[0][0]][tuple(places[0][1])].tobytes() == case.got[first].tobytes():
         known["got_at"] = Element(array=places[0][0], index=places[0][1])
+    # What nobody wrote spoils a value whatever else it is made of.
+    is_spoilt = any(r.origin == "nothing" for r in chain)
+    if not is_spoilt and not _is_made_of(case, first, read):
+        told = msgspec.structs.replace(
+            diagnosis,
+            traced=True,
+            writer=_writer(last),
+            writers=len({(w.block, w.thread) for w in writes}),
+            overwritten=_writer(overwritten[-1]) if overwritten else None,
+        )
+        return told, False
     needed = case.needs(first) if case.needs is not None else None
     if needed is not None:
         single = [(name, index) for name, mask in needed.items() for index in np.argwhere(mask).tolist()[:2]]
@@ -177,7 +201,7 @@ def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> Diagnosis:
         known["compared"] = True
         known["missing"] = _ranges({n: mask & ~read[n] for n, mask in needed.items()})
         known["surplus"] = _ranges({n: mask & ~needed[n] for n, mask in read.items()})
-    return msgspec.structs.replace(
+    known_of_it = msgspec.structs.replace(
         diagnosis,
         traced=True,
         writer=_writer(last),
@@ -188,6 +212,22 @@ def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> Diagnosis:
         uses=uses,
         **known,
     )
+    return known_of_it, True
+
+
+def _is_made_of(case: WrongCase, index: Index, read: Mapping[str, Mask]) -> bool:
+    """Whether an output element depends on the elements read and on no other, as far as changing them shows."""
+    if case.depends is None:
+        return True
+    if case.depends(index, {name: ~mask for name, mask in read.items()}):
+        return False
+    places = [(name, tuple(place)) for name, mask in read.items() for place in np.argwhere(mask).tolist()]
+    for name, place in places[:: max(1, -(-len(places) // MAX_CHANGED))]:
+        one = np.zeros(case.inputs[name].shape, np.bool_)
+        one[place] = True
+        if not case.depends(index, {name: one}):
+            return False
+    return True
 
 
 def _inputs_read(case: WrongCase, reads: Sequence[Read]) -> tuple[dict[str, Mask], int]:

@@ -22,6 +22,7 @@ class Circumstances:
     got: what the wrong value is, where it is no finite number.  race: a data race of the launch.
     unwritten: whether nobody wrote the first wrong element.
     is_own: whether the wrong value is what a variable or an array of the thread's own held from the start.
+    is_unknown: whether nobody knows what the wrong value was made of.
     copied: the input that has the right value of every wrong element at the same index; "" where none has.
     """
 
@@ -32,6 +33,7 @@ class Circumstances:
     unwritten: bool = False
     copied: str = ""
     is_own: bool = False
+    is_unknown: bool = False
 
 
 def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[Message]:
@@ -124,6 +126,8 @@ def _origin(diagnosis: Diagnosis, writer: ElementWriter, around: Circumstances) 
     """What the writer had made the value from."""
     if around.race is not None and around.race.detail == "unfinished_copy":
         # The race says it.
+        return []
+    if around.is_unknown:
         return []
     if around.is_own:
         return [msg("diagnosis.own_unset")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader.course.people import Person
+from grader.course.people import Person, sorted_as
 from grader.lab.records import Lab
 from grader.message import Message
 from grader.result import Result
@@ -50,6 +51,16 @@ def shown_names(entries: Sequence[Entry]) -> dict[str, str]:
         student: name if counts[name] == 1 else student if student.startswith(name) else f"{name} ({student})"
         for student, name in names.items()
     }
+
+
+def in_order(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries as people look for them: in the roster's order, who is in none after it by the names shown."""
+    names = shown_names(entries)
+
+    def place(entry: Entry) -> tuple[float, str, str]:
+        return entry.who.place or math.inf, sorted_as(names[entry.student]), entry.student
+
+    return sorted(entries, key=place)
 
 
 def source_of(result: Result) -> str:

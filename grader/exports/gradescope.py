@@ -13,9 +13,9 @@ from grader.i18n import _
 from grader.report.decisions import decision_lines
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
-from grader.report.summary import code_at, where
+from grader.report.summary import code_at, unjudged_lines, where
 from grader.report.visible import clipped, visible
-from grader.result import Check, Result
+from grader.result import Check, Result, is_unjudged
 from grader.words import check_title
 
 
@@ -30,7 +30,7 @@ def results(result: Result, language: str, seconds: float | None = None) -> byte
     decided = "".join(f"<p>{_text(line)}</p>" for line in decision_lines(result, language))
     record: dict[str, Any] = {
         "score": result.score.earned,
-        "output": _verdict(result, numbers) + decided,
+        "output": _verdict(result, language) + decided,
         "output_format": "html",
         "test_output_format": "html",
         "test_name_format": "text",
@@ -53,14 +53,21 @@ def failure(output: str) -> bytes:
     return json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n"
 
 
-def _verdict(result: Result, numbers: Numbers) -> str:
+def _verdict(result: Result, language: str) -> str:
+    numbers = Numbers(language)
     status = result_status(result.status)
     score = result.score
     mark = numbers.mark(score.earned, score.possible)
     parts = [f"<p><strong>{status.symbol} {_text(status.word)}: {_text(mark)}</strong></p>"]
+    parts += [f"<p>{_text(line)}</p>" for line in unjudged_lines(result, language)]
     if score.pending:
         pending = _("{points} points pending").format(points=numbers.points(score.pending))
-        reasons = dict.fromkeys(c.message for c in result.checks if c.pending and c.skip_reason == "not_measured")
+        told = result.status == "not_judged"
+        reasons = dict.fromkeys(
+            c.message
+            for c in result.checks
+            if c.pending and c.skip_reason == "not_measured" and not (told and is_unjudged(c))
+        )
         parts.append(f"<p>{_text(': '.join([pending, ' '.join(reasons)]) if reasons else pending)}</p>")
     parts += [f"<p>{_text(remark)}</p>" for remark in result.remarks]
     return "".join(parts)

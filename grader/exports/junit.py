@@ -10,13 +10,16 @@ from grader.exports.xml_text import xml_text
 from grader.i18n import _
 from grader.lab.records import Lab
 from grader.report.decisions import decision_lines
-from grader.report.summary import where
+from grader.report.summary import unjudged_lines, where
 from grader.result import Check
 from grader.words import check_title, said
 
 
 def junit(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
-    """The entries as XML: a failed check is a failure, one that could not be judged an error, a pending one skipped."""
+    """The entries as XML: a failed check is a failure, one that could not be judged an error, a pending one skipped.
+
+    Where too little was judged for a verdict, that is an error of its own, and the first case.
+    """
     return document(entries, lab.id, language)
 
 
@@ -43,6 +46,9 @@ def _suite(entry: Entry, lab_id: str, language: str) -> ET.Element:
             ET.SubElement(properties, "property", name=name, value=f"{getattr(result.score, name):g}")
         for line in decision_lines(result, language):
             ET.SubElement(properties, "property", name="decision", value=xml_text(line))
+        reasons = unjudged_lines(result, language)
+        if reasons:
+            cases.insert(0, _unjudged(entry, reasons))
     suite.extend(cases)
     suite.set("tests", str(len(cases)))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -67,6 +73,13 @@ def _place(check: Check, entry: Entry) -> str:
     if entry.result is None or not check.line:
         return ""
     return where(entry.result, entry.result.file_of(check), check.line)
+
+
+def _unjudged(entry: Entry, reasons: Sequence[str]) -> ET.Element:
+    case = ET.Element("testcase", name=xml_text(_("judged")), classname=xml_text(entry.student))
+    told = ET.SubElement(case, "error", type="not_judged", message=xml_text(reasons[0]))
+    told.text = xml_text("\n".join(reasons[1:]))
+    return case
 
 
 def _not_graded(entry: Entry) -> ET.Element:

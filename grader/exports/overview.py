@@ -14,6 +14,7 @@ from grader.report.numbers import Numbers
 from grader.report.summary import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of
 from grader.report.visible import visible_line
 from grader.result import Check
+from grader.similarity.pairs import alike
 from grader.timing.summary import marked
 from grader.words import check_title
 
@@ -83,9 +84,10 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All of it.  mean, median: in words, "" where nobody has a mark."""
+    """All of it.  mean, median: in words, "" where nobody has a mark.  unjudged: graded, and without a verdict."""
 
     graded: int
+    unjudged: int
     missing: int
     pending: int
     mean: str
@@ -94,7 +96,7 @@ class Overview:
     lost: tuple[LostRow, ...]
     checks: tuple[CheckRow, ...]
     strips: tuple[Strip, ...]
-    pairs: tuple[tuple[int, str, str, str], ...]
+    pairs: tuple[tuple[int, str, str], ...]
 
 
 def overview(table: Table, language: str) -> Overview:
@@ -104,6 +106,7 @@ def overview(table: Table, language: str) -> Overview:
     shares = [share for entry in graded if entry.result and (share := percent(entry.result)) is not None]
     return Overview(
         graded=len(graded),
+        unjudged=sum(bool(entry.result and entry.result.status == "not_judged") for entry in graded),
         missing=len(table.entries) - len(graded),
         pending=sum(bool(entry.result and entry.result.score.pending) for entry in graded),
         mean=numbers.percent(round(mean(shares), 1)) if shares else "",
@@ -148,11 +151,9 @@ def _lost(graded: Sequence[Entry], names: Mapping[str, str], numbers: Numbers) -
         points = sum(points for points, _entry, _check in faults)
         students = {fault[1].student for fault in faults}
         words = visible_line(shortened(check.message, 200))
-        rows.append(
-            (len(students), points, LostRow(title, len(students), numbers.points(points), _who(entry, names), words))
-        )
-    rows.sort(key=lambda row: (-row[0], -row[1], row[2].title))
-    return tuple(row for _count, _points, row in rows)
+        rows.append((points, LostRow(title, len(students), numbers.points(points), _who(entry, names), words)))
+    rows.sort(key=lambda row: (-row[0], -row[1].count, row[1].title))
+    return tuple(row for _points, row in rows)
 
 
 def _checks(table: Table, graded: Sequence[Entry], names: Mapping[str, str]) -> tuple[CheckRow, ...]:
@@ -199,9 +200,9 @@ def _strip(variant: str, found: Sequence[tuple[float, str]], numbers: Numbers) -
     return Strip(variant, dots, place(1.0), f"{numbers.decimal(math.exp(low))}×", f"{numbers.decimal(math.exp(high))}×")
 
 
-def _pairs(table: Table, names: Mapping[str, str], numbers: Numbers) -> tuple[tuple[int, str, str, str], ...]:
+def _pairs(table: Table, names: Mapping[str, str], numbers: Numbers) -> tuple[tuple[int, str, str], ...]:
     pairs = table.similar.pairs if table.similar is not None else ()
     return tuple(
-        (number, names.get(p.left, p.left), names.get(p.right, p.right), numbers.percent(round(100 * p.share)))
-        for number, p in enumerate(pairs[:20], 1)
+        (number, " – ".join(names.get(name, name) for name in members), numbers.percent(round(100 * pair.share)))
+        for number, (pair, members) in enumerate(alike(pairs)[:20], 1)
     )

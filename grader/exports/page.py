@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grader.exports.entries import CourseExport, Entry, Export, Table, shown_names
+from grader.exports.entries import CourseExport, Entry, Export, Table, in_order, shown_names
 from grader.exports.overview import overview
 from grader.exports.points import course_percent, percent
 from grader.i18n import _
+from grader.message import Message, msg
+from grader.report.decisions import decided
 from grader.report.group import GroupRow, failed_row, group_row
 from grader.report.job import in_language
 from grader.report.numbers import Numbers
@@ -20,7 +22,7 @@ def page(table: Table, language: str) -> bytes:
     """The page of one lab, one self-contained file."""
     from grader.report.page.groups import group_page
 
-    entries, lab = table.entries, table.lab
+    entries, lab = in_order(table.entries), table.lab
     names = [variant.name for variant in lab.variants]
     rows = [
         (row, _sortable(entry, language)) for row, entry in zip(rows_of(entries, names, language), entries, strict=True)
@@ -38,7 +40,8 @@ def course_page(tables: Sequence[Table], language: str) -> bytes:
     by_lab = [{entry.student: entry for entry in table.entries} for table in tables]
     shown = [shown_names(table.entries) for table in tables]
     rows = []
-    for student in dict.fromkeys(entry.student for table in tables for entry in table.entries):
+    everybody = {entry.student: entry for table in reversed(tables) for entry in table.entries}
+    for student in (entry.student for entry in in_order(list(everybody.values()))):
         found = [entries.get(student) for entries in by_lab]
         known = [entry.who for entry in found if entry is not None]
         shares = [percent(entry.result) if entry and entry.result else None for entry in found]
@@ -58,6 +61,12 @@ def course_page(tables: Sequence[Table], language: str) -> bytes:
                     }
                     for entry, share in zip(found, shares, strict=True)
                 ],
+                "decisions": [
+                    (title, line)
+                    for (_id, title), entry in zip(labs, found, strict=True)
+                    if entry is not None and entry.result is not None
+                    for line in decided(entry.result, language)
+                ],
                 "total": "" if total is None else numbers.percent(total),
                 "value": -1 if total is None else total,
             }
@@ -72,15 +81,28 @@ def sheet(table: Table, language: str) -> bytes:
     ------
     PdfUnavailable : this machine lacks what a PDF needs.
     """
-    from grader.report.page.groups import sheet_page
     from grader.report.page.pdf import render
 
-    names = [variant.name for variant in table.lab.variants]
+    return render(sheet_html(table, language))
+
+
+def sheet_html(table: Table, language: str) -> str:
+    """The sheet to be signed before it is laid out."""
+    from grader.report.page.groups import sheet_page
+
+    names, entries = [variant.name for variant in table.lab.variants], in_order(table.entries)
     rows = [
-        (row, _sortable(entry, language))
-        for row, entry in zip(rows_of(table.entries, names, language), table.entries, strict=True)
+        (row if entry.result is not None else replace(row, fault=_on_paper(entry)), _sortable(entry, language))
+        for row, entry in zip(rows_of(entries, names, language), entries, strict=True)
     ]
-    return render(sheet_page(rows, names, in_language(table.lab.title, language), language))
+    return sheet_page(rows, names, in_language(table.lab.title, language), language)
+
+
+def _on_paper(entry: Entry) -> str:
+    """Why somebody has no mark, for all who sign the sheet: no folder of this machine, no log of the grader."""
+    nothing = msg("intake.nothing")
+    is_missing = isinstance(entry.reason, Message) and entry.reason.id == nothing.id
+    return visible_line(said(nothing)) if is_missing else _("not graded")
 
 
 def _sortable(entry: Entry, language: str) -> tuple[float, str]:

@@ -10,9 +10,10 @@ from grader.result import Result
 
 
 def percent(result: Result) -> float | None:
-    """Points earned of those possible for this student, 0 to 100; None where none are possible."""
+    """Points earned of those possible for this student, 0 to 100; None where none are possible, or too little was
+    judged for a mark."""
     possible = result.score.possible
-    return round(100 * result.score.earned / possible, 2) if possible else None
+    return round(100 * result.score.earned / possible, 2) if possible and result.status != "not_judged" else None
 
 
 def lab_points(lab: Lab) -> float:
@@ -27,12 +28,18 @@ def scaled(result: Result, lab: Lab) -> float | None:
 
 
 def course_percent(tables: Sequence[Table], found: Sequence[Entry | None]) -> float | None:
-    """Per cent of a course: by the labs' weights, work that is not there counting nothing; without weights of what was
-    possible in the labs that were graded.  found: a student's entry in each table.  None where nothing was."""
-    results = [entry.result for entry in found if entry is not None and entry.result is not None]
-    weights = [1.0 if table.weight is None else table.weight for table in tables]
+    """Per cent of a course: by the labs' weights, work that is not there counting nothing and work without a verdict
+    not at all; without weights of what was possible in the labs that were graded.
+
+    found: a student's entry in each table.  None where nothing was judged."""
+    of_labs = [entry.result if entry is not None else None for entry in found]
+    results = [result for result in of_labs if result is not None and result.status != "not_judged"]
+    weights = [
+        0.0 if result is not None and result.status == "not_judged" else 1.0 if table.weight is None else table.weight
+        for table, result in zip(tables, of_labs, strict=True)
+    ]
     if results and sum(weights) > 0 and any(table.weight is not None for table in tables):
-        shares = [(percent(entry.result) or 0.0) if entry and entry.result else 0.0 for entry in found]
+        shares = [(percent(result) or 0.0) if result is not None else 0.0 for result in of_labs]
         weighted = [weight * share for weight, share in zip(weights, shares, strict=True)]
         return round(sum(weighted) / sum(weights), 2)
     possible = sum(result.score.possible for result in results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.exports.entries import Export, Table, shown_names
@@ -9,7 +10,7 @@ from grader.i18n import _
 from grader.report.job import in_language
 from grader.report.numbers import Numbers
 from grader.report.visible import visible
-from grader.similarity.pairs import Pair
+from grader.similarity.pairs import Pair, alike
 
 MOST_PAIRS = 60
 """Side by side; more are listed."""
@@ -26,8 +27,12 @@ class SideLine:
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """A pair as the page shows it; left, right: its sources, none for pairs that are listed only."""
+    """A pair as the page shows it; left, right: its sources, none for pairs that are listed only.
 
+    names: of all whose work it stands for, more than two where several handed in copies.
+    """
+
+    names: str
     left_name: str
     right_name: str
     share: str
@@ -46,15 +51,18 @@ def similar_page(table: Table, language: str) -> bytes:
     pairs = found.pairs if found is not None else ()
     archive = dict(found.archive) if found is not None else {}
     views = [
-        _view(pair, {**archive, **sources}, names, Numbers(language), index < MOST_PAIRS)
-        for index, pair in enumerate(pairs)
+        _view(pair, members, {**archive, **sources}, names, Numbers(language), index < MOST_PAIRS)
+        for index, (pair, members) in enumerate(alike(pairs))
     ]
     short = [names.get(name, name) for name in found.too_short] if found is not None else []
     return html(views, short, in_language(table.lab.title, language), language).encode()
 
 
-def _view(pair: Pair, sources: dict[str, str], names: dict[str, str], numbers: Numbers, is_whole: bool) -> PairView:
+def _view(
+    pair: Pair, members: Sequence[str], sources: dict[str, str], names: dict[str, str], numbers: Numbers, is_whole: bool
+) -> PairView:
     return PairView(
+        names=" – ".join(names.get(member, member) for member in members),
         left_name=names.get(pair.left, pair.left),
         right_name=names.get(pair.right, pair.right),
         share=numbers.percent(round(100 * pair.share)),

@@ -11,11 +11,12 @@ import json
 from grader.findings.formats import Told
 from grader.findings.graded import scale_of, tests
 from grader.report.visible import clipped
+from grader.result import is_unjudged
 
 _STATUSES = {"pass": "pass", "skip": "pass", "borderline": "pass", "fail": "fail", "error": "error"}
 _MOST_BYTES = 64_000
 """Of all messages: the reporter is handed them in a variable of the environment, which Linux bounds to 128 KiB."""
-_RESULTS = {"passed": "pass", "failed": "fail", "error": "error"}
+_RESULTS = {"passed": "pass", "failed": "fail", "not_judged": "error", "error": "error"}
 
 
 def write(told: Told) -> str:
@@ -26,7 +27,7 @@ def write(told: Told) -> str:
     shown = [
         {
             "name": test.name,
-            "status": _STATUSES[test.check.status],
+            "status": "error" if is_unjudged(test.check) else _STATUSES[test.check.status],
             "score": test.score,
             "message": clipped(" ".join(filter(None, (test.place, test.check.message, test.check.hint))), each),
             "test_code": test.check.id,

@@ -13,10 +13,11 @@ from grader.findings.whereabouts import Whereabouts
 from grader.i18n import _
 from grader.message import Message
 from grader.report import summary
+from grader.report.labels import result_status
 from grader.report.numbers import Numbers
-from grader.report.summary import FAULT_STATUSES, blocked_points, in_cell, lost_points
+from grader.report.summary import FAULT_STATUSES, blocked_points, in_cell, lost_points, unjudged
 from grader.report.visible import clipped, visible_line
-from grader.result import Check, Result
+from grader.result import Check, Result, Variant
 from grader.words import NoWordsError, text
 from grader.words.cells import speaking_of, speaking_of_file
 
@@ -39,7 +40,7 @@ class Finding:
     file: its path as the user would type it, "" where none is known.  line, column, end_column: from 1, the first and
     the one behind the last character of the line's text; null where it concerns no line.
     message, hint: one line each, in the language of the result.  lost: points that it costs.  held: points of checks
-    that wait until it is mended.
+    that wait until it is mended.  unjudged: whether it says why there is no verdict (the result is `not_judged`).
     """
 
     check: str
@@ -54,12 +55,13 @@ class Finding:
     lost: float = 0.0
     title: str = ""
     held: float = 0.0
+    unjudged: bool = False
 
 
 def findings(result: Result, whereabouts: Whereabouts) -> list[Finding]:
-    """All faults of a result, then its remarks, by file and line; the same at the same place is one."""
+    """Why there is no verdict, all faults, then remarks, by file and line; the same at the same place is one."""
     found: dict[tuple[object, ...], Finding] = {}
-    for finding in [*_faults(result), *_remarks(result)]:
+    for finding in [*_unjudged(result), *_faults(result), *_remarks(result)]:
         key = (finding.check, finding.level, finding.message, finding.file, finding.line)
         known = found.get(key)
         if known is None:
@@ -70,15 +72,16 @@ def findings(result: Result, whereabouts: Whereabouts) -> list[Finding]:
             lost, held = known.lost + finding.lost, known.held + finding.held
             found[key] = replace(known, variants=variants, lost=lost, held=held, hint=hint)
     placed = [_placed(finding, result, whereabouts) for finding in found.values()]
-    return sorted(placed, key=lambda f: (_ORDER[f.level], f.file, f.line or 0))
+    return sorted(placed, key=lambda f: (not f.unjudged, _ORDER[f.level], f.file, f.line or 0))
 
 
 def dearest_first(told: Sequence[Finding]) -> list[Finding]:
     """As the report has them, for who reads from the top or is shown the first few: by the points that hang on each.
 
-    What the grader itself could not judge stands behind the faults, remarks behind both.
+    What leaves a result without a verdict comes first; what the grader itself could not judge of one that has a verdict
+    stands behind the faults, remarks behind both.
     """
-    return sorted(told, key=lambda f: (_ORDER[f.level], -f.lost - f.held))
+    return sorted(told, key=lambda f: (not f.unjudged, _ORDER[f.level], -f.lost - f.held))
 
 
 def title_of(finding: Finding) -> str:
@@ -108,6 +111,25 @@ def identities(told: Sequence[Finding]) -> list[str]:
         seen[key] += 1
         found.append(digest.hexdigest()[:32])
     return found
+
+
+def _unjudged(result: Result) -> Iterator[Finding]:
+    """Why there is no verdict, at the kernel that could not be judged."""
+    for reason in unjudged(result):
+        root = reason.root
+        kernel = result.variants.get(root.variant, Variant())
+        yield Finding(
+            root.check,
+            "warning",
+            _one_line(root.message),
+            _one_line(root.hint),
+            reason.variants,
+            result.file_of(root) or _only_file(result),
+            root.line or kernel.line,
+            title=result_status(result.status).word,
+            held=reason.points,
+            unjudged=True,
+        )
 
 
 def _faults(result: Result) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from grader.findings.graded import mark_text
 from grader.i18n import _
 from grader.report.labels import result_status
 from grader.report.numbers import Numbers
-from grader.report.summary import matrix
+from grader.report.summary import matrix, unjudged_lines
 from grader.report.summary_views import CellView
 from grader.report.visible import visible_line
 
@@ -30,6 +30,9 @@ def _lines(told: Told) -> Iterator[str]:
     status = result_status(result.status)
     yield f"## {status.symbol} {_plain(result.lab)}: {mark_text(result, numbers)}"
     yield ""
+    for line in unjudged_lines(result, told.language)[:1]:
+        yield _plain(line)
+        yield ""
     faults = [f for f in dearest_first(told.findings) if f.level != "note"]
     if faults:
         yield f"### {_('What to fix')}"

@@ -28,13 +28,14 @@ def write(told: Told) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "language": told.language,
-        "invocations": [{"executionSuccessful": told.result.status != "error"}],
+        "invocations": [{"executionSuccessful": told.result.status not in ("error", "not_judged")}],
         "results": [
             _result(finding, rules.index(finding.check), identity)
             for finding, identity in zip(told.findings, identities(told.findings), strict=True)
         ],
         "properties": {
             "lab": told.result.lab,
+            "status": told.result.status,
             "earned": told.result.score.earned,
             "possible": told.result.score.possible,
             "pending": told.result.score.pending,

@@ -22,6 +22,7 @@ from grader.errors import UsageError
 from grader.grading.options import BACKENDS
 from grader.grading.recording import observation_remarks, remark_msg, variant_record
 from grader.grading.secret import secret as course_secret
+from grader.lab.checks import HostCodeSettings
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
@@ -112,7 +113,7 @@ def grade(
         graded = {
             name: kernel.read_as(interpretation)
             for name, kernel in bound_kernels(lab, submission).items()
-            if (interpretation := emulated.found[name].interpretation) is not None
+            if (interpretation := emulated.found[name].interpretation) is not None and emulated.found[name].halo is None
         }
         result = with_warp_steps(result, emulated.trials, graded)
         # Another way through the stages, for every changed program.
@@ -123,7 +124,8 @@ def grade(
             from grader.repair.in_result import with_repairs, without_answers
             from grader.repair.search import search
 
-            tried = search(original, emulated.trials, emulated.drawn_trials, emulated.found, result.checks)
+            trials, drawn_trials = emulated.trials, emulated.drawn_trials
+            tried = search(original, trials, drawn_trials, emulated.found, result.checks, reading.changed)
             result = with_repairs(result, *tried)
             if lab.repairs != "student" and not answers:
                 result = without_answers(result)
@@ -206,11 +208,12 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
 
 
 def _host_remarks(found: Mapping[str, Evidence]) -> list[Message]:
-    """What is untidy in the host code; and what is wrong in it, where no check of the lab asks for it."""
+    """What is untidy in the host code; and what is wrong in it, as far as no check of the lab asks for it."""
     told = []
     for evidence in found.values():
-        is_judged = any(spec.check == "host_code" for spec in evidence.variant.checks)
-        told += [*evidence.host.untidy, *(() if is_judged else evidence.host.faults)]
+        asked = (spec.settings for spec in evidence.variant.checks if spec.check == "host_code")
+        judged = [f for s in asked if isinstance(s, HostCodeSettings) for f in evidence.host.counted(s.of)]
+        told += [*evidence.host.untidy, *(fault for fault in evidence.host.faults if fault not in judged)]
     places: dict[tuple[str, Message], list[int]] = {}
     for fault in told:
         lines = places.setdefault((fault.file, fault.message), [])

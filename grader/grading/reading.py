@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -49,6 +50,17 @@ class Reading:
             submission = bind(self.found, sources, self._lab, observed=observed)
         return submission
 
+    def changed(self, texts: Mapping[Path, SourceText]) -> Submission:
+        """The submission with other texts for some of its files, its programs run anew.
+
+        Raises
+        ------
+        UsageError : the files take too much work to read.
+        """
+        sources = [texts.get(source.path, source) for source in self._sources]
+        made = [replace(s, written=s.text) if s.path in texts else s for s in sources]
+        return self.bound((sources, self._seen_of(made, self._store)))
+
     def with_programs_run(self, follows: Callable[[Seen], Made]) -> Made:
         """What `follows` from what is seen of its programs.
 
@@ -84,16 +96,19 @@ class Reading:
 
     def _observed(self, store: Stored) -> Seen:
         from grader.observation.commented import with_comments_run
+
+        def seen_of(sources: Sequence[SourceText]) -> Observed:
+            return self._seen_of(sources, store)
+
+        return with_comments_run(self._sources, seen_of(self._sources), seen_of)
+
+    def _seen_of(self, sources: Sequence[SourceText], store: Stored) -> Observed:
         from grader.observation.programs import USUAL_BLOCK
         from grader.observation.stage import observed
 
         sizes = [int(size) for size in self._lab.cases["emulator"].observe.values()]
         threads = next((n for n in self._lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
-
-        def seen_of(sources: Sequence[SourceText]) -> Observed:
-            return observed(sources, store, sizes, threads)
-
-        return with_comments_run(self._sources, seen_of(self._sources), seen_of)
+        return observed(sources, store, sizes, threads)
 
 
 def _known_labs(lab: Lab) -> set[str]:

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from grader.backends.base import reason_msg
+from grader.checks.correct import own_check_msg
 from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.faults import hazard_msg
 from grader.diagnosis.outputs import difference_msg, projections_msg
@@ -183,6 +184,10 @@ def _remarks(evidence: Evidence) -> list[Message]:
         remarks.append(msg("remarks.wired_sizes", sizes=sizes_msg(evidence.hard_coded_sizes)))
     elif interpretation is not None and interpretation.declared and not interpretation.constants:
         remarks.append(msg("remarks.own_sizes", sizes=sizes_msg(dict(interpretation.declared))))
+    if interpretation is not None:
+        remarks += _handed_twice(evidence, interpretation)
+    if evidence.halo is not None:
+        remarks.append(evidence.halo)
     if evidence.needs:
         remarks.append(msg("remarks.needs_device", device=evidence.needs))
     for other in evidence.others:
@@ -192,6 +197,9 @@ def _remarks(evidence: Evidence) -> list[Message]:
             if other.points is None
             else msg("remarks.other_kernel", **where, points=other.points)
         )
+    own = evidence.own_check
+    if own is not None and not own.is_right and own.case_is_right is not False and not own.is_explained:
+        remarks.append(own_check_msg(own))
     remarks += [msg("remarks.unset", variable=name, line=line) for name, line in evidence.compilation.unset]
     if evidence.untimed:
         remarks.append(evidence.untimed)
@@ -209,6 +217,18 @@ def _remarks(evidence: Evidence) -> list[Message]:
         (_left_before(evidence, line, n) if kind == "exited_before_barrier" else None) or remark_msg(kind, line, n)
         for (kind, line), n in rows
     ]
+
+
+def _handed_twice(evidence: Evidence, interpretation: Interpretation) -> list[Message]:
+    """That a kernel of two inputs is graded with the only one of the lab for both."""
+    pairs = zip(interpretation.roles, evidence.bound.kernel.parameters, strict=True)
+    pointers = [(role, p.name) for role, p in pairs if p.is_pointer]
+    found = []
+    for role in dict.fromkeys(role for role, _name in pointers):
+        names = [name for other, name in pointers if other == role]
+        if len(names) > 1:
+            found.append(msg("remarks.handed_twice", first=names[0], second=names[1], role=role))
+    return found
 
 
 def _left_before(evidence: Evidence, line: int, count: int) -> Message | None:

@@ -90,7 +90,7 @@ def grade(order: Order) -> int:
             (task,) = tasks.values()
             (person,) = (work.person for work in found.works if not work.refusal)
             return grade_with_report(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
-        from grader.gpu.host.choosing import several_gpus
+        from grader.gpu.host.inventory import several_gpus
         from grader.grading.groups.feeding import at_once_on
         from grader.grading.groups.group import Group
         from grader.grading.output.cache import ResultCache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +24,10 @@ _OF_PROGRAMS = (*HOST_SUFFIXES, ".h", ".hpp", ".cuh")
 _PART = re.compile(
     r"src|sources?|code|include|inc|headers?|libs?|utils?|common|helpers?|kernels?|cuda|gpu|cpu|host|device|data|images?"
     r"|img|docs?|tests?|scripts?|build|bin|out|outputs?|results?|reports?"
+)
+_VERSION = re.compile(
+    r"(v|ver|version|var|variant|lab|task|attempt|try|part|step|hw|ex|лр|лаб|лаба|задание|задача|попытка|вариант|часть)?"
+    r"[ _.-]*\d+|(old|new|final|backup|copy|draft|done|fixed|старое|новое|итог|копия)([ _.-]*\d+)?"
 )
 
 
@@ -88,6 +93,9 @@ def _find(
     if not folder.is_group:
         return Found((_lone(path, lab_id),), is_single=True, notices=tuple(folder.passed_over(folder.students)))
     entries = folder.entries
+    groups = folder.groups_below()
+    if groups:
+        return _of_groups(path, [_find(group, lab_id, labs, out, variants, is_single) for group in groups], groups)
     if not entries:
         return Found((_lone(path, lab_id),), is_single=True)
     notices = [
@@ -95,6 +103,19 @@ def _find(
         *(msg("session.results_folder", path=str(report)) for report in folder.outputs),
     ]
     return Found(tuple(_work(entry, entries) for entry in entries), is_single=False, notices=tuple(notices))
+
+
+def _of_groups(path: Path, found: Sequence[Found], groups: Sequence[Path]) -> Found:
+    """A course's folder: the works of its groups' folders, those of one name told apart by their groups."""
+    counts = Counter(work.student for one in found for work in one.works)
+    works = []
+    for one, group in zip(found, groups, strict=True):
+        name = _student(group.name)
+        for work in one.works:
+            student = work.student if counts[work.student] == 1 else f"{work.student} ({name})"
+            works.append(replace(work, student=student, person=Person(id=student, group=name)))
+    told = msg("session.groups", path=str(path), groups=", ".join(group.name for group in groups))
+    return Found(tuple(works), is_single=False, notices=(told, *(notice for one in found for notice in one.notices)))
 
 
 def _student(name: str) -> str:
@@ -128,10 +149,15 @@ def group_folder(path: Path, lab_id: str) -> Path:
 
 
 def _work(entry: Path, entries: Sequence[Path]) -> Work:
-    """A folder of a group; a link to another of its folders would have that one's owner graded twice."""
+    """A folder of a group; a link to another of its folders would have that one's owner graded twice.
+
+    And one that leads out of the group's folder would have graded what nobody handed in.
+    """
     student = _student(entry.name)
     if entry.is_symlink():
         target = entry.resolve()
+        if not target.is_relative_to(entry.parent.resolve()):
+            return Work(entry, student, msg("session.link_out"))
         same = next((other for other in entries if not other.is_symlink() and other.resolve() == target), None)
         if same is not None:
             return Work(entry, student, msg("session.link", other=same.name))
@@ -196,6 +222,28 @@ class _Folder:
     def entries(self) -> list[Path]:
         """A group's students: every folder, and of those named after a lab those with sources in them."""
         return [p for p in self._folders if p.name not in self.labs or _sources_in(p)]
+
+    def groups_below(self) -> list[Path]:
+        """The groups' folders of a course's folder; [] where the folders here are students'.
+
+        Each of them holds nothing but folders, in one at least two or more hold what the lab asks for, and these are
+        called after people: neither like parts, versions or labs nor the same in several folders.
+        """
+        # Parts of one program at different depths, a course's other papers: whatever holds files is no group's folder.
+        folders = [folder for folder in self._folders if not self._is_empty(folder)]
+        if any(folder.name in self.labs or folder.is_symlink() or self._is_work(folder) for folder in folders):
+            return []
+        below = [[p for p in _children(folder) if _is_folder(p) and self._is_clear(p)] for folder in folders]
+        names = [p.name.lower() for students in below for p in students]
+        if max(map(len, below), default=0) < 2 or len(set(names)) * 2 <= len(names):
+            return []
+        are_people = not any(
+            _PART.fullmatch(name) or _VERSION.fullmatch(name) or _is_called_after(name, self.variants) for name in names
+        )
+        return folders if are_people else []
+
+    def _is_empty(self, folder: Path) -> bool:
+        return not any(_is_folder(p) or p.suffix.lower() in SUFFIXES for p in _children(folder))
 
     def passed_over(self, paths: Sequence[Path]) -> list[Message]:
         """What to tell of works that lie where none are graded."""

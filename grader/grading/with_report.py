@@ -21,7 +21,7 @@ from grader.report.job import ReportJob, make_job
 from grader.report.rendering.worker import Reply
 from grader.report.summary import summary
 from grader.report.visible import visible_line
-from grader.result import Result, exit_code
+from grader.result import Result, exit_code, weightier
 from grader.words import text
 
 
@@ -90,4 +90,4 @@ def grade_with_report(
                 out.file.flush()
         if rendering.unfinished:
             wait(rendering)
-    return max(exit_code([result]), announced.code)
+    return weightier((exit_code([result]), announced.code))

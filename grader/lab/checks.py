@@ -81,6 +81,16 @@ class CorrectSettings(Settings, frozen=True):
     partial: float = 0.0
 
 
+class HostCodeSettings(Settings, frozen=True):
+    """Settings of `host_code`.
+
+    of: "data": what makes results wrong, in copies, in the lifetime of arrays and in what nobody filled; "all": also
+    launches that nobody checks, times that are not taken rightly, and results that are compared with nothing.
+    """
+
+    of: Literal["all", "data"] = "all"
+
+
 class SpeedupSettings(Settings, frozen=True):
     """Settings of `speedup`.
 
@@ -123,7 +133,7 @@ CHECKS = {
         CheckKind("technique", TechniqueSettings, needs=("correct",)),
         CheckKind("coalescing", CoalescingSettings, needs=("correct",)),
         CheckKind("bank_conflicts", BankConflictSettings, needs=("correct", "technique")),
-        CheckKind("host_code", needs=("present",)),
+        CheckKind("host_code", HostCodeSettings, needs=("present",)),
         CheckKind("speedup", SpeedupSettings, needs=("correct",)),
     )
 }

@@ -18,7 +18,7 @@ from grader.lab.parts import (
     plain_text,
     sibling,
 )
-from grader.lab.records import Cases, Lab, Parameter, Sizes, Text, TimingRule, Tolerance
+from grader.lab.records import Cases, Drawn, Lab, Parameter, Sizes, Text, TimingRule, Tolerance
 from grader.lab.sweeps import sweeps_of
 from grader.lab.variants import LaunchPart, ReferencePart, check_points, launch_of, reference_of, variant_of
 from grader.message import msg
@@ -38,6 +38,7 @@ class _Parameter(_Part, frozen=True):
     shape: list[str | int] = []
     from_grid: bool | None = None
     usual: int | None = None
+    twice: bool | None = None
 
 
 class _Sizes(_Part, frozen=True):
@@ -46,6 +47,11 @@ class _Sizes(_Part, frozen=True):
     probe: dict[str, int]
     ragged: list[dict[str, int]] = []
     large: list[dict[str, int]] = []
+
+
+class _Drawn(_Part, frozen=True):
+    shapes: list[dict[str, int | list[int]]] = []
+    equal_values: bool = False
 
 
 class _Tolerance(_Part, frozen=True):
@@ -89,6 +95,7 @@ class _Lab(_Part, frozen=True):
     timing: _Timing | None = None
     sweeps: dict[str, Any] = {}
     repairs: Literal["student", "teacher", "off"] = "teacher"
+    drawn: _Drawn = _Drawn()
     title_page: _TitlePage = _TitlePage()
 
 
@@ -143,8 +150,23 @@ def load(folder: Path) -> Lab:
         timing=_timing(file, top.timing, sizes) if top.timing else None,
         sweeps=sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing)),
         repairs=top.repairs,
+        drawn=_drawn(file, top.drawn, sizes),
         title_page=_title_page(top.title_page),
     )
+
+
+def _drawn(file: YamlFile, part: _Drawn, sizes: list[str]) -> Drawn:
+    """Each size as a range: a number is one that holds nothing else."""
+    shapes = []
+    for i, row in enumerate(part.shapes):
+        at: KeyPath = ("drawn", "shapes", i)
+        ranges = {name: value if isinstance(value, list) else [value, value] for name, value in row.items()}
+        for name, bounds in ranges.items():
+            if len(bounds) != 2 or bounds[0] > bounds[1]:
+                raise file.error(msg("labs.range", got=str(bounds)), (*at, name))
+        low = case_of(file, at, {name: bounds[0] for name, bounds in ranges.items()}, sizes)
+        shapes.append({name: (low[name], ranges[name][1]) for name in sizes})
+    return Drawn(tuple(shapes), part.equal_values)
 
 
 def _title_page(part: _TitlePage) -> dict[str, Text]:
@@ -175,9 +197,12 @@ def _parameter(file: YamlFile, name: str, data: object) -> Parameter:
         for key in ("from_grid", "usual"):
             if getattr(part, key) is not None:
                 raise file.error(msg("labs.only_size"), (*keys, key))
+    if part.twice is not None and part.kind != "input":
+        raise file.error(msg("labs.only_input"), (*keys, "twice"))
     check_patterns(file, (*keys, "names"), part.names)
     from_grid = True if part.from_grid is None else part.from_grid
-    return Parameter(name, part.kind, dtype, tuple(part.shape), tuple(part.names), from_grid, part.usual)
+    shape, names = tuple(part.shape), tuple(part.names)
+    return Parameter(name, part.kind, dtype, shape, names, from_grid, part.usual, bool(part.twice))
 
 
 def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Cases:

@@ -34,6 +34,7 @@ class Parameter:
     names: regular expressions (full match, case ignored) of the names students give it, best first.
     from_grid: for sizes: a kernel may work it out from its grid, so that only multiples of a tile can be asked of it.
     usual: for sizes: the value that a kernel which neither takes nor names the size has built in; None: any.
+    twice: for the only input: the task uses it with itself, so a kernel that takes two may be handed it twice.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Parameter:
     names: tuple[str, ...] = ()
     from_grid: bool = True
     usual: int | None = None
+    twice: bool = False
 
     def rank_of(self, name: str) -> int | None:
         """The place of the first of the parameter's patterns that `name` matches; its own name comes before all."""
@@ -87,6 +89,7 @@ class ReferenceKernel:
     shared_bytes: dynamic shared memory, a formula of the sizes and `threads`; "": none.
     template: sizes whose values are the kernel's template arguments, in order.
     multiples: what sizes must be multiples of, where the kernel asks for it.
+    at_most: the largest sizes that it is the kernel for, where another one is faster above them.
     covers: the size that each grid axis runs over, x first; (): as the lab's launches.
     """
 
@@ -98,11 +101,14 @@ class ReferenceKernel:
     shared_bytes: str = ""
     template: tuple[str, ...] = ()
     multiples: Mapping[str, int] = field(default_factory=dict)
+    at_most: Mapping[str, int] = field(default_factory=dict)
     covers: tuple[str, ...] = ()
 
     def fits(self, sizes: Sizes) -> bool:
-        """Whether it can be run at these sizes."""
-        return all(sizes[name] % step == 0 for name, step in self.multiples.items())
+        """Whether it is a kernel for these sizes."""
+        return all(sizes[name] % step == 0 for name, step in self.multiples.items()) and all(
+            sizes[name] <= most for name, most in self.at_most.items()
+        )
 
     def expression(self, sizes: Sizes) -> str:
         """What names the kernel to the compiler at these sizes."""
@@ -177,6 +183,18 @@ class Cases:
     probe: Sizes
     """A small exact multiple of every tile, on which doubtful bindings are tried out."""
     large: tuple[Sizes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What else is drawn for each submission, beside a case like the lab's own.
+
+    shapes: sizes, by name the smallest and the largest: thin, tall, large ones that take little work.
+    equal_values: a case in which all elements of an input are equal.
+    """
+
+    shapes: tuple[Mapping[str, tuple[int, int]], ...] = ()
+    equal_values: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +310,7 @@ class Lab:
     sweeps: tuple[Sweep, ...] = ()
     repairs: str = "teacher"
     """Who is shown the smallest change that makes a wrong kernel right: "student", "teacher"; "off": none is sought."""
+    drawn: Drawn = Drawn()
     title_page: Mapping[str, Text] = field(default_factory=dict)
     """By field of `grader.result.TitlePage`: what stands on the title page where a submission does not say it."""
 

@@ -51,6 +51,7 @@ class ReferencePart(_Part, frozen=True):
     shared_bytes: str | int = ""
     template: list[str] = []
     multiples: dict[str, int] = {}
+    at_most: dict[str, int] = {}
     covers: list[str] = []
 
 
@@ -131,6 +132,7 @@ def reference_of(
     check_known(file, (*keys, "arguments"), part.arguments, [p.name for p in parameters])
     check_known(file, (*keys, "template"), part.template, sizes)
     check_known(file, (*keys, "multiples"), part.multiples, sizes)
+    check_known(file, (*keys, "at_most"), part.at_most, sizes)
     path = sibling(file, references / part.file, (*keys, "file"))
     if not re.search(rf"\b{re.escape(part.kernel)}\s*\(", path.read_text("utf-8")):
         raise file.error(msg("labs.no_kernel", file=part.file, kernel=part.kernel), (*keys, "kernel"))
@@ -148,6 +150,7 @@ def reference_of(
         shared_bytes=formula_text(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"]),
         template=tuple(part.template),
         multiples=dict(part.multiples),
+        at_most=dict(part.at_most),
         covers=tuple(part.covers),
     )
 

@@ -25,7 +25,7 @@ _COUNTS_LINES = re.compile(
 )
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:.*\\\n)*.*", re.M)
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"', re.M)
-_PLACE = re.compile(r"(?m)(^[ \t]*\.loc[ \t]+|\binlined_at[ \t]+)(\d+)([ \t]+)(\d+)")
+_PLACE = re.compile(r"(?m)(^[ \t]*\.loc[ \t]+|\binlined_at[ \t]+)(\d{1,9})([ \t]+)(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class RememberedCompiler(CompilerProcess):
         names: Sequence[str],
         architecture: str,
         wall_limit_s: float | None = None,
+        options: Sequence[str] = (),
     ) -> CompileResult:
         """As `CompilerProcess.compile`."""
         (file, text), *headers = sources.items()
@@ -63,7 +64,7 @@ class RememberedCompiler(CompilerProcess):
         lines = tuple(number for number, _line in kept)
         # What stands on the lines; of a text that may do more with them than stand there, where it stands, too.
         held = tuple(line for _number, line in kept), lines if counts_lines else ()
-        asked = repr((file, held, headers, tuple(names), architecture))
+        asked = repr((file, held, headers, tuple(names), architecture, tuple(options)))
         key = hashlib.blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=20).digest()
         known = self._kept.get(key)
         if known is not None:
@@ -71,7 +72,7 @@ class RememberedCompiler(CompilerProcess):
             if told is not None:
                 self._kept.move_to_end(key)
                 return told
-        result = super().compile(sources, names, architecture, wall_limit_s)
+        result = super().compile(sources, names, architecture, wall_limit_s, options)
         if result.ok:
             self._keep(key, _Kept(text, lines, result))
         return result

@@ -71,8 +71,13 @@ def _on_lines(run: SeenRun, lines: Lines) -> SeenRun:
     def changed(change: SeenChange | None) -> SeenChange | None:
         return None if change is None else dataclasses.replace(change, line=now(change.file, change.line))
 
+    file_of = {(launch.kernel, launch.line): launch.file for launch in run.launches}
     return dataclasses.replace(
         run,
+        said=tuple(
+            dataclasses.replace(word, line=now(file_of.get((word.kernel, word.line), run.files[0]), word.line))
+            for word in run.said
+        ),
         launches=tuple(
             dataclasses.replace(launch, line=now(launch.file, launch.line), change=changed(launch.change))
             for launch in run.launches

@@ -27,7 +27,7 @@ USUAL_BLOCK = 16
 
 _NUMBER_OR_NAME = re.compile(r"\w+")
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+\.(?:cu|cpp|cc|c))\"", re.M)
-_ARGUMENT = re.compile(r"\bargv\s*\[\s*(\d+)\s*\]")
+_ARGUMENT = re.compile(r"\bargv\s*\[\s*(\d{1,9})\s*\]")
 _READS_INPUT = re.compile(r"\bcin\b|\bscanf(?:_s)?\s*\(|\bstdin\b|\bgetchar\s*\(")
 _CHOOSES = re.compile(r"\bswitch\s*\([^{}]{1,200}\)\s*\{\s*case\s+\d+\s*:")
 _SWITCH = re.compile(r"\bswitch\s*\(([^{}]{1,200})\)\s*\{")

@@ -7,6 +7,7 @@ a size of its own made smaller, with its kernels run (it may look at their resul
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import tempfile
 from collections import Counter
@@ -25,29 +26,55 @@ from grader.observation.programs import (
 )
 from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
+from grader.programs import own_check
 from grader.programs.observe import TOO_LARGE, Start, observe_each
 from grader.programs.records import Argument, Observation, ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.smaller import Change, applied, changes
 from grader.programs.sources import read_program
 from grader.submission.files.source import SourceText
-from grader.submission.observed import Contents, Observed, SeenArgument, SeenChange, SeenFault, SeenLaunch, SeenRun
+from grader.submission.observed import (
+    Contents,
+    Observed,
+    SeenArgument,
+    SeenChange,
+    SeenFault,
+    SeenLaunch,
+    SeenRun,
+    SeenWord,
+)
 
 TRACED = RunLimits(
     executes=False, host_instructions=3_000_000_000, host_bytes=1 << 30, device_bytes=1 << 30, kernel_instructions=0
 )
 EXECUTED = RunLimits(
     executes=True,
+    passes_over=True,
     host_instructions=3_000_000_000,
     # Kernels come to no end within their limit on arrays that are larger.
     host_bytes=512 << 20,
     device_bytes=256 << 20,
+    launch_instructions=200_000_000,
+    launch_issued=6_000_000,
     kernel_instructions=300_000_000,
 )
+WITH_RESULTS = RunLimits(
+    executes=True,
+    host_instructions=1_000_000_000,
+    host_bytes=512 << 20,
+    device_bytes=128 << 20,
+    kernel_instructions=60_000_000,
+)
+"""For a run whose results count: kernels at a size at which they take a small part of a grading."""
+FEWEST_PER_THREAD = 20
+"""Instructions: no kernel that makes an element takes fewer."""
+MAX_WITH_RESULTS = 3
 MAX_SMALLER = 3
 HOST_FAULTS = frozenset(
     {"copy_direction", "copy_size", "bad_symbol", "clock_before_end", "event_not_recorded", "event_not_reached"}
+    | {"launch_refused", "host_pointer"}
     | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak", "never_read", "alloc_size"}
+    | {"overwritten"}
 )
 """Findings of a run that are the host code's doing."""
 NO_FINDING = ProgramFinding("", "remark", msg("observation.no_main"))
@@ -98,10 +125,10 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
             program = read_program([source.path for source in files], words, texts_made(files), files[0].root)
             known = store.get(program, ways) if store is not None else None
             choices = ways_to_choose(files, sizes, threads)
-            seen = _runs(files, ways, choices, remembered) if known is None else known
+            seen = _runs_and_results(files, ways, choices, remembered) if known is None else known
             if len(files) > 1 and any(run.cause and run.cause.id == "programs.defined_twice" for run in seen):
                 # What lies beside it is no part of it but another version.
-                seen = _runs(files[:1], ways, choices, remembered)
+                seen = _runs_and_results(files[:1], ways, choices, remembered)
         except InternalError as error:
             return Observed(tuple(runs), failed=error.message)
         if store is not None and known is None and not any(run.cause and run.cause.id in NOT_KEPT for run in seen):
@@ -111,13 +138,104 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
     return Observed(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
 
 
-def _runs(
+class _Results:
+    """Runs of a program with its kernels: as it is where that is small enough, else as it was given sizes.
+
+    ways: what it is started with first, in that order.
+    """
+
+    def __init__(self, ways: Sequence[Start]) -> None:
+        self._ways = ways
+        self._asked: list[Start] | None = None
+        self._traced = 0
+        self.whole: tuple[Start, Observation] | None = None
+
+    def then(self, found: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
+        """What to run next, after `found`; `grader.programs.observe.Then`."""
+        if self._asked is None:
+            self._traced, self._asked = len(found), []
+        elif _has_results(found[-1]) and all(_kernels(found[-1]) >= _kernels(one) for one in found[: self._traced]):
+            self.whole = self._asked[-1], found[-1]
+        seen = [*zip(self._ways, found[: self._traced], strict=False)]
+        most = max((len(_kernels(one)) for _way, one in seen), default=0)
+        left = [way for way, one in seen if one.exit is not None and len(_kernels(one)) == most and _is_small(one)]
+        # It was seen as it is, and need not have been given sizes.
+        left += [way for way in self._ways[self._traced :] if way.arguments]
+        left = [way for way in left if way not in self._asked]
+        if self.whole is not None or not most or not left or len(self._asked) == MAX_WITH_RESULTS:
+            return None
+        self._asked.append(left[0])
+        return left[0], WITH_RESULTS
+
+
+def _kernels(observation: Observation) -> set[str]:
+    return {launch.kernel for launch in observation.launches}
+
+
+def _is_small(observation: Observation) -> bool:
+    """Whether the kernels of a run may be run within what they may take."""
+    threads = sum(math.prod(launch.grid) * math.prod(launch.block) for launch in observation.launches)
+    return threads * FEWEST_PER_THREAD <= WITH_RESULTS.kernel_instructions
+
+
+def _has_results(observation: Observation) -> bool:
+    """Whether nothing was left out of a run, so that what followed its launches followed from them."""
+    whole = all(launch.status != "traced" for launch in observation.launches)
+    return observation.exit is not None and bool(observation.launches) and whole
+
+
+def _runs_and_results(
     files: Sequence[SourceText],
     ways: Sequence[Start],
     choices: Sequence[Start],
     remembered: RememberedPrograms | None,
 ) -> list[SeenRun]:
-    """All runs of one program that show something which those before did not.
+    """All runs of one program that show something which those before did not; the last one with its kernels."""
+    results = _Results(ways)
+    found = _runs(files, ways, choices, remembered, results)
+    if results.whole is not None:
+        start, observation = results.whole
+        return [*found, dataclasses.replace(seen_run(files, observation, start), results=True)]
+    smaller = _smaller_results(files, found, remembered)
+    return [*found, smaller] if smaller is not None else found
+
+
+def _smaller_results(
+    files: Sequence[SourceText], found: Sequence[SeenRun], remembered: RememberedPrograms | None
+) -> SeenRun | None:
+    """A run of a program with its kernels at a size made smaller; None where none is small enough."""
+    base = max(found, key=lambda run: len({x.kernel for x in run.launches}), default=None)
+    if base is None or not base.launches:
+        return None
+    wanted = {launch.kernel for launch in base.launches}
+    start = Start(base.arguments, base.stdin)
+    texts = {source.file: source.text for source in files}
+    # As small as for a program that computes for comparison what its kernels do.
+    for change in changes(texts, base.arguments, "programs.too_long")[:MAX_WITH_RESULTS]:
+        replaced, others = applied(change, texts, base.arguments)
+        run = Start(others, start.stdin)
+        observation = observe_each(
+            [source.path for source in files],
+            [run],
+            WITH_RESULTS,
+            {**texts_made(files), **replaced},
+            root=files[0].root,
+            remembered=remembered,
+        )[0]
+        seen = dataclasses.replace(seen_run(files, observation, run, change), results=True)
+        if _has_results(observation) and {launch.kernel for launch in seen.launches} == wanted:
+            return seen
+    return None
+
+
+def _runs(
+    files: Sequence[SourceText],
+    ways: Sequence[Start],
+    choices: Sequence[Start],
+    remembered: RememberedPrograms | None,
+    results: _Results,
+) -> list[SeenRun]:
+    """All runs of one program that show something of its launches which those before did not.
 
     choices: what it is given besides, where some of its kernels were not launched.
     """
@@ -146,7 +264,11 @@ def _runs(
     found = [
         seen_run(files, observation, way)
         for observation, way in zip(
-            observe_each(paths, ways, TRACED, made, is_enough, root=root, remembered=remembered), ways, strict=False
+            observe_each(paths, ways, TRACED, made, is_enough, root=root, remembered=remembered, then=results.then)[
+                : len(started) or 1
+            ],
+            ways,
+            strict=False,
         )
     ]
     # Those that come with sizes need not be as large as the program is by itself.
@@ -247,6 +369,7 @@ def seen_run(
         for x in observation.launches
         if _is_whole(x) and not (is_ours and x.status == "failed")
     ]
+    lines = {launch.kernel: launch.line for launch in reversed(observation.launches)}
     place = next((f for f in observation.findings if f.message == observation.cause), NO_FINDING)
     return SeenRun(
         files=tuple(source.file for source in files),
@@ -258,11 +381,19 @@ def seen_run(
         arguments=tuple(run.arguments),
         stdin=run.stdin,
         change=told,
+        asked_for=tuple(dict.fromkeys(_plain(launch.kernel)[0] for launch in observation.launches)),
         faults=tuple(
             SeenFault(f.kind, f.file, f.line, f.message, f.severity == "remark")
             for f in observation.findings
-            if f.kind in HOST_FAULTS
+            if f.kind in HOST_FAULTS and not (is_ours and f.kind == "launch_refused")
         ),
+        said=tuple(
+            SeenWord(said.text, said.is_right, _plain(said.kernel)[0], lines.get(said.kernel, 0))
+            for said in own_check.said(observation)
+        )
+        if _has_results(observation)
+        else (),
+        exit=observation.exit,
     )
 
 

@@ -78,6 +78,10 @@ class Oracle:
         shapes = {p.name: _shape(p, sizes) for p in outputs}
         return Projected(inputs, {p.name: blank(_shape(p, sizes), p.dtype) for p in outputs}, absolute, project, rows)
 
+    def of_equal_values(self) -> Oracle:
+        """An oracle of the same lab whose inputs have one value in all their elements."""
+        return _EqualValues(self._lab)
+
     def other_inputs(self, sizes: Sizes, dtypes: Mapping[str, str]) -> dict[str, Array]:
         """Inputs of the same sizes with other values, where the lab draws them by chance."""
         rng = np.random.default_rng([self._lab.seed, *(sizes[name] for name in self._lab.size_names), 1])
@@ -137,6 +141,14 @@ class Oracle:
                 msg("oracle.failed", sizes=str(dict(sizes)), kind=type(error).__name__, error=str(error)),
                 self._lab.oracle,
             ) from error
+
+
+class _EqualValues(Oracle):
+    """The same with one value in all elements of an input: that of the first."""
+
+    def _given(self, sizes: Sizes, dtypes: Mapping[str, str]) -> dict[str, Array]:
+        given = super()._given(sizes, dtypes)
+        return {name: np.broadcast_to(a.flat[0], a.shape).copy() if a.size else a for name, a in given.items()}
 
 
 def _given_as(array: Array, dtype: str | None) -> Array:

@@ -120,6 +120,14 @@ def allow_cpu_seconds(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
+def allow_data_bytes(size: int) -> None:
+    """Let this process have so much memory of its own, or what it was bounded to for good if that is less."""
+    if resource is None:
+        return
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    resource.setrlimit(resource.RLIMIT_DATA, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+
+
 def _lower(kind: int, value: int) -> None:
     """Lower a limit: never above what holds already, and never the hard one, which could not be raised again."""
     soft, hard = resource.getrlimit(kind)

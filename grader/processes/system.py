@@ -12,6 +12,7 @@ import os
 import select
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 try:
@@ -21,7 +22,7 @@ except ImportError:
     resource = None  # type: ignore[assignment]
 
 __all__ = ["HAS_LIMITS", "INHERITS", "IS_LINUX", "PAGE_BYTES", "READ", "WRITE", "cores", "resident_bytes", "resource"]
-__all__ += ["isolated_python", "trim_heap", "wait_for"]
+__all__ += ["available_bytes", "isolated_python", "trim_heap", "wait_for"]
 
 PAGE_BYTES = mmap.PAGESIZE
 IS_LINUX = sys.platform == "linux" and resource is not None
@@ -30,6 +31,18 @@ HAS_LIMITS = resource is not None
 INHERITS = hasattr(os, "fork") and hasattr(os, "set_inheritable")
 """Whether a child can be handed an open descriptor."""
 READ, WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
+
+
+def available_bytes() -> int:
+    """Memory that a process may still take, by what Linux and the control group that it is in say; 4 GiB if neither."""
+    found = []
+    with suppress(OSError, StopIteration, ValueError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) << 10)
+    group = Path("/sys/fs/cgroup")
+    with suppress(OSError, ValueError):
+        found.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    return max(0, min(found, default=4 << 30))
 
 
 def isolated_python() -> list[str]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.programs.meter import Meter
 from grader.ptx import Device
-from grader.ptx.memory.addresses import GLOBAL_SPACING, MAX_SLOTS
-from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.memory.device import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
 
 MAX_ALLOCATIONS = 20_000
 """Over the whole run, freed ones included."""
@@ -31,6 +31,11 @@ class Allocation:
     host: its address in the program's memory, for memory that both sides use; 0 for the device's own.
     block: what of the program's memory was taken for it, whole pages; 0 where it has none for itself.
     digest: of the device's own memory as the host last filled it, "" where that is all zero; None where nobody asked.
+    freed_line, freed_file: where the program gave it back; 0 while it has not.
+    is_told: that it is used although it was freed.
+    serial: no other allocation of the run has it.
+    width: bytes of an element, as kernels take it; 0 where none has, 1 where that is not known.
+    written: launches of kernels that may write it.
     """
 
     name: str
@@ -46,17 +51,29 @@ class Allocation:
     accesses: list[Any] = field(default_factory=list)
     digest: str | None = None
     block: int = 0
+    meter: Meter = field(default_factory=Meter)
+    freed_line: int = 0
+    freed_file: str = ""
+    is_told: bool = False
+    serial: int = 0
+    width: int = 0
+    written: int = 0
 
-    @property
-    def data(self) -> Bytes:
-        """Its bytes."""
-        found: Bytes = self.array.data[: self.size]
+    def view(self, offset: int = 0, size: int | None = None) -> Bytes:
+        """Its bytes from `offset` on, charged as moved."""
+        size = self.size - offset if size is None else size
+        self.meter.charge(size)
+        found: Bytes = self.array.data[offset : offset + size]
         return found
 
-    @property
-    def valid(self) -> Bytes | None:
-        """Which bytes anything has written, as 0 and 1; None where that is not known."""
-        return None if self.array.valid is None else self.array.valid[: self.size]
+    def valid(self, offset: int = 0, size: int | None = None) -> Bytes | None:
+        """Which of these bytes anything has written, as 0 and 1, charged as moved; None where that is not known."""
+        if self.array is None or self.array.valid is None:
+            return None
+        size = self.size - offset if size is None else size
+        self.meter.charge(size)
+        found: Bytes = self.array.valid[offset : offset + size]
+        return found
 
 
 class _Arrays(Device):
@@ -103,10 +120,12 @@ class DeviceMemory:
     executes: kernels will be run; else nobody asks which bytes were written.
     """
 
-    def __init__(self, executes: bool = True) -> None:
+    def __init__(self, meter: Meter, executes: bool = True) -> None:
+        self._meter = meter
         self._executes = executes
         self._arrays = _Arrays()
         self.device: Device = self._arrays
+        self._serial = 0
         self.live: dict[int, Allocation] = {}
         self.freed: dict[int, Allocation] = {}
 
@@ -143,6 +162,8 @@ class DeviceMemory:
 
     def keep(self, allocation: Allocation) -> Allocation:
         """Know an allocation by its address from now on."""
+        allocation.meter = self._meter
+        allocation.serial = self._serial = self._serial + 1
         self.live[allocation.base] = allocation
         self.freed.pop(allocation.base, None)
         return allocation
@@ -156,6 +177,7 @@ class DeviceMemory:
 
     def find_freed(self, address: int) -> Allocation | None:
         """The freed allocation that an address lay in."""
+        self._meter.walk(len(self.freed))
         for base, allocation in self.freed.items():
             if base <= address < base + max(1, allocation.size):
                 return allocation
@@ -170,11 +192,14 @@ class DeviceMemory:
         if sum(allocation.size for allocation in self.live.values()) > MAX_SNAPSHOT_BYTES:
             return None
         arrays = [allocation.array for allocation in self.live.values() if allocation.kind != "registered"]
+        for array in arrays:
+            self._meter.charge(array.data.size + (0 if array.valid is None else array.valid.size))
         return [(a, a.data.copy(), None if a.valid is None else a.valid.copy()) for a in arrays]
 
     def restore(self, before: list[Saved] | None) -> None:
         """Put back what `snapshot` kept."""
         for array, data, valid in before or ():
+            self._meter.charge(data.size)
             array.data[:] = data
             if valid is not None and array.valid is not None:
                 array.valid[:] = valid

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from grader.programs.device_memory import Allocation, DeviceMemory
+from grader.programs.meter import Meter
+from grader.programs.records import RunLimits
 from grader.ptx import DeviceTrap, Launch, Limits, Module, launch, linked, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError
-from grader.ptx.limits import ISSUED_PER_LAUNCH, SECONDS_PER_LAUNCH
-from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.memory.device import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
 from grader.ptx.records import Counters, Hazard
 
-INSTRUCTIONS_PER_LAUNCH = 200_000_000
-"""Thread-instructions; `grader.backends.base` says how many in grading."""
+OBSERVED_THREADS = 1 << 20
+OBSERVED_BATCHES = 32
+"""Of a launch of more threads so many batches of blocks are watched, spread over its grid."""
 
 _SOURCE_NAME = re.compile(r"L?(\d{1,3})")
 """Within a mangled name: how long the next word is; `L` before one with internal linkage."""
+
+_LIBRARIES = frozenset({"cooperative_groups", "cub", "cuda", "nv", "thrust"})
+"""Namespaces whose variables hold nothing that a program could change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,7 @@ class Outcome:
 
     status: "ran", "impossible" (the emulator refuses the configuration), "trap", "grid_sync" (the same, where it would
     have waited for its whole grid), "endless", "too_large" (the counted limit was reached; memory is what it was
-    before), "unsupported".
+    before, where launches are passed over), "too_slow" (that by the clock), "unsupported".
     """
 
     status: str
@@ -42,7 +48,7 @@ class Outcome:
 class TooSlow(Exception):
     """The clock has ended a launch, after so many seconds: on a faster machine it might have ended.
 
-    No limit that is counted was reached.
+    No limit that is counted was reached.  Raised where launches are passed over; else the outcome is "too_slow".
     """
 
     def __init__(self, seconds: float) -> None:
@@ -94,64 +100,95 @@ def _parts(name: str) -> list[str]:
     return [*found, name[place:].removesuffix("E")]
 
 
-class Gpu:
-    """One emulated device: its memory, and kernels that are run in it; `executes` as `DeviceMemory` takes it."""
+def _of_program(module: Module) -> set[tuple[str, ...]]:
+    """A program's own variables of the device: texts, tables of functions and a library's constants are none."""
+    names = [name for name, variable in module.variables.items() if variable.space in ("global", "const")]
+    places = {tuple(_parts(name)) for name in names if not name.startswith(("$", "_$", "__"))}
+    return {place for place in places if place[0] not in _LIBRARIES}
 
-    def __init__(self, executes: bool = True) -> None:
-        self.memory = DeviceMemory(executes)
+
+def _entry(names: Sequence[str], symbol: str) -> str | None:
+    """What a kernel is called in a module; one of an unnamed namespace has another name there than on the host."""
+    if symbol in names:
+        return symbol
+    tail = symbol.split("_GLOBAL__N_1", 1)
+    if len(tail) == 2:
+        similar = [name for name in names if name.endswith(tail[1])]
+        return similar[0] if len(similar) == 1 else None
+    # One that is declared as C's is called so there, and as C++'s on the host.
+    plain = re.match(r"_Z(\d{1,9})", symbol)
+    if plain and symbol[plain.end() :][: int(plain[1])] in names:
+        return symbol[plain.end() :][: int(plain[1])]
+    similar = [name for name in names if name.endswith(symbol.removeprefix("_ZL").removeprefix("_Z"))]
+    return similar[0] if len(similar) == 1 else None
+
+
+class Gpu:
+    """One emulated device: its memory, and kernels that are run in it; arguments as `DeviceMemory` takes them."""
+
+    def __init__(self, meter: Meter, executes: bool = True) -> None:
+        self.memory = DeviceMemory(meter, executes)
         self._device = self.memory.device
-        self._modules: dict[int, Module] = {}
+        self._modules: dict[int, dict[str, Module]] = {}
         self.textures = self._device.textures
 
-    def load(self, unit: int, ptx: str) -> None:
-        """Load a module's PTX, in place of what that unit had before.
+    def load(self, unit: int, ptx: str, compiler: str) -> None:
+        """Load what a compiler has made of a unit, beside what another has: there kernels are looked for first.
+
+        Variables are there once: where both have one, all kernels are those of the later compiler.
 
         Raises
         ------
         PtxError : the emulator cannot read it.
         """
-        self._modules[unit] = parse(ptx)
+        module = parse(ptx)
+        known = self._modules.setdefault(unit, {})
+        for other in [other for other, old in known.items() if _of_program(module) & _of_program(old)]:
+            del known[other]
+        known[compiler] = module
 
     def is_loaded(self, unit: int) -> bool:
         """Whether a unit has a module."""
         return unit in self._modules
 
+    def compiler(self, unit: int, entry: str) -> str:
+        """Whose code of a kernel is run; "" where none is loaded."""
+        return next((name for name, module in self._modules.get(unit, {}).items() if entry in module.functions), "")
+
+    def _module(self, unit: int, entry: str) -> Module:
+        return self._modules[unit][self.compiler(unit, entry)]
+
     def entry(self, unit: int, symbol: str) -> str | None:
-        """The kernel's name in the module; one of an unnamed namespace has another there than on the host."""
-        module = self._modules[unit]
-        names = module.entries()
-        if symbol in names:
-            return symbol
-        tail = symbol.split("_GLOBAL__N_1", 1)
-        if len(tail) == 2:
-            similar = [name for name in names if name.endswith(tail[1])]
-            return similar[0] if len(similar) == 1 else None
-        # One that is declared as C's is called so there, and as C++'s on the host.
-        plain = re.match(r"_Z(\d+)", symbol)
-        if plain and symbol[plain.end() :][: int(plain[1])] in names:
-            return symbol[plain.end() :][: int(plain[1])]
-        similar = [name for name in names if name.endswith(symbol.removeprefix("_ZL").removeprefix("_Z"))]
-        return similar[0] if len(similar) == 1 else None
+        """The kernel's name in the unit's modules, None where it is in none."""
+        found = (_entry(module.entries(), symbol) for module in self._modules[unit].values())
+        return next((name for name in found if name is not None), None)
 
     def parameter_sizes(self, unit: int, entry: str) -> list[int]:
         """Bytes of each parameter."""
-        return [parameter.size_bytes for parameter in self._modules[unit].functions[entry].parameters]
+        return [parameter.size_bytes for parameter in self._module(unit, entry).functions[entry].parameters]
 
     def static_shared_bytes(self, unit: int, entry: str) -> int:
         """Shared memory that a block has whatever the launch asks for."""
         from grader.ptx.lowering.program import program_of
 
-        return int(program_of(self._modules[unit]).needs(entry).static_bytes)
+        try:
+            return int(program_of(self._module(unit, entry)).needs(entry).static_bytes)
+        except PtxError:
+            # What the assembler would refuse as well; the launch says which instruction.
+            return 0
 
     def variable(self, unit: int, name: str) -> Allocation | None:
         """A `__device__` or `__constant__` variable as memory."""
-        variables = linked(self._modules[unit], self._device).variables
-        found = variables.get(name)
-        if found is None:
-            wanted = _parts(name)
-            similar = [key for key in variables if _parts(key) == wanted]
-            found = variables[similar[0]] if len(similar) == 1 else None
-        return None if found is None else self._variable(name, found)
+        for module in self._modules[unit].values():
+            variables = linked(module, self._device).variables
+            found = variables.get(name)
+            if found is None:
+                wanted = _parts(name)
+                similar = [key for key in variables if _parts(key) == wanted]
+                found = variables[similar[0]] if len(similar) == 1 else None
+            if found is not None:
+                return self._variable(name, found)
+        return None
 
     def _variable(self, name: str, array: MemoryArray) -> Allocation:
         known = self.memory.live.get(array.base)
@@ -166,20 +203,24 @@ class Gpu:
         shared_bytes: int,
         arguments: list[bytes],
         max_shared_bytes: int,
-        instructions: int,
+        left: int,
+        bounds: RunLimits,
         *,
         observe: bool,
         cooperative: bool = False,
     ) -> Outcome:
-        """Run one kernel; the configuration was checked by the caller."""
+        """Run one kernel; the configuration was checked by the caller.
+
+        left: thread-instructions that all launches together still have.
+        """
         threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2]
-        limit = min(INSTRUCTIONS_PER_LAUNCH, instructions)
+        limit = min(bounds.launch_instructions, left)
         # No kernel that does anything takes fewer.
         if threads * 8 > limit:
             return Outcome("too_large")
-        is_large = threads * 200 > limit
-        before = self.memory.snapshot() if is_large else None
-        limits = Limits(instructions=limit, issued=ISSUED_PER_LAUNCH, seconds=SECONDS_PER_LAUNCH)
+        before = self.memory.snapshot() if bounds.passes_over and threads * 200 > limit else None
+        observe = observe and (threads * 200 <= limit or not bounds.passes_over)
+        limits = Limits(instructions=limit, issued=bounds.launch_issued, seconds=bounds.launch_seconds)
         projection = _Projection(limit, grid[0] * grid[1] * grid[2])
         try:
             what = Launch(
@@ -190,19 +231,22 @@ class Gpu:
                 device=self._device,
                 shared_bytes=shared_bytes,
                 max_shared_bytes=max_shared_bytes,
-                observe=observe and not is_large,
+                observe=observe,
+                observed_batches=OBSERVED_BATCHES if threads > OBSERVED_THREADS else None,
                 observers=[projection],
                 cooperative=cooperative,
                 limits=limits,
             )
-            report = launch(self._modules[unit], what)
+            report = launch(self._module(unit, entry), what)
         except LaunchError as error:
             return Outcome("impossible", str(error))
         except LimitExceeded as error:
             if error.kind in ("endless", "deadlock"):
                 return Outcome("endless", error.kind, error.line, printf=projection.printed())
             if error.kind == "time":
-                raise TooSlow(limits.seconds) from error
+                if bounds.passes_over:
+                    raise TooSlow(limits.seconds) from error
+                return Outcome("too_slow")
             self.memory.restore(before)
             return Outcome("too_large", thread_instructions=limit)
         except DeviceTrap as error:
@@ -212,7 +256,7 @@ class Gpu:
         return Outcome(
             "ran",
             hazards=tuple(report.hazards),
-            counters=report.counters if observe and not is_large else None,
+            counters=report.counters if observe else None,
             thread_instructions=report.thread_instructions,
             printf=report.printf,
         )

@@ -1,18 +1,26 @@
-"""Device code of a program, compiled by NVRTC's confined process: at once, and again for the templates asked for.
+"""Device code of a program: by NVRTC, whose code is nvcc's, and by the host's compiler where NVRTC has none.
 
-The only part of the package that knows that compiler.
+NVRTC's confined process compiles each file at once, and again for the templates asked for.  What it cannot be asked
+for, templates over types without a name and what a library's templates launch, clang gives with both halves of a file.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from grader.compiler.diagnostics import Diagnostic
 from grader.compiler.newer import for_oldest
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
+from grader.programs.sandbox.messages import Code, Wanted
+from grader.programs.sources import Program
+from grader.programs.toolchain.compile import has_device_lambdas, uses_thrust
+from grader.programs.toolchain.device import compile_device, joined, missing
+from grader.programs.toolchain.library import Library
+
+_FUNCTIONS = "grader_functions.cu"
 
 
 class DeviceCompiler:
@@ -21,66 +29,131 @@ class DeviceCompiler:
     at_once: before anything asks for it, as something will.
     """
 
-    def __init__(self, sources: Mapping[str, Mapping[str, str]], architecture: str, at_once: bool) -> None:
-        self._units = list(sources.values())
+    def __init__(self, program: Program, architecture: str, library: Library, at_once: bool) -> None:
+        self._program = program
         self._architecture = architecture
+        self._library = library
         self._compiler: CompilerProcess | None = None
         self._first: dict[int, CompileResult] = {}
         self._compiled_for: dict[int, str] = {}
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._compile_all, daemon=True)
-        self._is_started = False
+        self._by_clang: dict[int, Code] = {}
+        self._thread = _Thread(self._compile_all)
+        self._clang = _Thread(self._compile_whole)
         if at_once:
-            self._start()
+            self._thread.begin()
+            if has_device_lambdas(program.whole) or uses_thrust(program.whole):
+                self._clang.begin()
 
     def close(self) -> None:
         """End the compiler."""
-        if self._is_started:
-            self._thread.join()
+        self._thread.join()
+        self._clang.join()
         if self._compiler is not None:
             self._compiler.close()
 
-    def _start(self) -> None:
-        if not self._is_started:
-            self._is_started = True
-            self._compiler = CompilerProcess()
-            self._thread.start()
-
     def _compile_all(self) -> None:
-        try:
-            assert self._compiler is not None
-            for number, sources in enumerate(self._units):
-                self._compiled_for[number], self._first[number] = for_oldest(
-                    partial(self._compiler.compile, sources, []), self._architecture
-                )
-        except Exception as error:
-            self._error = error
+        self._compiler = CompilerProcess()
+        for number, name in enumerate(self._program.units):
+            self._compiled_for[number], self._first[number] = for_oldest(
+                partial(self._compiler.compile, self._program.device[name], [], options=self._program.macro_options),
+                self._architecture,
+            )
 
-    def ptx(self, unit: int, names: Sequence[str]) -> tuple[str, str]:
-        """PTX of a file with the instances `names` of its templates, or "" and why there is none.
+    def _compile_whole(self) -> None:
+        for number in range(len(self._program.units)):
+            self._by_clang[number] = self._whole(number)
+
+    def code(self, wanted: Wanted) -> Code:
+        """Device code of a file: NVRTC's, clang's where that has none or is to have every kernel.
 
         Raises
         ------
-        InternalError : NVRTC cannot be used.
+        InternalError : a compiler cannot be used.
         """
-        self._start()
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
+        if not wanted.whole:
+            found = self._by_nvrtc(wanted.unit, wanted.names)
+            if found.ptx:
+                return found
+        self._thread.done()
+        self._clang.done()
+        whole = self._by_clang[wanted.unit]
+        if whole.ptx or wanted.whole or uses_thrust(self._program.whole):
+            return whole
+        # What is wrong with a program NVRTC says as nvcc does.
+        return found
+
+    def _by_nvrtc(self, unit: int, names: Sequence[str]) -> Code:
+        self._thread.done()
         result = self._first[unit]
         if names and self._compiler is not None and (result.ok or result.reason == "missing_entry"):
-            compile_for = partial(self._compiler.compile, self._units[unit], list(names))
+            sources = self._program.device[self._program.units[unit]]
+            compile_for = partial(self._compiler.compile, sources, list(names), options=self._program.macro_options)
             _, result = for_oldest(compile_for, self._compiled_for[unit])
-        if result.ptx:
-            return result.ptx, ""
-        return "", complaint(result)
+        return Code(result.ptx, "" if result.ptx else complaint(result))
+
+    def _whole(self, unit: int) -> Code:
+        """Both halves' compiler's code of a file, with NVRTC's of the functions that it lacks."""
+        program = self._program
+        made = compile_device(
+            program.units[unit],
+            program.units,
+            program.whole,
+            self._library,
+            self._architecture,
+            program.macro_options,
+        )
+        if not made.ptx:
+            first = made.diagnostics[0] if made.diagnostics else None
+            return Code("", f"{first.file}:{first.line}: {first.text}" if first else made.reason, "clang")
+        source = missing(made.ptx)
+        if not source:
+            return Code(made.ptx, "", "clang")
+        self._thread.done()
+        assert self._compiler is not None
+        options = ("--relocatable-device-code=true",)
+        functions = self._compiler.compile({_FUNCTIONS: source}, [], self._architecture, options=options)
+        if not functions.ptx:
+            return Code("", complaint(functions), "clang")
+        return Code(joined(made.ptx, functions.ptx), "", "clang")
 
     def diagnostics(self, unit: int) -> tuple[Diagnostic, ...]:
-        """What the compiler had to say of a file."""
-        if self._is_started:
-            self._thread.join()
+        """What NVRTC had to say of a file."""
+        self._thread.join()
         found = self._first.get(unit)
         return found.diagnostics if found is not None else ()
+
+
+class _Thread:
+    """Work that is done once, beside other work; what it raises is raised where its end is waited for."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._error: Exception | None = None
+        self._is_begun = False
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except Exception as error:
+            self._error = error
+
+    def begin(self) -> None:
+        if not self._is_begun:
+            self._is_begun = True
+            self._thread.start()
+
+    def join(self) -> None:
+        """Wait for its end, if it has begun."""
+        if self._is_begun:
+            self._thread.join()
+
+    def done(self) -> None:
+        """Have it done."""
+        self.begin()
+        self.join()
+        if self._error is not None:
+            raise self._error
 
 
 def complaint(result: CompileResult) -> str:

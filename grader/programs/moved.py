@@ -83,20 +83,32 @@ def _kept(text: str) -> Iterator[tuple[int, str]]:
             goes_on = line.endswith("\\")
 
 
-def on_lines(observation: Observation, lines: Mapping[tuple[str, int], int]) -> Observation | None:
-    """What was seen of a program, told of other lines; None where it speaks of lines that are not among those."""
+def on_lines(
+    observation: Observation, lines: Mapping[tuple[str, int], int], kernels: Mapping[int, int]
+) -> Observation | None:
+    """What was seen of a program, told of other lines; None where it speaks of lines that are not among those.
+
+    lines: of the host code.  kernels: of theirs, in whatever file.
+    """
     launches, findings = observation.launches, observation.findings
     places = [(launch.file, launch.line) for launch in launches]
     places += [(finding.file, finding.line) for finding in findings if finding.line]
     said = [finding.message for finding in findings] + ([observation.cause] if observation.cause else [])
     if any(place not in lines for place in places) or any(_names_a_line(message) for message in said):
         return None
-    if any(launch.hazards or launch.counters for launch in launches):
+    if any(launch.hazards or any(c.line not in kernels for c in launch.counters) for launch in launches):
         return None
     at = {**lines, **{(finding.file, 0): 0 for finding in findings}}
     return msgspec.structs.replace(
         observation,
-        launches=[msgspec.structs.replace(launch, line=at[launch.file, launch.line]) for launch in launches],
+        launches=[
+            msgspec.structs.replace(
+                launch,
+                line=at[launch.file, launch.line],
+                counters=[msgspec.structs.replace(c, line=kernels[c.line]) for c in launch.counters],
+            )
+            for launch in launches
+        ],
         findings=[msgspec.structs.replace(finding, line=at[finding.file, finding.line]) for finding in findings],
     )
 

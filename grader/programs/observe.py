@@ -14,9 +14,9 @@ import msgspec
 
 from grader.message import Message, msg
 from grader.programs.kernels import DeviceCompiler
-from grader.programs.records import Observation, ProgramFinding, RunLimits
+from grader.programs.records import LIMITS, Observation, ProgramFinding, RunLimits
 from grader.programs.remembered import RememberedPrograms
-from grader.programs.runtime.devices import DEFAULT, MODELS
+from grader.programs.runtime.devices import DEFAULT, GRADING, model_of
 from grader.programs.sandbox.messages import Order
 from grader.programs.sandbox.process import ProgramProcess
 from grader.programs.smaller import MAX_TRIES, Change, applied, changes
@@ -25,7 +25,7 @@ from grader.programs.toolchain import confined
 from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.programs.toolchain.library import Library, build
 
-TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
+TOO_LARGE = LIMITS
 # As the linker calls it, without parameters and with them.
 _MAINS = frozenset({"main", "__main_void", "__original_main", "__main_argc_argv"})
 # What the compiler says where something is declared nowhere.
@@ -44,6 +44,10 @@ class Start:
     stdin: bytes = b""
 
 
+Then = Callable[[Sequence[Observation]], "tuple[Start, RunLimits] | None"]
+"""What a program is run with after the runs that were seen, and within which limits; None: no more."""
+
+
 def observe(
     paths: Sequence[Path],
     arguments: Sequence[str] = (),
@@ -52,18 +56,22 @@ def observe(
     emit: Callable[[int, bytes], None] = lambda _descriptor, _data: None,
     progress: Callable[[int, int], None] | None = None,
     host_cache: Path | None = None,
-    smaller: bool = True,
+    smaller: bool = False,
+    root: Path | None = None,
+    folders: Sequence[Path] = (),
     limits: RunLimits = NO_LIMITS,
+    defined: Sequence[tuple[str, str]] = (),
 ) -> Observation:
     """Run the program that `paths` are and say what it did.
 
     Parameters
     ----------
     paths : its `.cu` files; headers are found beside them.
-    model : a key of `runtime.devices.MODELS`.
+    model : what `runtime.devices.model_of` knows.
     emit : told what the program prints, as it prints it: descriptor (1 or 2) and bytes.
     progress : told how far the first build of the C++ library is, which takes a minute.
-    smaller : run it again with one of its own sizes made smaller, where it is too large.
+    smaller : where it is beyond the limits, run it with one of its own sizes made smaller instead.
+    root, folders, defined : as for `read_program`.
     host_cache : a folder to keep compiled host code in, for tests that run one program often.
     limits : what the run may take, and whether kernels are run at all.
 
@@ -72,25 +80,32 @@ def observe(
     UsageError : a file cannot be read.
     InternalError : the toolchain is not installed, or a process of ours failed.
     """
-    program = read_program(paths, arguments)
-    first = _observe(program, [Start(arguments, stdin)], model, limits, emit, progress, host_cache)[0]
+    program = read_program(paths, arguments, None, root, folders, defined)
+    held: list[tuple[int, bytes]] = []
+
+    def hold(descriptor: int, data: bytes) -> None:
+        held.append((descriptor, data))
+
+    # What it prints is not known to be what is shown until it has ended.
+    told = hold if smaller else emit
+    found = _observe(program, [Start(arguments, stdin)], model, limits, told, progress, host_cache)[0]
+    if smaller and is_too_large(found):
+        first_said = list(held)
+        for change in changes(program.original, arguments, found.cause.id if found.cause else "")[:MAX_TRIES]:
+            held.clear()
+            replaced, others = applied(change, program.original, arguments)
+            again = read_program(paths, others, replaced, root, folders, defined)
+            second = _observe(again, [Start(others, stdin)], model, limits, hold, progress, host_cache)[0]
+            if not is_too_large(second):
+                found = _at_smaller_size(second, change)
+                break
+        else:
+            held[:] = first_said
+    for descriptor, data in held:
+        emit(descriptor, data)
     mended = [ProgramFinding("mended", "warning", msg("programs.mended"), line, file) for file, line in program.mended]
-    first.findings = [*mended, *first.findings]
-    if not smaller or not is_too_large(first):
-        return first
-    ended: tuple[Observation, Change] | None = None
-    for change in changes(program.original, arguments, first.cause.id if first.cause else "")[:MAX_TRIES]:
-        replaced, others = applied(change, program.original, arguments)
-        again = read_program(paths, others, replaced)
-        second = _observe(again, [Start(others, stdin)], model, limits, _to_nobody, progress, host_cache)[0]
-        if second.exit is not None and not is_too_large(second):
-            return _joined(first, second, change)
-        if second.exit is not None and ended is None:
-            ended = second, change
-    if ended is not None and first.exit is None:
-        # Its kernels are too large even so, but it came to its end, and launched what it launches.
-        return _joined(first, *ended)
-    return first
+    found.findings = [*mended, *found.findings]
+    return found
 
 
 def observe_each(
@@ -99,19 +114,20 @@ def observe_each(
     limits: RunLimits,
     replaced: Mapping[str, str] | None = None,
     enough: Callable[[Observation], bool] = lambda _observation: False,
-    model: str = DEFAULT,
+    model: str = GRADING,
     progress: Callable[[int, int], None] | None = None,
     root: Path | None = None,
     remembered: RememberedPrograms | None = None,
+    then: Then | None = None,
 ) -> list[Observation]:
     """Run one program several times, compiled once; as many times as it takes to see `enough`.
 
-    replaced, root: as for `read_program`.  remembered: what need not be compiled and run again.  Raises what `observe`
-    raises.
+    then: asked for further runs, whose observations follow the others'.  replaced, root: as for `read_program`.
+    remembered: what need not be compiled and run again.  Raises what `observe` raises.
     """
     words = [word for run in runs for word in run.arguments]
     program = read_program(paths, words, replaced, root)
-    return _observe(program, runs, model, limits, _to_nobody, progress, None, enough, remembered)
+    return _observe(program, runs, model, limits, _to_nobody, progress, None, enough, remembered, then)
 
 
 def is_too_large(observation: Observation) -> bool:
@@ -120,25 +136,15 @@ def is_too_large(observation: Observation) -> bool:
     return any(launch.status == "traced" for launch in observation.launches)
 
 
-def _joined(first: Observation, second: Observation, change: Change) -> Observation:
-    """A program's run with what a smaller one showed: its launches where the first came to none, and its faults."""
+def _at_smaller_size(observation: Observation, change: Change) -> Observation:
+    """A run with one of the program's numbers made smaller, which says so."""
     before, after = change.numbers
     told = msg("programs.smaller", name=change.name, before=before, after=after)
-    findings = [
-        *first.findings,
-        ProgramFinding("smaller", "remark", told, change.line if change.file else 0, change.file),
-    ]
-    known = {(f.kind, f.file, f.line) for f in first.findings}
-    for finding in second.findings:
-        if finding.severity != "remark" and (finding.kind, finding.file, finding.line) not in known:
-            message = msg("programs.at_smaller_size", fault=finding.message)
-            findings.append(ProgramFinding(finding.kind, finding.severity, message, finding.line, finding.file))
-    first.findings = findings
-    if first.cause is not None and len(second.launches) > len(first.launches):
-        first.launches = second.launches
-    first.smaller = {"name": change.name, "file": change.file, "line": change.line}
-    first.smaller |= {"before": before, "after": after}
-    return first
+    remark = ProgramFinding("smaller", "remark", told, change.line if change.file else 0, change.file)
+    observation.findings = [remark, *observation.findings]
+    observation.smaller = {"name": change.name, "file": change.file, "line": change.line}
+    observation.smaller |= {"before": before, "after": after}
+    return observation
 
 
 def _to_nobody(_descriptor: int, _data: bytes) -> None:
@@ -155,32 +161,48 @@ def _observe(
     host_cache: Path | None,
     enough: Callable[[Observation], bool] = lambda _observation: False,
     remembered: RememberedPrograms | None = None,
+    then: Then | None = None,
 ) -> list[Observation]:
     if program.obstacle is not None:
         return [_not_run(program.obstacle, *program.obstacle_at)]
     library = build(progress)
-    major, minor = MODELS[model].capability
-    device = DeviceCompiler(
-        program.device, f"compute_{major}{minor}", at_once=limits.executes or _asks_for_code(program)
-    )
-    known = remembered.runs(program, model, limits) if remembered is not None else None
+    major, minor = model_of(model).capability
+    at_once = limits.executes or then is not None or _asks_for_code(program)
+    architecture = f"compute_{major}{minor}"
+    device = DeviceCompiler(program, architecture, library, at_once)
     host: HostProgram | None = None
     process: ProgramProcess | None = None
+
+    def seen_of(run: Start, limits: RunLimits) -> Observation | None:
+        """What a run comes to; None where the host code does not compile."""
+        nonlocal host, process
+        known = remembered.runs(program, model, limits) if remembered is not None else None
+        seen = known.get(run.arguments, run.stdin, device.code) if known is not None else None
+        if seen is not None:
+            return seen
+        # It starts while the program is compiled.
+        process = process if process is not None and not process.has_ended else ProgramProcess()
+        host = host or _compiled(program, library, architecture, host_cache, remembered)
+        if not host.module:
+            return None
+        make = partial(process.run, _order(program, host, run, model, limits), emit=emit)
+        return known.made(run.arguments, run.stdin, device.code, make) if known is not None else make(device.code)
+
     try:
         found: list[Observation] = []
         for run in runs:
-            seen = known.get(run.arguments, run.stdin, device.ptx) if known is not None else None
+            seen = seen_of(run, limits)
             if seen is None:
-                # It starts while the program is compiled.
-                process = process if process is not None and not process.has_ended else ProgramProcess()
-                host = host or _compiled(program, library, host_cache, remembered)
-                if not host.module:
-                    return [_not_run(*_why_not(host, program))]
-                make = partial(process.run, _order(program, host, run, model, limits), emit=emit)
-                seen = known.made(run.arguments, run.stdin, device.ptx, make) if known is not None else make(device.ptx)
+                assert host is not None
+                return [_not_run(*_why_not(host, program))]
             found.append(seen)
             if enough(seen):
                 break
+        while then is not None and (further := then(found)) is not None:
+            seen = seen_of(*further)
+            if seen is None:
+                break
+            found.append(seen)
         return found
     finally:
         if process is not None:
@@ -189,11 +211,15 @@ def _observe(
 
 
 def _compiled(
-    program: Program, library: Library, host_cache: Path | None, remembered: RememberedPrograms | None
+    program: Program,
+    library: Library,
+    architecture: str,
+    host_cache: Path | None,
+    remembered: RememberedPrograms | None,
 ) -> HostProgram:
     host = remembered.module(program) if remembered is not None else None
     if host is None:
-        host = _host(program, library, host_cache)
+        host = _host(program, library, architecture, host_cache)
         if remembered is not None:
             remembered.put_module(program, host)
     return host
@@ -224,20 +250,22 @@ def _as_text(name: str) -> str:
     return os.fsencode(name).decode("utf-8", errors="replace")
 
 
-def _host(program: Program, library: Library, cache: Path | None) -> HostProgram:
+def _host(program: Program, library: Library, architecture: str, cache: Path | None) -> HostProgram:
     if cache is None:
-        return compile_program(program.units, program.host, library)
+        return compile_program(program.units, program.host, library, architecture, program.macro_options)
     from grader.programs.toolchain import advance
     from grader.programs.toolchain import compile as compiling
 
-    digest = hashlib.sha256(repr((program.units, sorted(program.host.items()), library.folder.name)).encode())
+    digest = hashlib.sha256(
+        repr((program.units, sorted(program.host.items()), library.folder.name, architecture, program.defined)).encode()
+    )
     headers = [path for path in advance.INCLUDE.rglob("*") if path.is_file()]
     for path in sorted([Path(compiling.__file__), Path(advance.__file__), *headers]):
         digest.update(path.read_bytes())
     kept = cache / f"{digest.hexdigest()[:32]}.msgpack"
     if kept.is_file():
         return msgspec.msgpack.decode(kept.read_bytes(), type=HostProgram)
-    found = compile_program(program.units, program.host, library)
+    found = compile_program(program.units, program.host, library, architecture, program.macro_options)
     if found.module:
         # Others may be looking for it.
         own = kept.with_suffix(f".{os.getpid()}")

@@ -6,20 +6,41 @@ import msgspec
 
 from grader.message import Message
 
+NO_LIMIT = 1 << 62
+LIMITS = frozenset(
+    {"programs.launch_limit", "programs.launch_seconds", "programs.device_memory", "programs.host_limit"}
+    | {"programs.host_memory", "programs.no_host_memory", "programs.too_long", "programs.too_much_copied"}
+)
+"""Ids of causes that are limits of a run, not of the program."""
+
+
+def is_limit(cause: Message | None) -> bool:
+    """Whether a run ended at a limit of ours, counted or by the clock."""
+    return cause is not None and (cause.id in LIMITS or cause.id == "programs.hangs")
+
 
 class RunLimits(msgspec.Struct, frozen=True):
     """What a run may take, all of it counted, so that every machine comes to the same end.
 
-    executes: kernels are run on the emulator; else their launches are recorded only, as those too large for it are.
+    executes: kernels are run on the emulator; else their launches are recorded only.
+    passes_over: a launch that cannot be run to its end here is recorded, with memory as it was before it, and the
+    program goes on: for who wants to know what it launches, and not what it prints.  Else it ends there.
     host_instructions, host_bytes: of the host's code.  device_bytes: of the device's memory that is touched.
-    kernel_instructions: of all kernels' threads together.
+    launch_instructions, kernel_instructions: of one launch's threads, and of all launches' together.
+    launch_issued: of one launch, counted once for all threads that execute an instruction together.
+    launch_seconds: of processor time.  wall_seconds: of the whole run, by the clock on the wall: ends what hangs.
     """
 
     executes: bool = True
+    passes_over: bool = False
     host_instructions: int = 40_000_000_000
     host_bytes: int = 3 << 30
     device_bytes: int = 2 << 30
-    kernel_instructions: int = 3_000_000_000
+    launch_instructions: int = 20_000_000_000
+    launch_issued: int = 1_000_000_000
+    launch_seconds: float = 600.0
+    wall_seconds: float = 600.0
+    kernel_instructions: int = NO_LIMIT
 
 
 class ProgramFinding(msgspec.Struct, frozen=True):
@@ -90,6 +111,7 @@ class ObservedLaunch(msgspec.Struct):
     status: "ran"; "failed" (refused, see `error`); "faulted" (ended by a fault); "traced" (too large: not executed).
     error: CUDA's name of the error, "" where there was none.
     checked: whether the program asked for its error later, or looked at that of a call which waits for it.
+    compiler: whose code of the kernel was run: "nvrtc", or "clang" where NVRTC has none; "" where none was.
     filled: what the host had copied into variables of the device by then, by their plain names: small ones.
     """
 
@@ -109,6 +131,7 @@ class ObservedLaunch(msgspec.Struct):
     counters: list[LineCount] = []
     repeats: int = 1
     checked: bool = False
+    compiler: str = ""
     filled: dict[str, bytes] = {}
 
 
@@ -118,8 +141,10 @@ class Observation(msgspec.Struct):
     exit: the program's exit code; None where it did not come to its own end.
     cause: why it did not run or not to its end.
     stdout: its first bytes, as they were printed.
-    smaller: which number was made smaller, where the program was too large ("name", "file", "line", "before", "after");
-      launches are those of the smaller run then, if the program itself came to none or fewer.
+    printed_after: what of `stdout` (1) and `stderr` (2) had been printed before which launch, as (descriptor, bytes so
+      far, launches so far), where kernels are run.
+    smaller: which number was made smaller for this run, where the program was beyond the limits ("name", "file",
+      "line", "before", "after").
     """
 
     exit: int | None
@@ -128,4 +153,5 @@ class Observation(msgspec.Struct):
     cause: Message | None = None
     stdout: bytes = b""
     stderr: bytes = b""
+    printed_after: list[tuple[int, int, int]] = []
     smaller: dict[str, str | int] = {}

@@ -1,12 +1,15 @@
 """Programs that were compiled and run before: the same host code, given the same, does the same.
 
 Bodies of kernels are no part of it, nor comments and empty lines, so of a program in which these alone have changed
-nothing is done again.  For who looks at one program again and again while it is written.
+nothing is done again, unless it asked for device code: of that all but the lines it stands on is a part.  For who looks
+at one program again and again while it is written.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -17,6 +20,7 @@ import msgspec
 
 from grader.programs.moved import Lines, lines_of, on_lines
 from grader.programs.records import Observation, RunLimits
+from grader.programs.sandbox.messages import Code, Wanted
 from grader.programs.sources import Program
 from grader.programs.toolchain.compile import HostProgram
 
@@ -25,9 +29,24 @@ MOST_RUNS = 32
 _BY_CHANCE = frozenset({"programs.hangs", "programs.process_died"})
 """Why a run was ended that may come to another end next time."""
 
+_PLACE = re.compile(r"(?:^\s*\.loc\s+|\binlined_at\s+)(?P<file>\d+)\s+(?P<line>\d+)", re.M)
+"""PTX ISA, "Debugging directives: .loc"."""
+
 Kept = TypeVar("Kept")
-Answer = Callable[[int, Sequence[str]], tuple[str, str]]
-"""Device code for a program: see `grader.programs.kernels.DeviceCompiler.ptx`."""
+Answer = Callable[[Wanted], Code]
+"""Device code for a program: see `grader.programs.kernels.DeviceCompiler.code`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """Device code that was handed out.
+
+    content: equal where the same is computed, on whatever lines of the source it stands.  places: these lines, and the
+    numbers of their files, in the order of the text.
+    """
+
+    content: bytes
+    places: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +54,7 @@ class _Run:
     """What a run came to, on which lines, and the device code that it had asked for."""
 
     lines: Lines
-    asked: tuple[tuple[int, tuple[str, ...], bytes], ...]
+    asked: tuple[tuple[Wanted, _Answered], ...]
     observation: Observation
 
 
@@ -102,25 +121,29 @@ class RememberedRuns:
     def get(self, arguments: Sequence[str], stdin: bytes, answer: Answer) -> Observation | None:
         """What a run comes to: known, where it was made before and all device code that it asked for is the same."""
         known = self._runs.get(self._key(arguments, stdin))
-        if known is None or any(_answered(answer(unit, names)) != code for unit, names, code in known.asked):
-            found = None
-        elif known.lines.numbers == self._lines.numbers:
-            found = known.observation
-        else:
-            found = on_lines(known.observation, known.lines.to(self._lines))
+        found = self._told(known, answer) if known is not None else None
         if found is None:
             self._missed.set()
         return found
+
+    def _told(self, known: _Run, answer: Answer) -> Observation | None:
+        now = [(code, _answered(answer(wanted))) for wanted, code in known.asked]
+        if any(before.content != after.content for before, after in now):
+            return None
+        if known.lines.numbers == self._lines.numbers and all(before == after for before, after in now):
+            return known.observation
+        kernels = _moved([pair for before, after in now for pair in zip(before.places, after.places, strict=True)])
+        return on_lines(known.observation, known.lines.to(self._lines), kernels) if kernels is not None else None
 
     def made(
         self, arguments: Sequence[str], stdin: bytes, answer: Answer, run: Callable[[Answer], Observation]
     ) -> Observation:
         """A run that is made now, and kept."""
-        asked: list[tuple[int, tuple[str, ...], bytes]] = []
+        asked: list[tuple[Wanted, _Answered]] = []
 
-        def heard(unit: int, names: Sequence[str]) -> tuple[str, str]:
-            answered = answer(unit, names)
-            asked.append((unit, tuple(names), _answered(answered)))
+        def heard(wanted: Wanted) -> Code:
+            answered = answer(wanted)
+            asked.append((wanted, _answered(answered)))
             return answered
 
         observation = run(heard)
@@ -136,8 +159,21 @@ def _host(program: Program) -> bytes:
     return _digest(repr((program.units, sorted(program.host.items()))).encode("utf-8", "surrogatepass"))
 
 
-def _answered(answer: tuple[str, str]) -> bytes:
-    return _digest(repr(answer).encode("utf-8", "surrogatepass"))
+def _answered(answer: Code) -> _Answered:
+    places = tuple((int(match["file"]), int(match["line"])) for match in _PLACE.finditer(answer.ptx))
+    placeless = _PLACE.sub(lambda match: match[0][: match.start("line") - match.start()], answer.ptx)
+    content = repr((placeless, answer.reason, answer.compiler))
+    return _Answered(_digest(content.encode("utf-8", "surrogatepass")), places)
+
+
+def _moved(places: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> dict[int, int] | None:
+    """Where each line of kernels has gone, whatever its file; None where that is not one line, in the same order."""
+    lines = {0: 0}
+    for (_file, before), (_same, now) in places:
+        if lines.setdefault(before, now) != now:
+            return None
+    in_order = [lines[line] for line in sorted(lines)]
+    return lines if all(a < b for a, b in itertools.pairwise(in_order)) else None
 
 
 def _digest(content: bytes) -> bytes:

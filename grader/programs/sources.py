@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
 from grader.message import Message, msg
+from grader.programs.toolchain.advance import thrust_folder
 from grader.submission import effort
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import Item, ParsedFile, descendants, qualifiers_of
@@ -43,6 +44,8 @@ _PASTED = re.compile(
 )
 # Comments, texts and includes.
 _NO_CODE = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|^[ \t]*#[ \t]*include[^\n]*+", re.S | re.M)
+# What compilers of another kind take.
+_VOID_MAIN = re.compile(r"^void(?=[ \t]+main[ \t]*\()", re.M)
 _QUOTED = re.compile(r"\"([\w./ -]{1,200}\.\w{1,8})\"")
 # What cannot run here, by the header that asks for it.
 _CAUSES = (
@@ -68,6 +71,7 @@ _USES = {
     "mpi": r"\bMPI_",
     "library": r"\b(?:cufft|cusparse|cusolver|cudnn|nccl|nvml|npp|cutlass|gl|glu|glut|nvrtc|cudaGL)\w*",
 }
+_INSTALLED = {"thrust", "cub"}
 # Headers of Windows of which there is here what programs take times with; they may want more of it.
 _WINDOWS = re.compile(r"windows\.h|conio\.h|tchar\.h|mmsystem\.h", re.IGNORECASE)
 
@@ -77,12 +81,14 @@ class Program:
     """A program as it is compiled.
 
     units: names of the files handed in.  host: text by name of these and of the headers of its own.
+    whole: the same with what is in the bodies of device functions.
     device: what NVRTC compiles, by unit: text by name, the unit's own first.
     original: the files' text as it was written.  parameters: names of the parameters of each kernel.
     obstacle: why it cannot run here, where the text shows it already.
     windows: the header of Windows that it includes, "" for none, and where: what it lacks may be in that.
     data: files that it may open.
     mended: files and lines where quotation marks stand in place of brackets.
+    defined: macros of the command line, with what they stand for.
     """
 
     units: tuple[str, ...]
@@ -90,12 +96,19 @@ class Program:
     device: Mapping[str, Mapping[str, str]]
     original: Mapping[str, str]
     parameters: Mapping[str, tuple[str, ...]]
+    whole: Mapping[str, str] = field(default_factory=dict)
     obstacle: Message | None = None
     obstacle_at: tuple[str, int] = ("", 0)
     windows: str = ""
     windows_at: tuple[str, int] = ("", 0)
     data: Mapping[str, bytes] = field(default_factory=dict)
     mended: tuple[tuple[str, int], ...] = ()
+    defined: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def macro_options(self) -> tuple[str, ...]:
+        """`defined` as compilers take it."""
+        return tuple(f"-D{name}={body}" for name, body in self.defined)
 
 
 def read_program(
@@ -103,22 +116,33 @@ def read_program(
     arguments: Sequence[str] = (),
     replaced: Mapping[str, str] | None = None,
     root: Path | None = None,
+    folders: Sequence[Path] = (),
+    defined: Sequence[tuple[str, str]] = (),
 ) -> Program:
     """Read a program's files, the one with `main` first, and what they include of its own folder.
 
     replaced: text to be taken in place of a file's, by name.
     root: the folder that names are relative to, and that what is included lies in; None: the first file's.
+    folders: where headers are looked for besides, as with a compiler's -I; those outside of `root` are passed over.
+    defined: macros that are there before the first line, with what they stand for, as with a compiler's -D.
 
     Raises
     ------
     UsageError : a file cannot be read, is no text, takes too much work to read, or two have one name.
     """
     with effort.limited(paths[0]):
-        return _read_program(paths, arguments, replaced or {}, root)
+        return _read_program(
+            paths, arguments, replaced or {}, root, [folder.resolve() for folder in folders], tuple(defined)
+        )
 
 
 def _read_program(
-    paths: Sequence[Path], arguments: Sequence[str], replaced: Mapping[str, str], root: Path | None
+    paths: Sequence[Path],
+    arguments: Sequence[str],
+    replaced: Mapping[str, str],
+    root: Path | None,
+    folders: Sequence[Path],
+    defined: tuple[tuple[str, str], ...],
 ) -> Program:
     own = paths[0].resolve().parent
     folder = own if root is None else root.resolve()
@@ -127,7 +151,7 @@ def _read_program(
         name = name or _place(path, folder)
         source = dataclasses.replace(decode(path), name=name)
         text = replaced.get(name)
-        return parse(source if text is None else dataclasses.replace(source, text=text))
+        return parse(source if text is None else dataclasses.replace(source, text=text), defined=defined)
 
     units: dict[str, ParsedFile] = {}
     for path in paths:
@@ -144,7 +168,7 @@ def _read_program(
         for match in _INCLUDE.finditer(parsed.source.text):
             wanted = match[3].strip()
             line = parsed.source.text.count("\n", 0, match.start()) + 1
-            found = _own_header(wanted, parsed.source.path, own, folder)
+            found = _own_header(wanted, parsed.source.path, own, *folders, folder)
             if found is not None:
                 place = _place(found, folder)
                 if place not in headers and place not in units and len(headers) < MAX_HEADERS:
@@ -159,24 +183,28 @@ def _read_program(
     both = {**headers, **units}
     used = _used({cause for cause, _wanted, _at in obstacles}, [parsed.source.text for parsed in both.values()])
     idle = frozenset(wanted for cause, wanted, _at in obstacles if cause not in used)
+    if used & _INSTALLED and thrust_folder() is not None:
+        used -= _INSTALLED
     cause, header, at = next((found for found in obstacles if found[0] in used), ("", "", ("", 0)))
     device = {}
     for name, parsed in units.items():
-        code = device_code(parsed, folder, read)
+        code = device_code(parsed, folder, read, folders=folders)
         device[name] = code.sources
     parameters = {k.name: tuple(p.name for p in k.parameters) for parsed in both.values() for k in kernels_in(parsed)}
     return Program(
         tuple(units),
-        {name: host_text(parsed, own, folder, idle) for name, parsed in both.items()},
+        {name: host_text(parsed, (own, *folders, folder), idle) for name, parsed in both.items()},
         device,
         {name: parsed.source.text for name, parsed in both.items()},
         parameters,
+        {name: host_text(parsed, (own, *folders, folder), idle, whole=True) for name, parsed in both.items()},
         msg(f"programs.needs_{cause}", header=header) if cause else None,
         at,
         windows,
         windows_at,
-        _data(own, both, arguments),
+        _data(own, both, arguments) | (_data(folder, both, arguments) if folder != own else {}),
         tuple((name, line) for name, parsed in both.items() for line in pasted_lines(parsed.source.text)),
+        defined,
     )
 
 
@@ -203,26 +231,28 @@ def _place(path: Path, folder: Path) -> str:
     return path.resolve().relative_to(folder).as_posix()
 
 
-def _own_header(name: str, beside: Path, own: Path, folder: Path) -> Path | None:
-    found = find_header(name, beside.parent, own, folder)
+def _own_header(name: str, beside: Path, *places: Path) -> Path | None:
+    found = find_header(name, beside.parent, *places)
     if found is None and name.startswith("../"):
         # The rest of a course's tree was not handed in; its file may lie beside.
-        found = find_header(Path(name).name, beside.parent, own, folder)
+        found = find_header(Path(name).name, beside.parent, *places)
     return found
 
 
-def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str]) -> str:
+def host_text(parsed: ParsedFile, places: Sequence[Path], idle: Collection[str], *, whole: bool = False) -> str:
     """A file's text for the host's compiler: device functions without what is in their bodies, lines kept.
 
-    own: the folder of the program's first file.  folder: that which all of its files lie in.
+    places: the folder of the program's first file, those that its headers are looked for in besides, and that which
+      all of its files lie in.
     idle: headers that are not here, and of which nothing is used.
+    whole: with the bodies of device functions, for who compiles these.
 
     Device functions are not called on the host; without their bodies no header needs to know what is in them.  Without
     comments and rows of blanks the text says the same, and is the same where only these have changed.
     """
     kept = bytearray(b"\1" * len(parsed.data))
     of_c = sorted({start for item in parsed.items if (start := _start_in_linkage(item)) >= 0})
-    for item in parsed.items:
+    for item in () if whole else parsed.items:
         for node in [item.node, *(_methods(item.node) if item.kind in {"type", "variable"} else ())]:
             if node.type != "function_definition":
                 continue
@@ -245,9 +275,10 @@ def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str]
                 place = f"(const void *)&{item.namespace}{name}, sizeof({item.namespace}{name})"
                 text += f' static int grader_managed_{name} = grader_register_managed({place}, "{name}", 0, __FILE__);'
     text = _PASTED.sub(_unpasted, as_compiled(text))
+    text = _VOID_MAIN.sub("int ", text)
     text = _SPACED_OPEN.sub(lambda m: "<<<" + m[1], text)
     text = _SPACED_CLOSE.sub(lambda m: ">>>" + m[1], text)
-    return _INCLUDE.sub(lambda m: "" if m[3].strip() in idle else _include(m, parsed.source.path, own, folder), text)
+    return _INCLUDE.sub(lambda m: "" if m[3].strip() in idle else _include(m, parsed.source.path, places), text)
 
 
 def _start_in_linkage(item: Item) -> int:
@@ -281,13 +312,14 @@ def _methods(node: Node) -> list[Node]:
     return [inner for inner in descendants(node) if inner.type == "function_definition"]
 
 
-def _include(match: re.Match[str], beside: Path, own: Path, folder: Path) -> str:
+def _include(match: re.Match[str], beside: Path, places: Sequence[Path]) -> str:
     wanted = match[3].strip()
-    found = _own_header(wanted, beside, own, folder)
+    found = _own_header(wanted, beside, *places)
+    own, folder = places[0], places[-1]
     if found is None and wanted != wanted.lower() and (_STAND_INS / wanted.lower()).is_file():
         # Where letters' case makes no other file: `Windows.h`.
         return f"{match[1]}<{wanted.lower()}>"
-    if found is not None and "/" not in wanted and found.parent.resolve() not in {beside.parent.resolve(), own}:
+    if found is not None and not any((place / wanted).is_file() for place in (beside.parent, own, folder)):
         # Of a folder that only the build's files name.
         return f'{match[1]}"{_place(found, folder)}"'
     if "/" not in wanted or match[2] == "<":

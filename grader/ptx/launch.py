@@ -12,21 +12,14 @@ import numpy as np
 from grader.ptx.counted.runner import shortcuts_of
 from grader.ptx.errors import LaunchError
 from grader.ptx.frontend.nodes import Function, Module
-from grader.ptx.limits import Budget, Limits
+from grader.ptx.limits import Budget, Limits, resident_blocks, side_by_side, spread
 from grader.ptx.lowering.program import Linker, program_of
-from grader.ptx.machine.block_batch import BlockBatch, Setting
+from grader.ptx.machine.block_batch import BlockBatch, Outcome, Setting
 from grader.ptx.machine.groups import Frame, Group
-from grader.ptx.machine.outcome import Outcome
-from grader.ptx.machine.plan import side_by_side, spread
-from grader.ptx.machine.residents import resident_blocks
 from grader.ptx.machine.scheduler import Scheduler
-from grader.ptx.memory.arrays import MemoryArray
-from grader.ptx.memory.device import Buffer, Device
-from grader.ptx.memory.windows import shared_window
-from grader.ptx.memory.workspace import workspace_of
+from grader.ptx.memory.device import Buffer, Device, MemoryArray, shared_window, workspace_of
 from grader.ptx.native.engine import FEW_LANES, Engine
-from grader.ptx.observers.hazards import HazardLog
-from grader.ptx.observers.interface import NOBODY, Observer, Scene, Watchers
+from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
 from grader.ptx.records import Index3, LaunchReport

@@ -1,8 +1,9 @@
-"""How much a launch may use up, and how much it has."""
+"""How much a launch may use up, how much it has, and how many blocks the device holds at a time."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from grader.ptx.errors import LimitExceeded
@@ -71,3 +72,67 @@ class Budget:
     turns: int = 0
     patience: int | None = None
     """Instructions issued before the launch is handed to generated code (None: never)."""
+
+
+BATCH_LANES = 16_384
+"""Lanes executed side by side: large enough that Python's overhead vanishes, small enough for the L2 cache."""
+
+CONTENDING_LANES = 1024
+"""The same for kernels with locks or loops of compare-and-swap."""
+
+LOCAL_BYTES = 128 * 1024 * 1024
+"""Local memory of all lanes that run side by side, as far as it is known before the launch (recursion is not)."""
+
+BATCH_SHARED_BYTES = 8 * 1024 * 1024
+"""Shared memory of all blocks that run side by side; what watches it takes twenty times as much."""
+
+
+def side_by_side(blocks: int, padded: int, *, waits: bool, contends: bool, local_bytes: int, shared_bytes: int) -> int:
+    """How many of a grid's blocks run at a time.
+
+    Parameters
+    ----------
+    blocks, padded : of the grid, and lanes of each.
+    waits : blocks may wait for each other.
+    contends : threads try an atomic update until they get through.
+    local_bytes, shared_bytes : of a thread, and of a block.
+    """
+    together = max(1, BATCH_LANES // padded)
+    if waits:
+        # Blocks that wait for each other must run side by side, as far as memory allows.
+        together = max(together, min(blocks, 16 * BATCH_LANES // padded))
+    elif contends:
+        # Of those who want one place in one step all but one have to try again: n threads take n² / 2 attempts.
+        together = max(1, CONTENDING_LANES // padded)
+    # Local memory has a copy for every lane.
+    together = min(together, LOCAL_BYTES // (padded * max(1, local_bytes)))
+    return max(1, min(together, BATCH_SHARED_BYTES // max(1, shared_bytes)))
+
+
+def spread(count: int, wanted: int | None) -> Collection[int]:
+    """Which of `count` batches to watch: the first, the last, and evenly between."""
+    if wanted is None or wanted >= count:
+        return range(count)
+    if wanted <= 0:
+        return set()
+    return {round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)}
+
+
+MULTIPROCESSORS = 132
+WARPS = 64
+BLOCKS = 32
+MULTIPROCESSOR_SHARED_BYTES = 228 * 1024
+BLOCK_SHARED_BYTES = 1024
+"""Of an H100 or H200: multiprocessors; warps, blocks and shared memory of one of them; what a block takes of that
+besides its own (CUDA C++ programming guide, technical specifications)."""
+
+
+def resident_blocks(padded: int, shared_bytes: int) -> int:
+    """How many blocks the device holds side by side.
+
+    Registers are not counted: PTX has as many as it likes.
+
+    padded : threads of a block, in whole warps; shared_bytes : its shared memory.
+    """
+    by_shared = MULTIPROCESSOR_SHARED_BYTES // (shared_bytes + BLOCK_SHARED_BYTES)
+    return MULTIPROCESSORS * min(BLOCKS, WARPS // (padded // 32), by_shared)

@@ -8,7 +8,17 @@ from typing import Literal
 from grader.submission.cpp.edits import Edit
 
 Kind = Literal[
-    "index", "comparison", "guard", "bound", "barrier", "padding", "array_size", "initial_value", "expression"
+    "index",
+    "comparison",
+    "guard",
+    "bound",
+    "barrier",
+    "padding",
+    "array_size",
+    "initial_value",
+    "expression",
+    "constant",
+    "launch",
 ]
 """What is wrong at the place; docs/result.md tells them apart."""
 

@@ -14,14 +14,16 @@ from grader.words import told
 if TYPE_CHECKING:
     # A group that was graded before needs none of what searches.
     from grader.repair.change import Change
-    from grader.repair.search import Condition, FoundRepair
+    from grader.repair.found import FoundRepair
+    from grader.repair.search import Condition
 
 DETAILS = {
     "barrier": ("after", "loop_end", "loop_start", "loop_both", "in_branch", "before_branch", "removed", "stronger"),
     "guard": ("missing", "removed", "returns", "returns_early"),
     "initial_value": ("missing", "stored", "added"),
-    "index": ("axes", "axes_next"),
-    "expression": ("unsigned", "not_shared", "lost"),
+    "expression": ("unsigned", "not_shared", "lost", "macro", "shadowed"),
+    "index": ("axes", "axes_next", "macro"),
+    "launch": ("axes", "rounded", "block", "arguments", "order", "bytes", "no_bytes", "too_few_bytes"),
 }
 """Finer cases that have words of their own."""
 
@@ -44,6 +46,12 @@ PADS = "checks.bank_conflicts.hint_column"
 """Advice on padding, which a change of the padding follows, and no other."""
 READS = "checks.correct.hint_other_reads"
 """What to work out by hand of all reads; the line whose index is wrong may be the one that writes."""
+
+SEEN = frozenset(
+    [f"remedies.{name}" for name in ("divided", "pitch", "scaled", "onto_unset")]
+    + [f"repairs.{name}" for name in ("turned_away", "turned_away_wrong", "guard_protects")]
+)
+"""What runs and the wrong values themselves show: it stays true beside a change that mends them."""
 
 OTHER_WAY = frozenset(["checks.grids.hint_swapped"])
 """Hints at the launch that mend the same fault as the change of the kernel: made both, they would bring it back."""
@@ -92,7 +100,11 @@ def hint_msg(found: FoundRepair) -> Message | None:
     change = found.change
     known = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
     fault = msg(f"repairs.{known}", line=change.line)
-    return joined(fault, msg("repairs.verified") if found.is_complete else msg("repairs.verified_partly"))
+    if not found.is_complete:
+        return joined(fault, msg("repairs.verified_partly"))
+    if found.together:
+        return joined(fault, msg("repairs.verified_together", variants=", ".join(found.together)))
+    return joined(fault, msg("repairs.verified"))
 
 
 def _sentences(hint: Message | None) -> Iterator[Message]:
@@ -138,6 +150,11 @@ def _with_repair(check: Check, found: FoundRepair | None) -> Check:
             diff=list(found.diff),
             effect_said=found.effect,
         )
-    known = joined(*(said for part in _sentences(check.hint_said) if (said := _beside(part, found.change)) is not None))
+    beside = [said for part in _sentences(check.hint_said) if (said := _beside(part, found.change)) is not None]
+    if found.is_complete:
+        # What was only supposed of the same fault has nothing to add to what was run.
+        others = OTHER_WAY if found.change.kind != "launch" else frozenset[str]()
+        beside = [said for said in beside if said.id in SEEN | others]
+    known = joined(*beside)
     choice = msg("repairs.either") if known is not None and known.id in OTHER_WAY else None
     return told(structs.replace(check, hint_said=joined(hint_msg(found), choice, known), repair=repair))

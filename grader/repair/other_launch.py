@@ -45,10 +45,10 @@ def _others(plan: LaunchPlan, sizes: dict[str, int]) -> Iterator[tuple[LaunchPla
     if plan.block_formula and len(plan.tile) > 1:
         threads = (*plan.tile, 1, 1)[:3]
         other = replace(plan, block=(threads[0], threads[1], threads[2]), block_formula=(), grid_formula=())
-        yield other, msg("repairs.launch_block_first", line=plan.line)
+        yield other, msg("repairs.other_block_first", line=plan.line)
     if len(plan.covers) == 2 and plan.covers[0] != plan.covers[1]:
         other = replace(plan, covers=plan.covers[::-1], grid_formula=plan.grid_formula[::-1])
-        yield other, msg("repairs.launch_axes", line=plan.line, x=plan.covers[0], y=plan.covers[1])
+        yield other, msg("repairs.other_axes", line=plan.line, x=plan.covers[0], y=plan.covers[1])
     if len(set(plan.tile)) > 1 or z > 1:
         return
     blocks = grid_of(plan, sizes)
@@ -61,7 +61,7 @@ def _others(plan: LaunchPlan, sizes: dict[str, int]) -> Iterator[tuple[LaunchPla
                 yield (
                     other,
                     msg(
-                        "repairs.launch_blocks",
+                        "repairs.other_blocks",
                         line=plan.line,
                         sizes=sizes_msg(sizes),
                         blocks=_axes(blocks, len(plan.tile)),

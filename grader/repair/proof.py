@@ -45,12 +45,19 @@ class Proof:
             return None
         binding = replace(found, interpretations=(self.kernel.interpretation,), expression=known.expression)
         kernel = BoundKernel(self.kernel.lab, submission, binding, self.kernel.interpretation)
+        return self.of_kernel(self.trials, self.drawn_trials, kernel, self.evidence)
+
+    @staticmethod
+    def of_kernel(
+        trials: Trials, drawn_trials: Trials, kernel: BoundKernel, before: Evidence
+    ) -> tuple[list[Check], Evidence]:
+        """The verdicts on a kernel of a changed program, and what they rest on; before: its evidence as handed in."""
         fresh = Evidence(
-            self.evidence.lab,
-            self.evidence.variant,
-            binding,
-            interpretation=self.kernel.interpretation,
-            source=submission.device_source,
+            before.lab,
+            before.variant,
+            kernel.binding,
+            interpretation=kernel.interpretation,
+            source=kernel.submission.device_source,
         )
-        evidence = run_kernel(self.trials, self.drawn_trials, fresh, kernel, explained=False)
+        evidence = run_kernel(trials, drawn_trials, fresh, kernel, explained=False)
         return judge(evidence), evidence

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.checks import races
 from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
-from grader.message import Message
-from grader.repair.change import Change, changed
+from grader.repair.change import Change
 from grader.repair.changes.arrays import array_changes
 from grader.repair.changes.barriers import barrier_changes
 from grader.repair.changes.conditions import guard_changes
@@ -21,13 +19,13 @@ from grader.repair.changes.expressions import expression_changes
 from grader.repair.changes.first_values import value_changes
 from grader.repair.changes.ideas import idea_changes
 from grader.repair.clues import clues_of
-from grader.repair.diff import diff_lines
-from grader.repair.effect import effect_msg
+from grader.repair.found import OF_GPU, FoundRepair, judged
 from grader.repair.function import Function, functions_of
 from grader.repair.other_launch import OtherLaunch, other_launch
+from grader.repair.program import Failing, Rerun, program_repairs
 from grader.repair.proof import Proof
 from grader.repair.screen import Budget, Screen
-from grader.repair.symptom import Symptom, symptom_of, symptom_of_order
+from grader.repair.symptom import SEARCHED, Symptom, symptom_of, symptom_of_order
 from grader.repair.turned_away import TurnedAway, turned_away
 from grader.result import Check
 from grader.running.evidence import Evidence
@@ -38,12 +36,12 @@ MAX_WORK = 2_400_000
 """Of all kernels of a submission, in the unit of `Budget`."""
 ORDER_WORK = 500_000
 """Besides, for the race of a kernel whose result nothing mended."""
-MAX_PROOFS = 5
-"""Full gradings of changed programs."""
-
-
-OF_OTHERS = ("speedup", "launch", "host_code")
-"""Checks that no emulated run of a kernel decides: speed is measured on a GPU, and the host code stays as it is."""
+PROGRAM_WORK = 4_000_000
+"""Before that, for causes outside the kernels."""
+MAX_PROOFS = 3
+"""Full gradings of changed programs, for each kernel."""
+MAX_SHARED_PROOFS = 2
+"""Changes of a function that kernels share which are graded for all of them."""
 
 
 Condition = TurnedAway | OtherLaunch
@@ -51,141 +49,170 @@ Condition = TurnedAway | OtherLaunch
 
 
 @dataclass(frozen=True, slots=True)
-class FoundRepair:
-    """A change that was run and graded.
+class _Subject:
+    """A variant whose kernel is searched: the functions that changes are made in, and what runs and grades them."""
 
-    mends: names of the variant's checks that failed and pass with it.  is_complete: every check passes with it.
-    diff: what is changed, as lines of a unified diff without its head.
-    effect: what it does to the accesses that the check is about, None where it is about none.
-    """
-
-    variant: str
-    file: str
-    change: Change
-    mends: tuple[str, ...]
-    is_complete: bool
-    diff: tuple[str, ...]
-    effect: Message | None = None
+    name: str
+    evidence: Evidence
+    checks: Sequence[Check]
+    parsed: ParsedFile
+    screen: Screen
+    proof: Proof
 
 
 def search(
-    original: Original, trials: Trials, drawn_trials: Trials, found: Mapping[str, Evidence], checks: Sequence[Check]
+    original: Original,
+    trials: Trials,
+    drawn_trials: Trials,
+    found: Mapping[str, Evidence],
+    checks: Sequence[Check],
+    rerun: Rerun | None = None,
 ) -> tuple[list[FoundRepair], list[Condition]]:
     """At most one repair for each variant with a failed check, in the lab's order; the same of conditions.
 
+    What several variants share comes first: launches, constants and macros across the program, then functions that
+    they all call; after that each kernel by itself, with an equal part of what is left of the work.
     Of a kernel with a wrong result and a race, which no one change mends both, one that mends the race is looked for.
 
     Parameters
     ----------
     found : evidence of the emulator by variant.  checks : the verdicts on all of them.
+    rerun : runs a changed program; None: what its text says of its launches is taken as it is.
     """
-    budget = Budget(MAX_WORK)
-    proofs = MAX_PROOFS
-    repairs: list[FoundRepair] = []
-    conditions: list[Condition] = []
+    own = {name: [c for c in checks if c.variant == name] for name in found}
     kernels = bound_kernels(trials.lab, original.submission)
-    for name, evidence in found.items():
-        own = [c for c in checks if c.variant == name]
-        symptom = symptom_of(evidence, own) if name in kernels else None
-        if symptom is None or evidence.interpretation is None or budget.is_spent or proofs <= 0:
-            continue
-        if any(c.status == "fail" and "device" in c.data for c in own):
-            # Of a fault of its code for newer devices the kernel shows nothing where changes are tried.
-            continue
-        kernel = kernels[name].read_as(evidence.interpretation)
-        parsed = original.file_of(kernel.binding.kernel)
-        functions = functions_of(parsed, kernel.binding.kernel.name) if parsed is not None else []
-        if parsed is None or not functions or not _lies_true(kernel, functions):
-            continue
-        screen = Screen(trials, kernel, functions, symptom)
-        proof = Proof(trials, drawn_trials, original.rebind, parsed.source, kernel, evidence)
-        repair, used = _found(screen, proof, parsed, own, budget, proofs)
-        proofs -= used
-        mended = set(repair.mends) if repair is not None else set()
-        if repair is not None:
-            repairs.append(repair)
-        launch = other_launch(screen, name, budget) if symptom.check == "correct" and not mended else None
-        if launch is not None:
-            conditions.append(launch)
-            continue
-        order = symptom_of_order(evidence, own) if "races" not in mended and symptom.check != "races" else None
-        if order is not None and proofs > 0:
-            found_order, used = _found(
-                replace(screen, symptom=order), proof, parsed, own, Budget(ORDER_WORK), proofs, "barrier"
-            )
-            proofs -= used
-            repairs += [found_order] if found_order is not None else []
-        if any(c.check == symptom.check and c.diagnosis is not None and c.diagnosis.unwritten for c in own):
-            condition = turned_away(screen, name, functions)
-            if condition is not None:
-                conditions.append(condition)
-    return repairs, conditions
+    failing = [f for name, e in found.items() if (f := _failing(original, kernels, name, e, own[name])) is not None]
+    passing = {
+        name: kernels[name].read_as(interpretation)
+        for name, e in found.items()
+        if name in kernels
+        and (interpretation := e.interpretation) is not None
+        and e.halo is None
+        and all(c.status != "fail" or c.check in OF_GPU for c in own[name])
+    }
+    repairs = program_repairs(original, trials, drawn_trials, failing, passing, Budget(PROGRAM_WORK), rerun)
+    mended = {repair.variant for repair in repairs}
+    left = [f for f in failing if f.name not in mended]
+    subjects = [s for f in left if (s := _subject(original, trials, drawn_trials, f)) is not None]
+    budget = Budget(MAX_WORK)
+    repairs += _of_shared_functions(subjects, budget)
+    mended = {repair.variant for repair in repairs}
+    subjects = [s for s in subjects if s.name not in mended]
+    conditions: list[Condition] = []
+    for number, subject in enumerate(subjects):
+        share = Budget(budget.work // (len(subjects) - number))
+        before = share.work
+        made, condition = _of_kernel(subject, share)
+        budget.work -= before - share.work
+        repairs += made
+        conditions += [condition] if condition is not None else []
+    order = list(found)
+    return sorted(repairs, key=lambda r: order.index(r.variant)), conditions
 
 
-def _found(
-    screen: Screen,
-    proof: Proof,
-    parsed: ParsedFile,
-    checks: Sequence[Check],
-    budget: Budget,
-    proofs: int,
-    kind: str = "",
-) -> tuple[FoundRepair | None, int]:
-    """What makes one kernel right, and how many proofs were made; kind: of the changes that are tried, "" for all."""
-    ranked = _ranked(screen.functions, screen.kernel, checks, screen.symptom)
+def _failing(
+    original: Original, kernels: Mapping[str, BoundKernel], name: str, evidence: Evidence, checks: Sequence[Check]
+) -> Failing | None:
+    """A variant for which changes may be looked for, None where there is nothing to be mended by one."""
+    failed = {c.check for c in checks if c.status == "fail"}
+    if name not in kernels or evidence.interpretation is None or not failed & {*SEARCHED, "launch"}:
+        return None
+    if evidence.other_input is not None or evidence.halo is not None:
+        # It does what it is meant to do, which is another task; or its inputs are longer than those tried here.
+        return None
+    # Of a fault of its code for newer devices the kernel shows nothing where changes are tried.
+    if failed & {"present", "compiles"} or any(c.status == "fail" and "device" in c.data for c in checks):
+        return None
+    kernel = kernels[name].read_as(evidence.interpretation)
+    parsed = original.file_of(kernel.binding.kernel)
+    return Failing(name, kernel, parsed, evidence, checks) if parsed is not None else None
+
+
+def _subject(original: Original, trials: Trials, drawn_trials: Trials, failing: Failing) -> _Subject | None:
+    kernel, parsed, evidence = failing.kernel, failing.parsed, failing.evidence
+    symptom = symptom_of(evidence, failing.checks)
+    functions = functions_of(parsed, kernel.binding.kernel.name)
+    if symptom is None or not functions or not _lies_true(kernel, functions):
+        return None
+    screen = Screen(trials, kernel, functions, symptom)
+    proof = Proof(trials, drawn_trials, original.rebind, parsed.source, kernel, evidence)
+    return _Subject(failing.name, evidence, failing.checks, parsed, screen, proof)
+
+
+def _of_shared_functions(subjects: Sequence[_Subject], budget: Budget) -> list[FoundRepair]:
+    """The change of a function that several of the kernels call, with which all of these are right."""
+    callers: dict[tuple[str, int], list[_Subject]] = {}
+    for subject in subjects:
+        for function in subject.screen.functions[1:]:
+            callers.setdefault((subject.parsed.file, function.item.start), []).append(subject)
+    groups = {tuple(s.name for s in group): group for group in callers.values() if len(group) > 1}
+    found: list[FoundRepair] = []
+    for names, group in sorted(groups.items(), key=lambda row: -len(row[0])):
+        if any(repair.variant in names for repair in found):
+            continue
+        first = min(group, key=lambda s: s.screen.symptom.cases[0].instructions)
+        shared = {place[1] for place, all_of in callers.items() if len(all_of) >= len(group)}
+        ranked = _ranked(first.screen.functions, first.screen.kernel, first.checks, first.screen.symptom)
+        ranked = [(f, change) for f, change in ranked if f.item.start in shared]
+        share = Budget(budget.work // 2)
+        before = share.work
+        for number, change in enumerate(first.screen.survivors(ranked, share)):
+            repairs = [r for s in group if (r := _graded(s, change, share)) is not None and r.is_complete]
+            if len(repairs) == len(group):
+                found += [replace(r, together=names) for r in repairs]
+                break
+            if number >= MAX_SHARED_PROOFS - 1:
+                break
+        budget.work -= before - share.work
+    return found
+
+
+def _of_kernel(subject: _Subject, budget: Budget) -> tuple[list[FoundRepair], Condition | None]:
+    """What mends one kernel, and the condition that was seen of it where nothing does."""
+    screen, evidence, own, name = subject.screen, subject.evidence, subject.checks, subject.name
+    symptom = screen.symptom
+    repair = _found(subject, screen, budget, MAX_PROOFS)
+    repairs = [repair] if repair is not None else []
+    mended = set(repair.mends) if repair is not None else set()
+    launch = other_launch(screen, name, budget) if symptom.check == "correct" and not mended else None
+    if launch is not None:
+        return repairs, launch
+    order = symptom_of_order(evidence, own) if "races" not in mended and symptom.check != "races" else None
+    if order is not None:
+        found_order = _found(subject, replace(screen, symptom=order), Budget(ORDER_WORK), MAX_PROOFS, "barrier")
+        repairs += [found_order] if found_order is not None else []
+    if any(c.check == symptom.check and c.diagnosis is not None and c.diagnosis.unwritten for c in own):
+        return repairs, turned_away(screen, name, screen.functions)
+    return repairs, None
+
+
+def _found(subject: _Subject, screen: Screen, budget: Budget, proofs: int, kind: str = "") -> FoundRepair | None:
+    """What makes one kernel right; kind: of the changes that are tried, "" for all."""
+    ranked = _ranked(screen.functions, screen.kernel, subject.checks, screen.symptom)
     ranked = [(function, change) for function, change in ranked if kind in ("", change.kind)]
     partial: FoundRepair | None = None
-    used = 0
-    for change in screen.survivors(ranked, budget):
-        used += 1
-        try:
-            graded = proof.graded(change)
-        except (FileError, UsageError):
-            graded = None
-        budget.compiled()
-        if graded is not None:
-            for run in graded[1].runs:
-                budget.ran(run)
-            repair = _judged(parsed, proof.evidence, change, checks, *graded)
-            if repair is not None and repair.is_complete:
-                return repair, used
-            partial = partial or repair
+    for used, change in enumerate(screen.survivors(ranked, budget), start=1):
+        repair = _graded(subject, change, budget)
+        if repair is not None and repair.is_complete:
+            return repair
+        partial = partial or repair
         if used >= proofs:
             break
-    return partial, used
+    return partial
 
 
-def _judged(
-    parsed: ParsedFile,
-    evidence: Evidence,
-    change: Change,
-    before: Sequence[Check],
-    after: Sequence[Check],
-    changed_evidence: Evidence,
-) -> FoundRepair | None:
-    """The repair that a change makes: None where it mends nothing, or spoils what was right."""
-    new = {c.check: c for c in after}
-    old = [c for c in before if c.check in new and c.check not in OF_OTHERS]
-    spoilt = [c for c in old if c.status == "pass" and new[c.check].status != "pass"]
-    mended = tuple(c.check for c in old if c.status == "fail" and _is_passed(new[c.check], changed_evidence))
-    if spoilt or not mended:
+def _graded(subject: _Subject, change: Change, budget: Budget) -> FoundRepair | None:
+    """A change of a kernel graded in full: None where it mends nothing."""
+    try:
+        graded = subject.proof.graded(change)
+    except (FileError, UsageError):
+        graded = None
+    budget.compiled()
+    if graded is None:
         return None
-    is_complete = all(new[c.check].status not in ("fail", "error") and not _is_waiting(new[c.check]) for c in old)
-    text = parsed.source.text
-    diff = tuple(diff_lines(text, changed(text, change)))
-    effect = effect_msg(mended, evidence.counters, changed_evidence.counters, diff)
-    return FoundRepair(evidence.variant.name, parsed.file, change, mended, is_complete, diff, effect)
-
-
-def _is_passed(check: Check, evidence: Evidence) -> bool:
-    """Whether a check passes, or would if what comes before it did: a race may be gone from a wrong kernel."""
-    if check.check != "races" or not _is_waiting(check) or "hazards" in evidence.unmeasured:
-        return check.status == "pass"
-    return not races.counted(evidence.hazards(*races.KINDS))
-
-
-def _is_waiting(check: Check) -> bool:
-    return check.status == "skip" and check.skip_reason == "prerequisite"
+    for run in graded[1].runs:
+        budget.ran(run)
+    return judged(subject.parsed, subject.evidence, change, subject.checks, *graded)
 
 
 def _lies_true(kernel: BoundKernel, functions: Sequence[Function]) -> bool:

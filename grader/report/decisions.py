@@ -12,7 +12,18 @@ from grader.words import check_title
 
 
 def decision_lines(result: Result, language: str) -> list[str]:
-    """A line for each decision: what was given in place of what, why, what lateness cost; [] without any."""
+    """A line for each decision: what was given in place of what, why, what lateness cost; [] without any.
+
+    The last one says if a decision is missing: nobody knows when the work was handed in.
+    """
+    lines = decided(result, language)
+    if result.decisions is not None and result.decisions.asks_time:
+        lines.append(_("it is not known when the work was submitted; no penalty is applied"))
+    return lines
+
+
+def decided(result: Result, language: str) -> list[str]:
+    """A line for each decision that was made, as `decision_lines`."""
     return [visible_line(line) for line in _lines(result, Numbers(language))]
 
 
@@ -34,8 +45,6 @@ def _lines(result: Result, numbers: Numbers) -> Iterator[str]:
             handed_in=_clock(late.handed_in), deadline=_clock(late.deadline)
         )
         yield f"{days} ({times}): {cost}"
-    if decisions.asks_time:
-        yield _("it is not known when the work was submitted; no penalty is applied")
     if decisions.total is not None:
         yield _override(_("Total"), decisions.total, numbers)
     if decisions.note:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.i18n import _
+from grader.report.decisions import decided
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
-from grader.report.summary import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of, where
+from grader.report.summary import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of, unjudged, where
 from grader.report.visible import visible_line
 from grader.result import Result
 
@@ -27,7 +28,11 @@ class GroupCell:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A student.  report: the address of their report; cells: none where nothing was graded; fault: the dearest."""
+    """A student.
+
+    report: the address of their report.  cells: none where nothing was graded.  fault: the dearest.
+    decisions: why the mark is not the sum of the cells, a line for each thing that the teacher decided.
+    """
 
     student: str
     name: str
@@ -37,6 +42,7 @@ class GroupRow:
     mark: str
     cells: tuple[GroupCell, ...]
     fault: str
+    decisions: tuple[str, ...] = ()
 
 
 def group_row(result: Result, variants: Sequence[str], language: str, report: str = "") -> GroupRow:
@@ -53,6 +59,7 @@ def group_row(result: Result, variants: Sequence[str], language: str, report: st
         ),
         cells=tuple(_cell(result, name, numbers) for name in variants),
         fault=worst_fault(result),
+        decisions=tuple(decided(result, language)),
     )
 
 
@@ -76,8 +83,11 @@ def failed_row(student: str, reason: str) -> GroupRow:
 
 
 def worst_fault(result: Result) -> str:
-    """The fault that costs most, with its place, in words; "" where there is none."""
+    """The fault that costs most, with its place, in words, or why there is no verdict; "" where there is neither."""
     checks = result.checks
+    reason = next(iter(unjudged(result)), None)
+    if reason is not None:
+        return visible_line(f"{result_status(result.status).word}: {shortened(reason.root.message)}")
     costs = {c.id: lost_points(c) + blocked_points(checks, c) for c in checks}
     # For what the teacher gave all points, none is lost.
     faults = [c for c in checks if c.status in FAULT_STATUSES and (costs[c.id] or c.override is None)]

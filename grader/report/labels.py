@@ -44,6 +44,7 @@ def result_status(status: str) -> Status:
     shown = {
         "passed": Status("pass", "✓", _("passed")),
         "failed": Status("fail", "✗", _("needs work")),
+        "not_judged": Status("unjudged", "?", _("not judged")),
         "error": Status("error", "!", _("grading incomplete")),
     }
     return shown[status]

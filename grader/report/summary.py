@@ -7,6 +7,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from grader.i18n import _
 from grader.report.decisions import decision_lines
@@ -25,8 +26,8 @@ from grader.report.summary_views import (
     VariantView,
     WaitingRow,
 )
-from grader.report.visible import visible
-from grader.result import Check, Result
+from grader.report.visible import visible, visible_line
+from grader.result import Check, Result, is_unjudged, judged_points
 from grader.words import check_title, fault_title
 
 FAULT_STATUSES = ("fail", "borderline", "error")
@@ -46,16 +47,72 @@ def summary(job: ReportJob) -> Summary:
         },
         "lab": {"id": result.lab, "title": job.lab_title},
         "status": status_view(result_status(result.status)),
+        "unjudged": unjudged_lines(result, job.language),
         "score": score(result.score.earned, result.score.possible, result.score.pending, numbers),
         "decisions": decision_lines(result, job.language),
         "variants": columns,
         "matrix": matrix(result.checks, names, numbers),
         "totals": [totals([c for c in result.checks if c.variant == name], numbers) for name in names],
         "faults": faults(job, numbers),
-        "waiting": waiting(result.checks, numbers),
+        "waiting": waiting(result, numbers),
         "inapplicable": inapplicable(result.checks),
         "remarks": remarks(result, columns),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """A reason for which checks were not judged.
+
+    root: the check that it stopped; the others wait for that one.  variants: that it holds for.
+    points: of all checks that it keeps from being judged.
+    """
+
+    root: Check
+    variants: tuple[str, ...]
+    points: float
+
+
+def unjudged(result: Result) -> list[Unjudged]:
+    """What keeps a result from a verdict, most points first; [] where it has one."""
+    if result.status != "not_judged":
+        return []
+    found: dict[tuple[str, str, str], Unjudged] = {}
+    by_id = {check.id: check for check in result.checks}
+    for check in filter(is_unjudged, result.checks):
+        root = check
+        while (before := by_id.get(f"{root.variant}.{root.data.get('blocked_by')}")) is not None:
+            root = before
+        key = (root.message, root.hint, result.file_of(root) or "")
+        known = found.get(key)
+        if known is None:
+            found[key] = Unjudged(root, (check.variant,), check.possible)
+        else:
+            variants = tuple(dict.fromkeys((*known.variants, check.variant)))
+            found[key] = Unjudged(known.root, variants, known.points + check.possible)
+    return sorted(found.values(), key=lambda reason: -reason.points)
+
+
+def unjudged_lines(result: Result, language: str) -> list[str]:
+    """That there is no verdict, then a line for each reason with its remedy; [] where there is one."""
+    reasons = unjudged(result)
+    if not reasons:
+        return []
+    numbers = Numbers(language)
+    judged, asked = judged_points(result.checks)
+    first = _("Not judged: of {asked} points that can be judged without measuring time, {judged} were.").format(
+        asked=numbers.points(asked), judged=numbers.points(judged)
+    )
+    return [first, *(visible_line(_unjudged_line(reason, numbers)) for reason in reasons)]
+
+
+def _unjudged_line(reason: Unjudged, numbers: Numbers) -> str:
+    root = reason.root
+    return _("{variants}, {points} points: {reason}").format(
+        variants=", ".join(reason.variants),
+        points=numbers.points(reason.points),
+        reason=" ".join(filter(None, (root.message, root.hint))),
+    )
 
 
 def status_view(status: Status) -> StatusView:
@@ -109,6 +166,7 @@ def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[M
 def cell(check: Check, numbers: Numbers) -> CellView:
     """A check's status, its points ("15", "5 / 15", or what is pending), and its message."""
     status = check_status(check.status, check.skip_reason)
+    short = "" if not check.possible else numbers.points(check.earned)
     if not check.possible:
         points = ""
     elif check.pending:
@@ -119,12 +177,22 @@ def cell(check: Check, numbers: Numbers) -> CellView:
         points = _("{earned} of {possible}").format(
             earned=numbers.points(check.earned), possible=numbers.points(check.possible)
         )
+        short = f"{short}/{numbers.points(check.possible)}"
     waiting = numbers.points(check.pending) if check.possible and check.pending else ""
-    return {**status_view(status), "points": points, "pending": waiting, "message": check.message, "id": check.id}
+    return {
+        **status_view(status),
+        "points": points,
+        "short": short,
+        "pending": waiting,
+        "message": check.message,
+        "id": check.id,
+    }
 
 
 def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
-    """What to mend, dearest first; one and the same fault of several variants is one entry naming all of them.
+    """What to mend: what a run of the program showed of its host code and launches, then dearest first.
+
+    One and the same fault of several variants is one entry naming all of them.
 
     Dearest: by the points it costs and those that wait for it, the points of checks that could not be made because of
     it.
@@ -136,27 +204,32 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
     for check in result.checks:
         if check.status not in FAULT_STATUSES:
             continue
-        file = result.file_of(check)
-        place = (file, check.line)
-        entry = next((e for e in entries if _same_fault(e, check, place)), None)
+        mended = check.repair
+        file = result.file_of(check) if mended is None else mended.file
+        place = (file, check.line if mended is None else mended.line)
+        # What one change is known to mend is one fault, told by its cause; all else follows from that.
+        key = (check.check, check.status, check.message) if mended is None else ("", mended.kind, check.hint)
+        entry = next((e for e in entries if _same_fault(e, check, key, place)), None)
         if entry is None:
             entry = {
-                "key": (check.check, check.status, check.message),
+                "key": key,
                 "places": [],
                 "variants": [],
                 "id": check.id,
                 "check": title_of(check),
                 "status": status_view(check_status(check.status)),
-                "message": check.message,
-                "hint": check.hint,
+                "message": check.message if mended is None else check.hint,
+                "hint": check.hint if mended is None else "",
+                "follows": [],
                 "repair": [visible(row) for row in check.repair.diff] if check.repair else [],
                 "effect": check.repair.effect if check.repair else "",
+                "seen": bool(check.data.get("seen")),
                 "weight": 0.0,
                 "waiting": 0.0,
                 "lost": "",
                 "held": "",
                 "where": "",
-                "line_before": check.data.get("cause"),
+                "line_before": check.data.get("cause") if mended is None else None,
                 "code_before": "",
                 "line": None,
                 "code": "",
@@ -164,14 +237,17 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
             entries.append(entry)
         if place not in entry["places"]:
             entry["places"].append(place)
-        # Where the words differ at all, the shorter hint is the one that holds for all of them.
-        entry["hint"] = min(entry["hint"], check.hint, key=len)
-        if check.variant in columns:
+        if mended is None:
+            # Where the words differ at all, the shorter hint is the one that holds for all of them.
+            entry["hint"] = min(entry["hint"], check.hint, key=len)
+        else:
+            entry["follows"].append(f"{' · '.join(filter(None, (title_of(check), check.variant)))}: {check.message}")
+        if check.variant in columns and columns[check.variant] not in entry["variants"]:
             entry["variants"].append(columns[check.variant])
         entry["weight"] += lost_points(check)
         entry["waiting"] += blocked_points(result.checks, check)
     # The grader's own failures come last: the student can do nothing about them.
-    entries.sort(key=lambda e: (e["status"]["key"] == "error", -e["weight"] - e["waiting"]))
+    entries.sort(key=lambda e: (e["status"]["key"] == "error", not e["seen"], -e["weight"] - e["waiting"]))
     for entry in entries:
         entry["lost"] = numbers.points(entry["weight"]) if entry["weight"] > 0.005 else ""
         entry["held"] = numbers.points(entry["waiting"]) if entry["waiting"] > 0.005 else ""
@@ -187,10 +263,11 @@ def title_of(check: Check) -> str:
     return fault_title(check.check, check.message_said) if check.status == "fail" else check_title(check.check)
 
 
-def _same_fault(entry: FaultView, check: Check, place: tuple[str | None, int | None]) -> bool:
+def _same_fault(
+    entry: FaultView, check: Check, key: tuple[str, str, str], place: tuple[str | None, int | None]
+) -> bool:
     """Whether a check repeats `entry`: in the same words, of the same place or with the same advice."""
-    same_words = entry["key"] == (check.check, check.status, check.message)
-    return same_words and (place in entry["places"] or entry["hint"] == check.hint)
+    return entry["key"] == key and (place in entry["places"] or (check.repair is None and entry["hint"] == check.hint))
 
 
 def lost_points(check: Check) -> float:
@@ -234,15 +311,18 @@ def code_at(lines: dict[str, list[str]], file: str | None, line: int | None) -> 
     return text if len(text) <= 160 else text[:159] + "…"
 
 
-def waiting(checks: list[Check], numbers: Numbers) -> list[WaitingRow]:
+def waiting(result: Result, numbers: Numbers) -> list[WaitingRow]:
     """Why points were not measured: each reason once, with the points that wait for it.
 
-    What waits for a fault to be mended is told with that fault.
+    What waits for a fault to be mended is told with that fault, what leaves a result without a verdict at its head.
     """
     reasons: dict[str, float] = {}
-    for check in checks:
+    for check in result.checks:
+        if result.status == "not_judged" and is_unjudged(check):
+            continue
         if check.pending and check.status == "skip" and check.skip_reason != "prerequisite":
-            reasons[check.message] = reasons.get(check.message, 0.0) + check.pending
+            reason = " ".join(filter(None, (check.message, check.hint)))
+            reasons[reason] = reasons.get(reason, 0.0) + check.pending
     return [{"reason": reason, "points": numbers.points(points)} for reason, points in reasons.items()]
 
 

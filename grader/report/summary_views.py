@@ -57,9 +57,10 @@ class VariantView(TypedDict):
 
 
 class CellView(StatusView):
-    """A check of a variant; pending: the number of points alone, for where there is no room for the word."""
+    """A check of a variant; pending, short: its points without words ("5/20"), for where there is no room for these."""
 
     points: str
+    short: str
     pending: str
     message: str
     id: str
@@ -78,6 +79,7 @@ class FaultView(TypedDict):
 
     line_before, code_before: another line that it concerns, above the line itself; None and "" where there is none.
     repair: lines of a diff, [] where there is none to be seen; effect: what it does to a line's accesses.
+    follows: what comes of it, a line for each further check or other words of it, [] where that is all.
     key, places, weight, waiting: what it was put together by.  lost, held: points that it costs, and that wait for it.
     """
 
@@ -89,8 +91,10 @@ class FaultView(TypedDict):
     status: StatusView
     message: str
     hint: str
+    follows: list[str]
     repair: list[str]
     effect: str
+    seen: bool
     weight: float
     waiting: float
     lost: str
@@ -124,11 +128,15 @@ class RemarkRow(TypedDict):
 
 
 class Summary(TypedDict):
-    """Mark, table of checks against variants, and what to mend: all that a terminal shows."""
+    """Mark, table of checks against variants, and what to mend: all that a terminal shows.
+
+    unjudged: why there is no verdict, and what would make one possible; [] where there is one.
+    """
 
     student: StudentView
     lab: LabView
     status: StatusView
+    unjudged: list[str]
     score: ScoreView
     decisions: list[str]
     variants: list[VariantView]

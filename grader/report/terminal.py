@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 100
 PROSE_WIDTH = 20
 """Columns below which sentences in a table cannot be read."""
-STYLES = {"pass": "green", "fail": "bold red", "borderline": "yellow", "error": "bold yellow"}
+STYLES = {
+    "pass": "green",
+    "fail": "bold red",
+    "borderline": "yellow",
+    "error": "bold yellow",
+    "unjudged": "bold yellow",
+}
 
 
 def console(file: IO[str] | None = None) -> Console:
@@ -78,6 +84,8 @@ def show_result(out: Console, view: Summary) -> None:
         if part:
             heading.append(f" · {part}")
     out.print(heading)
+    for line in view["unjudged"]:
+        _hang(out, Text(line, style=STYLES[view["status"]["key"]]), 0, 2)
     out.print(_fitting_matrix(out, view))
     out.print(_score_line(view))
     for line in view["decisions"]:
@@ -110,11 +118,13 @@ def _hang(out: Console, text: Text, first: int, rest: int) -> None:
 
 def _fitting_matrix(out: Console, view: Summary) -> Table:
     """The table of checks with as many words as the terminal is wide enough for, none of them broken."""
-    for silent in ((), ("pass",), ("pass", "none", "blocked", "skip"), (*STYLES, "none", "blocked", "skip")):
-        rows = _matrix_rows(view, silent)
+    symbols = (*STYLES, "none", "blocked", "skip")
+    for silent, is_short in (((), False), (("pass",), False), ((*symbols[-3:], "pass"), False), (symbols, True)):
+        rows = _matrix_rows(view, silent, is_short)
         columns = list(zip(*rows, strict=True))
         most = [max(len(text.plain) for text in column) for column in columns]
-        least = [max((len(word) for text in column for word in text.plain.split()), default=1) for column in columns]
+        # Titles may go on in a second line, what stands beside them may not.
+        least = [max((len(word) for text in columns[0] for word in text.plain.split()), default=1), *most[1:]]
         # Three spaces between columns, one at either edge; with all words no line is broken at all.
         free = out.width - 2 - 3 * (len(columns) - 1) - (sum(least) if silent else sum(most))
         if free >= 0:
@@ -133,14 +143,22 @@ def _widths(least: Sequence[int], most: Sequence[int], free: int) -> list[int]:
     return widths
 
 
-def _matrix_rows(view: Summary, silent: Sequence[str]) -> list[list[Text]]:
-    """Head, a row for each check, and the points; silent: statuses that are shown by their symbol alone."""
+def _matrix_rows(view: Summary, silent: Sequence[str], is_short: bool) -> list[list[Text]]:
+    """Head, a row for each check, and the points.
+
+    silent: statuses that are shown by their symbol alone.  is_short: "5/20" stands for "5 of 20", and no cell is
+    broken but the titles.
+    """
     from rich.text import Text
 
     head = [Text(_("Check")), *(Text(variant["name"]) for variant in view["variants"])]
-    checks = [[Text(row["title"]), *(_cell(cell, silent) for cell in row["cells"])] for row in view["matrix"]]
+    checks = [[Text(row["title"]), *(_cell(cell, silent, is_short) for cell in row["cells"])] for row in view["matrix"]]
     totals = [
-        _("{earned} of {possible}").format(earned=t["earned"], possible=t["possible"]) if t["possible"] != "0" else ""
+        ""
+        if t["possible"] == "0"
+        else f"{t['earned']}/{t['possible']}"
+        if is_short
+        else _("{earned} of {possible}").format(earned=t["earned"], possible=t["possible"])
         for t in view["totals"]
     ]
     return [head, *checks, [Text(_("Points")), *map(Text, totals)]]
@@ -159,11 +177,15 @@ def _matrix(rows: list[list[Text]], widths: Sequence[int] | None) -> Table:
     return table
 
 
-def _cell(cell: CellView | None, silent: Sequence[str]) -> Text:
+def _cell(cell: CellView | None, silent: Sequence[str], is_short: bool) -> Text:
     from rich.text import Text
 
     if cell is None:
         return Text("")
+    if is_short:
+        points = cell["pending"] or cell["short"]
+        text = Text(cell["symbol"], style=STYLES.get(cell["key"], "dim"))
+        return text.append(f" {points}" if points and cell["key"] != "blocked" else "", style="not bold default")
     word = "" if cell["key"] in silent else f" {cell['word']}"
     text = Text(f"{cell['symbol']}{word}", style=STYLES.get(cell["key"], "dim"))
     # That it earned nothing goes without saying; the row would only grow.
@@ -214,30 +236,37 @@ def _show_faults(out: Console, view: Summary) -> None:
         if fault["hint"]:
             _hang(out, Text("→ " + fault["hint"]), 3, 5)
         _show_repair(out, fault)
+        _show_follows(out, fault)
 
 
 def show_found_out(out: Console, before: Summary, after: Summary) -> None:
     """What was found out about faults since `before` was shown: where they are, once a change there was tried."""
     from rich.text import Text
 
-    known = {fault["id"]: fault["hint"] for fault in before["faults"]}
+    known = {(fault["message"], fault["hint"]) for fault in before["faults"]}
+    hints = {fault["id"]: fault["hint"] for fault in before["faults"]}
     view = cast(Summary, visible_all(after))
-    fresh = [fault for fault in view["faults"] if known.get(fault["id"]) != fault["hint"]]
+    fresh = [fault for fault in view["faults"] if (fault["message"], fault["hint"]) not in known]
     if not fresh:
         return
     out.print(Text(_("Found by trying changes"), style="bold"))
-    # What mends several faults of a kernel is said once.
-    told: dict[tuple[str, str], list[FaultView]] = {}
     for fault in fresh:
         names = ", ".join(variant["name"] for variant in fault["variants"])
-        new = fault["hint"].removesuffix(known.get(fault["id"], "")).strip()
-        told.setdefault((names, new), []).append(fault)
-    for (names, new), faults in told.items():
-        _hang(out, Text(f"{', '.join(fault['check'] for fault in faults)} · {names}"), 0, 2)
-        _hang(out, Text("→ " + new), 3, 5)
-        _show_repair(out, faults[0])
+        _hang(out, Text(" · ".join(filter(None, (fault["check"], names)))), 0, 2)
+        if fault["follows"] and fault["where"]:
+            _hang(out, Text(f"{fault['where']}  {fault['code']}", style="cyan"), 3, 5)
+        told = fault["message"] if fault["follows"] else fault["hint"].removesuffix(hints.get(fault["id"], "")).strip()
+        _hang(out, Text("→ " + told), 3, 5)
+        _show_repair(out, fault)
     out.print()
     out.file.flush()
+
+
+def _show_follows(out: Console, fault: FaultView) -> None:
+    from rich.text import Text
+
+    for line in fault["follows"]:
+        _hang(out, Text("· " + line, style="dim"), 5, 7)
 
 
 def _show_repair(out: Console, fault: FaultView) -> None:
@@ -294,6 +323,12 @@ def show_group(out: Console, rows: Sequence[GroupRow], variants: Sequence[str]) 
         for row in rows:
             if row.fault:
                 _hang(out, Text(f"{row.student}: {row.fault}"), 0, 2)
+        out.print()
+    if any(row.decisions for row in rows):
+        out.print(Text(_("Teacher's decisions"), style="bold"))
+        for row in rows:
+            for line in row.decisions:
+                _hang(out, Text(f"{row.student}: {line}"), 0, 2)
         out.print()
 
 

@@ -8,14 +8,18 @@ Others import these names from here; which file a record stands in is nobody els
 
 from grader.result.check import (
     EXIT_CODES,
+    OF_TIME,
     Check,
     CheckStatus,
     Repair,
     ResultStatus,
     Score,
     SkipReason,
+    is_unjudged,
+    judged_points,
     score_of,
     status_of,
+    weightier,
 )
 from grader.result.counters import Counters, LineCounters, WarpArray, WarpRequest, WarpSteps
 from grader.result.decisions import Decisions, Lateness, Override
@@ -23,12 +27,13 @@ from grader.result.diagnosis import Diagnosis, Element, ElementRange, ElementRea
 from grader.result.file import decode, encode, json_schema, write_schema
 from grader.result.measured import HostMemory, Ratio, Resources, Timing, Witness
 from grader.result.record import Record
-from grader.result.result import SCHEMA_VERSION, Environment, Result, Source, Student, TitlePage, exit_code
+from grader.result.result import SCHEMA_VERSION, Environment, Result, Source, Student, TitlePage, exit_code, marked
 from grader.result.sweep import Estimate, SweepPoint, SweepRecord
 from grader.result.variant import BackendName, Case, CaseKind, Hazard, HazardKind, Launch, Variant
 
 __all__ = [
     "EXIT_CODES",
+    "OF_TIME",
     "SCHEMA_VERSION",
     "BackendName",
     "Case",
@@ -74,8 +79,12 @@ __all__ = [
     "decode",
     "encode",
     "exit_code",
+    "is_unjudged",
     "json_schema",
+    "judged_points",
+    "marked",
     "score_of",
     "status_of",
+    "weightier",
     "write_schema",
 ]

@@ -13,9 +13,15 @@ from grader.result.record import Record
 CheckStatus = Literal["pass", "fail", "borderline", "skip", "error"]
 SkipReason = Literal["", "not_measured", "prerequisite", "not_applicable"]
 
-ResultStatus = Literal["passed", "failed", "error"]
+ResultStatus = Literal["passed", "failed", "not_judged", "error"]
 
-EXIT_CODES: dict[ResultStatus, int] = {"passed": 0, "failed": 1, "error": 3}
+EXIT_CODES: dict[ResultStatus, int] = {"passed": 0, "failed": 1, "not_judged": 4, "error": 3}
+
+_BY_WEIGHT = (0, 1, 4, 2, 3)
+"""Exit codes, what weighs more later: 2 is for what the user gave, docs/result.md lists them."""
+
+OF_TIME = frozenset({"speedup"})
+"""Checks that no machine without a GPU can judge, which says nothing about the work."""
 
 
 class Repair(Record, frozen=True):
@@ -88,8 +94,36 @@ def score_of(checks: Iterable[Check]) -> Score:
 
 
 def status_of(checks: Iterable[Check]) -> ResultStatus:
-    """`error` when any check could not be judged (the mark is not final), else `failed` when any failed."""
-    statuses = {c.status for c in checks}
+    """`error` when the grader failed on any check (the mark is not final), `not_judged` when too little was judged for
+    a verdict, else `failed` when any check failed."""
+    rows = list(checks)
+    statuses = {c.status for c in rows}
     if "error" in statuses:
         return "error"
+    judged, asked = judged_points(rows)
+    if 2 * judged < asked:
+        return "not_judged"
     return "failed" if "fail" in statuses else "passed"
+
+
+def judged_points(checks: Iterable[Check]) -> tuple[float, float]:
+    """Points of the checks that were judged, and of all that can be judged without measuring time.
+
+    What waits for a failed check is judged with it; what a teacher gave points for is judged too.
+    """
+    asked = [c for c in checks if c.check not in OF_TIME]
+    return (
+        sum(c.possible for c in asked if not is_unjudged(c)),
+        sum(c.possible for c in asked),
+    )
+
+
+def is_unjudged(check: Check) -> bool:
+    """Whether nobody has judged a check that could have been judged without measuring time."""
+    is_left = check.status == "error" or check.skip_reason == "not_measured"
+    return is_left and check.check not in OF_TIME and check.override is None
+
+
+def weightier(codes: Iterable[int]) -> int:
+    """The exit code of several: that of the gravest outcome, 0 for none."""
+    return max(codes, default=0, key=_BY_WEIGHT.index)

@@ -25,7 +25,7 @@ def decode(data: bytes, path: Path | str = "result.json") -> Result:
     """
     try:
         return msgspec.json.decode(data, type=Result)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         found = _version(data)
         if found > SCHEMA_VERSION:
             what = msg("session.newer_result", path=str(path), found=found, known=SCHEMA_VERSION)
@@ -42,7 +42,7 @@ def _version(data: bytes) -> int:
     """The version of the schema that `data` names, 0 for none."""
     try:
         return msgspec.json.decode(data, type=_Versioned).schema_version
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return 0
 
 

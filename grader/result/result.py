@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+import msgspec
+
 from grader.message import Message
-from grader.result.check import EXIT_CODES, Check, ResultStatus, Score
+from grader.result.check import EXIT_CODES, Check, ResultStatus, Score, score_of, status_of, weightier
 from grader.result.decisions import Decisions
 from grader.result.record import Record
 from grader.result.sweep import SweepRecord
 from grader.result.variant import Variant
 
-SCHEMA_VERSION: Literal[2] = 2
+SCHEMA_VERSION: Literal[3] = 3
 
 
 class TitlePage(Record, frozen=True):
@@ -87,7 +89,7 @@ class Result(Record, frozen=True):
     """All that is known about one student's work for one lab.
 
     Beside a text `x` its message stands as `x_said`, so that it can be said in another language; results of version 1
-    have texts alone.
+    have texts alone.  Results before version 3 have no status `not_judged`.
 
     decisions: what a teacher decided of the whole mark; `score` is what comes of it, null where nothing was decided.
     """
@@ -104,7 +106,7 @@ class Result(Record, frozen=True):
     remarks_said: list[Message] = []
     sweeps: list[SweepRecord] = []
     decisions: Decisions | None = None
-    schema_version: Literal[1, 2] = SCHEMA_VERSION
+    schema_version: Literal[1, 2, 3] = SCHEMA_VERSION
 
     def file_of(self, check: Check) -> str | None:
         """The file that a check's line is in."""
@@ -112,5 +114,17 @@ class Result(Record, frozen=True):
 
 
 def exit_code(results: Iterable[Result]) -> int:
-    """The process's exit code for some results: 0 all passed, 1 some failed, 3 the grader failed somewhere."""
-    return max((EXIT_CODES[r.status] for r in results), default=0)
+    """The process's exit code for some results: 0 all passed, 1 some failed, 4 some were not judged, 3 the grader
+    failed somewhere; of several the gravest (`weightier`)."""
+    return weightier(EXIT_CODES[r.status] for r in results)
+
+
+def marked(result: Result, checks: list[Check]) -> Result:
+    """The result with other checks, its points and status those that follow from them.
+
+    Before version 3 no status said that too little was judged: such a result keeps to those that there were.
+    """
+    status = status_of(checks)
+    if status == "not_judged" and result.schema_version < 3:
+        status = "failed" if any(check.status == "fail" for check in checks) else "passed"
+    return msgspec.structs.replace(result, checks=checks, score=score_of(checks), status=status)

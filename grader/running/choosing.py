@@ -20,7 +20,7 @@ Trial = Callable[[Interpretation, Sizes], Run]
 """Runs an interpretation once, unobserved."""
 
 CONSTANT = re.compile(
-    r"(?:#\s*define\s+\w+\s+\(?(\d+)|const(?:expr)?\s+(?:unsigned\s+)?(?:int|size_t)\s+\w+\s*=\s*\(?(\d+))"
+    r"(?:#\s*define\s+\w+\s+\(?(\d{1,9})|const(?:expr)?\s+(?:unsigned\s+)?(?:int|size_t)\s+\w+\s*=\s*\(?(\d{1,9}))(?!\d)"
     r"[ \t]*(?:<<[ \t]*(\d))?"
 )
 """An integer constant of a CUDA file: `#define N 1024`, `const int N = 1 << 9`."""

@@ -33,6 +33,8 @@ PATIENCE = 10
 """Times the work that a kernel was seen to do, until it is told that it does not come to its end at other sizes."""
 LARGE = 64
 """A size from which on a lab's kernels are asked for larger ones than it names; a matrix of a batch stays small."""
+MOST_OF_DRAWN = 64
+"""Times the elements of a drawn shape that a kernel which cannot be asked for it may be asked for in its place."""
 ATTEMPTS = 20
 """Draws in search of sizes that the lab does not name."""
 
@@ -84,7 +86,49 @@ def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, ex
         if run.outcome.reason not in GAVE_UP or any(_is_out_of_proportion(sizes, known) for known in exact):
             runs.append(replace(run, drawn=True))
     diagnoses = explain(trials, kernel, runs) if explained else {}
-    return replace(evidence, runs=(*evidence.runs, *runs), diagnoses={**diagnoses, **evidence.diagnoses})
+    evidence = replace(evidence, runs=(*evidence.runs, *runs), diagnoses={**diagnoses, **evidence.diagnoses})
+    if not all(run.output_is_right for run in runs):
+        return evidence
+    return _with_unusual_cases(trials, evidence, kernel, explained)
+
+
+def _with_unusual_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool) -> Evidence:
+    """Shapes and data that the lab's file names as sensible, of a kernel that is right at usual ones.
+
+    What cannot be launched so, or comes to no end, is no fault: a row may have to fit into a block.
+    """
+    equal = replace(trials, oracle=trials.oracle.of_equal_values())
+    cases = [(trials, kind, sizes) for kind, sizes in _shapes(trials.lab, evidence, kernel.sizes)]
+    if trials.lab.drawn.equal_values:
+        sizes = evidence.hard_coded_sizes or _as_asked(kernel.sizes, trials.lab.cases["emulator"].probe, exact=True)
+        cases.append((equal, "correct", sizes))
+    for asked, kind, sizes in cases:
+        if not kernel.sizes.has_possible_block(sizes):
+            continue
+        run = replace(asked.run(kernel, kind, sizes), drawn=True)
+        if run.outcome.status != "ok":
+            continue
+        found = explain(asked, kernel, [run]) if explained else {}
+        evidence = replace(evidence, runs=(*evidence.runs, run), diagnoses={**found, **evidence.diagnoses})
+    return evidence
+
+
+def _shapes(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tuple[CaseKind, Sizes]]:
+    """The lab's drawn shapes, as the kernel can be asked for them: off the tile where that is graded."""
+    if evidence.hard_coded_sizes is not None:
+        return
+    graded = any(spec.check == "ragged_sizes" for spec in evidence.variant.checks)
+    ragged = evidence.runs_of("ragged")
+    is_ragged = graded and bool(ragged) and all(run.output_is_right for run in ragged)
+    rng = np.random.default_rng([lab.seed, 2])
+    known = [run.sizes for run in evidence.runs]
+    for shape in lab.drawn.shapes:
+        drawn = {name: int(rng.integers(low, high + 1)) for name, (low, high) in shape.items()}
+        sizes = _as_asked(rules, drawn, exact=not is_ragged)
+        # Of a kernel for square matrices a thin one would become as large as it is long.
+        if sizes not in known and prod(sizes.values()) <= MOST_OF_DRAWN * prod(drawn.values()):
+            known.append(sizes)
+            yield "ragged" if is_ragged else "correct", sizes
 
 
 def _is_out_of_proportion(sizes: Sizes, known: Run) -> bool:

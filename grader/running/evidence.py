@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from grader.lab.records import Lab, Sizes, Variant
 from grader.launching.run import Run
 from grader.message import Message
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
-from grader.running.host_code import NO_HOST_CODE, HostCode
 from grader.submission.records import Interpretation, Missing, VariantBinding
+
+FaultKind = Literal["launch", "unchecked", "copy", "lifetime", "unfilled", "time", "not_compared"]
+
+OF_DATA: tuple[FaultKind, ...] = ("copy", "lifetime", "unfilled")
+"""What makes results wrong, whatever the kernels do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +45,14 @@ class Compilation:
     compiler ran out of memory) or "missing_entry" (no error, yet the kernel is not there).
     missing_headers: headers that were not handed in, with the file and the line that include them.
     unset: variables that the kernel uses before they have a value, with the lines of that.
+    is_host_broken: the host code does not compile, so nothing is read out of it.
     """
 
     failure: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
     missing_headers: tuple[tuple[str, str, int], ...] = ()
     unset: tuple[tuple[str, int], ...] = ()
+    is_host_broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,21 @@ class Staging:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnCheck:
+    """A line that the program printed of the kernel's results, where the grader finds otherwise.
+
+    sizes: at which the program ran then; None where they cannot be told.  case_is_right: whether the kernel is right at
+    these sizes.  is_explained: its launch or the host code is known to be wrong.
+    """
+
+    text: str
+    is_right: bool
+    sizes: Sizes | None = None
+    case_is_right: bool | None = None
+    is_explained: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """A kernel that may be the variant as well, and is not what counts.
 
@@ -73,6 +95,62 @@ class Other:
     file: str
     line: int
     points: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherInput:
+    """Numbers in the device's memory that the host was seen to put there, and that no input of the lab is.
+
+    values: the first of them, as they are shown.  line: of the array's declaration, in the kernel's file.
+    """
+
+    array: str
+    values: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostFault:
+    """Something wrong in the host code: where, and of what kind."""
+
+    kind: FaultKind
+    file: str
+    line: int
+    message: Message
+
+    @property
+    def is_of_data(self) -> bool:
+        """Whether it makes results wrong; those that nobody reads are what they are."""
+        return self.kind in OF_DATA and self.message.id != "programs.never_read"
+
+
+@dataclass(frozen=True, slots=True)
+class HostCode:
+    """The host code around one kernel.
+
+    is_there: a program with host code that feeds its kernels was handed in.
+    is_observed: it was run; else its text was read.
+    untidy: worth knowing, and wrong in no way that matters.
+    of_launch: what is wrong with a launch itself, which is another check's.
+    misleads: something is wrong with the data or a launch anywhere in the program, so that what it says of results need
+      not be about the kernel.
+    never_launches: its program comes to its end, whatever it is started with, and has not launched the kernel.
+    """
+
+    is_there: bool
+    is_observed: bool = False
+    faults: tuple[HostFault, ...] = ()
+    untidy: tuple[HostFault, ...] = ()
+    of_launch: tuple[HostFault, ...] = ()
+    misleads: bool = False
+    never_launches: bool = False
+
+    def counted(self, of: Literal["all", "data"]) -> tuple[HostFault, ...]:
+        """Those of its faults that a check costs points for which is asked for all, or for those of the data."""
+        return tuple(fault for fault in self.faults if of == "all" or fault.is_of_data)
+
+
+NO_HOST_CODE = HostCode(is_there=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +173,13 @@ class Evidence:
     others: kernels that were graded for the variant too, the best of which this one is.
     hard_coded_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     host: the host code around its launches.
+    halo: which elements beyond the task's its input has, as its program gives them to it; None: none.
     margin: why accesses outside of the arrays are not held against the kernel, None where nothing speaks for them.
+    other_input: what it reads besides the lab's inputs, so that it solves another task where its result is wrong.
     unobserved: why the submission's programs could not be run, for a reason that is not theirs; None where they were.
     newer: what was found out about its code for newer devices, by their compute capability, where that is other code.
     needs: compute capability of the oldest device on which it is right, where that is not the oldest of all; "" else.
+    own_check: what the program says of the kernel's results, where that is not what was found.
     """
 
     lab: Lab
@@ -123,10 +204,13 @@ class Evidence:
     untimed: Message | None = None
     host: HostCode = NO_HOST_CODE
     others: tuple[Other, ...] = ()
+    halo: Message | None = None
     margin: Message | None = None
+    other_input: OtherInput | None = None
     unobserved: Message | None = None
     newer: Mapping[str, Evidence] = field(default_factory=dict)
     needs: str = ""
+    own_check: OwnCheck | None = None
 
     @property
     def bound(self) -> VariantBinding:

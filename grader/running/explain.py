@@ -110,7 +110,7 @@ def _attempt(trials: Trials, kernel: BoundKernel, sizes: Sizes) -> Diagnosis | N
     except FileError:
         # The lab does not go that small.
         return None
-    return _diagnosis(trials.oracle, kernel, run) if run.outcome.status == "ok" else None
+    return _diagnosis(trials.oracle, kernel, run, trials) if run.outcome.status == "ok" else None
 
 
 def untraced(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | None:
@@ -122,8 +122,8 @@ def _largest_output(kernel: BoundKernel, sizes: Sizes) -> int:
     return max(prod(shape_at(kernel.lab, p.name, sizes)) for p in kernel.lab.parameters if p.kind == "output")
 
 
-def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | None:
-    """The diagnosis of the first output that is wrong."""
+def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run, trials: Trials | None = None) -> Diagnosis | None:
+    """The diagnosis of the first output that is wrong; trials: where the kernel can be run with other inputs."""
     lab, sizes, outcome = kernel.lab, run.sizes, run.outcome
     inputs, expected = oracle.case(sizes, kernel.dtypes)
     launch = kernel.geometry(sizes)
@@ -136,6 +136,9 @@ def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | Non
 
         def needed(index: Index, output: str = name) -> Mapping[str, Mask] | None:
             return needs(oracle, sizes, kernel.dtypes, output, index)
+
+        def depends(index: Index, changed: Mapping[str, Mask], output: str = name) -> bool:
+            return trials is None or _depends(trials, kernel, run, output, index, changed)
 
         arrays = kernel.binding.kernel.shared_arrays
         case = WrongCase(
@@ -151,9 +154,25 @@ def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | Non
             needed,
             max(numbered, default=0) + 1,
             outcome.hazards,
+            depends if trials is not None else None,
         )
         return diagnose(case)
     return None
+
+
+def _depends(
+    trials: Trials, kernel: BoundKernel, run: Run, output: str, index: Index, changed: Mapping[str, Mask]
+) -> bool:
+    """Whether a kernel stores another value in an output element, with other values in some elements of its inputs."""
+    inputs, expected = trials.oracle.case(run.sizes, kernel.dtypes)
+    others = trials.oracle.other_inputs(run.sizes, kernel.dtypes)
+    mixed = {n: np.where(changed[n], others[n], array) if n in changed else array for n, array in inputs.items()}
+    loaded = kernel.load(trials.programs, run.sizes)
+    if loaded.entry is None:
+        return False
+    launch = kernel.launch(loaded.built, loaded.entry, run.sizes, mixed, expected)
+    got = trials.backend.run(loaded.built.code, launch).outputs.get(output)
+    return got is not None and got[index].tobytes() != run.outcome.outputs[output][index].tobytes()
 
 
 def needs(

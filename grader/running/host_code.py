@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
-from grader.message import Message, msg
+from grader.message import msg
+from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.records import Kernel
 from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.observed import SeenFault, SeenLaunch, SeenRun
-from grader.submission.records import Submission
+from grader.submission.records import Missing, Submission
 
-FaultKind = Literal["unchecked", "copy", "unfilled", "time", "not_compared"]
-
-_COPY = frozenset({"copy_direction", "copy_size", "bad_symbol", "use_after_free", "double_free", "wrong_free"})
-_COPY |= {"never_read", "alloc_size", "not_waited"}
+_COPY = frozenset(
+    {"copy_direction", "copy_size", "bad_symbol", "never_read", "overwritten", "alloc_size", "not_waited"}
+)
+_LAUNCH = frozenset({"host_pointer", "launch_refused"})
+_LIFETIME = frozenset({"use_after_free", "double_free", "wrong_free"})
 _TIME = frozenset({"clock_before_end", "event_not_recorded", "event_not_reached", "time_of_failed_launch"})
 
 # Host code that feeds a kernel; what stands in a snippet to show a launch does not.
@@ -34,11 +34,19 @@ _ASKS = re.compile(
 # Elements of results held against others: by an operator, by a function of a library, by one of the program's own.
 _OPERATOR = r"(?<![<>=!-])(?:==|!=|<=?|>=?)(?![<>=])"
 _COMPARES = re.compile(
-    r"\b(?:mem|str)cmp\s*\(|\b(?:equal|mismatch|is_permutation|allclose|max_element)\s*\("
+    r"\bmemcmp\s*\(|\b(?:equal|mismatch|is_permutation|allclose|max_element)\s*\("
     rf"|\bf?abs[fl]?\s*\(|\bfmax[fl]?\s*\(|\]\s*{_OPERATOR}|{_OPERATOR}\s*&?\*?\w+\s*(?:(?:\.|->)\w+\s*)?\["
 )
+# What is asked of the command line is no result.
+_ARGUMENTS = re.compile(r"\bargv\s*(?:\[[^\]\n]{0,40}\]\s*){1,2}")
+# Of whoever is called so: what a program is told when it is started, or finds there.
+_READS = re.compile(
+    r"\bargv\b|\b__arg[cv]\b|\bcin\b|\bstdin\b|\bf?scanf(?:_s)?\s*\(|\bgetchar\s*\(|\bf?gets\s*\(|\bgetline\s*\("
+    r"|\bfopen(?:_s)?\s*\(|\bi?fstream\b|\bgetenv\s*\(|\bread\s*\(|\bcudaGetDevice(?:Count|Properties)\s*\("
+)
+_ASKS_FOR_MANY = re.compile(r"\bargc\s*(?:>=?|==)\s*[1-9]\d{1,8}\b|\b[1-9]\d{1,8}\s*(?:<=?|==)\s*argc\b")
 _OWN = re.compile(
-    r"\b(?P<name>\w*(?:check|verif|compar|valid|correct|equal|same|match|diff|error|test|sprawd|porown|prover|srav|провер"
+    r"\b(?P<name>wb_?solution|\w*(?:check|verif|compar|valid|correct|equal|same|match|diff|error|test|sprawd|porown|prover|srav|провер"
     r"|сравн)\w*)\s*\(\s*[^)\s]",
     re.IGNORECASE,
 )
@@ -54,34 +62,6 @@ _CONSTANT = re.compile(r"\b__constant__\s+(?:[\w:]+\s+){1,4}(\w+)\s*(?:\[[^\]\n]
 _TAKES_ERROR = re.compile(r"\b(\w+)\s*\(\s*(?:const\s+)?(?:cudaError(?:_t)?|CUresult)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class HostFault:
-    """Something wrong in the host code: where, and of what kind."""
-
-    kind: FaultKind
-    file: str
-    line: int
-    message: Message
-
-
-@dataclass(frozen=True, slots=True)
-class HostCode:
-    """The host code around one kernel.
-
-    is_there: a program with host code that feeds its kernels was handed in.
-    is_observed: it was run; else its text was read.
-    untidy: worth knowing, and wrong in no way that matters.
-    """
-
-    is_there: bool
-    is_observed: bool = False
-    faults: tuple[HostFault, ...] = ()
-    untidy: tuple[HostFault, ...] = ()
-
-
-NO_HOST_CODE = HostCode(is_there=False)
-
-
 def host_code(submission: Submission, kernel: Kernel) -> HostCode:
     """What the host code does wrong around the launches of a kernel, in the programs that it is a part of."""
     of_kernel = [run for run in submission.observed.runs if _is_its_program(run, kernel, submission)]
@@ -92,9 +72,12 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
     }
     programs = {name: text for name, text in texts.items() if line_of_main(text)}
     whole = "\n".join(texts.values())
+    graded = {binding.kernel.name for binding in submission.bindings.values() if not isinstance(binding, Missing)}
+    if _never_launches(of_kernel, kernel.name, graded, programs):
+        return HostCode(is_there=bool(_FEEDS.search(whole)), never_launches=True)
     if not programs or not _FEEDS.search(whole):
         return NO_HOST_CODE
-    runs = [run for run in of_kernel if run.launches]
+    runs = [run for run in of_kernel if run.launches and not run.probe]
     seen = [launch for run in runs for launch in run.launches if launch.kernel == kernel.name]
     if seen:
         whole_runs = [x for run in runs if run.ended for x in run.launches if x.kernel == kernel.name]
@@ -113,19 +96,49 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
     in_comments = {(file, line) for file, _kernel, line in submission.observed.uncommented}
     faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
+    faults.sort(key=lambda fault: not fault.is_of_data)
     own = {launch.file for launch in seen}
     untidy = [
         HostFault("copy", fault.file, fault.line, fault.message)
         for run in runs
         for fault in run.faults
-        if fault.is_untidy and fault.file in own
+        # Of a run at another size, or one that failed, what is left behind says nothing.
+        if fault.is_untidy and fault.file in own and not run.results
     ]
     return HostCode(
         is_there=True,
         is_observed=bool(seen),
-        faults=tuple(dict.fromkeys(faults)),
+        faults=tuple(dict.fromkeys(fault for fault in faults if fault.kind != "launch")),
+        of_launch=tuple(dict.fromkeys(fault for fault in faults if fault.kind == "launch")),
+        misleads=any(f.is_of_data or f.kind == "launch" for f in faults) or any(map(_misleads, runs)),
         untidy=tuple(dict.fromkeys(untidy)),
     )
+
+
+def _misleads(run: SeenRun) -> bool:
+    """Whether a run showed that the data or a launch are wrong, of any of its kernels."""
+    if any(launch.exchanged is not None or launch.refused for launch in run.launches):
+        return True
+    told = (fault for fault in run.faults if not fault.is_untidy and fault.kind != "never_read")
+    return any(_kind(fault) in (*OF_DATA, "launch") for fault in told)
+
+
+def _never_launches(runs: Sequence[SeenRun], kernel: str, graded: set[str], programs: Mapping[str, str]) -> bool:
+    """Whether nothing that a program could be started with would have it launch a kernel, one of those `graded`.
+
+    One that launches another of these may be changed by its author to launch them in turn.  Nobody can tell that of one
+    which reads what it is to do from arguments, a keyboard or files, unless it asks for more arguments than anybody
+    gives.
+    """
+    if not programs or not runs or not all(run.ended for run in runs):
+        return False
+    launched = {name for run in runs for name in (*run.asked_for, *(launch.kernel for launch in run.launches))}
+    texts = programs.values()
+    if kernel in launched:
+        return False
+    if any(_ASKS_FOR_MANY.search(text) for text in texts):
+        return True
+    return not launched & graded and not any(_READS.search(text) for text in texts)
 
 
 def _is_its_program(run: SeenRun, kernel: Kernel, submission: Submission) -> bool:
@@ -161,7 +174,7 @@ def _seen_faults(runs: Sequence[SeenRun], kernel: str, seen: Sequence[SeenLaunch
     launches = [launch for run in runs if not run.probe for launch in run.launches]
     files = {launch.file for launch in seen}
     found = []
-    for fault in (fault for run in runs for fault in run.faults):
+    for fault in (fault for run in runs for fault in run.faults if run.change is None):
         kind = _kind(fault)
         if kind is None or fault.is_untidy or fault.file not in files:
             continue
@@ -223,6 +236,10 @@ def _is_never_read(runs: Sequence[SeenRun], fault: SeenFault) -> bool:
 def _kind(fault: SeenFault) -> FaultKind | None:
     if fault.kind in _COPY:
         return "copy"
+    if fault.kind in _LAUNCH:
+        return "launch"
+    if fault.kind in _LIFETIME:
+        return "lifetime"
     return "time" if fault.kind in _TIME else None
 
 
@@ -241,7 +258,7 @@ def _read_faults(submission: Submission, kernel: Kernel, whole: str) -> list[Hos
 def _compares(whole: str) -> bool:
     """Whether anything in the host code holds results against something; checks of errors are no such thing."""
     about_errors = {match[1] for match in _MACRO.finditer(whole)} | set(_TAKES_ERROR.findall(whole))
-    text = _MACRO.sub(" ", whole)
+    text = _ARGUMENTS.sub("argument ", _MACRO.sub(" ", whole))
     if _COMPARES.search(text) or _ASKED.search(text):
         return True
     vectors = {word for match in _VECTORS.finditer(text) for word in re.findall(r"\w+", match[1])}

@@ -21,7 +21,7 @@ from grader.message import msg
 from grader.ptx.records import Hazard
 from grader.result import BackendName
 from grader.running.evidence import Evidence
-from grader.submission.observed import SeenArgument
+from grader.submission.observed import SeenArgument, SeenLaunch
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def margins_of(kernel: BoundKernel) -> list[Margin]:
             continue
         seen += 1
         by_name = {argument.name: argument for argument in launch.arguments if argument.name}
-        for margin in _of_launch(kernel, by_name):
+        for margin in _of_launch(kernel, launch, by_name):
             found.setdefault(margin.role, []).append(margin)
     return [
         replace(some[0], before=min(m.before for m in some), after=min(m.after for m in some))
@@ -69,7 +69,7 @@ def margins_of(kernel: BoundKernel) -> list[Margin]:
     ]
 
 
-def _of_launch(kernel: BoundKernel, seen: dict[str, SeenArgument]) -> list[Margin]:
+def _of_launch(kernel: BoundKernel, launch: SeenLaunch, seen: dict[str, SeenArgument]) -> list[Margin]:
     pairs = list(zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True))
     sizes: dict[str, int] = dict(kernel.interpretation.pinned) | dict(kernel.interpretation.declared)
     for role, parameter in pairs:
@@ -89,11 +89,15 @@ def _of_launch(kernel: BoundKernel, seen: dict[str, SeenArgument]) -> list[Margi
             own = int(np.prod(shape_at(kernel.lab, role, sizes), dtype=np.int64)) * width
         else:
             # Arrays of one shape are as long as the shortest of them.
-            own = min(
-                (x.buffer_bytes - x.offset_bytes) // np.dtype(kernel.dtypes[r]).itemsize * width
+            # What the launch has no thread for is margin too, where each thread makes an element.
+            threads = prod(launch.grid) * prod(launch.block)
+            longest = min(
+                (x.buffer_bytes - x.offset_bytes) // np.dtype(kernel.dtypes[r]).itemsize
                 for r, x in arrays
                 if kernel.lab.parameter(r).shape == shape
             )
+            is_elementwise = kernel.interpretation.launch.tile == kernel.interpretation.launch.block[:1]
+            own = (min(longest, threads) if is_elementwise and threads else longest) * width
         after = argument.buffer_bytes - argument.offset_bytes - own
         if after >= 0 and (argument.offset_bytes or after):
             others = {name: value for name, value in sizes.items() if name not in shape}

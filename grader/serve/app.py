@@ -25,7 +25,8 @@ from grader.paths import data_root
 from grader.report.job import in_language, make_job
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
-from grader.report.summary import faults
+from grader.report.page.html import STYLES
+from grader.report.summary import faults, unjudged_lines
 from grader.report.visible import visible, visible_line
 from grader.result import Check, Result
 from grader.serve.access import GROUP_POLICY, HEADERS, REPORT_POLICY, Rate, entered, is_own
@@ -93,10 +94,15 @@ class Page:
     async def asset(self, request: Request) -> Response:
         """Our own style and script."""
         name = request.path_params["name"]
-        kinds = {"page.css": "text/css", "page.js": "text/javascript"}
+        kinds = {
+            "report.css": (STYLES, "text/css"),
+            "page.css": ("serve/page.css", "text/css"),
+            "page.js": ("serve/page.js", "text/javascript"),
+        }
         if name not in kinds:
             return _with(Response(status_code=404))
-        return _with(FileResponse(data_root() / "templates" / "serve" / name, media_type=kinds[name]))
+        file, kind = kinds[name]
+        return _with(FileResponse(data_root() / "templates" / file, media_type=kind))
 
     async def hand_in(self, request: Request) -> Response:
         """A file in the body; `lab`, `name` and `lang` in the address.  Answers the job's id."""
@@ -272,7 +278,12 @@ def _verdict(result: Result, job: Job, lab: Lab, numbers: Numbers) -> dict[str, 
         }
         for fault in faults(make_job(result, lab, job.language), numbers)
     ]
-    return {"key": status.key, "verdict": f"{status.symbol} {status.word}: {mark}", "faults": found}
+    return {
+        "key": status.key,
+        "verdict": f"{status.symbol} {status.word}: {mark}",
+        "unjudged": unjudged_lines(result, job.language),
+        "faults": found,
+    }
 
 
 def _words() -> Mapping[str, str]:

@@ -223,7 +223,6 @@ class Jobs:
             language=job.language,
             labs_folders=self._labs_folders,
             sweeps=False,
-            repairs=False,
             stepwise=True,
         )
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 
@@ -13,6 +13,8 @@ COMMON_SHARE = 0.5
 """What this part of a group has is the task's, or the lecture's."""
 LEAST_SHARED = 0.55
 """Of the weight of the shorter submission: pairs above it are shown."""
+COPY_SHARE = 0.9
+"""Pairs that share this much are copies of one work."""
 LEAST_PRINTS = 12
 """Fingerprints that are left of a submission: fewer are too short to tell."""
 RARE_WEIGHT = 2.0
@@ -86,6 +88,41 @@ def similar(sources: Mapping[str, str], known: Iterable[str] = (), archive: Mapp
     pairs.sort(key=lambda pair: (-pair.share, pair.left, pair.right))
     paired = {pair.right for pair in pairs}
     return Similar(tuple(pairs), too_short, {name: text for name, text in (archive or {}).items() if name in paired})
+
+
+def alike(pairs: Sequence[Pair]) -> list[tuple[Pair, tuple[str, ...]]]:
+    """The pairs with their members, the copies of one work together: n of them are one, not n(n-1)/2 pairs.
+
+    Copies are those of which every two are a pair that shares `COPY_SHARE` or more; the most alike of their pairs
+    stands for all.  In the order of `pairs`.
+    """
+    copies = {frozenset((pair.left, pair.right)) for pair in pairs if pair.share >= COPY_SHARE}
+    groups: list[list[str]] = []
+    placed: set[str] = set()
+    for pair in pairs:
+        if frozenset((pair.left, pair.right)) not in copies:
+            continue
+        for name in (pair.left, pair.right):
+            if name in placed:
+                continue
+            placed.add(name)
+            home = next((g for g in groups if all(frozenset((name, other)) in copies for other in g)), None)
+            if home is None:
+                groups.append([name])
+            else:
+                home.append(name)
+    group_of = {name: number for number, group in enumerate(groups) for name in group if len(group) > 1}
+    told: set[int] = set()
+    found: list[tuple[Pair, tuple[str, ...]]] = []
+    for pair in pairs:
+        left, right = group_of.get(pair.left), group_of.get(pair.right)
+        if left is None or left != right:
+            found.append((pair, (pair.left, pair.right)))
+        elif left not in told:
+            told.add(left)
+            rest = tuple(name for name in groups[left] if name not in (pair.left, pair.right))
+            found.append((pair, (pair.left, pair.right, *rest)))
+    return found
 
 
 def _common(prints: Mapping[str, Print]) -> set[int]:

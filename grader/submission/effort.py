@@ -6,6 +6,7 @@ what takes a thousand times as many is made to take long, by chance or on purpos
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +19,8 @@ MAX_STEPS = 8_000_000
 """About ten seconds of processor time."""
 CHARACTERS_PER_STEP = 64
 """Of text that is copied or searched."""
+_RUN = re.compile(r"[\w\s.:*&\\]++")
+_PAIRS_PER_STEP = 10
 
 
 class _Spent(Exception):
@@ -45,6 +48,19 @@ def limited(path: Path, steps: int = MAX_STEPS) -> Iterator[None]:
         raise UsageError(msg("submission.too_large", path=path)) from None
     finally:
         _left.reset(token)
+
+
+def refuse_long_runs(path: Path, text: str) -> None:
+    """A pattern may go to the end of a word, of blanks or of names in a row from each place in it.
+
+    So what counts is the square of such a run's length: a program of a course takes a few hundred steps for it.
+
+    Raises
+    ------
+    UsageError : it would take more steps than all reading may.
+    """
+    if sum((match.end() - match.start()) ** 2 for match in _RUN.finditer(text)) > MAX_STEPS * _PAIRS_PER_STEP:
+        raise UsageError(msg("submission.too_large", path=path))
 
 
 def spend(steps: int) -> None:

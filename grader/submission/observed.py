@@ -52,6 +52,16 @@ class SeenChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchanged:
+    """Two arguments of a launch in each other's place: the parameters, and what the launch has for each."""
+
+    first: str
+    first_given: str
+    second: str
+    second_given: str
+
+
+@dataclass(frozen=True, slots=True)
 class SeenLaunch:
     """A launch that a program made.
 
@@ -60,6 +70,7 @@ class SeenLaunch:
     checked: the program looked for its error afterwards.
     change: of the run that it was made in, None where that was the program as it is.
     filled: names of small variables of the device into which the host had copied something, and what.
+    exchanged: the launch has two of them in each other's place; `arguments` are as the kernel means them.
     """
 
     kernel: str
@@ -74,6 +85,7 @@ class SeenLaunch:
     checked: bool = False
     change: SeenChange | None = None
     filled: tuple[tuple[str, bytes], ...] = ()
+    exchanged: Exchanged | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +100,19 @@ class SeenFault:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenWord:
+    """A line that a program printed of its own results: right or wrong.
+
+    kernel: whose results, by its plain name; "" where that is not clear.  line: of the launch; 0 where unknown.
+    """
+
+    text: str
+    is_right: bool
+    kernel: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SeenRun:
     """A run of a program: `files` are its own, the one with `main` first.
 
@@ -95,6 +120,9 @@ class SeenRun:
     cause: why it did not run, or not to its end; `cause_line` in `cause_file`: where it was then, 0 where unknown.
     arguments, stdin: what it was given.
     probe: made at other sizes than the program's own, to see what its launches become.
+    results: made with its kernels, to see what comes of them: its launches are others' business.  said: what it says of
+      its results.  exit: with which code it ended, None where it did not.
+    asked_for: kernels that it launched, be it with nothing to work upon.
     """
 
     files: tuple[str, ...]
@@ -108,6 +136,10 @@ class SeenRun:
     change: SeenChange | None = None
     probe: bool = False
     faults: tuple[SeenFault, ...] = ()
+    results: bool = False
+    said: tuple[SeenWord, ...] = ()
+    exit: int | None = None
+    asked_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +158,9 @@ class Observed:
 
     @property
     def launches(self) -> tuple[SeenLaunch, ...]:
-        """Of all runs, in order, each once."""
-        return tuple(dict.fromkeys(launch for run in self.runs if not run.probe for launch in run.launches))
+        """Of all runs that were made to see them, in order, each once."""
+        runs = (run for run in self.runs if not run.probe and not run.results)
+        return tuple(dict.fromkeys(launch for run in runs for launch in run.launches))
 
     @property
     def probes(self) -> tuple[SeenLaunch, ...]:
@@ -136,7 +169,7 @@ class Observed:
 
     def ended(self, file: str) -> bool:
         """Whether a program with that file came to its own end."""
-        return any(run.ended for run in self.runs if file in run.files)
+        return any(run.ended for run in self.runs if file in run.files and not run.results)
 
 
 NOTHING_OBSERVED = Observed()

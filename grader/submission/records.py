@@ -98,6 +98,7 @@ class VariantBinding:
     requested: the launch that the student's own host code asks for, even if impossible; None when unreadable.
     takes_sizes: the kernel has size parameters, so sizes that are no multiple of the tile are legal to ask for.
     others: kernels that may be the variant as well: they are graded too, and the best counts.
+    is_never_launched: its program came to its end without it, and nothing in its text launches it.
     """
 
     variant: str
@@ -107,6 +108,7 @@ class VariantBinding:
     requested: LaunchSite | None
     takes_sizes: bool
     others: tuple[VariantBinding, ...] = ()
+    is_never_launched: bool = False
 
 
 @dataclass(frozen=True, slots=True)

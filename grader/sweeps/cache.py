@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from grader.files import write_atomically
+from grader.files import read_kept, write_atomically
 from grader.message import Message
 from grader.result import SweepRecord
 
@@ -23,7 +23,7 @@ def keep(file: Path, records: Sequence[SweepRecord]) -> None:
 def find(file: Path, left_out: Mapping[str, Message]) -> list[SweepRecord] | None:
     """The records in `file`, None where there are none; `left_out`: variants that are not swept, and why."""
     try:
-        kept = msgspec.json.decode(file.read_bytes(), type=list[SweepRecord])
+        kept = msgspec.json.decode(read_kept(file), type=list[SweepRecord])
     except (OSError, msgspec.DecodeError):
         return None
     return [

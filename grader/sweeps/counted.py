@@ -274,6 +274,8 @@ def _unswept(evidence: Evidence) -> Message | None:
         return msg("sweeps.not_run")
     if not all(run.output_is_right for run in runs):
         return msg("sweeps.results_wrong")
+    if evidence.halo is not None:
+        return msg("sweeps.has_halo")
     if evidence.hazards("out_of_bounds"):
         return msg("sweeps.works_outside")
     if evidence.hard_coded_sizes is not None:

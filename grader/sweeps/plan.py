@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import structs
 
-from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK, OPT_IN_SHARED_BYTES
+from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK, OPT_IN_SHARED_BYTES, is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Sweep, SweepParameter, Variant
 from grader.launching.geometry import Axes, Geometry
@@ -124,7 +124,10 @@ def prepare(lab: Lab, sweep: Sweep, target: Target, place: Place) -> PreparedPoi
     wanted = _block(formulas, {**place.sizes, **values}) if formulas else None
     plan = relaunched(interpretation.launch, read.launch, wanted, edges)
     kernel = BoundKernel(lab, changed.submission, changed.binding, replace(read, launch=plan))
+    asked = _impossible_block(changed) if wanted is None else None
     at = kernel.geometry(place.sizes)
+    if asked is not None:
+        at = replace(at, block=asked)
     reason = _launch_obstacle(at)
     if reason is not None:
         return structs.replace(infeasible(target, place, "impossible", reason), block=at.block)
@@ -220,6 +223,13 @@ def _size_obstacle(kernel: BoundKernel, sizes: Sizes) -> Message | None:
     if kernel.interpretation.launch.exact and kernel.sizes.rounded(sizes) != sizes:
         return msg("sweeps.multiples_only")
     return None
+
+
+def _impossible_block(changed: Changed) -> Axes | None:
+    """The block that the changed program asks for, where no device can run it: it was read with another one then."""
+    requested = changed.binding.requested
+    block = requested.block if requested is not None else None
+    return block if block is not None and not is_possible_block(block) else None
 
 
 def _launch_obstacle(at: Geometry) -> Message | None:

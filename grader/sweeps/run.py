@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.gpu.measurement.work import lab_files
+from grader.gpu.measurement.bench import lab_files
 from grader.lab.records import Lab
 from grader.launching.programs import ProgramStore
 from grader.oracle.expected import Oracle
@@ -16,13 +16,14 @@ from grader.running.evidence import Evidence
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import FoundSubmission
 from grader.submission.files.source import SourceText, decode
+from grader.submission.observed import Observed
 from grader.submission.records import Submission
 from grader.submission.rewriting.changes import Original
 from grader.sweeps import cache
 from grader.sweeps.counted import EmulatorSweeps, KnownPoints, targets_of
 from grader.sweeps.plan import Owner
 from grader.timing import lock
-from grader.timing.store import folder, key_of
+from grader.timing.summary import folder, key_of
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
@@ -56,14 +57,17 @@ def original_of(lab: Lab, found: FoundSubmission, submission: Submission) -> Ori
     # Not so many as there are files: a notebook may hold several programs.
     main = submission.sources[: len(submission.sources) - submission.header_sources]
 
-    def rebind(texts: Mapping[Path, SourceText]) -> Submission:
+    def reread(texts: Mapping[Path, SourceText], observed: Observed) -> Submission:
         def header(path: Path) -> SourceText:
             return texts.get(path) or decode(path)
 
         sources = [texts.get(source.path, source) for source in main]
-        return bind(found, sources, lab, header, submission.observed, submission.read_true)
+        return bind(found, sources, lab, header, observed, submission.read_true)
 
-    return Original(submission, rebind)
+    def rebind(texts: Mapping[Path, SourceText]) -> Submission:
+        return reread(texts, submission.observed)
+
+    return Original(submission, rebind, reread)
 
 
 def count_work(

@@ -9,10 +9,17 @@ import numpy as np
 from msgspec import structs
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
+from grader.gpu.host.process import nbytes_of
 from grader.gpu.host.session import FAULTS, GpuFault, TimedKernel
-from grader.gpu.host.shared_buffer import nbytes_of
-from grader.gpu.measurement.bench import Bench, Conditions, sample_rounds, side_by_side, tolerance_between, with_data
-from grader.gpu.measurement.work import work_at
+from grader.gpu.measurement.bench import (
+    Bench,
+    Conditions,
+    sample_rounds,
+    side_by_side,
+    tolerance_between,
+    with_data,
+    work_at,
+)
 from grader.gpu.messages import Prepared
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.programs import ProgramStore
@@ -21,7 +28,7 @@ from grader.oracle.expected import Array
 from grader.result import Estimate, SweepPoint, SweepRecord
 from grader.sweeps.counted import ended, for_each_mode, record_of
 from grader.sweeps.plan import Owner, Place, PreparedPoint, Target, infeasible, places, prepare
-from grader.timing import plan
+from grader.timing import sampling
 from grader.timing.sampling import Samples
 
 BUDGET_US = 250_000.0
@@ -84,7 +91,7 @@ class GpuSweeps:
         GpuFault : the device itself is not usable.
         """
         self._references = {s.variant: s for s in targets if s.of == "reference"}
-        self._bench.warm_up(plan.WARM_UP_MS)
+        self._bench.warm_up(sampling.WARM_UP_MS)
         return [self._sweep(sweep, targets, left_out) for sweep in self._lab.sweeps]
 
     def _sweep(self, sweep: Sweep, targets: Sequence[Target], left_out: Mapping[str, Message]) -> SweepRecord:
@@ -158,7 +165,7 @@ class GpuSweeps:
             here = [loaded[kernel.name] for kernel in timed if kernel.name in loaded]
             names = [o.name for o in here if o.name not in wrong]
             round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
-            found, _mhz = sample_rounds(self._bench, names, [], plan.plan_for(2 * round_us, BUDGET_US))
+            found, _mhz = sample_rounds(self._bench, names, [], sampling.plan_for(2 * round_us, BUDGET_US))
             wrong |= {problem.name for problem in found.problems}
             return [self._point(sweep, one, found, one.name in wrong) for one in here]
 

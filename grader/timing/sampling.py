@@ -1,15 +1,117 @@
-"""Rounds of several kernels side by side, until every question asked of them is answered or the plan ends."""
+"""Rounds of several kernels side by side, until every question asked of them is answered or the plan ends.
+
+The plan says how many rounds a measurement takes, and in which order the kernels run in each.  The GPU's clock is
+watched meanwhile.  The CPU's own time, for comparison, is the best of a few runs.
+"""
 
 from __future__ import annotations
 
+import platform
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
+from pathlib import Path
 
-from grader.timing.plan import Plan, order
-from grader.timing.records import Problem
-from grader.timing.statistics import Interval, fewest_values, median_interval
-from grader.timing.verdict import decide
+from grader.timing.records import CpuTime, Problem
+from grader.timing.statistics import CONFIDENCE, Interval, decide, fewest_values, median_interval
+
+LEAST_SHARE = 0.75
+"""Of the highest SM clock; below it a round does not count (nvbench's rule)."""
+
+# NVML's nvmlClocksEventReasons (nvml.h) that mean the hardware is protecting itself.
+HARDWARE_SLOWDOWN = 0x8
+SOFTWARE_THERMAL = 0x20
+HARDWARE_THERMAL = 0x40
+POWER_BRAKE = 0x80
+THROTTLED = HARDWARE_SLOWDOWN | SOFTWARE_THERMAL | HARDWARE_THERMAL | POWER_BRAKE
+
+
+def is_throttled(sm_mhz: float, reasons: int, max_sm_mhz: float) -> bool:
+    """Too hot, braked, or for whatever reason under three quarters of its highest clock.
+
+    sm_mhz of 0 stands for a clock that could not be read, and counts as well.
+    """
+    return bool(reasons & THROTTLED) or 0 < sm_mhz < LEAST_SHARE * max_sm_mhz
+
+
+BUDGET_S = 0.4
+"""For one size; at least one run is made."""
+MAX_RUNS = 5
+
+
+def time_cpu(
+    work: Callable[[], object],
+    size: dict[str, int],
+    clock: Callable[[], float] = time.perf_counter,
+    busy: Callable[[], float] = time.process_time,
+) -> CpuTime:
+    """The best of some runs of `work`, and the threads that were busy on average.
+
+    Parameters
+    ----------
+    clock, busy : seconds passed, and seconds of processor time used by all threads of this process.
+    """
+    best, threads = float("inf"), 1
+    began = clock()
+    for _run in range(MAX_RUNS):
+        start, used = clock(), busy()
+        work()
+        elapsed, processor = clock() - start, busy() - used
+        if elapsed < best:
+            best, threads = elapsed, max(1, round(processor / elapsed)) if elapsed > 0 else 1
+        if clock() - began > BUDGET_S:
+            break
+    return CpuTime(size=size, best_us=1e6 * best, threads=threads)
+
+
+def model() -> str:
+    """The processor's name, as the system has it."""
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
+            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+WARM_UP_MS = 200.0
+"""An idle GPU runs at a sixth of its clock; it takes some ten milliseconds of work to come up."""
+
+CLOCK_SHARE = 0.02
+"""Of a launch's time, what one tick of the events' clock may come to; shorter launches are averaged over a batch.
+
+An H200's clock ticks every 32 ns, so that one launch will do from 1.6 µs on; others tick every half microsecond.
+"""
+
+MAX_BATCH = 16
+LAUNCH_BOUND_FACTOR = 5.0
+"""Below this many times an empty kernel's time, what is measured is mostly the launch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Rounds in the first stage and in the later ones, each only where the one before did not decide.
+
+    max_dropped: more than this share of throttled rounds, and the measurement does not count.
+    """
+
+    stages: tuple[int, ...] = (31, 61, 121)
+    confidence: float = CONFIDENCE
+    max_dropped: float = 0.2
+
+
+def plan_for(round_us: float, budget_us: float = 1_200_000.0) -> Plan:
+    """A plan whose first stage fits the budget: 31 rounds, or fewer of long kernels, but enough for an interval."""
+    first = int(min(31, max(fewest_values() + 1, budget_us // max(round_us, 1.0))))
+    return Plan(stages=(first, 2 * first - 1, 4 * first - 3))
+
+
+def order(names: Sequence[str], index: int) -> list[str]:
+    """The kernels of round `index`: forwards in even rounds, backwards in odd ones.
+
+    Two kernels run as A B, B A, A B, …; a drift that is steady over two rounds then favours none of any number.
+    """
+    return list(names) if index % 2 == 0 else list(reversed(names))
 
 
 @dataclass(frozen=True, slots=True)

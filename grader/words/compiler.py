@@ -14,6 +14,8 @@ TEXTS: Texts = {
         "__shared__ float name[]; a constant as const or __constant__."
     ),
     "fence": N_("Three backquotes mark program text in a chat or a Markdown file: delete these lines."),
+    "pasted": N_("« and » stand in the code, as in a text copied from a PDF: no compiler takes them."),
+    "hint_pasted": N_("Type << and >> there, and <<< and >>> around what a kernel is launched with."),
     "semicolon": N_(
         "A semicolon seems to be missing at the end of line {line}: the compiler notices that only at the next word, "
         "in line {noticed}."

@@ -43,6 +43,9 @@ TEXTS: Texts = {
     "hint_endless": N_("Check the condition of the loop: does every thread change what it tests?"),
     "hint_last_error": N_("Call cudaGetLastError() after every launch to see such errors yourself."),
     "no_size": N_("The kernel was not run at any size."),
+    "hint_no_size": N_(
+        "Let the program launch it at sizes that the task asks for, or state its block and tile in submission.yaml."
+    ),
     "unsupported": N_("This machine cannot run the kernel: {reason}"),
     "seen_at": N_("{what} Seen at {sizes}."),
     "on_newer": N_(
@@ -59,8 +62,6 @@ TEXTS: Texts = {
     ),
     "memory": N_("the variables take more memory than the emulator allows for a kernel; see line {line}."),
     "hint_memory": N_("Make per-thread arrays and arrays in device memory smaller."),
-    "invalid": N_("the inline assembly in line {line} is not valid PTX: the assembler would reject it."),
-    "hint_invalid": N_("Compile with nvcc: ptxas says what is wrong with the instruction."),
     "impossible": N_("the launch is impossible: {reason}."),
     "failed": N_("the kernel failed: {reason}"),
     "not_compiled_gpu": N_("the program does not compile for this GPU: {error}"),

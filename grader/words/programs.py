@@ -13,10 +13,7 @@ def changed(before: str, name: str) -> str:
 
 def smaller(name: str, before: str, after: str) -> str:
     """A program that was run again with one of its numbers made smaller."""
-    text = _(
-        "The program is too large to be run here. It was run again with {after} in place of {before}, to see what it "
-        "launches."
-    )
+    text = _("The program is beyond the limits of this run: this is a run with {after} in place of {before}.")
     return text.format(after=after, before=changed(before, name))
 
 
@@ -44,11 +41,27 @@ TEXTS: Texts = {
         "{kernel} is too large to be emulated: the launch is recorded, the kernel was not executed, and what the "
         "program prints of its results means nothing."
     ),
+    "launch_limit": N_(
+        "{kernel} takes more than {limit} billion thread-instructions: a limit of this run, no fault of the program's, "
+        "which ends here. --limit none runs it to its end, --shrink runs it with a smaller size."
+    ),
+    "launch_seconds": N_(
+        "{kernel} has not ended within {seconds} s of processor time: a limit of this run, no fault of the program's, "
+        "which ends here. --limit none runs it to its end, --shrink runs it with a smaller size."
+    ),
+    "device_memory": N_(
+        "The arrays on the device take more than the {limit} MiB that this machine has for them ({array} is the one "
+        "that does not fit): the program ends here. --shrink runs it with a smaller size."
+    ),
+    "kernel_not_emulated": N_("{kernel} cannot be emulated ({reason}): the program ends here."),
+    "kernel_keeps_pointer": N_(
+        "{kernel} follows a pointer that is stored in managed or mapped memory, which cannot be emulated: the program "
+        "ends here."
+    ),
     "too_much_memory": N_(
         "{array} is too large to be emulated: it is not filled, and what the program prints of it means nothing."
     ),
     "smaller": smaller,
-    "at_smaller_size": N_("At a smaller size: {fault}"),
     "kernel_unsupported": N_(
         "{kernel} cannot be emulated ({reason}): the launch is recorded, the kernel was not executed, and what the "
         "program prints of its results means nothing."
@@ -60,6 +73,10 @@ TEXTS: Texts = {
     "kernel_host_pointer": N_("{kernel} uses an address in host memory, which a GPU cannot access."),
     "kernel_null_pointer": N_("{kernel} uses a null pointer."),
     "kernel_use_after_free": N_("{kernel} uses {array}, which was freed before the launch."),
+    "host_pointer_launched": N_(
+        "{kernel} is handed a pointer to host memory for {name}, which a GPU cannot access: hand over the address that "
+        "cudaMalloc gave."
+    ),
     "no_kernel": N_("what is launched is not a kernel of the program."),
     # -- memory
     "copy_to_device": N_("{kind}, but the target is a host pointer: the arguments or the direction are swapped."),
@@ -71,11 +88,29 @@ TEXTS: Texts = {
     "copy_of_pointer": N_(
         "sizeof({name}) is the size of {name} itself, not of its data: {bytes} bytes are copied; {array} has {of}."
     ),
+    "copy_of_count_into": N_(
+        "Only {bytes} of the {size} bytes of {array} are ever copied to the device, a byte for each of its elements: "
+        "the size of a copy is in bytes, so multiply by sizeof."
+    ),
+    "copy_of_count_out": N_(
+        "Only {bytes} of the {size} bytes of {array} are ever copied back, a byte for each of its elements: the size "
+        "of a copy is in bytes, so multiply by sizeof."
+    ),
+    "copy_too_short": N_(
+        "Of {array} only the first {bytes} bytes of {size} are copied to the device; {kernel} reads beyond them (line "
+        "{kernel_line})."
+    ),
+    "freed_before_launch": N_(
+        "{array} is freed here, before the launch of {kernel} in line {launch_line}, which uses it."
+    ),
     "count_of_bytes": N_(
         "{array} has {bytes} bytes, which is as many as {kernel} expects elements: cudaMalloc takes a size in "
         "bytes, so multiply by sizeof."
     ),
     "never_read": N_("What {kernel} computes is never read: it is neither copied back nor used by another kernel."),
+    "overwritten": N_(
+        "{array} is overwritten here: what {kernel} had stored in it is lost before it is read (line {read_line})."
+    ),
     "array_without_surface": N_(
         "{array} was created without cudaArraySurfaceLoadStore, so kernels cannot write to it through a surface."
     ),
@@ -124,14 +159,22 @@ TEXTS: Texts = {
     "clock_before_end": N_(
         "A clock is read while {kernel} may still be running: call cudaDeviceSynchronize before reading it."
     ),
+    "text_lost": N_(
+        "What {kernel} prints is lost: the program ends without having waited for it. Call cudaDeviceSynchronize() "
+        "before the end."
+    ),
     "event_not_recorded": N_("cudaEventElapsedTime of an event that was never recorded."),
     "event_not_reached": N_("cudaEventElapsedTime before the event has been reached: call cudaEventSynchronize first."),
     "time_of_failed_launch": N_("The program measures the time of {kernels}, which did not run to completion."),
     "clock_of_failed_launch": N_("The clock measures the time of {kernels}, which did not run to completion."),
     # -- why a program does not run, or not to its end
     "needs_threads": N_("The program cannot run here: it uses threads ({header})."),
-    "needs_thrust": N_("The program cannot run here: it uses Thrust ({header})."),
-    "needs_cub": N_("The program cannot run here: it uses CUB from host code ({header})."),
+    "needs_thrust": N_(
+        "The program uses Thrust ({header}), whose headers are not installed: pip install 'cuda-lab-grader[thrust]'."
+    ),
+    "needs_cub": N_(
+        "The program uses CUB ({header}), whose headers are not installed: pip install 'cuda-lab-grader[thrust]'."
+    ),
     "needs_opencv": N_("The program cannot run here: it uses OpenCV ({header})."),
     "needs_mpi": N_("The program cannot run here: it uses MPI ({header})."),
     "needs_windows": N_("The program cannot run here: it uses Windows functions ({header})."),
@@ -174,6 +217,19 @@ TEXTS: Texts = {
     "aborted": N_("The program aborts: a failed assertion, abort(), or an uncaught exception."),
     "crash": N_("The program crashes: {reason}"),
     "too_long": N_("The host code did not end within {limit} billion instructions."),
+    "macro_option": N_(
+        "-D {option}: a macro's name is taken, with = and what it stands for; #define one with parameters in the "
+        "program."
+    ),
+    "bad_limit": N_("--limit takes a number of instructions, as in 50e9, or none, not {text}."),
+    "host_limit": N_(
+        "The host code takes more than {limit} billion instructions: a limit of this run, no fault of the program's, "
+        "which ends here. --limit none runs it to its end, --shrink runs it with a smaller size."
+    ),
+    "host_memory": N_(
+        "The program asks for {bytes} bytes of host memory, and has {used} MiB of the {limit} MiB that this machine "
+        "has for it: it ends here. --shrink runs it with a smaller size."
+    ),
     "hangs": N_("The program did not end within {seconds} s."),
     "no_host_memory": N_(
         "The program asks for {bytes} bytes of host memory; {limit} GiB are allowed here. Run it with a smaller size."

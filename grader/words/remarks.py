@@ -19,6 +19,10 @@ def _host_code(file: str, line: int, fault: str, lines: str = "") -> str:
 
 
 TEXTS: Texts = {
+    "handed_twice": N_(
+        "The kernel takes two inputs, {first} and {second}; this task has one, {role}, and the kernel is graded with "
+        "it as both."
+    ),
     "unset": N_(
         "{variable} is used in line {line} before it has a value. What a variable holds that nothing was assigned to "
         "is undefined; a compiler may even leave out all that is computed from it."
@@ -58,8 +62,8 @@ TEXTS: Texts = {
         "to different code, which is wrong."
     ),
     "own_sizes": N_(
-        "Graded only at {sizes}: with another value of this constant the kernel is wrong, so its value "
-        "is written somewhere else in the program as a number."
+        "Graded only at {sizes}: it is a constant of the program, and when the grader gave it another value in the "
+        "device code, the kernel was wrong."
     ),
     "other_kernel": N_(
         "{kernel} ({file}:{line}) may be this variant as well. It was graded too and earns {points:g} points at most; "

@@ -84,6 +84,25 @@ TEXTS: Texts = {
     ),
     "expression_lost": N_("One of the sums is missing in what line {line} stores."),
     "expression": N_("What is computed in line {line} is wrong."),
+    "expression_shadowed": N_(
+        "The variable declared in line {line} hides one of the same name that is declared before it: what the inner "
+        "one is given never reaches the outer one."
+    ),
+    "expression_macro": N_("The macro defined in line {line} is wrong."),
+    "index_macro": N_("In the macro defined in line {line} its parameters are in the wrong places."),
+    "constant": N_("The constant set in line {line} has the wrong value."),
+    "launch_axes": N_("In line {line} the two axes of the grid are in each other's place."),
+    "launch_rounded": N_(
+        "In line {line} the number of blocks is rounded down: what does not fill a whole block is left out."
+    ),
+    "launch_block": N_("In line {line} the block is another than the kernel is written for."),
+    "launch_arguments": N_("In line {line} two arguments of the launch are in each other's place."),
+    "launch_order": N_("In line {line} the grid and the block are in each other's place: first comes the grid."),
+    "launch_bytes": N_("In line {line} the size of the dynamic shared memory counts elements: it has to count bytes."),
+    "launch_no_bytes": N_("The launch in line {line} gives the kernel no dynamic shared memory."),
+    "launch_too_few_bytes": N_(
+        "In line {line} the size of the dynamic shared memory is too small for what the block stores there."
+    ),
     "turned_away": _turned_away,
     "turned_away_wrong": Plural(
         "The condition in line {line} turns away the thread that would write the {n} unwritten element; without the "
@@ -91,16 +110,16 @@ TEXTS: Texts = {
         "The condition in line {line} turns away the threads that would write the {n} unwritten elements; without the "
         "condition they are written, but with wrong values.",
     ),
-    "launch_axes": N_(
+    "other_axes": N_(
         "In the launch in line {line} the grid runs over {x} along x and over {y} along y. With its axes in each "
         "other's place the kernel is right: this was run. Exchange them in the grid, or the sizes that the kernel is "
         "given."
     ),
-    "launch_blocks": N_(
+    "other_blocks": N_(
         "Line {line} launches a grid of {blocks} at {sizes}. With a grid of {more} the kernel is right: this was run. "
         "Either there are too few blocks, or the kernel takes too little with each of them."
     ),
-    "launch_block_first": N_(
+    "other_block_first": N_(
         "In the launch in line {line} the block grows with the size. With the grid and the block in each other's place "
         "the kernel is right: this was run. First comes the grid: <<<grid, block>>>."
     ),
@@ -109,6 +128,7 @@ TEXTS: Texts = {
     ),
     "verified": N_("With one change there the kernel passes every check: this was compiled and run."),
     "either": N_("Change either this or the launch, not both."),
+    "verified_together": N_("With one change there {variants} pass every check: this was compiled and run."),
     "verified_partly": N_("With one change there this fault is gone: this was compiled and run."),
     "wavefronts": _wavefronts,
     "sectors": _sectors,

@@ -41,6 +41,7 @@ TEXTS: Texts = {
     "results_folder": N_("{path}: holds results of the grader, not graded"),
     "link": N_("a link to {other}, which is graded separately"),
     "same_name": N_("{path} has the same name"),
+    "groups": N_("{path}: folders of groups, each with its students' folders in it: {groups}"),
     "passed_over": N_("{path}: not graded; to grade it, name it: grade {path} --lab {lab}"),
     "unknown_backend": N_("unknown backend {backend}; allowed: {allowed}"),
     "no_driver": N_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"),
@@ -90,6 +91,8 @@ TEXTS: Texts = {
     "newer_result": N_(
         "{path}: of schema version {found}, and this version of the grader knows {known}; update it, or grade again"
     ),
+    "link_out": N_("the student's folder is a link that leads out of the group's folder; it is not graded"),
+    "result_not_plain": N_("{path} is no plain file of at most {limit} MB; grade the student again"),
     "result_gone": N_("{path} is not there any more; grade the group again"),
     "not_graded_here": N_("{path}: {lab} was not graded there; there are {known}"),
     "no_roster": N_("{path}: no list of a group: {reason}"),

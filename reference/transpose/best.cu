@@ -1,7 +1,7 @@
-// Near what the memory can do: tiles of 64×64 elements, 16 bytes a thread on both sides of global memory, four loads of
+// Near what the memory can do: tiles of 64×64 elements, 16 bytes a thread on both sides of global memory, two loads of
 // a thread in flight.  Neighbouring blocks lie below each other, so that what they write lies side by side.
 #define TILE 64
-#define THREADS 256
+#define THREADS 512
 
 // rows and cols are multiples of TILE; the grid has one row of blocks a tile of columns: grid.x covers the rows.
 __global__ void __launch_bounds__(THREADS) transpose_best(const float *in, float *out, int rows, int cols)
@@ -35,7 +35,6 @@ __global__ void __launch_bounds__(THREADS) transpose_best(const float *in, float
         const int i = threadIdx.x + s * THREADS;
         const int col = i / QUADS, row = i % QUADS * 4;
         const float4 turned = make_float4(tile[row][col], tile[row + 1][col], tile[row + 2][col], tile[row + 3][col]);
-        // Written once and not read again: no use in keeping it in the cache.
-        __stcs((float4 *)(out + (col0 + col) * rows + row0) + i % QUADS, turned);
+        ((float4 *)(out + (col0 + col) * rows + row0))[i % QUADS] = turned;
     }
 }

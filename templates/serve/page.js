@@ -83,6 +83,7 @@ function show(state, status, checks, rest) {
   if (state.state === "failed") status.textContent = words.failed + " " + state.reason;
   checks.replaceChildren(table(state.checks));
   rest.replaceChildren();
+  for (const line of state.unjudged || []) rest.append(element("p", line));
   if (state.faults && state.faults.length) rest.append(faults(state.faults));
   if (state.state === "judged") rest.append(element("p", words.judged));
   if (state.report) {

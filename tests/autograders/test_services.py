@@ -340,6 +340,42 @@ def test_gitlab_s_job_ends_as_the_grading_where_there_is_nothing_to_grade(tmp_pa
     assert run.stderr.startswith("grade: ")
 
 
+def test_gitlab_s_job_installs_a_grader_once(tmp_path: Path) -> None:
+    """Kept between jobs, whether these fail or not; another grader is installed anew and the old one not kept."""
+    project, bin = tmp_path / "project", tmp_path / "bin"
+    assert cli.run(["autograder", "gitlab", "--lab", "transpose", "--out", str(project)]) == 0
+    job = yaml.safe_load((project / ".gitlab-ci.yml").read_text("utf-8"))["grade"]
+    assert job["cache"] == {"key": "grader", "paths": [".grader-cache"], "when": "always"}
+    bin.mkdir()
+    # A Python whose environments install nothing but a sign that they did.
+    made = tmp_path / "made" / "bin"
+    made.mkdir(parents=True)
+    (made / "pip").write_text(f"#!/bin/sh\necho >> {tmp_path}/installed\nprintf '#!/bin/sh\\n' > ${{0%pip}}grade\n")
+    (made / "grade").write_text("#!/bin/sh\nexit 1\n")
+    (bin / "python").write_text(
+        f"#!/bin/sh\n[ $1 = --version ] && {{ echo Python 3.12.1; exit; }}\ncp -r {tmp_path}/made $3\n"
+    )
+    for program in made.iterdir():
+        program.chmod(0o755)
+    (bin / "python").chmod(0o755)
+    told = {**os.environ, "PATH": f"{bin}:{os.environ['PATH']}"}
+    installed = []
+    for change in ("", "", "another", ""):
+        if change:
+            (project / ".grader" / "constraints.txt").write_text(change)
+        for part in ("before_script", "after_script"):
+            text = "\n".join(job[part]).replace("/tmp/", f"{tmp_path}/")
+            subprocess.run(["bash", "-eo", "pipefail", "-c", text], cwd=project, env=told, check=True)
+            is_graded = part == "before_script"
+            assert (project / ".grader-cache").exists() != is_graded
+        installed.append((tmp_path / "installed").read_text().count("\n"))
+        # The next job begins on a machine that has the project and what was kept, nothing else.
+        for folder in ("grader", "kept"):
+            shutil.rmtree(tmp_path / folder)
+        assert len(list((project / ".grader-cache").iterdir())) == 1
+    assert installed == [1, 1, 2, 2]
+
+
 @pytest.mark.slow
 def test_gitlab_s_job_leaves_reports_and_the_verdict(tmp_path: Path) -> None:
     project = tmp_path / "project"
@@ -347,7 +383,7 @@ def test_gitlab_s_job_leaves_reports_and_the_verdict(tmp_path: Path) -> None:
     shutil.copy(SAMPLES / "petrova" / "transpose.cu", project / "transpose.cu")
     job = yaml.safe_load((project / ".gitlab-ci.yml").read_text("utf-8"))["grade"]
     lines = [*job["before_script"], *job["script"]]
-    text = "\n".join(lines).replace("/tmp/grader", str(tmp_path / "grader"))
+    text = "\n".join(lines).replace("/tmp/", f"{tmp_path}/")
     share_cache(tmp_path / "cache")
     furnish(tmp_path / "grader")
     told = environment(CI_PROJECT_DIR=str(project), XDG_CACHE_HOME=str(tmp_path / "cache"), LC_ALL="C.UTF-8")

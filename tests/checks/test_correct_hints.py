@@ -132,8 +132,14 @@ def test_what_only_the_drawn_case_shows_is_an_assumption() -> None:
 
 
 def test_the_kernel_was_run_with_another_block_than_the_program_s() -> None:
-    said = hint(replace(wrong(), binding=evidence(requested=site((64, 64, 1))).binding))
-    assert "64×64" in said and "32×32" in said
+    # A block of the grader's, in place of an impossible one, costs nothing beyond the launch.
+    row = check(replace(wrong(), binding=evidence(requested=site((64, 64, 1))).binding), "correct")
+    assert (row.status, row.skip_reason, row.earned, row.pending) == ("skip", "prerequisite", 0, row.possible)
+    assert (row.hint, row.data) == ("", {"blocked_by": "launch"})
+    assert row.message.endswith(
+        "It was run with blocks of 32×32 threads, since 64×64 are impossible: if the kernel counts on 64×64, it may be "
+        "wrong for that reason alone. Fix the launch first."
+    )
     possible = hint(replace(wrong(), binding=evidence(requested=site((16, 16, 1))).binding))
     assert "16×16" not in possible
     unread = hint(replace(wrong(), binding=evidence(requested=site(None)).binding))

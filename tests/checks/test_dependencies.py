@@ -29,9 +29,10 @@ def by_name(given: Evidence) -> dict[str, Check]:
 
 def test_a_right_kernel_earns_everything_but_what_was_not_measured() -> None:
     checks = judge(evidence())
-    assert [c.check for c in checks if c.status != "pass"] == ["speedup"]
+    assert [c.check for c in checks if c.status != "pass"] == ["host_code", "speedup"]
     score = score_of(checks)
-    assert (score.earned, score.possible, score.pending) == (38.0, 43.0, 5.0)
+    # Without a program there is no host code to judge.
+    assert (score.earned, score.possible, score.pending) == (36.0, 41.0, 5.0)
     assert status_of(checks) == "passed"
 
 
@@ -84,6 +85,25 @@ def test_a_compile_error_still_judges_the_launch() -> None:
     assert checks["speedup"].pending == 5
 
 
+def test_the_most_that_can_be_had_is_the_same_before_and_after_a_fault_is_mended() -> None:
+    errors = (Diagnostic("transpose.cu", 9, "expected a ;"),)
+    broken = by_name(evidence(compilation=Compilation("errors", errors), runs=(), counters=None, requested=None))
+    # No launch can be read of it, which says nothing of what it will be.
+    assert (broken["launch"].skip_reason, broken["launch"].possible) == ("prerequisite", broken["launch"].pending)
+    wrong = by_name(evidence(runs=(run("correct", WRONG), run("observe", WRONG)), takes_sizes=False))
+    right = by_name(evidence(takes_sizes=False))
+    assert wrong["ragged_sizes"].skip_reason == right["ragged_sizes"].skip_reason == "not_applicable"
+    assert score_of(wrong.values()).possible == score_of(right.values()).possible
+
+
+def test_of_host_code_that_does_not_compile_nothing_is_read() -> None:
+    errors = (Diagnostic("transpose.cu", 70, "expected ')'"),)
+    broken = Compilation("errors", errors, is_host_broken=True)
+    checks = by_name(evidence(compilation=broken, runs=(), counters=None))
+    assert checks["compiles"].status == "fail"
+    assert checks["launch"].data == checks["correct"].data == {"blocked_by": "compiles"}
+
+
 def test_a_wrong_result_gives_no_credit_for_the_rest() -> None:
     checks = by_name(evidence(runs=(run("correct", WRONG), run("observe", WRONG))))
     assert checks["correct"].status == "fail"
@@ -104,7 +124,7 @@ def test_what_does_not_apply_is_no_part_of_what_is_possible() -> None:
     checks = judge(evidence(takes_sizes=False))
     ragged = next(c for c in checks if c.check == "ragged_sizes")
     assert (ragged.status, ragged.skip_reason, ragged.possible) == ("skip", "not_applicable", 0)
-    assert score_of(checks).possible == 40.0
+    assert score_of(checks).possible == 38.0
 
 
 def test_an_unknown_instruction_blames_the_grader_and_leaves_all_points_pending() -> None:
@@ -115,7 +135,7 @@ def test_an_unknown_instruction_blames_the_grader_and_leaves_all_points_pending(
     assert checks["technique"].skip_reason == "not_measured"
     score = score_of(checks.values())
     assert score.earned == 2.0  # the launch in the host code is right all the same
-    assert score.pending == 41.0
+    assert score.pending == 39.0
     assert status_of(checks.values()) == "error"
 
 

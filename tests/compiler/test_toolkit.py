@@ -72,7 +72,12 @@ def older_nvrtc(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the installed NVRTC whose function for unpacking headers has another name, so that nobody finds it."""
     spec = importlib.util.find_spec("nvidia")
     found = (
-        [path for place in spec.submodule_search_locations or [] for path in Path(place).glob("cu*/lib")]
+        [
+            path
+            for place in spec.submodule_search_locations or []
+            for path in Path(place).glob("cu*/lib")
+            if [*path.glob("libnvrtc.so*")]
+        ]
         if spec
         else []
     )

@@ -14,13 +14,13 @@ import pytest
 
 from grader import i18n
 from grader.course.people import Person
-from grader.exports.entries import Entry, Table, shown_names
+from grader.exports.entries import Entry, Table, in_order, shown_names
 from grader.exports.overview import overview
-from grader.exports.page import course_page, page
+from grader.exports.page import course_page, page, sheet_html
 from grader.exports.similar import similar_page
 from grader.lab import labs
 from grader.message import msg
-from grader.result import Check, Ratio, Score, Student, Timing
+from grader.result import Check, Decisions, Lateness, Override, Ratio, Score, Student, Timing
 from grader.similarity.pairs import Pair, Similar
 from tests import sample_results
 from tests.browser import OPTIONS, PROGRAM, Browser
@@ -203,7 +203,7 @@ def test_two_of_one_name_are_told_apart() -> None:
     ]
     assert shown_names(entries) == {"ivanov 1": "ivanov 1", "i2": "ivanov (i2)", "anna": "Anna"}
     same = Table(LAB, entries, similar=Similar((Pair("ivanov 1", "i2", 0.9, (1,), (1,), ()),), ()))
-    assert overview(same, "en").pairs[0][1:3] == ("ivanov 1", "ivanov (i2)")
+    assert overview(same, "en").pairs[0][1] == "ivanov 1 – ivanov (i2)"
     for made in (page(same, "en"), similar_page(same, "en"), course_page([same], "en")):
         assert "ivanov (i2)" in made.decode()
 
@@ -231,8 +231,56 @@ def test_who_has_nothing_has_no_total() -> None:
 def test_a_course_counts_by_weight() -> None:
     one = table()
     text = course_page([Table(LAB, one.entries, weight=1), Table(LAB, one.entries, weight=3)], "en").decode()
-    # 100 per cent in both, 80 in both, 31.25 in both.
-    assert re.findall(r"<strong>([^<]*)</strong>", text)[:3] == ["100\u00a0%", "31.25\u00a0%", "80\u00a0%"]
+    # 31.25 per cent in both, 100 in both, 80 in both, by the names.
+    assert re.findall(r"<strong>([^<]*)</strong>", text)[:3] == ["31.25\u00a0%", "100\u00a0%", "80\u00a0%"]
+
+
+def named(names: dict[str, str], place: dict[str, int] | None = None) -> list[Entry]:
+    places = place or {}
+    return [
+        Entry(id, sample_results.passed(), person=Person(id=id, name=name, place=places.get(id, 0)))
+        for id, name in names.items()
+    ]
+
+
+def test_rows_go_by_the_names_shown_or_by_the_roster() -> None:
+    names = {"a1": "Яшин", "b2": "Ёлкин", "c3": "Енин", "d4": "Éluard", "e5": "йод", "f6": "Ивин", "g7": "Zola"}
+    found = [entry.student for entry in in_order(named(names))]
+    assert [names[id] for id in found] == ["Éluard", "Zola", "Ёлкин", "Енин", "Ивин", "йод", "Яшин"]
+    listed = in_order(named(names, {"a1": 2, "g7": 1}))
+    assert [entry.student for entry in listed] == ["g7", "a1", "d4", "b2", "c3", "f6", "e5"]
+    for made in (page(Table(LAB, named(names)), "en"), course_page([Table(LAB, named(names))], "en")):
+        assert re.findall(r'<th scope="row">(?:<a[^>]*>)?([^<]+)<', made.decode())[:7] == [names[id] for id in found]
+
+
+def test_most_points_lost_come_first() -> None:
+    """One fault of two students costs 2 points, another of one student 20."""
+
+    def failing(id: str, **costs: float) -> Entry:
+        checks = [
+            Check(id=f"naive.{name}", check=name, variant="naive", status="fail", earned=0, possible=cost, message=name)
+            for name, cost in costs.items()
+        ]
+        return Entry(id, msgspec.structs.replace(sample_results.failed(), checks=checks))
+
+    rows = overview(Table(LAB, [failing("a", host_code=1), failing("b", host_code=1, races=20)]), "en").lost
+    assert [(row.count, row.points) for row in rows] == [(1, "20"), (2, "2")]
+
+
+def test_decisions_stand_beside_the_mark_and_no_path_on_the_sheet() -> None:
+    late = Lateness(handed_in="2026-10-03T12:00", deadline="2026-10-01T23:59", days=2, penalty_pct=20, lost=15.2)
+    given = Override(points=50, was=60, was_pending=0, was_possible=100, reason="explained it")
+    entries = [
+        Entry("a", msgspec.structs.replace(sample_results.passed(), decisions=Decisions(late=late, total=given))),
+        Entry("b", reason=msg("session.grader_failed", log="/srv/reports/b/grade-error.log")),
+        Entry("c", reason=msg("intake.nothing")),
+    ]
+    table = Table(LAB, entries)
+    for made in (page(table, "en").decode(), course_page([table], "en").decode(), sheet_html(table, "en")):
+        assert "2 days late" in made and "50 instead of 60: explained it" in made
+    assert "/srv" in page(table, "en").decode()
+    paper = sheet_html(table, "en")
+    assert "/srv" not in paper and "not graded" in paper and "nothing was submitted" in paper
 
 
 @pytest.mark.slow

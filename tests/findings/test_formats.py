@@ -124,6 +124,16 @@ def test_what_most_points_hang_on_is_told_first_and_called_by_what_is_wrong(
     assert ["".join(match.groups()) for match in re.finditer(titles, text, re.M)] == told
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_says_what_mends_a_race_and_none_shows_the_change_itself(race: Result, name: str) -> None:
+    """The lab keeps that from students."""
+    text = write(name, race, RACE, "en")
+    if name == "classroom":
+        text = base64.b64decode(text).decode()
+    assert "A barrier is missing after line 7." in text.replace("\\.", ".")
+    assert "+    __syncthreads();" not in text and "@@" not in text
+
+
 def test_the_rules_of_sarif_are_called_by_what_is_wrong(race: Result) -> None:
     rules = json.loads(write("sarif", race, RACE, "en"))["runs"][0]["tool"]["driver"]["rules"]
     told = {rule["id"]: rule["shortDescription"]["text"] for rule in rules}

@@ -9,9 +9,8 @@ import pytest
 
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
-from grader.gpu.host.helpers import compile_helpers
 from grader.gpu.host.process import GpuProcess, has_driver
-from grader.gpu.host.session import GpuSession
+from grader.gpu.host.session import GpuSession, compile_helpers
 from grader.gpu.messages import NoDevice
 
 

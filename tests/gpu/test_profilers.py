@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.gpu.profilers.tool import ToolFailed
+from grader.gpu.profilers import ToolFailed
 from grader.grading import pipeline
 from grader.lab import labs
 
@@ -46,7 +46,7 @@ def test_a_tool_that_is_not_there_changes_nothing(monkeypatch: pytest.MonkeyPatc
     def missing(*_arguments: object) -> tuple[int, str]:
         raise ToolFailed("ncu is not installed")
 
-    monkeypatch.setattr("grader.gpu.profilers.ncu.run", missing)
+    monkeypatch.setattr("grader.gpu.profilers.run", missing)
     asked = pipeline.grade(SUBMISSIONS / "ivanov", LAB, backend="gpu", profilers=["ncu"])
     plain = pipeline.grade(SUBMISSIONS / "ivanov", LAB, backend="gpu")
     assert asked.score == plain.score

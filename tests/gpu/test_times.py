@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from grader.backends.base import LaunchRequest
+from grader.gpu import profilers
 from grader.gpu.host.session import GpuSession, TimedKernel
 from grader.gpu.measurement.bench import sample_rounds
-from grader.gpu.profilers import ncu
-from grader.gpu.profilers.tool import ToolFailed
+from grader.gpu.profilers import ToolFailed
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.checks import SpeedupSettings
-from grader.timing import plan
-from grader.timing.plan import Plan
+from grader.timing import sampling
+from grader.timing.sampling import Plan
 from tests.gpu.conftest import Loader
 from tests.gpu.requests import vector
 
@@ -61,15 +61,15 @@ def test_ten_kernels_agree_with_nsight_compute(session: GpuSession, load: Loader
         pytest.skip("Nsight Compute is not installed")
     load(SOURCE, *COPIES, *WORKS)
     values = np.random.default_rng(1).random(1 << 16).astype(np.float32)
-    session.warm_up(plan.WARM_UP_MS)
+    session.warm_up(sampling.WARM_UP_MS)
     ours = {}
     for name, request in requests(data=False).items():
         session.prepare(
             [TimedKernel(name, "test", request)],
             {"in:float32": values},
             "cold",
-            plan.CLOCK_SHARE,
-            plan.MAX_BATCH,
+            sampling.CLOCK_SHARE,
+            sampling.MAX_BATCH,
             (0.0, 0.0),
         )
         found, _mhz = sample_rounds(session, [name], [], Plan(stages=(15,)))
@@ -79,13 +79,14 @@ def test_ten_kernels_agree_with_nsight_compute(session: GpuSession, load: Loader
     launches = [("test", request) for request in requests(data=True).values()]
     try:
         rows = [
-            ncu.measure(tmp_path, {n: session.code()[n] for n in ("helpers", "test")}, launches, [ncu.TIME])
+            profilers.measure(tmp_path, {n: session.code()[n] for n in ("helpers", "test")}, launches, [profilers.TIME])
             for _repeat in range(3)
         ]
     except ToolFailed as failure:
         pytest.skip(str(failure))
     theirs = {
-        name: float(np.median([row[i][ncu.TIME] for row in rows])) / 1000 for i, name in enumerate(requests(data=False))
+        name: float(np.median([row[i][profilers.TIME] for row in rows])) / 1000
+        for i, name in enumerate(requests(data=False))
     }
     table = "\n".join(f"{n:10} ours {ours[n]:10.3f} µs   ncu {theirs[n]:10.3f} µs" for n in ours)
     print(table)
@@ -149,7 +150,7 @@ def test_a_submission_within_eight_seconds(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_a_device_can_do(session: GpuSession) -> None:
-    warm = session.warm_up(plan.WARM_UP_MS)
+    warm = session.warm_up(sampling.WARM_UP_MS)
     assert warm.copy_gb_s > 50 and warm.fp32_gflop_s > 500
     assert 0.75 * session.device.max_sm_mhz < warm.sm_mhz <= 1.02 * session.device.max_sm_mhz
 

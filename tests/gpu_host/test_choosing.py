@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from grader.gpu.host import choosing
-from grader.gpu.host.choosing import VARIABLE, of_one_model, on, several_gpus, start_listing, told_by
-from grader.gpu.host.inventory import ListedGpu
+from grader.gpu.host import inventory
+from grader.gpu.host.inventory import VARIABLE, ListedGpu, of_one_model, on, several_gpus, start_listing, told_by
 from grader.gpu.host.process import has_driver
 
 
@@ -28,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         said = '[["H200", "x"], ["H200", "y"]]'
         return subprocess.Popen([sys.executable, "-c", f"print({said!r})"], stdout=subprocess.PIPE)
 
-    monkeypatch.setattr(choosing, "start_listing", listing)
+    monkeypatch.setattr(inventory, "start_listing", listing)
     return times
 
 

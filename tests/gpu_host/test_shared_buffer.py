@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
+from grader.gpu.host.process import SharedBuffer
 from grader.gpu.host.session import launch_message
-from grader.gpu.host.shared_buffer import SharedBuffer
 from grader.gpu.messages import PROGRESS_BYTES, Array, Scalar
 
 

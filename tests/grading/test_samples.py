@@ -42,8 +42,10 @@ def ids(variant: str, *checks: str) -> list[str]:
 
 
 RESTING_ON_CORRECT = ("ragged_sizes", "memory_safety", "races", "technique", "coalescing", "bank_conflicts", "speedup")
-NAIVE = ("compiles", "launch", "correct", "ragged_sizes", "memory_safety", "technique", "coalescing")
+NAIVE = ("compiles", "launch", "correct", "ragged_sizes", "memory_safety", "technique", "coalescing", "host_code")
 CLOCK = {"padded.speedup": PENDING}
+# Of a snippet that copies nothing there is no host code to judge.
+NO_HOST_CODE = dict.fromkeys([f"{v}.host_code" for v in ("naive", "shared", "padded")], VOID)
 
 VERDICTS = {
     "ivanov": Verdict(95, 100, {}, CLOCK, status="passed"),
@@ -56,28 +58,25 @@ VERDICTS = {
     "sidorov": Verdict(88, 100, {"shared.races": (0, 27)}, CLOCK),
     # Her program and Morozov's divide the grid rounding down: at a size off the tile its last blocks are missing.
     "kuznetsova": Verdict(
-        53,
+        55,
         100,
         {"naive.ragged_sizes": (0, 52), "shared.ragged_sizes": (0, 53), "padded.correct": (0, 39)},
         dict.fromkeys(ids("padded", *RESTING_ON_CORRECT), AWAITS),
     ),
     "smirnov": Verdict(
-        20,
+        24,
         100,
         {
             "naive.launch": (0, 57),
-            "naive.ragged_sizes": (0, 13),
             "shared.launch": (0, 64),
-            "shared.correct": (0, 24),
-            "shared.memory_safety": (0, 20),
             "padded.launch": (0, 71),
-            "padded.correct": (0, 35),
-            "padded.memory_safety": (0, 31),
         },
+        # What is wrong with a block that the grader has chosen costs nothing beyond the launch.
         dict.fromkeys(
             [
-                *ids("shared", "ragged_sizes", "races", "technique", "coalescing"),
-                *ids("padded", "ragged_sizes", "races", "technique", "coalescing", "bank_conflicts", "speedup"),
+                "naive.ragged_sizes",
+                *ids("shared", "correct", "ragged_sizes", "memory_safety", "races", "technique", "coalescing"),
+                *ids("padded", "correct", *RESTING_ON_CORRECT),
             ],
             AWAITS,
         ),
@@ -85,26 +84,28 @@ VERDICTS = {
     "volkova": Verdict(90, 100, {"padded.bank_conflicts": (5, 38)}, CLOCK),
     "fedorov": Verdict(
         0,
-        94,
+        100,
         {f"{v}.compiles": (0, 37) for v in ("naive", "shared", "padded")},
         {
-            check_id: VOID if check_id.endswith(".launch") else AWAITS
+            check_id: AWAITS
             for check_id in (f"{v}.{c}" for v, c in POINTS)
             if not check_id.endswith((".present", ".compiles"))
         },
     ),
     "morozov": Verdict(
-        84,
-        100,
+        78,
+        94,
         {
             "naive.ragged_sizes": (0, 56),
             "shared.ragged_sizes": (0, 57),
             "padded.ragged_sizes": (0, 58),
             "padded.memory_safety": (0, 39),
         },
-        CLOCK,
+        CLOCK | NO_HOST_CODE,
     ),
-    "orlova": Verdict(70, 100, {"naive.present": (0, 5)}, CLOCK | dict.fromkeys(ids("naive", *NAIVE), AWAITS)),
+    "orlova": Verdict(
+        66, 96, {"naive.present": (0, 5)}, CLOCK | NO_HOST_CODE | dict.fromkeys(ids("naive", *NAIVE), AWAITS)
+    ),
 }
 
 
@@ -181,10 +182,15 @@ def test_ivanov_says_who_and_with_what() -> None:
     }
 
 
-def test_petrova_s_hint_shows_the_declaration_to_change() -> None:
+def test_petrova_s_hint_names_the_declaration_to_change() -> None:
     row = checks("petrova")["padded.bank_conflicts"]
     assert "32-way bank conflict in line 44" in row.message
-    assert "buf[32][32 + 1]" in row.hint
+    # The lab keeps changes from students; what is named is where one was tried.
+    assert row.hint == (
+        "The row length of the shared array declared in line 34 is wrong. With one change there the kernel passes "
+        "every check: this was compiled and run."
+    )
+    assert row.repair is not None and (row.repair.kind, row.repair.line, row.repair.diff) == ("padding", 34, [])
     assert row.data["excess"] == 63488
 
 
@@ -193,8 +199,7 @@ def test_sidorov_s_hint_says_where_the_barrier_belongs() -> None:
     assert row.data["other_line"] == 22
     assert row.hint == (
         "A barrier is missing after line 22. With one change there the kernel passes every check: this was compiled "
-        "and run. Nothing orders these two accesses, and the warps of a block run in any order: on a GPU the result "
-        "depends on luck."
+        "and run."
     )
 
 
@@ -220,17 +225,21 @@ def test_smirnov_is_told_that_no_kernel_ever_ran() -> None:
         assert result("smirnov").variants[variant].launch.requested == (128, 128, 1)  # type: ignore[union-attr]
     assert "All elements of a column are the same" in rows["shared.correct"].message
     # The values are those of one row, and indices leave the array; both may come of another block than it counts on.
-    assert rows["shared.correct"].hint == rows["shared.memory_safety"].hint
-    assert rows["shared.correct"].hint == (
-        "It was run with blocks of 32×32 threads, since 128×128 are impossible: if the kernel counts on 128×128, it "
-        "may be wrong for that reason alone. Fix the launch first."
-    )
+    for check_id in ("naive.ragged_sizes", "shared.correct", "shared.memory_safety"):
+        assert rows[check_id].message.endswith(
+            "It was run with blocks of 32×32 threads, since 128×128 are impossible: if the kernel counts on 128×128, "
+            "it may be wrong for that reason alone. Fix the launch first."
+        )
+        assert (rows[check_id].hint, rows[check_id].data["blocked_by"]) == ("", "launch")
 
 
-def test_volkova_s_hint_explains_why_one_column_is_not_enough() -> None:
+def test_volkova_s_hint_names_the_constant_to_change() -> None:
     row = checks("volkova")["padded.bank_conflicts"]
     assert "2-way" in row.message and "also in line 43" in row.message
-    assert "16 threads wide a warp spans 2 rows of threads" in row.hint
+    assert row.hint == (
+        "The constant set in line 5 has the wrong value. With one change there the kernel passes every check: this was "
+        "compiled and run."
+    )
     source = result("volkova").sources[0]
     assert source.encoding == "cp1251"
     assert "\r" not in source.text
@@ -251,7 +260,16 @@ def test_a_grid_that_is_rounded_down_is_told_with_its_numbers() -> None:
                 f"Line {line} launches a grid of 1×1 blocks at rows = 33, cols = 33: along x it covers 32 of 33 "
                 "elements, and the rest are not computed."
             )
-            assert row.hint.startswith("Round the number of blocks up: (n + 32 - 1) / 32. ")
+            # What was tried stands alone; of Morozov's third kernel nothing was found that mends all of it.
+            if (student, variant) == ("morozov", "padded"):
+                assert row.repair is None
+                assert row.hint.startswith("Round the number of blocks up: (n + 32 - 1) / 32. ")
+                continue
+            at, who = (55, "naive, shared pass") if student == "morozov" else (line, "the kernel passes")
+            assert row.hint == (
+                f"In line {at} the number of blocks is rounded down: what does not fill a whole block is left out. "
+                f"With one change there {who} every check: this was compiled and run."
+            )
 
 
 def test_morozov_s_message_names_array_and_thread() -> None:

@@ -81,6 +81,36 @@ def test_a_group(tmp_path: Path, files: list[str], expected: list[str], passed_o
     ]
 
 
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (["g1/ann/flip.cu", "g1/bob/flip.cu", "g2/eve/flip.cu"], {"ann": "g1", "bob": "g1", "eve": "g2"}),
+        (["g1/ann/flip.cu", "g1/bob/flip/a.cu", "g2/ann/flip.cu"], {"ann (g1)": "g1", "bob": "g1", "ann (g2)": "g2"}),
+        (["101/s1a/flip.cu", "101/s2b/flip.cu", "102/s3c/my.cu", "papers/x.pdf"], {"s1a": "101", "s2b": "101"}),
+    ],
+)
+def test_a_folder_of_groups_folders(tmp_path: Path, files: list[str], expected: dict[str, str]) -> None:
+    found = find(tmp_path, *files)
+    people = {work.student: work.person.group for work in found.works if work.person}
+    assert not found.is_single and people.items() >= expected.items() and "g1" not in people
+    assert said(found.notices[0]).startswith(f"{tmp_path}: folders of groups")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ["a/v1/flip.cu", "a/v2/flip.cu", "b/v1/flip.cu"],
+        ["a/first/flip.cu", "a/second/flip.cu", "b/first/flip.cu", "b/second/flip.cu"],
+        ["a/lab1/flip.cu", "a/lab 2/flip.cu", "b/lab1/flip.cu"],
+        ["a/src/flip.cu", "a/include/flip.cu", "b/x.cu"],
+        ["a/old/flip.cu", "a/my/flip.cu", "b/flip.cu"],
+        ["a/work/flip.cu", "b/task/flip.cu"],
+    ],
+)
+def test_folders_in_students_folders_are_no_students(tmp_path: Path, files: list[str]) -> None:
+    assert students(find(tmp_path, *files)) == ["a", "b"]
+
+
 def test_a_works_own_copies_are_named_too(tmp_path: Path) -> None:
     found = find(tmp_path, "flip.cu", "old/flip.cu")
     assert found.is_single
@@ -115,12 +145,14 @@ def test_a_link_to_another_student_takes_nobodys_place(tmp_path: Path) -> None:
     assert [bool(work.refusal) for work in found.works] == [True, False, False, True]
 
 
-def test_a_link_to_elsewhere_goes_by_its_own_name(tmp_path: Path) -> None:
-    make(tmp_path, "homes/lab/flip.cu", "homes/lab2/flip.cu")
-    (tmp_path / "group").mkdir()
-    for name, target in (("ivanov", "lab"), ("petrova", "lab"), ("sidorov", "lab2")):
-        (tmp_path / "group" / name).symlink_to(tmp_path / "homes" / target)
-    assert students(find_works([tmp_path / "group"], "flip", (), tmp_path / "out")) == ["ivanov", "petrova", "sidorov"]
+def test_a_link_out_of_the_group_is_not_graded(tmp_path: Path) -> None:
+    make(tmp_path, "homes/lab/flip.cu", "group/kept/flip.cu", "group/kept/flip/flip.cu")
+    for name, target in (("ivanov", tmp_path / "homes" / "lab"), ("petrova", "../homes/lab"), ("sidorov", "kept/flip")):
+        (tmp_path / "group" / name).symlink_to(target)
+    found = find_works([tmp_path / "group"], "flip", (), tmp_path / "out")
+    assert students(found) == ["ivanov", "kept", "petrova", "sidorov"]
+    refused = [said(work.refusal) if work.refusal else "" for work in found.works]
+    assert ["link that leads out of the group's folder" in text for text in refused] == [True, False, True, False]
 
 
 def test_links_that_lead_nowhere_are_no_students(tmp_path: Path) -> None:

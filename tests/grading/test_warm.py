@@ -100,7 +100,7 @@ def test_every_save_is_graded_as_if_it_were_the_first(
 
 
 def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And a kernel that is changed does not have the program compiled or run again."""
+    """And a kernel that is changed does not have the program compiled again; with its results the program is run."""
     from grader.backends import emulator
     from grader.programs import observe
     from grader.programs.sandbox.process import ProgramProcess
@@ -143,8 +143,10 @@ def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatc
         other = more.replace("block(TILE, TILE)", "block(TILE, TILE / 4)")
         assert saved(other)[0] > launches
         assert graded(file, "transpose", warm) == graded(file, "transpose", None)
-        changed, parts = saved("// above\n" + in_a_kernel(written, " if (blockIdx.z > 5) return;"))
-        assert (launches < changed < first, parts) == (True, set())
+        changed, parts = saved(in_a_kernel(written, " if (blockIdx.z > 5) return;"))
+        assert (launches < changed < first, parts) == (True, {"run"})
+        # It was run, so that its lines may move again.
+        assert saved("// above\n" + in_a_kernel(written, " if (blockIdx.z > 5) return;"))[1] == set()
 
 
 def test_a_program_that_ran_another_day_is_ready_for_its_first_change(

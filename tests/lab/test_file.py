@@ -262,7 +262,9 @@ def test_blocks_tiles_and_shared_memory_may_be_formulas_of_the_sizes() -> None:
     assert rule.block_at({"n": 48}) == (48, 1, 1)
     assert lab.launch_of(lab.variants[0]) is lab.launch
     assert lab.tolerance.at({"n": 100}, "float32").absolute == pytest.approx(64 * 100 * 101 * 2**-24, rel=1e-4)
-    assert lab.best[0].fits({"n": 512}) and not lab.best[0].fits({"n": 500})
+    small, large = lab.best
+    assert small.fits({"n": 512}) and not small.fits({"n": 500}), "whole tiles only"
+    assert large.fits({"n": 4096}) and not small.fits({"n": 4096}), "larger tiles pay at large sizes only"
 
 
 @pytest.mark.parametrize(
@@ -284,6 +286,7 @@ def test_blocks_tiles_and_shared_memory_may_be_formulas_of_the_sizes() -> None:
         ("{absolute: 0, relative: 0}", "{absolute: -1}", ["tolerance.absolute: a tolerance must not be negative"]),
         ("in: {kind: input,", "in: {usual: 3, kind: input,", ["parameters.in.usual: only a size has this key"]),
         ("multiples: {rows: 64, cols: 64}", "multiples: {row: 64}", ["best[0].multiples", "unknown name 'row'"]),
+        ("multiples: {rows: 64, cols: 64}", "at_most: {col: 64}", ["best[0].at_most", "unknown name 'col'"]),
         ("multiples: {rows: 64, cols: 64}", "multiples: {rows: 0}", ["a multiple is at least 1 (got 0)"]),
         ("kernel: transpose_best", "kernel: transpose_worst", ["best[0].kernel: best.cu has no kernel"]),
     ],

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from grader.grading.pipeline import grade
+from grader.observation import stage
 from grader.observation.stored import Stored
 from grader.programs.observe import observe
 from grader.programs.records import RunLimits
-from grader.programs.sandbox import process
 from grader.result import Result, exit_code
 from tests.marks_only import marks_only
 
@@ -49,7 +50,7 @@ int main() {
 def test_what_never_ends_is_ended_by_what_is_counted(tmp_path: Path, loop: str, cause: str, line: int) -> None:
     path = tmp_path / "a.cu"
     path.write_text(KERNEL % loop.replace("%%", "%"))
-    found = observe([path], limits=FEW, smaller=False)
+    found = observe([path], limits=FEW)
     assert found.exit is None and found.cause is not None
     assert found.cause.id == f"programs.{cause}"
     assert found.launches[0].kernel == "k"
@@ -61,7 +62,7 @@ def test_what_never_ends_is_ended_by_what_is_counted(tmp_path: Path, loop: str, 
 def test_nor_do_calls_of_the_system_go_on_for_ever(tmp_path: Path, loop: str) -> None:
     path = tmp_path / "a.cu"
     path.write_text(KERNEL % loop)
-    assert observe([path], limits=FEW, smaller=False).cause.id == "programs.too_long"  # type: ignore[union-attr]
+    assert observe([path], limits=FEW).cause.id == "programs.too_long"  # type: ignore[union-attr]
 
 
 def graded(folder: Path, text: str) -> Result:
@@ -82,7 +83,8 @@ def test_an_endless_loop_is_told_with_its_line_and_costs_what_is_known_nothing(
     assert told.data["line"] == SAMPLE[:last].count("\n") + 1
 
     # The same in a time in which it cannot be done: no mark at all, and nothing of it is kept.
-    monkeypatch.setattr(process, "WALL_SECONDS", 0.01)
+    for name in ("TRACED", "EXECUTED"):
+        monkeypatch.setattr(stage, name, msgspec.structs.replace(getattr(stage, name), wall_seconds=0.01))
     monkeypatch.setattr(Stored, "get", lambda *_anything: None)
     kept: list[object] = []
     monkeypatch.setattr(Stored, "put", lambda *anything: kept.append(anything))

@@ -8,7 +8,7 @@ from pathlib import Path
 from grader.message import msg
 from grader.observation.expected import LastSeen
 from grader.submission.files.source import SourceText, decode
-from grader.submission.observed import Observed, SeenFault, SeenLaunch, SeenRun
+from grader.submission.observed import Observed, SeenFault, SeenLaunch, SeenRun, SeenWord
 
 TEXT = """\
 __global__ void k(float *out) { out[0] = 1; }
@@ -22,7 +22,8 @@ int main()
 """
 LAUNCH = SeenLaunch("k", (), "a.cu", 6, (1, 1, 1), (32, 1, 1), 0, ())
 LEAK = SeenFault("leak", "a.cu", 5, msg("observation.no_launch"))
-SEEN = Observed((SeenRun(("a.cu",), (LAUNCH,), ended=True, faults=(LEAK,)),))
+SAID = SeenWord("k: right", True, "k", 6)
+SEEN = Observed((SeenRun(("a.cu",), (LAUNCH,), ended=True, faults=(LEAK,), said=(SAID,)),))
 
 
 def source(folder: Path, text: str, name: str = "a.cu") -> SourceText:
@@ -30,21 +31,25 @@ def source(folder: Path, text: str, name: str = "a.cu") -> SourceText:
     return decode(folder / name)
 
 
-def lines(seen: Observed | None) -> list[int]:
-    assert seen is not None
-    (run,) = seen.runs
-    return [*(launch.line for launch in run.launches), *(fault.line for fault in run.faults)]
+def lines(observed: Observed | None) -> list[int]:
+    assert observed is not None
+    (run,) = observed.runs
+    return [
+        *(launch.line for launch in run.launches),
+        *(fault.line for fault in run.faults),
+        *(word.line for word in run.said),
+    ]
 
 
 def test_lines_are_followed(tmp_path: Path) -> None:
     last = LastSeen()
     last.put([source(tmp_path, TEXT)], SEEN)
     assert last.of([source(tmp_path, TEXT)]) == SEEN
-    assert lines(last.of([source(tmp_path, "// above\n\n" + TEXT)])) == [8, 7]
+    assert lines(last.of([source(tmp_path, "// above\n\n" + TEXT)])) == [8, 7, 8]
     between = TEXT.replace("    k<<<", "    cudaMemset(out, 0, 4);\n    k<<<")
-    assert lines(last.of([source(tmp_path, between)])) == [7, 5]
+    assert lines(last.of([source(tmp_path, between)])) == [7, 5, 7]
     # The line of the launch itself, where it stands.
-    assert lines(last.of([source(tmp_path, "\n" + TEXT.replace("1, 32", "2, 32"))])) == [7, 6]
+    assert lines(last.of([source(tmp_path, "\n" + TEXT.replace("1, 32", "2, 32"))])) == [7, 6, 7]
 
 
 def test_nothing_is_expected_of_what_was_not_seen(tmp_path: Path) -> None:
@@ -70,4 +75,4 @@ def test_what_does_not_compile_for_a_while_is_expected_to_do_what_it_did(tmp_pat
     assert last.of([broken]) == not_run
     last.put([source(tmp_path, TEXT)], SEEN)
     last.put([broken], not_run)
-    assert lines(last.of([source(tmp_path, "\n" + TEXT)])) == [7, 6]
+    assert lines(last.of([source(tmp_path, "\n" + TEXT)])) == [7, 6, 7]

@@ -255,5 +255,20 @@ int main(int argc, char **argv) {
 """)
     found = observed([decode(path)], None, [256])
     assert [(run.arguments, [launch.arguments[2].value for launch in run.launches]) for run in found.runs] == [
-        (("256",), [256])
+        (("256",), [256]),
+        (("256",), [256]),  # with its kernels
     ]
+
+
+def test_a_program_is_not_ended_by_what_one_device_lacks(tmp_path: Path) -> None:
+    """100 KB of shared memory a block is more than the oldest devices have, and what newer ones do."""
+    path = tmp_path / "large.cu"
+    path.write_text(
+        "__global__ void k(float *a) { extern __shared__ float s[]; s[threadIdx.x] = 1; a[threadIdx.x] = s[0]; }\n"
+        "int main()\n{\n    float *a;\n    cudaMalloc(&a, 128);\n"
+        "    auto what = cudaFuncAttributeMaxDynamicSharedMemorySize;\n"
+        "    if (cudaFuncSetAttribute(k, what, 102400) != cudaSuccess) return 1;\n"
+        "    k<<<1, 32, 102400>>>(a);\n    return cudaDeviceSynchronize();\n}\n"
+    )
+    seen = observed([decode(path)])
+    assert [(launch.shared_bytes, launch.refused) for launch in seen.launches] == [(102400, False)]

@@ -33,9 +33,9 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     made: list[int] = []
     real = compiling._compile
 
-    def counted(units: Any, folder: Any, library: Any, headers: Sequence[str]) -> list[HostProgram]:
+    def counted(units: Any, folder: Any, library: Any, headers: Sequence[str], *more: Any) -> list[HostProgram]:
         made.append(len(headers))
-        return real(units, folder, library, headers)
+        return real(units, folder, library, headers, *more)
 
     monkeypatch.setattr(compiling, "_compile", counted)
     return made

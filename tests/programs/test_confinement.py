@@ -13,7 +13,7 @@ from grader.programs.toolchain import compile
 
 def run(folder: Path, text: str, cache: Path, arguments: list[str] | None = None) -> Observation:
     (folder / "main.cu").write_text(text)
-    return observe([folder / "main.cu"], arguments or [], host_cache=cache, smaller=False)
+    return observe([folder / "main.cu"], arguments or [], host_cache=cache)
 
 
 FILES = r"""
@@ -99,7 +99,7 @@ CRASHES = {
     "volatile int zero = 0; return 100 / zero;": "programs.division_by_zero",
     "abort();": "programs.aborted",
     "cudaMemcpy((void*)7, (void*)(1ull << 33), 1 << 20, cudaMemcpyHostToHost);": "programs.bad_address",
-    "for (char* volatile p;;) { p = (char*)malloc(100 << 20); p[0] = 1; }": "programs.no_host_memory",
+    "for (char* volatile p;;) { p = (char*)malloc(100 << 20); p[0] = 1; }": "programs.host_memory",
 }
 
 
@@ -114,4 +114,4 @@ def test_a_crash_is_told(tmp_path: Path, host_cache: Path, body: str) -> None:
 def test_an_endless_program_is_ended_by_count(tmp_path: Path, host_cache: Path) -> None:
     text = "#include <stdio.h>\n__global__ void k() {}\nint main() { volatile int i = 0; for (;;) i++; }\n"
     got = run(tmp_path, text, host_cache)
-    assert got.cause is not None and got.cause.id == "programs.too_long"
+    assert got.cause is not None and got.cause.id == "programs.host_limit"

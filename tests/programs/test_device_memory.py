@@ -6,25 +6,27 @@ import numpy as np
 import pytest
 
 from grader.programs.device_memory import MAX_ALLOCATIONS, DeviceMemory, TooManyAllocations
+from grader.programs.meter import Meter
 
 
 def test_an_allocation_is_found_by_every_address_in_it() -> None:
-    memory = DeviceMemory()
+    memory = DeviceMemory(Meter())
     one, other = (memory.allocate(name, 100, "device", 1, "x.cu") for name in ("one", "other"))
     assert memory.find(one.base) is memory.find(one.base + 99) is one
     assert memory.find(other.base) is other
     assert memory.find(0) is None
     assert not memory.is_device_address(1 << 20)
-    assert not one.data.any()
-    assert one.valid is not None and not one.valid.any()
+    assert not one.view().any()
+    written = one.valid()
+    assert written is not None and not written.any()
 
 
 def test_what_nobody_runs_is_not_watched() -> None:
-    assert DeviceMemory(executes=False).allocate("a", 100, "device", 1, "x.cu").valid is None
+    assert DeviceMemory(Meter(), executes=False).allocate("a", 100, "device", 1, "x.cu").valid() is None
 
 
 def test_a_freed_allocation_is_known_as_such() -> None:
-    memory = DeviceMemory()
+    memory = DeviceMemory(Meter())
     gone = memory.allocate("gone", 100, "device", 1, "x.cu")
     memory.free(gone)
     assert memory.find(gone.base) is None
@@ -33,7 +35,7 @@ def test_a_freed_allocation_is_known_as_such() -> None:
 
 
 def test_allocations_are_bounded_freed_ones_included() -> None:
-    memory = DeviceMemory()
+    memory = DeviceMemory(Meter())
     for _ in range(MAX_ALLOCATIONS):
         memory.free(memory.allocate("a", 4, "device", 1, "x.cu"))
     with pytest.raises(TooManyAllocations):
@@ -41,32 +43,33 @@ def test_allocations_are_bounded_freed_ones_included() -> None:
 
 
 def test_a_snapshot_holds_bytes_and_which_of_them_were_written() -> None:
-    memory = DeviceMemory()
+    memory = DeviceMemory(Meter())
     kept = memory.allocate("kept", 16, "device", 1, "x.cu")
-    kept.data[:4] = 7
-    assert kept.valid is not None
-    kept.valid[:4] = 1
+    kept.view()[:4] = 7
+    written = kept.valid()
+    assert written is not None
+    written[:4] = 1
     before = memory.snapshot()
-    kept.data[:] = 9
-    kept.valid[:] = 1
+    kept.view()[:] = 9
+    written[:] = 1
     memory.restore(before)
-    assert kept.data.tolist() == [7] * 4 + [0] * 12
-    assert kept.valid.tolist() == [1] * 4 + [0] * 12
+    assert kept.view().tolist() == [7] * 4 + [0] * 12
+    assert written.tolist() == [1] * 4 + [0] * 12
 
 
 def test_shared_memory_follows_the_host_s() -> None:
-    memory = DeviceMemory()
+    memory = DeviceMemory(Meter())
     shared = memory.share("a", 8, "managed", 1, "x.cu", host=4096)
     memory.refresh(shared, np.arange(8, dtype=np.uint8))
-    assert shared.data.tolist() == list(range(8))
+    assert shared.view().tolist() == list(range(8))
     assert not memory.clear(shared)
 
 
 def test_only_memory_that_no_kernel_holds_on_to_is_exchanged_for_zeros() -> None:
-    idle = DeviceMemory(executes=False)
+    idle = DeviceMemory(Meter(), executes=False)
     mine = idle.allocate("a", 8, "device", 1, "x.cu")
-    mine.data[:] = 5
+    mine.view()[:] = 5
     assert idle.clear(mine)
-    assert not mine.data.any()
-    busy = DeviceMemory()
+    assert not mine.view().any()
+    busy = DeviceMemory(Meter())
     assert not busy.clear(busy.allocate("a", 8, "device", 1, "x.cu"))

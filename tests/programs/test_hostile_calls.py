@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import random
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 import wasmtime
 
+from grader.programs.meter import BYTES_PER_INSTRUCTION
 from grader.programs.records import RunLimits
-from grader.programs.runtime import launches, table
+from grader.programs.runtime import table
 from grader.programs.runtime.devices import MODELS
 from grader.programs.runtime.state import ProgramEnded, State
 from grader.programs.sandbox.guest import BadPointer, Guest
+from grader.programs.sandbox.messages import Code
 from grader.programs.sandbox.wasi import HANDLERS, Wasi
 from grader.programs.source_lines import SourceLines
 
+CALLS = int(os.environ.get("FUZZED_CALLS", "12000"))
+"""In all; a million by hand."""
+SEEDS = 6
+LOOKED_AT_BYTES = 1 << 20
+MOST_PIECES = 16
 MODULE = """
 (module
   (memory (export "memory") i64 4)
@@ -48,21 +58,30 @@ def make() -> tuple[State, Wasi]:
     config.wasm_memory64 = True
     store = wasmtime.Store(wasmtime.Engine(config))
     exports = wasmtime.Instance(store, wasmtime.Module(store.engine, MODULE), []).exports(store)
-    guest = Guest(store, exports["memory"])
     sources = SourceLines({"a.cu": "cudaMalloc(&d_a, n);\n" * 3})
     state = State(
-        guest,
+        None,  # type: ignore[arg-type]  # there is one two lines on
         MODELS["t4"],
         sources,
         ["a.cu"],
         {},
         frozenset(),
-        lambda _unit, _names: (PTX, ""),
+        lambda _wanted: Code(PTX, ""),
         lambda _raw: None,
         RunLimits(),
     )
+    guest = state.guest = Guest(store, exports["memory"], state.meter)
     state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]
-    wasi = Wasi(lambda: guest, [b"a"], b"input", {"f": b"data"}, lambda _descriptor, _data: None, lambda: 0, lambda: 0)
+    wasi = Wasi(
+        lambda: guest,
+        [b"a"],
+        b"input",
+        {"f": b"data"},
+        lambda _descriptor, _data: None,
+        lambda: 0,
+        lambda: 0,
+        state.meter,
+    )
     return state, wasi
 
 
@@ -98,11 +117,56 @@ def numbers(state: State, chance: random.Random) -> list[int]:
     return found
 
 
+class Refused(Exception):
+    """The meter has come to its end."""
+
+
+class Charges:
+    """What a meter was asked for since `begin`: it refuses what is more than is left, and counts the rest."""
+
+    def __init__(self) -> None:
+        self.left = self.charged = 0
+
+    def begin(self, instructions: int) -> None:
+        self.left, self.charged = instructions, 0
+
+    def spend(self, instructions: int) -> None:
+        assert instructions >= 0
+        if instructions > self.left:
+            raise Refused
+        self.left -= instructions
+        self.charged += instructions
+
+
+def contents(state: State) -> dict[object, npt.NDArray[np.uint8]]:
+    """Copies of all memory that a call can change, as far as it is small enough to be looked at each time."""
+    found: dict[object, npt.NDArray[np.uint8]] = {"host": state.guest.lent(1, state.guest.size() - 1).copy()}
+    for allocation in state.memory.live.values():
+        if not allocation.host and allocation.size <= LOOKED_AT_BYTES:
+            found[allocation.array] = allocation.array.data.copy()
+    return found
+
+
+def changed_bytes(state: State, before: dict[object, npt.NDArray[np.uint8]]) -> int:
+    """How many bytes are others now; of what was there before."""
+    now = contents(state)
+    return sum(int(np.count_nonzero(old != now[key])) for key, old in before.items() if key in now)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-def test_calls_with_anything_at_all(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_calls_with_anything_at_all_are_charged_before_they_move_anything(seed: int) -> None:
     chance = random.Random(seed)
+    calls = CALLS // SEEDS
+    while calls > 0:
+        # Allocations and handles of one run are bounded.
+        calls -= _fuzzed(chance, min(calls, 4000))
+
+
+def _fuzzed(chance: random.Random, rounds: int) -> int:
     state, wasi = make()
+    charges = Charges()
+    state.meter.spend = charges.spend
     functions: dict[str, tuple[str, Any]] = {}
     for name in table.CALLS:
         functions[name] = table.find(state, "cuda", name)  # type: ignore[assignment]
@@ -113,22 +177,29 @@ def test_calls_with_anything_at_all(seed: int) -> None:
             method = getattr(wasi, name)
             functions[name] = ("i" * (method.__code__.co_argcount - 1), method)
     names = sorted(functions)
+    charges.begin(1 << 40)
     # Something to hold on to.
     state.guest.write(64, b"k\0")
-    launches.HANDLERS["cudaConfigureCall"]
     state.units[1 << 34] = 0
-    for _round in range(4000):
+    for _round in range(rounds):
         name = chance.choice(names)
         kinds, function = functions[name]
         pool = numbers(state, chance)
         values = [chance.choice([0.0, 1.5, -1e300, float("nan")]) if k == "f" else chance.choice(pool) for k in kinds]
+        charges.begin(chance.choice([0, 10, 1000, 100_000, 3_000_000_000]))
+        before = contents(state)
         try:
             code = function(*values)
-        except (ProgramEnded, BadPointer, OverflowError, MemoryError):
-            continue
+        except (ProgramEnded, BadPointer, OverflowError, MemoryError, Refused):
+            code = 0
+        charges.left = 1 << 40
+        # A write of fewer bytes than an instruction's worth counts as nothing beside the call itself.
+        most = (charges.charged + MOST_PIECES) * BYTES_PER_INSTRUCTION
+        assert changed_bytes(state, before) <= most, (name, values)
         assert isinstance(code, int), name
         assert -(1 << 31) <= code < 1 << 31 or name == "__cudaRegisterFatBinary", (name, code)
         if chance.random() < 0.02:
             state.sticky, state.fault = 0, None
             state.touched_bytes = 0
     state.finish(0)
+    return rounds

@@ -123,6 +123,27 @@ def test_of_a_program_whose_lines_have_moved_the_same_is_seen_there(tmp_path: Pa
         assert known == seen(text, tmp_path, None), name
 
 
+def test_of_kernels_that_were_run_what_was_counted_is_told_of_their_lines(tmp_path: Path, compiled: list[str]) -> None:
+    remembered = RememberedPrograms()
+
+    def run(text: str, remembered: RememberedPrograms | None) -> list[Observation]:
+        (tmp_path / "main.cu").write_text(text, "utf-8")
+        return observe_each([tmp_path / "main.cu"], [Start()], RunLimits(), remembered=remembered)
+
+    def counted(text: str) -> set[int]:
+        (one,) = run(text, remembered)
+        return {counter.line for launch in one.launches for counter in launch.counters}
+
+    assert counted(PROGRAM) == {10}
+    compiled.clear()
+    above = "// above\n" + PROGRAM
+    assert (counted(above), compiled) == ({11}, [])
+    # A line of the kernel alone: the host's stay where they are.
+    lower = PROGRAM.replace("    int i", "\n    int i").replace("int main()\n", "int main() ")
+    assert counted(lower) == {11}
+    assert run(above, remembered) == run(above, None)
+
+
 MATTERS = {
     "a size": PROGRAM.replace("128", "__LINE__ * 4"),
     "a size by a macro": PROGRAM.replace("128", "HERE * 4").replace("__global__", "#define HERE __LINE__\n__global__"),

@@ -9,9 +9,13 @@ import pytest
 
 from grader.errors import UsageError
 from grader.programs.observe import observe
-from grader.programs.records import ObservedLaunch
+from grader.programs.records import ObservedLaunch, RunLimits
+from grader.programs.toolchain.advance import thrust_folder
 from grader.submission.files.source import text_of_bytes
 from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of, wanted_launches
+
+LIMITS = RunLimits(launch_instructions=200_000_000, launch_issued=6_000_000)
+"""Less than by default, so that what is beyond them takes no time."""
 
 
 def seen(launch: ObservedLaunch, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -31,6 +35,8 @@ def seen(launch: ObservedLaunch, wanted: dict[str, Any]) -> dict[str, Any]:
 def param(folder: Path) -> Any:
     expected = expected_of(folder)
     marks = [] if expected.get("quick") else [pytest.mark.slow]
+    if expected.get("extra") == "thrust":
+        marks.append(pytest.mark.skipif(thrust_folder() is None, reason="the extra `thrust` is not installed"))
     if wrong := expected.get("wrong"):
         marks.append(pytest.mark.xfail(strict=True, reason=wrong, raises=AssertionError))
     return pytest.param(folder, marks=marks, id=folder.name)
@@ -46,7 +52,7 @@ def test_program(folder: Path, host_cache: Path) -> None:
             observe(files, expected.get("arguments", []), stdin=stdin)
         assert refused.value.message.id == expected["refused"]
         return
-    got = observe(files, expected.get("arguments", []), stdin=stdin, host_cache=host_cache)
+    got = observe(files, expected.get("arguments", []), stdin=stdin, host_cache=host_cache, limits=LIMITS)
     assert (got.cause.id if got.cause else None) == expected.get("cause"), got.cause
     assert got.exit == expected["exit"], got.stdout + got.stderr
     if "stdout" in expected:

@@ -12,7 +12,7 @@ import pytest
 from grader.errors import InternalError
 from grader.programs.observe import Start, observe, observe_each
 from grader.programs.records import Observation, RunLimits
-from grader.programs.sandbox.messages import Order
+from grader.programs.sandbox.messages import Code, Order
 from grader.programs.sandbox.process import ProgramProcess
 
 
@@ -36,7 +36,7 @@ def run(process: ProgramProcess, model: str = "t4") -> Observation:
         parameters={},
         limits=RunLimits(),
     )
-    return process.run(order, code=lambda _unit, _names: ("", "none"), emit=lambda _descriptor, _data: None)
+    return process.run(order, code=lambda _wanted: Code("", "none"), emit=lambda _descriptor, _data: None)
 
 
 def test_a_process_that_is_killed_says_what_killed_it(process: ProgramProcess) -> None:
@@ -58,7 +58,7 @@ def test_names_and_arguments_need_not_be_utf_8(tmp_path: Path, host_cache: Path)
         "#include <cstdio>\n__global__ void k(int *first, int n) {}\n"
         'int main(int, char **v) { int *p; cudaMalloc(&p, 64); k<<<1, 1>>>(p, 3); printf("%s\\n", v[1]); }\n'
     )
-    observation = observe([file], [os.fsdecode(b"caf\xe9")], host_cache=host_cache, smaller=False)
+    observation = observe([file], [os.fsdecode(b"caf\xe9")], host_cache=host_cache)
     (launch,) = observation.launches
     assert (launch.file, launch.line) == ("caf\N{REPLACEMENT CHARACTER}.cu", 3)
     assert [argument.name for argument in launch.arguments] == ["first", "n"]

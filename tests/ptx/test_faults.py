@@ -125,12 +125,10 @@ ASSEMBLY = [
 
 
 @pytest.mark.parametrize("text", ASSEMBLY, ids=[text[:30] for text in ASSEMBLY])
-def test_assembly_that_the_assembler_refuses(text: str) -> None:
+def test_assembly_that_the_assembler_refuses_is_no_fault_of_the_emulators(text: str) -> None:
+    """The compiler's process asks the assembler first; what comes here all the same costs nobody points."""
     source = KERNEL + f'    out[0] = 1;\n    asm volatile("{{ .reg .b64 %%rx; {text} }}" :: "l"(out));\n}}'
-    status, reason, line = outcome(source)
-    if "_" in text and status == "ok":
-        pytest.skip("well-formed after all")
-    assert (status, reason, line) == ("fault", "invalid", 3)
+    assert outcome(source)[0] in ("ok", "unsupported")
 
 
 @pytest.mark.parametrize(
@@ -156,8 +154,7 @@ def test_printf_that_does_not_fit_its_arguments(body: str) -> None:
 )
 def test_any_format_prints_something(template: str, arguments: bytes) -> None:
     from grader.ptx.lowering import builtins
-    from grader.ptx.memory.addresses import LOCAL_WINDOW
-    from grader.ptx.memory.windows import Window, local_array
+    from grader.ptx.memory.device import LOCAL_WINDOW, Window, local_array
 
     class BlockBatch:
         local = Window("local")
@@ -360,13 +357,13 @@ def test_a_form_that_cannot_be_is_told_from_one_that_is_lacking() -> None:
 
 
 @pytest.mark.parametrize("text", ["frobnicate.b32 %0, %0;", "addd.s32 %0, %0, 1;", "sortof;"])
-def test_a_name_that_no_instruction_has_is_the_programs_fault(text: str) -> None:
+def test_a_name_that_no_instruction_has_costs_nothing_here(text: str) -> None:
+    """The assembler refuses it before a kernel is run; see the compiler's tests."""
     status, reason, line = outcome(KERNEL + f'    asm volatile("{text}" : "+r"(n));\n    out[0] = n;\n}}')
-    assert status in ("fault", "impossible") and line == 2 and reason
+    assert (status, reason, line) == ("unsupported", "no_instruction", 2)
 
 
 def test_every_instruction_that_is_executed_has_its_name_in_the_list() -> None:
-    from grader.ptx.isa.mnemonics import MNEMONICS
-    from grader.ptx.isa.opcodes import OPCODES
+    from grader.ptx.isa.opcodes import MNEMONICS, OPCODES
 
     assert set(OPCODES) <= MNEMONICS

@@ -111,7 +111,7 @@ extern "C" __global__ void k(const int* a, int* out, int n) {
     a = np.random.default_rng(1).integers(0, 9, 1900).astype(np.int32)
     seen = []
     for lanes in (64, 640, 16384):
-        monkeypatch.setattr(importlib.import_module("grader.ptx.machine.plan"), "BATCH_LANES", lanes)
+        monkeypatch.setattr(importlib.import_module("grader.ptx.limits"), "BATCH_LANES", lanes)
         result = run(source, 30, 64, a, np.zeros(1902, np.int32), 1900)
         report = result.report
         hazards = [(h.kind, h.detail, h.line, h.other_line, h.count) for h in report.hazards]

@@ -22,14 +22,14 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
         "transpose",
         "shared.ragged_sizes",
         "The return in line 40 ends threads that are still needed below: let the condition guard the statement after "
-        f"it alone. {EVERY} Take an element",
+        f"it alone. {EVERY}",
         "6 of 15 elements are wrong.",
         [("transposeShared", "    if (r < rows && c < cols)\n", "    if (r >= rows || c >= cols)\n        return;\n")],
     ),
     (
         "transpose",
         "padded.correct",
-        f"An index in line 67 is wrong. {EVERY} Shared memory holds whatever the previous block left there.",
+        f"An index in line 67 is wrong. {EVERY}",
         "It read tile[32] in line 67, which no thread ever writes.",
         [
             ("transposePadded", "tile[TILE][TILE + 1]", "tile[TILE * (TILE + 1)]"),
@@ -39,11 +39,24 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     ),
     (
         "transpose",
-        "naive.correct",
-        "It was run with blocks of 32×32 threads, since 64×64 are impossible: if the kernel counts on 64×64, it may be "
-        "wrong for that reason alone. Fix the launch first.",
-        "3072 of 4096 elements are wrong.",
+        "naive.launch",
+        "The constant set in line 9 has the wrong value. With one change there naive, shared, padded pass every check",
+        "The program launches 64×64 = 4096 threads per block; the limit is 1024.",
         [("", "#define TILE 32", "#define TILE 64")],
+    ),
+    (
+        "matmul",
+        "block.correct",
+        "The variable declared in line 88 hides one of the same name that is declared before it: what the inner one is "
+        f"given never reaches the outer one. {EVERY}",
+        "In all wrong elements the result is 0.",
+        [
+            (
+                "mulBlock",
+                "        for (int k = 0; k < S; ++k)\n",
+                "        float acc = 0;\n        for (int k = 0; k < S; ++k)\n",
+            )
+        ],
     ),
     (
         "matmul",
@@ -98,7 +111,7 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
         "transpose",
         "shared.correct",
         f"The array declared in line 36 is each thread's own: __shared__ is missing before its type. {EVERY}",
-        "It is what a variable or an array of the thread's own held before anything was stored there.",
+        "In all wrong elements the result is uninitialised memory.",
         [("transposeShared", "    __shared__ float tile", "    float tile")],
     ),
     (

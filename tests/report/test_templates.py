@@ -169,6 +169,20 @@ def pages() -> Iterator[Any]:
     yield sample_results.failed()
 
 
+def test_a_hint_is_steps_with_its_code_as_code() -> None:
+    hint = (
+        "Rows of buf are 32 words apart. Declare buf[32][32 + 1] (see N. 5). Call __syncthreads() before threadIdx.x."
+    )
+    found = html.steps(hint)
+    assert ["".join(piece for piece, _is_code in row) for row in found] == [
+        "Rows of buf are 32 words apart.",
+        "Declare buf[32][32 + 1] (see N. 5).",
+        "Call __syncthreads() before threadIdx.x.",
+    ]
+    code = [piece for row in found for piece, is_code in row if is_code]
+    assert code == ["buf[32][32 + 1]", "__syncthreads()", "threadIdx.x"]
+
+
 @pytest.mark.parametrize("language", i18n.languages())
 def test_every_page_can_be_made(language: str) -> None:
     i18n.use(language)

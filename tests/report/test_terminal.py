@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from grader import i18n
+from grader.i18n import _
 from grader.report import terminal
 from grader.report.group import failed_row, group_row, student_line
 from grader.report.summary import summary
@@ -103,8 +104,28 @@ def test_a_narrow_terminal_cuts_no_title() -> None:
     file = io.StringIO()
     terminal.show_result(Console(file=file, width=80, markup=False, highlight=False), view)
     text = file.getvalue()
-    assert "…" not in text[: text.index("Баллы")].replace("… не", "")
+    assert "…" not in text[: text.index("Баллы")].replace("…  20 отложено", "")
     assert "✓  20" in text and "✓ пройдено" not in text[: text.index("Баллы")]
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_five_variants_with_faults_break_in_no_cell(language: str) -> None:
+    """On 80 columns; "7.5 of 22.5" five times beside the titles would not fit."""
+    from rich.console import Console
+
+    i18n.use(language)
+    view = summary(job(sample_results.failed(), language=language))
+    view["variants"] += [{"name": name, "title": "", "colour": "#000"} for name in ("coarsened", "tensor")]
+    for row in view["matrix"]:
+        cell = next(cell for cell in row["cells"] if cell)
+        row["cells"] = [{**cell, "points": _("{earned} of {possible}"), "short": "7.5/22.5", "key": "fail"}] * 5
+    view["totals"] += view["totals"][:2]
+    file = io.StringIO()
+    terminal.show_result(Console(file=file, width=80, markup=False, highlight=False), view)
+    text = file.getvalue()
+    table = text[: text.index(_("Points"))].splitlines()
+    assert sum(line.count(" 7.5/22.5") for line in table) == 5 * len(view["matrix"])
+    assert all(line.count("7.5/22.5") in (0, 5) for line in table)
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

@@ -56,15 +56,21 @@ def test_a_draw_depends_on_the_files_the_lab_and_the_secret_and_on_nothing_else(
 
 def test_drawn_sizes_are_new_and_keep_the_labs_rules(tmp_path: Path) -> None:
     named = [dict(sizes) for sizes in (*LAB.cases["emulator"].correct, LAB.cases["emulator"].observe)]
-    found = set()
+    found, earlier = set(), []
     for number in range(6):
         result = graded(tmp_path, f"in[r * cols + c] + {number} * 0.0f")
         drawn = [case for case in result.variants["naive"].cases if case.drawn]
-        assert [case.kind for case in drawn] == ["correct", "ragged"]
+        assert [case.kind for case in drawn] == ["correct", *["ragged"] * 4, "correct"]
         assert all(case.status == "pass" for case in drawn)
-        exact, ragged = (case.size for case in drawn)
+        exact, ragged, *shapes, equal_values = (case.size for case in drawn)
         assert exact not in named and all(value % 64 == 0 and 256 < value <= 384 for value in exact.values())
         assert 1 <= ragged["rows"] <= 33 and 31 <= ragged["cols"] <= 65
+        assert shapes not in earlier and len(shapes) == len(LAB.drawn.shapes)
+        for size, shape in zip(shapes, LAB.drawn.shapes, strict=True):
+            assert all(low <= size[name] <= high for name, (low, high) in shape.items())
+        earlier.append(shapes)
+        # Of equal values no size is drawn.
+        assert equal_values == LAB.cases["emulator"].probe
         found.add((result.environment.drawn_seed, *exact.values(), *ragged.values()))
         assert result.environment.drawn_by == "submission"
     assert len(found) == 6

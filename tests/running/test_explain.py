@@ -43,7 +43,7 @@ NAIVE = "if (x < cols && y < rows) out[x * rows + y] = in[y * cols + x];"
 MENDED = "With one change there the kernel passes every check: this was compiled and run."
 UNWRITTEN = (
     "Take an element that no thread wrote, work out which thread should write it, and follow that thread: "
-    "either a condition or a loop turns it away, or its index leads elsewhere."
+    "is there such a thread in the launch, does a condition or a loop turn it away, or does its index lead elsewhere?"
 )
 SHARED = """x = blockIdx.y * T + threadIdx.x, y = blockIdx.x * T + threadIdx.y;
     if (x < rows && y < cols) out[y * rows + x] = tile[threadIdx.x][threadIdx.y];"""
@@ -116,7 +116,7 @@ def test_a_wrong_result_off_the_tile_has_its_own_explanation(checks: Any) -> Non
     assert row.message.startswith("3 of 9 elements are wrong. ")
     assert row.message.endswith("The smallest size with a wrong result: rows = 3, cols = 3.")
     assert "out[2][0] should be in[0][2] = " in row.message
-    assert row.hint == f"The condition in line 4 is wrong. {MENDED} {UNWRITTEN}"
+    assert row.hint == f"The condition in line 4 is wrong. {MENDED}"
 
 
 def test_what_is_right_has_no_diagnosis(checks: Any) -> None:

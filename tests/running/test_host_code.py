@@ -8,7 +8,8 @@ import pytest
 
 from grader.lab import labs
 from grader.observation.stage import observed
-from grader.running.host_code import HostCode, host_code
+from grader.running.evidence import HostCode
+from grader.running.host_code import host_code
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources, read_sources
 from grader.submission.observed import NOTHING_OBSERVED

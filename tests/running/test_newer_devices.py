@@ -91,7 +91,7 @@ def copied(family: str, wait: str, after: str = "") -> str:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_copies_that_are_waited_for_earn_all_points(family: str, tmp_path: Path) -> None:
     result = graded(tmp_path, "shared", copied(family, RIGHT[family]))
-    assert {check.status for check in result.checks if check.check != "launch"} == {"pass"}
+    assert {check.status for check in result.checks if check.check not in ("launch", "host_code")} == {"pass"}
 
 
 @pytest.mark.parametrize("name", FORGOTTEN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.paths import data_root
-from grader.similarity.pairs import similar
+from grader.similarity.pairs import Pair, alike, similar
 from grader.similarity.tokens import tokens
 from tests.pace import at_most
 
@@ -233,6 +234,20 @@ def test_a_rare_choice_is_one_of_two_or_of_an_eighth_of_a_group() -> None:
     assert similar({**three, "zz": made(3, more=odd)}).pairs[0].rare == ()
     # What everybody was given is nobody's choice.
     assert similar(two, [made(50, more=odd)]).pairs[0].rare == ()
+
+
+def test_copies_of_one_work_are_told_once() -> None:
+    def pair(left: str, right: str, share: float) -> Pair:
+        return Pair(left, right, share, (), (), ())
+
+    four = [pair(a, b, 1.0) for a, b in itertools.combinations("abcd", 2)]
+    # e is like a alone: no copy of the others.  f and g are copies of each other.
+    found = alike([*four, pair("f", "g", 0.95), pair("a", "e", 0.92), pair("b", "f", 0.6)])
+    assert [members for _pair, members in found] == [tuple("abcd"), ("f", "g"), ("a", "e"), ("b", "f")]
+    assert [p.share for p, _members in found] == [1.0, 0.95, 0.92, 0.6]
+    # Of fifty, one line instead of 1225.
+    many = [pair(f"{a:02}", f"{b:02}", 0.97) for a, b in itertools.combinations(range(50), 2)]
+    assert [len(members) for _pair, members in alike(many)] == [50]
 
 
 def test_the_most_alike_come_first() -> None:

@@ -118,8 +118,8 @@ def text_of(before: str, piece: str | Callable[[int], str], size: int) -> str:
 
 def read(text: str) -> None:
     """Read and bind `text`; whatever is not read is refused in words."""
-    source = decode_bytes(Path("main.cu"), text.encode())
     try:
+        source = decode_bytes(Path("main.cu"), text.encode())
         bind(FoundSubmission("student", "flip", Path("/nonexistent"), ()), [source], FLIP)
     except GraderError:
         return

@@ -282,7 +282,7 @@ def test_shared_memory_that_only_the_compiled_kernel_shows(compiling: Compiling)
 
 def test_very_long_files_are_not_swept(tmp_path: Path) -> None:
     text = (KERNELS / "transpose" / "good" / "macros.cu").read_text("utf-8")
-    (tmp_path / "transpose.cu").write_text(text + "// " + "x" * 100_000, "utf-8")
+    (tmp_path / "transpose.cu").write_text(text + "// " + "x, " * 33_000, "utf-8")
     _early, final = graded(tmp_path / "transpose.cu", lab_with(sweep_of(tile(16, 32), "naive")))
     assert final.sweeps[0].left_out == {"naive": "its file is too long"}
     assert {p.of for p in final.sweeps[0].points} == {"reference"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.timing.clock import is_throttled
+from grader.timing.sampling import is_throttled
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from grader.timing.cpu import MAX_RUNS, model, time_cpu
+from grader.timing.sampling import MAX_RUNS, model, time_cpu
 
 
 class Paper:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.timing.plan import Plan, order, plan_for
-from grader.timing.sampling import Question, sample, speedup
-from grader.timing.verdict import credit, decide
+from grader.timing.sampling import Plan, Question, order, plan_for, sample, speedup
+from grader.timing.statistics import credit, decide
 from tests.timing.simulated import SimulatedDevice
 
 NAMES = ["student", "reference"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.timing.records import CpuTime, HostTimes, Measurement, Problem, SizeTimes
-from grader.timing.store import Store, folder, key_of
+from grader.timing.summary import Store, folder, key_of
 
 MEASUREMENT = Measurement(
     device="GPU",

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.gpu.measurement.work import cpu_times_of
+from grader.gpu.measurement.bench import cpu_times_of
 from grader.lab import labs
 from grader.lab.records import Sizes
 from grader.oracle.expected import Oracle
-from grader.timing import cpu
+from grader.timing import sampling
 from grader.timing.records import CpuTime
-from grader.timing.store import Store
+from grader.timing.summary import Store
 
 LAB = labs.find("transpose")
 
@@ -33,7 +33,7 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
         work()
         return CpuTime(size=size, best_us=0.01 * size["rows"] * size["cols"], threads=1)
 
-    monkeypatch.setattr(cpu, "time_cpu", time_cpu)
+    monkeypatch.setattr(sampling, "time_cpu", time_cpu)
 
 
 @pytest.mark.usefixtures("steady")
@@ -71,10 +71,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from grader.gpu.measurement.work import cpu_times_of
+from grader.gpu.measurement.bench import cpu_times_of
 from grader.lab import labs
 from grader.oracle.expected import Oracle
-from grader.timing.store import Store
+from grader.timing.summary import Store
 lab = labs.find("transpose")
 print("ready", flush=True)
 sys.stdin.readline()

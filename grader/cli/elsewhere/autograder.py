@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.options import PathType, labs_option, lang_option
+from grader.cli.options import PathType, labs_option, lang_option, one_lab
 from grader.errors import UsageError
 from grader.i18n import _
 
@@ -17,7 +17,14 @@ def autograder_command() -> click.Command:
 
     options: list[click.Parameter] = [
         click.Argument(["service"], type=click.Choice(list(SERVICES)), metavar="|".join(SERVICES)),
-        click.Option(["--lab"], required=True, metavar="LAB", help=_("The lab to grade; `grade labs` lists them.")),
+        click.Option(
+            ["--lab"],
+            required=True,
+            multiple=True,
+            callback=one_lab,
+            metavar="LAB",
+            help=_("The lab to grade; `grade labs` lists them."),
+        ),
         click.Option(
             ["--out"],
             type=PathType(),

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from grader.cli.errors import blamed_on_us, complain
-from grader.cli.options import PathType, backend_option, labs_option, lang_option
+from grader.cli.options import PathType, backend_option, labs_option, lang_option, one_lab
 from grader.errors import UsageError
 from grader.i18n import _
 from grader.report.stream import speak_utf8
@@ -24,7 +24,13 @@ def check_command() -> click.Command:
 
     options: list[click.Parameter] = [
         click.Argument(["paths"], nargs=-1, required=True, type=PathType(), metavar="PATH..."),
-        click.Option(["--lab"], metavar="LAB", help=_("The lab to grade; default: the one that PATH is named after.")),
+        click.Option(
+            ["--lab"],
+            metavar="LAB",
+            multiple=True,
+            callback=one_lab,
+            help=_("The lab to grade; default: the one that PATH is named after."),
+        ),
         click.Option(
             ["format_name", "--format"],
             type=click.Choice(list(FORMATS)),
@@ -72,6 +78,8 @@ def _check(
         raise UsageError(text.format(formats=", ".join(LINES), format=format_name))
     if format_name != "gcc":
         speak_utf8()
+    from grader.result import weightier
+
     code = 0
     for path in paths:
         try:
@@ -81,11 +89,11 @@ def _check(
             if len(paths) == 1:
                 raise
             # A hook names every file of a commit; what is wrong with one is no reason to pass over the others.
-            code = max(code, complain(str(error), error.exit_code))
+            code = weightier((code, complain(str(error), error.exit_code)))
             continue
         sys.stdout.write(text)
         sys.stdout.flush()
-        code = max(code, one)
+        code = weightier((code, one))
     return code
 
 
@@ -101,8 +109,12 @@ def _one(
 ) -> tuple[str, int]:
     """What is printed of one submission, and the exit code that it asks for."""
     from grader.findings.formats import write
+    from grader.findings.graded import mark_text
     from grader.grading.options import GradeOptions
     from grader.grading.result_only import graded_result, lab_of, stored_result
+    from grader.report.labels import result_status
+    from grader.report.numbers import Numbers
+    from grader.report.visible import visible_line
     from grader.result import exit_code
 
     seconds: float | None = None
@@ -112,8 +124,12 @@ def _one(
     else:
         names = tuple(str(folder) for folder in labs_folders)
         found = lab or lab_of(path, names)
-        options = GradeOptions(
-            lab=found, backend=backend, language=lang, labs_folders=names, sweeps=False, repairs=False
-        )
+        # With what mends a fault, as the report says it.
+        options = GradeOptions(lab=found, backend=backend, language=lang, labs_folders=names, sweeps=False)
         result, seconds = graded_result(path, options)
+    if format_name == "gcc":
+        # Beside the findings, which scripts read: that there are none is no sign that anything was judged.
+        status = result_status(result.status)
+        mark = mark_text(result, Numbers(lang))
+        click.echo(visible_line(f"{source or path}: {status.symbol} {status.word}: {mark}"), err=True)
     return write(format_name, result, source or path, lang, seconds, out_of), exit_code([result])

@@ -1,11 +1,17 @@
-"""The CUDA driver: the one place through which every call goes, so that no error code is overlooked."""
+"""The CUDA driver: the one place through which every call goes, so that no error code is overlooked.
+
+As a program (`main`) it prints model and UUID of each GPU as JSON, an empty list where there are none.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from grader.gpu.messages import uuid_text
 
 STICKY = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
 """CUresult of which the driver's documentation says that the process must be ended and started anew."""
@@ -117,3 +123,20 @@ def u64(value: int) -> bytes:
 def f64(value: float) -> bytes:
     """A float64 scalar argument."""
     return bytes(ctypes.c_double(value))
+
+
+def main() -> None:
+    """Print `[[model, UUID], …]` in the driver's order; no context is made."""
+    try:
+        call("cuInit", 0)
+        handles = [call("cuDeviceGet", number) for number in range(call("cuDeviceGetCount"))]
+        found = [
+            (
+                call("cuDeviceGetName", 128, handle).split(b"\0")[0].decode(errors="replace"),
+                uuid_text(call("cuDeviceGetUuid", handle).bytes),
+            )
+            for handle in handles
+        ]
+    except (DriverError, ImportError, RuntimeError, OSError):
+        found = []
+    print(json.dumps(found))

@@ -1,9 +1,10 @@
 """Timed launches in the GPU process: kernels side by side, on data that no launch has seen before.
 
-Every launch of a sample has arrays of its own, filled afresh before it and checked after it, so that neither an answer
-kept from an earlier launch nor work skipped in a later one stays unnoticed.  What is expected does not exist while the
-student's kernel runs: the checking kernel makes it afterwards from the same inputs, and it is wiped before the next
-sample.
+First the device is brought up to speed, and what it can do at most is measured meanwhile; its clock, measured on the
+device and as NVML tells it, is watched from then on.  Every launch of a sample has
+arrays of its own, filled afresh before it and checked after it, so that neither an answer kept from an earlier launch
+nor work skipped in a later one stays unnoticed.  What is expected does not exist while the student's kernel runs: the
+checking kernel makes it afterwards from the same inputs, and it is wiped before the next sample.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from statistics import fmean
 from typing import Any
 
 from grader.gpu.device import driver
-from grader.gpu.device.clock import clock_reasons, sm_mhz
 from grader.gpu.device.driver import DriverError
 from grader.gpu.device.graphs import Graph, Graphs
 from grader.gpu.device.launch import Device, LaunchFailed, Modules, ready_for_launch
@@ -29,10 +29,92 @@ from grader.gpu.messages import (
     Prepare,
     Prepared,
     Problem,
+    Ready,
     RoundDone,
     Target,
+    uuid_text,
 )
 from grader.sentinels import FLOAT_SENTINEL_BYTE, GUARD_BYTE, sentinel_byte
+
+COPY_BYTES = 512 << 20
+FMA_BLOCKS_PER_SM = 8
+FMA_ROUNDS = 24
+_FLOP_PER_THREAD_ROUND = 2 * 16 * 256
+_THREADS = 256
+
+
+def sm_mhz(device: Device, max_mhz: float) -> float:
+    """The SM clock now: cycles that one thread counts over the nanoseconds that pass, about 20 µs."""
+    counters = device.counters
+    device.helpers.clock_probe(counters.at(0), int(20 * max_mhz))
+    cycles, nanoseconds, *_rest = counters.read()
+    return 1000 * cycles / nanoseconds if nanoseconds else 0.0
+
+
+def clock_reasons(device: Device) -> int:
+    """NVML's bit mask of why the clocks are not at their highest; 0 where NVML does not tell."""
+    try:
+        from cuda.bindings import nvml
+
+        handle = _nvml_handle(device)
+        return int(nvml.device_get_current_clocks_event_reasons(handle)) if handle else 0
+    except Exception:
+        # NVML is not needed: the bindings raise a class per error, and older ones lack the module.
+        return 0
+
+
+_nvml: dict[str, Any] = {}
+
+
+def _nvml_handle(device: Device) -> Any:
+    if "handle" not in _nvml:
+        from cuda.bindings import nvml
+
+        _nvml["handle"] = None
+        nvml.init_v2()
+        uuid = driver.call("cuDeviceGetUuid", device.handle)
+        _nvml["handle"] = nvml.device_get_handle_by_uuid(f"GPU-{uuid_text(uuid.bytes)}")
+    return _nvml["handle"]
+
+
+def warm_up(device: Device, ready: Ready, busy_ms: float) -> tuple[float, float]:
+    """Copy and multiply in turns until the device was busy for `busy_ms`.
+
+    Returns
+    -------
+    The best copy seen in GB/s (10⁹ bytes read and written a second), the best rate of float32 multiply-adds in
+    GFLOP/s.
+    """
+    nbytes = min(COPY_BYTES, ready.memory_bytes // 16) // 256 * 256
+    source, target = int(driver.call("cuMemAlloc", nbytes)), int(driver.call("cuMemAlloc", nbytes))
+    events = [driver.call("cuEventCreate", 0) for _index in range(3)]
+    blocks = ready.multiprocessors * FMA_BLOCKS_PER_SM
+    operations = blocks * _THREADS * FMA_ROUNDS * _FLOP_PER_THREAD_ROUND
+    # Zeros would do a little less work.
+    device.helpers.set_bytes(source, 0, 1, nbytes, 0x3D)
+    best_copy = best_fma = float("inf")
+    busy = 0.0
+    try:
+        while busy < busy_ms:
+            driver.call("cuEventRecord", events[0], device.stream)
+            driver.call("cuMemcpyDtoDAsync", target, source, nbytes, device.stream)
+            driver.call("cuEventRecord", events[1], device.stream)
+            device.helpers.multiply_add(source, blocks, FMA_ROUNDS)
+            driver.call("cuEventRecord", events[2], device.stream)
+            driver.call("cuStreamSynchronize", device.stream)
+            copy_ms = float(driver.call("cuEventElapsedTime", events[0], events[1]))
+            fma_ms = float(driver.call("cuEventElapsedTime", events[1], events[2]))
+            best_copy, best_fma = min(best_copy, copy_ms), min(best_fma, fma_ms)
+            busy += copy_ms + fma_ms
+    finally:
+        for event in events:
+            with suppress(DriverError):
+                driver.call("cuEventDestroy", event)
+        for address in (source, target):
+            with suppress(DriverError):
+                driver.call("cuMemFree", address)
+    return 2 * nbytes / best_copy / 1e6, operations / best_fma / 1e6
+
 
 GUARD_GAP_BYTES = 4096
 """Between neighbouring arrays of a sample."""

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 from grader.gpu.device import driver, host_memory, launch
-from grader.gpu.device.clock import clock_reasons, sm_mhz
 from grader.gpu.device.driver import DriverError
 from grader.gpu.device.launch import Device, LaunchFailed, Modules
 from grader.gpu.device.memory import Arena, Counters, Helpers
@@ -241,7 +240,7 @@ class Worker:
             self._rounds = None
 
     def _warm_up(self, busy_ms: float) -> Warm:
-        from grader.gpu.device.warm_up import warm_up
+        from grader.gpu.device.rounds import clock_reasons, sm_mhz, warm_up
 
         copy_gb_s, gflop_s = warm_up(self._device, self._ready, busy_ms)
         clock_reasons(self._device)

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.errors import InternalError
+from grader.gpu.messages import HELPERS
+
+if TYPE_CHECKING:
+    from grader.launching.programs import Compiler
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +18,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest, ScalarArgument
-from grader.errors import InternalError
-from grader.gpu.host.process import GpuProcess, ProcessLost
-from grader.gpu.host.shared_buffer import SharedBuffer, nbytes_of
+from grader.backends.base import BufferArgument, Code, LaunchOutcome, LaunchRequest, ScalarArgument
+from grader.gpu.host.process import GpuProcess, ProcessLost, SharedBuffer, nbytes_of
 from grader.gpu.messages import (
     HELPERS_MODULE,
     Argument,
@@ -42,6 +48,23 @@ from grader.gpu.messages import (
 )
 from grader.message import msg, verbatim
 from grader.ptx.records import Hazard
+from grader.result import BackendName
+
+FILE = Path(__file__).parent.parent / "device" / "helpers.cu"
+
+
+def compile_helpers(compiler: Compiler, architecture: str) -> bytes:
+    """Their machine code.
+
+    Raises
+    ------
+    InternalError : they do not compile for this device.
+    """
+    result = compiler.compile({FILE.name: FILE.read_text("utf-8")}, list(HELPERS), architecture)
+    if not result.ok:
+        raise InternalError(f"{FILE.name}: {result.reason} {result.log}")
+    return result.cubin
+
 
 RUN_LIMIT_S = 10.0
 PREPARE_LIMIT_S = 30.0
@@ -308,3 +331,29 @@ def _failed(reply: Failed) -> LaunchOutcome:
     if reply.during in ("launch", "load"):
         return LaunchOutcome("impossible", reason=reply.name, said=verbatim(f"{reply.name} ({reply.code})"))
     return LaunchOutcome("unsupported", reason=reply.name, said=verbatim(f"{reply.name} ({reply.code})"))
+
+
+class GpuBackend:
+    """Runs programs in machine code in the process of a session."""
+
+    def __init__(self, session: GpuSession) -> None:
+        self._session = session
+
+    @property
+    def name(self) -> BackendName:
+        """What results call it."""
+        return "gpu"
+
+    def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
+        """Run one launch."""
+        return self.run_with_facts(code, request)[0]
+
+    def run_with_facts(self, code: Code, request: LaunchRequest) -> tuple[LaunchOutcome, KernelFacts | None]:
+        """As `run`, with what the driver knows of the kernel."""
+        return self._session.run_with_facts(self.load(code), request)
+
+    def load(self, code: Code) -> str:
+        """Make a program known to the session, if it is not yet; the name that it has there."""
+        if not self._session.has(code.key):
+            self._session.add(code.key, code.cubin)
+        return code.key

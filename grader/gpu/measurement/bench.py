@@ -1,9 +1,14 @@
-"""What times kernels, and how it is asked: kernels side by side, without those that fail, in rounds, on drawn data."""
+"""What is timed and how it is asked for: the work of a lab at a size; kernels side by side, in rounds, on drawn data.
+
+The work says which files a time hangs on, what a speed-up is measured against and what the CPU takes.  Kernels that
+fail are left out of the rounds.
+"""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -13,9 +18,98 @@ import numpy.typing as npt
 from grader.backends.base import BufferArgument, LaunchRequest
 from grader.gpu.host.session import GpuFault, TimedKernel
 from grader.gpu.messages import HostCopiesDone, Prepared, Ready, RoundDone, Warm
+from grader.lab import formula
+from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab, Sizes
-from grader.timing import clock, plan
+from grader.launching.arrays import shape_at
+from grader.oracle.expected import Oracle
+from grader.timing import lock, sampling
+from grader.timing.records import CpuTime, Measurement
 from grader.timing.sampling import Question, Sample, Samples, sample
+from grader.timing.summary import Store, Work, key_of, size_key
+
+CPU_ELEMENTS_A_SECOND = 2e7
+"""What an oracle is thought to do before it has been timed at any size: a low guess."""
+CPU_LIMIT_S = 1.0
+"""Sizes that would keep the CPU busy for longer are left out."""
+CPU_GROWTH = 1.5
+"""From one size to the next, how much slower an element may become: larger arrays leave the caches."""
+
+
+def baseline_of(lab: Lab, variant: str) -> tuple[str, float | None]:
+    """The variant whose reference `variant` is measured by, and the speed-up that earns all points (None: unmarked)."""
+    settings = next(v for v in lab.variants if v.name == variant).settings_of(SpeedupSettings)
+    return (variant, None) if settings is None else (settings.against, settings.minimum)
+
+
+def lab_files(lab: Lab) -> dict[str, bytes]:
+    """Every file that decides what is measured, by name."""
+    paths = [lab.path, lab.oracle, *(v.reference.file for v in lab.variants)]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+def work_at(lab: Lab, sizes: Sizes) -> Work:
+    """What has to be done at a size: by the lab's formulas, else every array moved once."""
+    rule = lab.timing
+    moved = sum(
+        float(np.prod(shape_at(lab, p.name, sizes))) * np.dtype(p.dtype).itemsize
+        for p in lab.parameters
+        if p.kind != "size"
+    )
+    if rule is not None and rule.traffic:
+        moved = float(formula.evaluate(rule.traffic, sizes))
+    operations = float(formula.evaluate(rule.flops, sizes)) if rule is not None and rule.flops else None
+    return Work(moved, operations)
+
+
+def cpu_times_of(lab: Lab, oracle: Oracle, sizes: list[Sizes], store: Store) -> list[CpuTime]:
+    """The oracle's times at those of `sizes` that do not take it long; measured once on a machine, then kept."""
+    unique = {size_key(s): s for s in sizes}
+    key = key_of({}, f"cpu {sorted(unique)}", lab_files(lab), f"numpy {np.__version__}", sampling.model(), "")
+    known = store.get(key)
+    if known is not None:
+        return known.cpu
+    with ExitStack() as stack:
+        # The gradings of a group come here at the same time: one measures, undisturbed by the others, who then find it.
+        # Where that cannot be arranged, each measures for itself.
+        with suppress(lock.Busy, OSError):
+            stack.enter_context(lock.exclusive("cpu"))
+        known = store.get(key)
+        if known is not None:
+            return known.cpu
+        times = _measured(lab, oracle, list(unique.values()))
+        blank = Measurement(device="", driver="", nvrtc="", l2="", copy_gb_s=0.0, fp32_gflop_s=0.0, sizes=[], cpu=times)
+        store.put(key, blank)
+    return times
+
+
+def _measured(lab: Lab, oracle: Oracle, sizes: list[Sizes]) -> list[CpuTime]:
+    times: list[CpuTime] = []
+    a_second = CPU_ELEMENTS_A_SECOND
+    for size in sorted(sizes, key=lambda sizes: oracle_work(lab, sizes)):
+        work = oracle_work(lab, size)
+        if work / a_second > CPU_LIMIT_S:
+            break
+        times.append(sampling.time_cpu(_oracle_run(lab, oracle, size), dict(size)))
+        a_second = work / times[-1].best_us * 1e6 / CPU_GROWTH
+    return times
+
+
+def oracle_work(lab: Lab, sizes: Sizes) -> float:
+    """A rough size of what the oracle has to do: elements, or operations over what BLAS does with one element."""
+    work = work_at(lab, sizes)
+    elements = work.traffic_bytes / 4
+    return elements if work.operations is None else max(elements, work.operations / 1000)
+
+
+def _oracle_run(lab: Lab, oracle: Oracle, sizes: Sizes) -> Callable[[], object]:
+    """The oracle's work at some sizes, on the values that it has at the observed size, over and over."""
+    types = {p.name: p.dtype for p in lab.parameters if p.kind != "size"}
+    few, _expected = oracle.case(lab.cases["emulator"].observe, types)
+    inputs = {name: np.resize(values, shape_at(lab, name, sizes)) for name, values in few.items()}
+    output = next(p.name for p in lab.parameters if p.kind == "output")
+    return lambda: oracle.expected(inputs, sizes, output)
+
 
 Array = npt.NDArray[np.generic]
 T = TypeVar("T")
@@ -78,7 +172,7 @@ def side_by_side(
         wanted = kernels(left)
         try:
             prepared = bench.prepare(
-                wanted, conditions.pools, conditions.l2, plan.CLOCK_SHARE, plan.MAX_BATCH, conditions.tolerance
+                wanted, conditions.pools, conditions.l2, sampling.CLOCK_SHARE, sampling.MAX_BATCH, conditions.tolerance
             )
             return measure(wanted, prepared)
         except GpuFault as fault:
@@ -90,7 +184,7 @@ def side_by_side(
 
 
 def sample_rounds(
-    bench: Bench, names: Sequence[str], questions: Sequence[Question], rounds: plan.Plan
+    bench: Bench, names: Sequence[str], questions: Sequence[Question], rounds: sampling.Plan
 ) -> tuple[Samples, float]:
     """Rounds of kernels that were prepared before; and the SM clock, MHz, median over the rounds."""
     clocks: list[float] = []
@@ -98,7 +192,7 @@ def sample_rounds(
     def measure(order: list[str]) -> Sample:
         done = bench.round(order, secrets.randbits(63))
         clocks.append(done.sm_mhz)
-        throttled = clock.is_throttled(done.sm_mhz, done.reasons, bench.device.max_sm_mhz)
+        throttled = sampling.is_throttled(done.sm_mhz, done.reasons, bench.device.max_sm_mhz)
         return Sample(done.times_us, throttled, tuple(done.problems))
 
     found = sample(measure, names, questions, rounds)

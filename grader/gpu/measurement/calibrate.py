@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 from grader.errors import UsageError
 from grader.gpu.host.process import has_driver
 from grader.gpu.host.session import GpuSession, TimedKernel
-from grader.gpu.measurement.bench import sample_rounds
+from grader.gpu.measurement.bench import baseline_of, sample_rounds
 from grader.gpu.measurement.runs import pools
-from grader.gpu.measurement.work import baseline_of
 from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab
 from grader.launching.programs import ProgramStore
 from grader.launching.references import compile_references, reference_request
 from grader.message import msg
 from grader.oracle.expected import Oracle
-from grader.timing import lock, plan
+from grader.timing import lock, sampling
 from grader.timing.sampling import Samples
+from grader.timing.statistics import Judgement, Proposal, judge, propose
 from grader.timing.summary import reference
-from grader.timing.thresholds import Judgement, Proposal, judge, propose
 from grader.words import text
 
 if TYPE_CHECKING:
@@ -120,12 +119,12 @@ def _measure(gpu: Gpu, session: GpuSession, lab: Lab, names: list[str]) -> list[
         session.add(reference(name), made.built.result.cubin)
         kernels.append(TimedKernel(reference(name), reference(name), reference_request(lab, made, sizes)))
     values = pools(lab, Oracle(lab), [{p.name: p.dtype for p in lab.parameters if p.kind != "size"}])
-    session.warm_up(plan.WARM_UP_MS)
-    prepared = session.prepare(kernels, values, lab.timing.l2, plan.CLOCK_SHARE, plan.MAX_BATCH, (0.0, 0.0))
-    order = plan.Plan(stages=(ROUNDS,))
+    session.warm_up(sampling.WARM_UP_MS)
+    prepared = session.prepare(kernels, values, lab.timing.l2, sampling.CLOCK_SHARE, sampling.MAX_BATCH, (0.0, 0.0))
+    order = sampling.Plan(stages=(ROUNDS,))
     names = [kernel.name for kernel in kernels]
     samples = [sample_rounds(session, names, [], order)[0] for _repeat in range(REPEATS)]
     least = min(interval.median for one in samples for n in names if (interval := one.median(n)))
-    if least < plan.LAUNCH_BOUND_FACTOR * prepared.empty_us:
+    if least < sampling.LAUNCH_BOUND_FACTOR * prepared.empty_us:
         return []
     return samples

@@ -15,14 +15,11 @@ from msgspec.structs import replace as replace_fields
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.errors import InternalError
-from grader.gpu.host.backend import GpuBackend
-from grader.gpu.host.helpers import compile_helpers
 from grader.gpu.host.process import GpuProcess
-from grader.gpu.host.session import GpuFault, GpuSession
-from grader.gpu.measurement.bench import with_data
+from grader.gpu.host.session import GpuBackend, GpuFault, GpuSession, compile_helpers
+from grader.gpu.measurement.bench import baseline_of, cpu_times_of, lab_files, with_data, work_at
 from grader.gpu.measurement.runs import GpuRunner, compute_cases, pools, results
 from grader.gpu.measurement.speed import Candidate, SpeedOrder, measure_speed
-from grader.gpu.measurement.work import baseline_of, cpu_times_of, lab_files, work_at
 from grader.gpu.messages import HELPERS_MODULE, NoDevice
 from grader.lab.records import Lab, Sizes
 from grader.launching.kernel import BoundKernel
@@ -37,8 +34,7 @@ from grader.running.evidence import Evidence
 from grader.submission.records import Submission
 from grader.timing import lock
 from grader.timing.records import Measurement
-from grader.timing.store import Store, folder, key_of
-from grader.timing.summary import reference, size_key, student, timings
+from grader.timing.summary import Store, folder, key_of, reference, size_key, student, timings
 
 if TYPE_CHECKING:
     from grader.compiler.kept import KeptCompiler
@@ -318,8 +314,8 @@ def _witnessed(session: GpuSession, runner: GpuRunner, evidence: Evidence, tools
     launch = runner.profiled_launch(evidence)
     if launch is None:
         return evidence
-    from grader.gpu.profilers import ncu, sanitizer
-    from grader.gpu.profilers.tool import ToolFailed
+    from grader.gpu import profilers
+    from grader.gpu.profilers import ToolFailed
 
     module = launch[0]
     code = {name: session.code()[name] for name in (HELPERS_MODULE, module)}
@@ -328,9 +324,9 @@ def _witnessed(session: GpuSession, runner: GpuRunner, evidence: Evidence, tools
         with TemporaryDirectory(prefix="grader-") as folder:
             try:
                 if tool == "ncu":
-                    found += ncu.witnesses(ncu.measure(Path(folder), code, [launch])[0], evidence.counters)
+                    found += profilers.witnesses(profilers.measure(Path(folder), code, [launch])[0], evidence.counters)
                 else:
-                    found += sanitizer.check(Path(folder), code, [launch]) or [_clean(tool)]
+                    found += profilers.check(Path(folder), code, [launch]) or [_clean(tool)]
             except ToolFailed as failure:
                 found.append(Witness(tool=tool, name="failed", text=str(failure)[:300]))
     return replace(evidence, witnesses=tuple(found))

@@ -11,8 +11,7 @@ import numpy as np
 
 from grader.backends.base import NEVER_ENDS, LaunchOutcome, LaunchRequest, reason_msg
 from grader.device_limits import MAX_THREADS_PER_BLOCK
-from grader.gpu.host.backend import GpuBackend
-from grader.gpu.host.session import GpuSession
+from grader.gpu.host.session import GpuBackend, GpuSession
 from grader.gpu.measurement.bench import pool_of
 from grader.gpu.measurement.speed import Candidate as TimedCandidate
 from grader.gpu.messages import Ready
@@ -198,9 +197,10 @@ def compute_cases(lab: Lab, oracle: Oracle, kernels: Mapping[str, BoundKernel], 
 
 
 def _runnable(kernels: Mapping[str, BoundKernel], evidence: Evidence) -> BoundKernel | None:
-    """The kernel of a variant, if there is one that ends."""
+    """The kernel of a variant, if there is one that ends and that is run on a GPU."""
     ends = not any(run.outcome.reason in NEVER_ENDS for run in evidence.runs)
-    return kernels.get(evidence.variant.name) if ends else None
+    # Inputs with a halo are made for the emulator only.
+    return kernels.get(evidence.variant.name) if ends and evidence.halo is None else None
 
 
 def _planned(lab: Lab, evidence: Evidence, kernel: BoundKernel) -> Sequence[tuple[CaseKind, Sizes]]:

@@ -11,7 +11,7 @@ from grader.gpu.host.session import GpuFault, TimedKernel
 from grader.gpu.measurement.bench import Array, Bench, Conditions, sample_rounds, side_by_side, tolerance_between
 from grader.gpu.messages import Prepared
 from grader.lab.records import Lab, Sizes
-from grader.timing import plan
+from grader.timing import sampling
 from grader.timing.records import HostTimes, Measurement, Problem, SizeTimes
 from grader.timing.sampling import Question, Samples
 from grader.timing.summary import reference, size_key, student
@@ -63,7 +63,7 @@ def measure_speed(bench: Bench, order: SpeedOrder) -> Measurement:
     """
     rule = order.lab.timing
     assert rule is not None
-    warm = bench.warm_up(plan.WARM_UP_MS)
+    warm = bench.warm_up(sampling.WARM_UP_MS)
     sizes = {size_key(c.sizes): c.sizes for c in order.candidates}
     rows: list[SizeTimes] = []
     failures: dict[str, str] = {}
@@ -142,7 +142,7 @@ def _sample(
         if variant in largest and full is not None and {student(variant), reference(baseline)} <= set(names)
     ]
     round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
-    found, sm_mhz = sample_rounds(bench, names, questions, plan.plan_for(2 * round_us))
+    found, sm_mhz = sample_rounds(bench, names, questions, sampling.plan_for(2 * round_us))
     wrong |= {problem.name: problem for problem in found.problems}
     return found, list(wrong.values()), sm_mhz
 

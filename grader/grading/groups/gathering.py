@@ -157,6 +157,7 @@ def _listed(works: Sequence[Work], roster: Sequence[Person]) -> tuple[list[Work]
 
     In the roster's order; those of nobody in it come last.
     """
+    roster = [msgspec.structs.replace(person, place=place) for place, person in enumerate(roster, 1)]
     matching = Matching(roster)
     people = [work.person or Person(id=work.student, name="") for work in works]
     lines = [matching.find(person) for person in people]

@@ -36,7 +36,7 @@ from grader.report.group import student_line
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering.worker import Reply
 from grader.report.visible import visible_line
-from grader.result import Result
+from grader.result import Result, weightier
 from grader.words import text
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Group:
             for student in under_way:
                 self._outputs.discard_partial(student)
             self._conclude(out)
-        return max(self._code, self._announced.code, self._rows.code)
+        return weightier((self._code, self._announced.code, self._rows.code))
 
     def _keep(self, task: GradeTask) -> bool:
         """Take over the result of an earlier run; False if there is none that holds."""
@@ -155,10 +155,17 @@ class Group:
             # Who has no marks yet of those that get them first, and who is to be graded once more.
             unmarked = {task.student for task in tasks} if self._marks_first else set()
             marked: list[GradeTask] = []
+            # Whose process was killed, be it for the memory that others took beside it: once more, after all others.
+            killed: set[str] = set()
             while feeder or self._rendering.unfinished:
                 for event in grading.events():
                     if isinstance(event, Lost) or event.is_last:
                         feeder.ended(event.task)
+                    if isinstance(event, Lost) and event.reason == "ended" and event.task.student not in killed:
+                        killed.add(event.task.student)
+                        self._judged.pop(event.task.student, None)
+                        feeder.submit([event.task])
+                        continue
                     is_marked = event.task.student in unmarked and (isinstance(event, Lost) or event.is_last)
                     if is_marked:
                         unmarked.discard(event.task.student)
@@ -278,7 +285,7 @@ class Group:
             out.print(line, soft_wrap=True)
         models = gpu_models(entries)
         if len(models) > 1:
-            self._code = max(self._code, 2)
+            self._code = weightier((self._code, 2))
             lines.append(text(msg("session.several_models", models=", ".join(models))))
         if any(self._outputs.answers_folder.glob("*.diff")):
             lines.append(text(msg("session.repairs", folder=str(self._outputs.answers_folder))))

@@ -18,7 +18,7 @@ from grader.grading.output.tables import Tables, course_tables
 from grader.grading.students import Work
 from grader.lab.records import Lab
 from grader.message import Message, msg
-from grader.result import Result, exit_code
+from grader.result import Result, exit_code, weightier
 
 TABLES_EVERY_S = 5.0
 """The tables show how far a group is; they are written no more often than this, and in 2 % of the time at most."""
@@ -60,7 +60,7 @@ class Rows:
     @property
     def code(self) -> int:
         """The exit code that the rows come to, 2 where a table could not be written."""
-        return max(self._code, 2 if self._is_unwritten else 0)
+        return weightier((self._code, 2 if self._is_unwritten else 0))
 
     @property
     def missing(self) -> list[str]:
@@ -81,7 +81,7 @@ class Rows:
         """A student's marks; `result` as it is shown."""
         entry = Entry(student, brief(result), person=self._person(student), source=source_of(result))
         self._entries[self._places[student]] = entry
-        self._code = max(self._code, exit_code([result]))
+        self._code = weightier((self._code, exit_code([result])))
 
     def put_refused(self) -> None:
         """The rows of all works that are none to be graded."""
@@ -96,7 +96,7 @@ class Rows:
     def _refuse(self, place: int, reason: Message, code: int) -> None:
         work = self._works[place]
         self._entries[place] = Entry(work.student, reason=reason, person=work.person)
-        self._code = max(self._code, code)
+        self._code = weightier((self._code, code))
 
     def _person(self, student: str) -> Person | None:
         return self._works[self._places[student]].person

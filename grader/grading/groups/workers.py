@@ -16,7 +16,7 @@ from functools import cache
 import msgspec
 
 from grader.errors import InternalError, UsageError, describe_os_error
-from grader.gpu.host.choosing import on
+from grader.gpu.host.inventory import on
 from grader.grading.shortages import no_process, with_bounds
 from grader.grading.task import (
     MEMORY_BYTES,

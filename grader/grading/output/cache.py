@@ -2,13 +2,17 @@
 
 Beside a student's `result.json` lies a stamp: what the result follows from, and what the reports were made from.  It
 is written after them, so whatever a killed run or a full disk left, a stamp never speaks for what is not whole.
+
+The folder of outputs may lie where others write.  A stamp is signed, so that nobody's result is taken for the grader's
+own; one that is not, is as none.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable
+import hmac
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import msgspec
@@ -16,9 +20,10 @@ import msgspec
 from grader.course.decisions import undone
 from grader.course.people import Person
 from grader.errors import UsageError
-from grader.files import write_atomically
+from grader.files import read_kept, write_atomically
 from grader.grading.output.identity import Identity, made_from
 from grader.grading.output.paths import RESULT_NAME, Outputs
+from grader.grading.secret import signature
 from grader.grading.task import GradeTask
 from grader.lab.records import Lab
 from grader.report.rendering.worker import HTML_NAME, PDF_NAME
@@ -39,6 +44,7 @@ class Stamp(Record, frozen=True):
     """What lies beside it: `result` is the SHA-256 of the result's file, `follows_from` of what it follows from.
 
     backend: where the result comes from.  name, group: what the submission says of its student, whatever a roster does.
+    signature: of all the rest, by `grading.secret.signature`.
     """
 
     follows_from: str
@@ -48,6 +54,7 @@ class Stamp(Record, frozen=True):
     name: str = ""
     group: str = ""
     reports: dict[str, RenderedFile] = msgspec.field(default_factory=dict)
+    signature: str = ""
 
 
 class ResultCache:
@@ -92,7 +99,7 @@ class ResultCache:
             # The GPU was not to be had then.
             return None
         try:
-            data = (folder / RESULT_NAME).read_bytes()
+            data = read_kept(folder / RESULT_NAME)
             if _digest(data) != stamp.result:
                 return None
             result = decode(data, folder / RESULT_NAME)
@@ -117,7 +124,7 @@ class ResultCache:
             return
         folder = self._outputs.folder(task.student)
         with contextlib.suppress(OSError):
-            data = (folder / RESULT_NAME).read_bytes()
+            data = read_kept(folder / RESULT_NAME)
             stamp = Stamp(
                 follows_from=key,
                 result=_digest(data),
@@ -130,15 +137,7 @@ class ResultCache:
 
     def has_reports(self, student: str) -> bool:
         """Whether all reports that are wanted of a student's result lie there."""
-        folder = self._outputs.folder(student)
-        stamp = read_stamp(folder)
-        if stamp is None:
-            return False
-        follows_from = made_from(self._lab, self._language, stamp.result)
-        return all(
-            stamp.reports.get(name) == RenderedFile(made_from=follows_from, size=_size(folder / name))
-            for name in self._wanted
-        )
+        return has_reports(self._outputs.folder(student), self._lab, self._language, self._wanted)
 
     def put_reports(self, student: str, names: set[str]) -> None:
         """Note that the reports of these names have just been made of a student's result."""
@@ -156,11 +155,17 @@ def with_person(result: Result, person: Person | None) -> Result:
 
 
 def read_stamp(folder: Path) -> Stamp | None:
-    """The stamp in a student's folder, None where there is none that can be read."""
+    """The stamp in a student's folder, None where there is none that can be read and was signed here."""
     try:
-        return msgspec.json.decode((folder / STAMP_NAME).read_bytes(), type=Stamp)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        stamp = msgspec.json.decode(read_kept(folder / STAMP_NAME), type=Stamp)
+        return stamp if hmac.compare_digest(stamp.signature, _signature(stamp)) else None
+    except (OSError, msgspec.DecodeError, UnicodeError, TypeError, RecursionError):
         return None
+
+
+def _signature(stamp: Stamp) -> str:
+    """Raises OSError where there is no key to sign with."""
+    return signature(msgspec.json.encode(msgspec.structs.replace(stamp, signature="")))
 
 
 def retold(folder: Path, before: bytes, after: bytes, language: str) -> None:
@@ -169,6 +174,39 @@ def retold(folder: Path, before: bytes, after: bytes, language: str) -> None:
     if stamp is not None and stamp.result == _digest(before):
         stamp = msgspec.structs.replace(stamp, result=_digest(after), language=language, reports={})
         _write(folder, stamp)
+
+
+def rescored(folder: Path, before: bytes, after: bytes, is_as_graded: bool) -> None:
+    """Note that the result in `folder` was marked again.
+
+    is_as_graded: by the rules that it was graded by, so that it still follows from the same; else it is graded anew
+    when grading is asked for.
+    """
+    stamp = read_stamp(folder)
+    if stamp is not None and stamp.result == _digest(before):
+        follows_from = stamp.follows_from if is_as_graded else ""
+        _write(folder, msgspec.structs.replace(stamp, follows_from=follows_from, result=_digest(after), reports={}))
+
+
+def has_reports(folder: Path, lab: Lab, language: str, wanted: Collection[str]) -> bool:
+    """Whether the reports of these names in `folder` are those that would be made of the result beside them."""
+    stamp = read_stamp(folder)
+    if stamp is None or not stamp.reports:
+        return False
+    follows_from = made_from(lab, language, stamp.result)
+    return all(
+        stamp.reports.get(name) == RenderedFile(made_from=follows_from, size=_size(folder / name)) for name in wanted
+    )
+
+
+def is_rendered(folder: Path, lab: Lab, language: str, pdf: bool) -> bool:
+    """Whether the result in `folder` is the one that the stamp beside it speaks of, and has all its reports."""
+    stamp = read_stamp(folder)
+    try:
+        is_whole = stamp is not None and stamp.result == _digest(read_kept(folder / RESULT_NAME))
+    except OSError:
+        return False
+    return is_whole and has_reports(folder, lab, language, (HTML_NAME, PDF_NAME) if pdf else (HTML_NAME,))
 
 
 def put_reports(folder: Path, lab: Lab, language: str, names: set[str]) -> None:
@@ -183,7 +221,8 @@ def put_reports(folder: Path, lab: Lab, language: str, names: set[str]) -> None:
 def _write(folder: Path, stamp: Stamp) -> None:
     # Without a stamp the work is graded again, no more.
     with contextlib.suppress(OSError):
-        write_atomically(folder / STAMP_NAME, msgspec.json.encode(stamp))
+        signed = msgspec.structs.replace(stamp, signature=_signature(stamp))
+        write_atomically(folder / STAMP_NAME, msgspec.json.encode(signed))
 
 
 def _digest(data: bytes) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from grader.errors import UsageError, describe_os_error
 from grader.exports.entries import Entry, Table, source_of
 from grader.exports.similar import EXPORT
-from grader.files import write_atomically
+from grader.files import read_kept, write_atomically
 from grader.grading.output.identity import code_hash
 from grader.grading.output.stored import stored_groups
 from grader.grading.output.tables import Tables
@@ -46,7 +46,7 @@ def compare_once(lab: Lab, entries: Sequence[Entry], out: Path) -> Similar:
         digest.update(len(raw).to_bytes(8, "little") + raw)
     key = digest.hexdigest()
     with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
-        known = msgspec.json.decode(file.read_bytes(), type=_Known)
+        known = msgspec.json.decode(read_kept(file), type=_Known)
         if known.key == key:
             return known.found
     found = compare(lab, entries)

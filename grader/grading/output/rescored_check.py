@@ -16,7 +16,7 @@ from grader.lab.checks import BankConflictSettings, CoalescingSettings, SpeedupS
 from grader.lab.records import CheckSpec
 from grader.message import Message, joined, msg
 from grader.result import Check, CheckStatus
-from grader.timing.verdict import credit, decide
+from grader.timing.statistics import credit, decide
 
 
 @dataclass(frozen=True, slots=True)

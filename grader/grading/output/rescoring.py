@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
 from grader.course.decisions import Decider, find_decider_again, see_that_decisions_are_known, undone, write_ledger
 from grader.errors import UsageError, describe_os_error
 from grader.exports.roster import rest_of, rules_of
-from grader.files import write_atomically
+from grader.files import read_kept, write_atomically
+from grader.grading.output.cache import rescored
 from grader.grading.output.paths import RESULT_NAME
 from grader.grading.output.rescored_check import rescored_check
 from grader.grading.output.retelling import retell
@@ -20,7 +19,7 @@ from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.report.numbers import Numbers
 from grader.report.visible import visible_line
-from grader.result import Check, Result, Score, encode, score_of, status_of
+from grader.result import Check, Result, Score, encode, marked
 from grader.words import check_title, text, told
 
 
@@ -58,7 +57,7 @@ def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
     print(text(msg("session.rescored", n=changes)))
-    retell(folder, language, pdf, labs_folders)
+    retell(folder, language, pdf, labs_folders, only_stale=True)
     return 0
 
 
@@ -107,7 +106,10 @@ class _Rescoring:
             after = told(self._decider.decided(self._again(undone(before))[0], entry.person))
             if after == before:
                 continue
-            write_atomically(self._run.outputs.folder(after.student.id) / RESULT_NAME, encode(after))
+            folder = self._run.outputs.folder(after.student.id)
+            data, again = read_kept(folder / RESULT_NAME), encode(after)
+            write_atomically(folder / RESULT_NAME, again)
+            rescored(folder, data, again, is_as_graded=self._old == self._new)
             if after.score != before.score:
                 count += 1
                 for line in self._differences(before, after):
@@ -128,10 +130,7 @@ class _Rescoring:
             else:
                 checks.append(again)
         unclear += sorted(set(self._new) - {check.id for check in result.checks})
-        return (
-            msgspec.structs.replace(result, checks=checks, score=score_of(checks), status=status_of(checks)),
-            unclear,
-        )
+        return marked(result, checks), unclear
 
     def _settings_changed(self, check: str) -> bool:
         return self._old[check].settings != self._new[check].settings

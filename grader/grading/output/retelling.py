@@ -12,8 +12,8 @@ from grader.exports import similar
 from grader.exports.entries import Entry, Table, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
-from grader.files import write_atomically
-from grader.grading.output.cache import put_reports, retold
+from grader.files import read_kept, write_atomically
+from grader.grading.output.cache import is_rendered, put_reports, retold
 from grader.grading.output.comparing import compare_once
 from grader.grading.output.paths import RESULT_NAME
 from grader.grading.output.reporting import Announcer
@@ -27,15 +27,17 @@ from grader.report.job import ReportJob, make_job
 from grader.report.rendering.renderer import rendering_pool
 from grader.report.rendering.worker import Reply
 from grader.report.visible import visible_line
-from grader.result import Result, encode
+from grader.result import Result, encode, weightier
 from grader.words import text, told
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def retell(path: Path, language: str, pdf: bool, labs_folders: Sequence[Path]) -> int:
+def retell(path: Path, language: str, pdf: bool, labs_folders: Sequence[Path], only_stale: bool = False) -> int:
     """Write and show again what lies at `path`, in `language`, which is the one in use; returns the exit code.
+
+    only_stale: of a group's reports, those that already lie there as they would be written are left alone.
 
     Raises
     ------
@@ -50,7 +52,9 @@ def retell(path: Path, language: str, pdf: bool, labs_folders: Sequence[Path]) -
     with rendering_pool(pdf) as rendering:
         for run in runs:
             try:
-                code = max(code, _Retelling(run, known[run.lab], language, pdf, rendering, out).tell())
+                code = weightier(
+                    (code, _Retelling(run, known[run.lab], language, pdf, rendering, out).tell(only_stale))
+                )
             except OSError as error:
                 raise UsageError(describe_os_error(error)) from error
         for folder in dict.fromkeys(run.outputs.out for run in runs if run.is_group):
@@ -76,12 +80,15 @@ class _Retelling:
         self._out = out
         self._announced = Announcer(run.outputs)
 
-    def tell(self) -> int:
+    def tell(self, only_stale: bool) -> int:
         """Write and show it; returns the exit code that the reports ask for."""
         entries = [e if e.result is None else replace(e, result=self._rewritten(e.result)) for e in self._run.entries]
         for entry in entries:
             if entry.result is not None:
                 folder = self._run.outputs.folder(entry.student)
+                if only_stale and self._run.is_group and is_rendered(folder, self._lab, self._language, self._pdf):
+                    self._announced.rendered.add(entry.student)
+                    continue
                 job = make_job(entry.result, self._lab, self._language, str(folder), self._pdf)
                 self._rendering.submit(job, job)
                 if not self._run.is_group:
@@ -99,7 +106,7 @@ class _Retelling:
         again = told(result)
         if again != result:
             folder = self._run.outputs.folder(result.student.id)
-            before, after = (folder / RESULT_NAME).read_bytes(), encode(again)
+            before, after = read_kept(folder / RESULT_NAME), encode(again)
             write_atomically(folder / RESULT_NAME, after)
             retold(folder, before, after, self._language)
         if result.schema_version == 1:

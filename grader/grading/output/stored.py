@@ -12,6 +12,7 @@ import msgspec
 from grader.errors import UsageError, describe_os_error
 from grader.exports import roster, table
 from grader.exports.entries import Entry
+from grader.files import KEPT_BYTES, NotPlain, TooLarge, read_kept
 from grader.grading.output.paths import RESULT_NAME, Outputs
 from grader.message import msg
 from grader.report.rendering.worker import HTML_NAME
@@ -59,11 +60,11 @@ def find_stored(path: Path) -> list[StoredRun]:
         runs = list(stored_groups(path)) if path.is_dir() else []
         known = {(run.lab, entry.student) for run in runs for entry in run.entries}
         files = sorted(file for name in NAMES_BELOW for file in path.glob(name)) if path.is_dir() else [path]
-        alone: dict[str, list[tuple[Path, Result]]] = {}
+        alone: dict[str, list[tuple[Path, Entry]]] = {}
         for file in files:
-            result = _read(file)
-            if (result.lab, result.student.id) not in known:
-                alone.setdefault(result.lab, []).append((file.parent, result))
+            lab, entry = _entry(file, is_alone=len(files) == 1)
+            if (lab, entry.student) not in known:
+                alone.setdefault(lab, []).append((file.parent, entry))
         for lab, found in alone.items():
             # A group that was graded before groups were listed has its table of marks.
             if (path / f"{lab}{table.EXPORT.suffix}").exists():
@@ -84,9 +85,25 @@ def linked(entry: Entry, outputs: Outputs) -> Entry:
     return replace(entry, report=outputs.report_link(entry.student))
 
 
-def _run(out: Path, lab: str, found: list[tuple[Path, Result]], is_group: bool) -> StoredRun:
-    entries = tuple(Entry(result.student.id, result) for _folder, result in found)
-    outputs = StoredOutputs(out, lab, {result.student.id: folder for folder, result in found})
+def _entry(file: Path, is_alone: bool) -> tuple[str, Entry]:
+    """The lab and the entry of a result's file; one that cannot be read is told beside those that can.
+
+    Raises
+    ------
+    UsageError : it cannot be read, and `is_alone`.
+    """
+    try:
+        result = _read(file)
+    except UsageError as error:
+        if is_alone:
+            raise
+        return file.parent.name, Entry(file.parent.parent.name, reason=error.message)
+    return result.lab, Entry(result.student.id, result)
+
+
+def _run(out: Path, lab: str, found: list[tuple[Path, Entry]], is_group: bool) -> StoredRun:
+    entries = tuple(entry for _folder, entry in found)
+    outputs = StoredOutputs(out, lab, {entry.student: folder for folder, entry in found if entry.result is not None})
     return StoredRun(lab, entries, outputs, is_group)
 
 
@@ -115,7 +132,7 @@ def group_lists(folder: Path, skipped: Collection[str] = ()) -> list[Path]:
 def stored_group(file: Path) -> StoredRun:
     """The group that is listed in `file`; raises as `stored_groups`."""
     try:
-        group = msgspec.json.decode(file.read_bytes(), type=roster.Roster)
+        group = msgspec.json.decode(read_kept(file), type=roster.Roster)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(msg("session.no_roster", path=file, reason=str(error))) from error
     outputs = Outputs(file.parent, group.lab, (member.student for member in group.members))
@@ -125,8 +142,14 @@ def stored_group(file: Path) -> StoredRun:
         if member.reason:
             entries.append(Entry(member.student, reason=member.reason_said or member.reason, person=member.person))
         elif (place / RESULT_NAME).exists():
-            entries.append(Entry(member.student, _read(place / RESULT_NAME), person=member.person))
-            folders[member.student] = place
+            try:
+                result = _read(place / RESULT_NAME)
+            except UsageError as error:
+                # Nobody else's marks wait for it.
+                entries.append(Entry(member.student, reason=error.message, person=member.person))
+            else:
+                entries.append(Entry(member.student, result, person=member.person))
+                folders[member.student] = place
         else:
             gone = msg("session.result_gone", path=str(place / RESULT_NAME))
             entries.append(Entry(member.student, reason=gone, person=member.person))
@@ -135,4 +158,10 @@ def stored_group(file: Path) -> StoredRun:
 
 
 def _read(file: Path) -> Result:
-    return decode(file.read_bytes(), file)
+    """Raises UsageError: it is no result, or no plain file."""
+    try:
+        return decode(read_kept(file), file)
+    except (NotPlain, TooLarge) as error:
+        raise UsageError(msg("session.result_not_plain", path=str(file), limit=KEPT_BYTES >> 20)) from error
+    except OSError as error:
+        raise UsageError(describe_os_error(error)) from error

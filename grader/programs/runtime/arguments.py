@@ -72,7 +72,7 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
 def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
     """Tell whether all that was copied into a buffer is zero, and what else has the same content."""
     if allocation.host and allocation.array.data.size != allocation.size:
-        state.memory.refresh(allocation, state.guest.view(allocation.host, allocation.size))
+        state.memory.refresh(allocation, state.guest.lent(allocation.host, allocation.size))
     if argument.written or not (allocation.host or argument.copied_in):
         argument.zeros = argument.zeroed and not argument.written
         return
@@ -81,7 +81,7 @@ def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
         if state.hashed_bytes + allocation.size > MAX_HASHED_BYTES:
             return
         state.hashed_bytes += allocation.size
-        data = np.ascontiguousarray(allocation.data)
+        data = np.ascontiguousarray(allocation.view())
         digest = blake2b(data.data, digest_size=16).hexdigest() if data.any() else ""
         # Memory of both sides changes without a call that could be noticed.
         allocation.digest = None if allocation.host else digest
@@ -93,7 +93,7 @@ def filled(state: State) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for (_unit, name), variable in state.variables.items():
         if variable is not None and variable.origins == {"copied"} and variable.size <= MAX_FILLED_BYTES:
-            found[plain_name(name)] = bytes(variable.data)
+            found[plain_name(name)] = bytes(variable.view())
     return found if len(found) <= MAX_FILLED else {}
 
 

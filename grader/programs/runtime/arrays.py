@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from grader.programs.device_memory import Allocation
-from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, fill, transfer
+from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, MAX_ROWS, fill, transfer
 from grader.programs.runtime.memory import allocate, release
 from grader.programs.runtime.ordering import Place, Stream
 from grader.programs.runtime.state import CudaError, State
-
-MAX_ROWS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +74,14 @@ class _Box:
     slice: int
 
 
-def _rows(to: _Box, source: _Box, width: int, height: int, depth: int) -> list[tuple[int, int, int]]:
+def _rows(state: State, to: _Box, source: _Box, width: int, height: int, depth: int) -> list[tuple[int, int, int]]:
     if min(width, height, depth, to.row, source.row, to.slice, source.slice) < 0 or height * depth > MAX_ROWS:
         raise CudaError(1)
     if height > 1 and (width > to.row or width > source.row):
         raise CudaError(12)
+    if not width:
+        return []
+    state.meter.charge(rows=height * depth)
     return [
         (z * to.slice + y * to.row, z * source.slice + y * source.row, width)
         for z in range(depth)
@@ -116,7 +117,7 @@ def memcpy_3d(state: State, place: Place, parameters: int, stream: int, blocking
     if not width or not height or not depth:
         return 0
     queue = state.stream(stream)
-    rows = _rows(boxes[0], boxes[1], width * unit, height, depth)
+    rows = _rows(state, boxes[0], boxes[1], width * unit, height, depth)
     return transfer(state, boxes[0].address, boxes[1].address, rows, fields[19], queue, place, blocking=bool(blocking))
 
 
@@ -124,7 +125,7 @@ def memset_3d(state: State, place: Place, pitched: int, value: int, extent: int,
     address, pitch, _width, rows = state.guest.unpack("Qqqq", pitched)
     width, height, depth = state.guest.unpack("qqq", extent)
     box = _Box(address, pitch, pitch * rows)
-    places = [(to, size) for to, _from, size in _rows(box, box, width, height, depth)]
+    places = [(to, size) for to, _from, size in _rows(state, box, box, width, height, depth)]
     return fill(state, address, value, places, state.stream(stream), place)
 
 
@@ -134,7 +135,7 @@ def _to_array(
     if kind not in (H2D, D2D, DEFAULT):
         raise CudaError(21)
     box = _array_box(array_at(state, handle), x, y, 0, width, height, 1)
-    rows = _rows(box, source, width, height, 1)
+    rows = _rows(state, box, source, width, height, 1)
     return transfer(state, box.address, source.address, rows, kind, _legacy(state), place, blocking=True)
 
 
@@ -144,7 +145,7 @@ def _from_array(
     if kind not in (D2H, D2D, DEFAULT):
         raise CudaError(21)
     box = _array_box(array_at(state, handle), x, y, 0, width, height, 1)
-    rows = _rows(to, box, width, height, 1)
+    rows = _rows(state, to, box, width, height, 1)
     return transfer(state, to.address, box.address, rows, kind, _legacy(state), place, blocking=True)
 
 

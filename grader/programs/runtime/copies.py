@@ -13,12 +13,12 @@ from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
 from grader.programs.runtime.registration import load
-from grader.programs.runtime.silent import unwaited
-from grader.programs.runtime.silent.sizes import check_size
-from grader.programs.runtime.silent.unread import read
+from grader.programs.runtime.silent import sizes, unwaited
+from grader.programs.runtime.silent.unread import overwritten, read
 from grader.programs.runtime.state import CudaError, State
 
 H2H, H2D, D2H, D2D, DEFAULT = range(5)
+MAX_ROWS = 1 << 22
 _SIDES = {H2H: ("host", "host"), H2D: ("device", "host"), D2H: ("host", "device"), D2D: ("device", "device")}
 
 
@@ -77,25 +77,28 @@ def _bytes(state: State, side: Side, size: int, place: Place, role: str) -> Byte
         raise CudaError(1, finding)
     if side.is_device:
         assert allocation is not None
-        return allocation.data[side.offset : side.offset + size]
+        return allocation.view(side.offset, size)
     return state.guest.view(side.address, size)
 
 
 def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int]], place: Place) -> None:
     """Note what a copy means for later: rows of (offset in to, offset in source, bytes)."""
+    if not source.is_device:
+        sizes.copied(state, to.allocation, [(row[0], row[2]) for row in rows], place, into=True)
+    elif not to.is_device:
+        sizes.copied(state, source.allocation, [(row[1], row[2]) for row in rows], place, into=False)
     unwritten = 0
     total = sum(size for _to, _from, size in rows)
     for to_offset, from_offset, size in rows:
         valid = None
         if source.is_device:
             assert source.allocation is not None
-            mask = source.allocation.valid
-            valid = None if mask is None else mask[from_offset : from_offset + size]
+            valid = source.allocation.valid(from_offset, size)
         if to.is_device:
             assert to.allocation is not None
-            mask = to.allocation.valid
+            mask = to.allocation.valid(to_offset, size)
             if mask is not None:
-                mask[to_offset : to_offset + size] = 1 if valid is None else valid
+                mask[:] = 1 if valid is None else valid
         elif valid is not None:
             unwritten += size - int(np.count_nonzero(valid))
     if unwritten and not state.hollow:
@@ -161,9 +164,13 @@ def transfer(
         )
     shifted = [(target.offset + a, origin.offset + b, size) for a, b, size in rows]
     _copied(state, target, origin, shifted, place)
-    read(state, origin.allocation, target.allocation)
+    read(state, origin.allocation, place, target.allocation)
+    if origin.is_device:
+        state.results.pop(id(target.allocation), None)
+    else:
+        overwritten(state, target.allocation, target.offset, total, place)
     if len(rows) == 1:
-        check_size(state, target.allocation if target.is_device else origin.allocation, total, place)
+        sizes.check_size(state, target.allocation if target.is_device else origin.allocation, total, place)
     # About what PCI Express 3 and a device's own memory do.
     stream.ready_ns += 4_000 + int(total / (200 if target.is_device and origin.is_device else 12))
     state.written(target.allocation)
@@ -194,18 +201,21 @@ def memcpy_async(state: State, place: Place, to: int, source: int, size: int, ki
     return transfer(state, to, source, [(0, 0, size)], kind, queue, place, blocking=blocking)
 
 
-def _rows(to_pitch: int, from_pitch: int, width: int, height: int) -> list[tuple[int, int, int]]:
-    if min(to_pitch, from_pitch, width, height) < 0 or height > 1 << 22:
+def _rows(state: State, to_pitch: int, from_pitch: int, width: int, height: int) -> list[tuple[int, int, int]]:
+    if min(to_pitch, from_pitch, width, height) < 0 or height > MAX_ROWS:
         raise CudaError(1)
     if width > to_pitch or width > from_pitch:
         raise CudaError(12)
+    if not width:
+        return []
+    state.meter.charge(rows=height)
     return [(row * to_pitch, row * from_pitch, width) for row in range(height)]
 
 
 def memcpy_2d(
     state: State, place: Place, to: int, to_pitch: int, source: int, from_pitch: int, width: int, height: int, kind: int
 ) -> int:
-    rows = _rows(to_pitch, from_pitch, width, height)
+    rows = _rows(state, to_pitch, from_pitch, width, height)
     return transfer(state, to, source, rows, kind, state.streams[0], place, blocking=True)
 
 
@@ -221,7 +231,7 @@ def memcpy_2d_async(
     kind: int,
     stream: int,
 ) -> int:
-    rows = _rows(to_pitch, from_pitch, width, height)
+    rows = _rows(state, to_pitch, from_pitch, width, height)
     return transfer(state, to, source, rows, kind, state.stream(stream), place, blocking=False)
 
 
@@ -246,14 +256,15 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
         return 0
     ticket = state.begin(stream)
     state.access(side.allocation, stream, ticket, side.offset, side.offset + end, place, is_write=True)
-    valid = side.allocation.valid
     side.allocation.digest = None
     if value & 255 == 0 and total == side.allocation.size and len(rows) == 1 and state.memory.clear(side.allocation):
         rows = []
     for offset, size in rows:
         into[offset : offset + size] = value & 255
+        valid = side.allocation.valid(side.offset + offset, size)
         if valid is not None:
-            valid[side.offset + offset : side.offset + offset + size] = 1
+            valid[:] = 1
+    overwritten(state, side.allocation, side.offset, total, place)
     side.allocation.origins = {"zeroed"} if value & 255 == 0 else {"copied"}
     stream.ready_ns += 2_000 + total // 200
     return 0
@@ -272,14 +283,14 @@ def memset_async(state: State, place: Place, pointer: int, value: int, size: int
 
 
 def memset_2d(state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int) -> int:
-    rows = [(to, size) for to, _from, size in _rows(pitch, pitch, width, height)]
+    rows = [(to, size) for to, _from, size in _rows(state, pitch, pitch, width, height)]
     return fill(state, pointer, value, rows, state.streams[0], place)
 
 
 def memset_2d_async(
     state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int, stream: int
 ) -> int:
-    rows = [(to, size) for to, _from, size in _rows(pitch, pitch, width, height)]
+    rows = [(to, size) for to, _from, size in _rows(state, pitch, pitch, width, height)]
     return fill(state, pointer, value, rows, state.stream(stream), place)
 
 
@@ -295,8 +306,9 @@ def symbol(state: State, address: int, place: Place) -> Allocation:
         if found is None:
             # No kernel uses it, so the compiler left it out.
             found = state.memory.allocate(name, size, "symbol", 0, "")
-            if found.valid is not None:
-                found.valid[:] = 1
+            written = found.valid()
+            if written is not None:
+                written[:] = 1
         state.variables[unit, name] = found
     variable = state.variables[unit, name]
     assert variable is not None

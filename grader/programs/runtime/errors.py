@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from grader.programs.records import ProgramFinding
+
+
+class CudaError(Exception):
+    """A call fails with this error; `finding` says more than the error itself."""
+
+    def __init__(self, code: int, finding: ProgramFinding | None = None) -> None:
+        self.code = code
+        self.finding = finding
+        super().__init__(code)
+
+
 NAMES = {
     0: ("cudaSuccess", "no error"),
     1: ("cudaErrorInvalidValue", "invalid argument"),
@@ -46,6 +58,19 @@ NAMES = {
     720: ("cudaErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"),
     800: ("cudaErrorNotPermitted", "operation not permitted"),
     801: ("cudaErrorNotSupported", "operation not supported"),
+    900: ("cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"),
+    901: ("cudaErrorStreamCaptureInvalidated", "operation failed due to a previous error during capture"),
+    903: ("cudaErrorStreamCaptureUnmatched", "the capture was not initiated in this stream"),
+    904: ("cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"),
+    906: (
+        "cudaErrorStreamCaptureImplicit",
+        "operation would make the legacy stream depend on a capturing blocking stream",
+    ),
+    910: (
+        "cudaErrorGraphExecUpdateFailure",
+        "the graph update was not performed because it included changes which violated constraints specific to "
+        "instantiated graph update",
+    ),
     999: ("cudaErrorUnknown", "unknown error"),
 }
 STICKY = frozenset({700, 702, 710, 714, 715, 716, 717, 719})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from grader.device_limits import MAX_THREADS_PER_BLOCK, SHARED_BYTES
 from grader.diagnosis.faults import hazard_msg as hazard_message
@@ -10,11 +13,10 @@ from grader.message import msg
 from grader.programs.emulated import Outcome
 from grader.programs.records import ObservedLaunch
 from grader.programs.runtime.arguments import described, filled, memory_of, put_in_order, translated
-from grader.programs.runtime.configuration import Configured, refusal, sizes_text
-from grader.programs.runtime.ordering import Pending, Place
-from grader.programs.runtime.outcomes import failed, judge
-from grader.programs.runtime.registration import load
-from grader.programs.runtime.silent.sizes import check_counts
+from grader.programs.runtime.ordering import KERNEL, Pending, Place, Text
+from grader.programs.runtime.outcomes import Configured, failed, judge, refusal, sizes_text
+from grader.programs.runtime.registration import entry_of
+from grader.programs.runtime.silent.sizes import check_counts, note_arrays
 from grader.programs.runtime.silent.unread import launched
 from grader.programs.runtime.silent.unwaited import after_kernel, before_kernel
 from grader.programs.runtime.state import MAX_LAUNCHES, CudaError, Kernel, State
@@ -72,19 +74,22 @@ def _sizes(state: State, address: int) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _launch_by_call(state: State, function: int, asked: Configured, arguments: int) -> int:
-    place = asked.place
+def _by_address(state: State, function: int, place: Place, arguments: int) -> tuple[Kernel, list[bytes]]:
+    """A kernel by the address of its host function, and its arguments, of which a call hands in the addresses."""
     kernel = state.kernels.get(function)
     if kernel is None:
         raise CudaError(98, state.tell("bad_function", "error", msg("programs.no_kernel"), place))
-    load(state, kernel.unit)
-    entry = state.gpu.entry(kernel.unit, kernel.symbol)
-    if entry is None:
-        raise CudaError(98)
+    entry = entry_of(state, kernel)
     values = []
     for index, size in enumerate(state.gpu.parameter_sizes(kernel.unit, entry)):
         (address,) = state.guest.unpack("Q", arguments + 8 * index)
         values.append(state.guest.read(address, size))
+    return kernel, values
+
+
+def _launch_by_call(state: State, function: int, asked: Configured, arguments: int) -> int:
+    place = asked.place
+    kernel, values = _by_address(state, function, place, arguments)
     code = _launch(state, kernel, asked, values)
     # Its value is there to be looked at, as that of a launch by <<<…>>> is not.
     if code and (place.file, place.line) not in state.unused_results:
@@ -92,12 +97,34 @@ def _launch_by_call(state: State, function: int, asked: Configured, arguments: i
     return code
 
 
+def _launch_in(state: State, kernel: Kernel, asked: Configured, raw: list[bytes], stream: int) -> int:
+    return _launch(state, kernel, replace(asked, stream=stream), raw)
+
+
+def prepared(
+    state: State, place: Place, function: int, grid: int, block: int, arguments: int, shared_bytes: int
+) -> Callable[[int], int]:
+    """A launch whose arguments are read now, to be made in any stream.
+
+    Raises
+    ------
+    CudaError : 98, there is no such kernel.
+    """
+    asked = Configured(_sizes(state, grid), _sizes(state, block), shared_bytes, 0, place)
+    kernel, values = _by_address(state, function, place, arguments)
+    return partial(_launch_in, state, kernel, asked, values)
+
+
 def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -> int:
+    held = state.graphs.captures.get(asked.stream)
+    if held is not None:
+        state.graphs.append(state.handle(), held, partial(_launch_in, state, kernel, asked, raw), KERNEL)
+        return 0
     place = asked.place
-    entry: str | None = kernel.symbol
     if state.limits.executes:
-        load(state, kernel.unit)
-        entry = state.gpu.entry(kernel.unit, kernel.symbol)
+        # What was printed so far is of launches before this one.
+        state.call_guest("fflush", 0)
+    entry = entry_of(state, kernel) if state.limits.executes else kernel.symbol
     record = ObservedLaunch(
         kernel.display,
         kernel.symbol,
@@ -109,14 +136,14 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         0 if asked.stream in (0, 1, 2) else asked.stream,
         described(state, kernel, raw),
         filled=filled(state),
+        compiler=state.gpu.compiler(kernel.unit, entry),
     )
+    _tell_unreachable(state, record, raw)
     state.launch_count += 1
     if len(state.launches) < MAX_LAUNCHES:
         state.launches.append(record)
     if state.sticky:
         return failed(state, record, state.sticky, place)
-    if entry is None:
-        return failed(state, record, 98, place)
     code, why = refusal(state, kernel, entry, asked)
     if code:
         state.tell("launch_refused", "error", msg("programs.launch_refused", kernel=kernel.display, why=why), place)
@@ -132,6 +159,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         if buffer is not None and buffer.host:
             state.written(buffer)
     check_counts(state, record, buffers)
+    note_arrays(state, record, buffers)
     if not state.limits.executes:
         record.status = "traced"
         stream.ready_ns += 5_000
@@ -143,6 +171,8 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         before = before_kernel(state, record, buffers)
         outcome = _run(state, kernel, entry, asked, raw, record)
         after_kernel(state, record, buffers, before, (stream.number, ticket, place))
+        if outcome.printf:
+            state.texts_held.append(Text(outcome.printf.encode(), kernel.display, stream.number, ticket, place))
     else:
         outcome = Outcome("too_large")
     seconds = outcome.thread_instructions / (state.model.multiprocessors * state.model.cores_per_multiprocessor)
@@ -151,17 +181,35 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     return judge(state, kernel, record, outcome, place)
 
 
+def _tell_unreachable(state: State, record: ObservedLaunch, raw: list[bytes]) -> None:
+    """Tell of arrays that a launch is handed although they were freed, where that was done, or are the host's."""
+    for value, argument in zip(raw, record.arguments, strict=True):
+        if argument.buffer or not argument.type.endswith("*") or len(value) != 8:
+            continue
+        (address,) = struct.unpack("<Q", value)
+        if 0 < address < state.guest.size():
+            told = msg("programs.host_pointer_launched", kernel=record.kernel, name=argument.name or argument.type)
+            state.tell("host_pointer", "error", told, Place(record.line, record.file))
+            continue
+        freed = state.memory.find_freed(address)
+        if freed is not None and not freed.is_told:
+            freed.is_told = True
+            argument.buffer = freed.name
+            told = msg("programs.freed_before_launch", array=freed.name, kernel=record.kernel, launch_line=record.line)
+            state.tell("use_after_free", "error", told, Place(freed.freed_line, freed.freed_file))
+
+
 def _run(
     state: State, kernel: Kernel, entry: str, asked: Configured, raw: list[bytes], record: ObservedLaunch
 ) -> Outcome:
     for allocation in state.host_memory.values():
-        state.memory.refresh(allocation, state.guest.view(allocation.host, allocation.size))
+        state.memory.refresh(allocation, state.guest.lent(allocation.host, allocation.size))
     managed = []
     for unit, name, address, size in state.managed:
         found = state.gpu.variable(unit, name) if unit == kernel.unit else None
         if found is not None and found.size == size:
-            found.data[:] = state.guest.view(address, size)
-            managed.append((found, address, found.data.copy()))
+            found.view()[:] = state.guest.view(address, size)
+            managed.append((found, address, found.view().copy()))
     key = (kernel.symbol, kernel.unit, asked.grid, asked.block)
     seen = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
     outcome = state.gpu.run(
@@ -173,16 +221,16 @@ def _run(
         [translated(state, value, parameter.type) for value, parameter in zip(raw, record.arguments, strict=True)],
         state.model.shared_opt_in,
         state.instructions_left,
+        state.limits,
         observe=seen <= OBSERVED_REPEATS,
         cooperative=asked.is_cooperative,
     )
     for found, address, before in managed:
         # A kernel may have written it by its address instead.
-        written = found.data != before
-        state.guest.view(address, found.size)[written] = found.data[written]
+        after = found.view()
+        written = after != before
+        state.guest.view(address, found.size)[written] = after[written]
     state.instructions_left = max(0, state.instructions_left - outcome.thread_instructions)
-    if outcome.printf:
-        state.print_text(outcome.printf.encode())
     return outcome
 
 
@@ -206,7 +254,7 @@ def _run_smaller(
     if before is None or refusal(state, kernel, entry, tried)[0]:
         return
     for allocation in state.host_memory.values():
-        state.memory.refresh(allocation, state.guest.view(allocation.host, allocation.size))
+        state.memory.refresh(allocation, state.guest.lent(allocation.host, allocation.size))
     outcome = state.gpu.run(
         kernel.unit,
         entry,
@@ -216,6 +264,7 @@ def _run_smaller(
         [translated(state, value, parameter.type) for value, parameter in zip(raw, record.arguments, strict=True)],
         SHARED_BYTES,
         state.instructions_left,
+        state.limits,
         observe=True,
     )
     state.memory.restore(before)

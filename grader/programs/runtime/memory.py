@@ -127,6 +127,7 @@ def malloc_host(state: State, place: Place, pointer: int, size: int, flags: int)
 
 def shared_at(state: State, address: int) -> Allocation | None:
     """Managed, pinned or registered memory that a host address lies in."""
+    state.meter.walk(len(state.host_memory))
     for host, allocation in state.host_memory.items():
         if host <= address < host + max(1, allocation.size):
             return allocation
@@ -158,6 +159,9 @@ def free_async(state: State, place: Place, pointer: int, stream: int) -> int:
 
 def _wrong_free(state: State, pointer: int, found: Allocation | None, place: Place) -> Any:
     freed = state.memory.find_freed(pointer)
+    if freed is not None and freed.is_told:
+        # It was freed too early: the call that comes too late now is the right one.
+        return None
     if freed is not None:
         return state.tell("double_free", "error", msg("programs.double_free", array=freed.name), place)
     if found is not None and found.kind in ("pinned", "registered"):
@@ -176,6 +180,7 @@ def release(state: State, allocation: Allocation, place: Place) -> None:
         state.host_memory.pop(allocation.host, None)
         if allocation.kind != "registered":
             state.call_guest("grader_free", allocation.block or allocation.host)
+    allocation.freed_line, allocation.freed_file = place.line, place.file
     state.memory.free(allocation)
 
 
@@ -197,7 +202,7 @@ def host_register(state: State, place: Place, pointer: int, size: int, flags: in
         raise CudaError(1)
     if shared_at(state, pointer) is not None:
         raise CudaError(712)
-    state.guest.view(pointer, size)
+    state.guest.lent(pointer, size)
     found = state.memory.share(name_at(state, place), size, "registered", place.line, place.file, pointer)
     state.host_memory[pointer] = found
     return 0

@@ -1,11 +1,13 @@
-"""The order of what a program queues: streams and events as vector clocks, and accesses that nothing puts in order."""
+"""The order of what a program queues: streams and events as vector clocks, accesses that nothing puts in order, and
+graphs, what streams keep instead of doing it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from grader.programs.device_memory import Allocation
+from grader.programs.runtime.errors import CudaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,17 @@ class Pending:
     ticket: int
     place: Place
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a kernel has printed: it comes out when the host waits for that step of that stream."""
+
+    text: bytes
+    kernel: str
+    stream: int
+    ticket: int
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +123,54 @@ def unordered(
     allocation.accesses = kept[-64:]
     allocation.accesses.append((stream.number, ticket, low, high, is_write, place, part))
     return found
+
+
+MAX_NODES = 20_000
+KERNEL = 0
+"""A kernel's node, as `cudaGraphNodeType` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """run: does it, in a stream.  after: the nodes that come before it."""
+
+    run: Callable[[int], int]
+    kind: int
+    after: frozenset[int] = frozenset()
+
+
+@dataclass
+class Graph:
+    """nodes: by handle, in the order in which they were added."""
+
+    nodes: dict[int, Node] = field(default_factory=dict)
+
+
+@dataclass
+class Capture:
+    """graph: what is captured into, by the stream `origin`.  last: the nodes that the next one comes after."""
+
+    graph: Graph
+    origin: int
+    last: frozenset[int] = frozenset()
+
+
+@dataclass
+class Graphs:
+    """graphs: by handle, those that can be launched, too.  captures: by stream.  events: recorded in such streams."""
+
+    graphs: dict[int, Graph] = field(default_factory=dict)
+    captures: dict[int, Capture] = field(default_factory=dict)
+    events: dict[int, Capture] = field(default_factory=dict)
+
+    def append(self, handle: int, held: Capture, run: Callable[[int], int], kind: int) -> None:
+        """A stream's next node."""
+        add(handle, held.graph, Node(run, kind, held.last))
+        held.last = frozenset({handle})
+
+
+def add(handle: int, graph: Graph, node: Node) -> None:
+    """Raises CudaError 2 where a graph has as many nodes as are kept."""
+    if len(graph.nodes) >= MAX_NODES:
+        raise CudaError(2)
+    graph.nodes[handle] = node

@@ -1,10 +1,12 @@
-"""What a launch that was run, or refused, means for the program."""
+"""What a device allows of a launch, and what one that was run, or refused, means for the program."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from grader.device_limits import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, SHARED_BYTES, WARP_LANES
 from grader.diagnosis.faults import hazard_msg as hazard_message
 from grader.message import Message, msg
 from grader.programs.emulated import Outcome
@@ -12,11 +14,72 @@ from grader.programs.records import LineCount, ObservedHazard, ObservedLaunch
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import Kernel, State
+from grader.programs.runtime.silent.sizes import tell_unfilled
+from grader.programs.runtime.state import Kernel, ProgramEnded, State
 from grader.ptx.records import Hazard
 
+INVALID_VALUE = 1
+"""Of every refused configuration, as measured with CUDA 13.0 on an H200 (before, cudaErrorInvalidConfiguration)."""
 PAGE = 2 << 20
 """Granularity in which a driver maps memory: what lies beyond an array, but not beyond this, does not fault."""
+
+
+@dataclass
+class Configured:
+    """A `<<<…>>>` whose arguments are being set up: (offset, bytes) each."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    stream: int
+    place: Place
+    arguments: list[tuple[int, bytes]] = field(default_factory=list)
+    is_cooperative: bool = False
+
+
+def refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tuple[int, Any]:
+    """The error that a device refuses a launch with, and why; (0, None) where it does not."""
+    model = state.model
+    for axis, size, limit in zip("xyz", asked.grid, MAX_GRID, strict=True):
+        if not 1 <= size <= limit:
+            return INVALID_VALUE, msg("programs.grid_limit", axis=axis, size=size, limit=limit)
+    for axis, size, limit in zip("xyz", asked.block, MAX_BLOCK, strict=True):
+        if not 1 <= size <= limit:
+            return INVALID_VALUE, msg("programs.block_limit", axis=axis, size=size, limit=limit)
+    threads = asked.block[0] * asked.block[1] * asked.block[2]
+    if threads > MAX_THREADS_PER_BLOCK:
+        return INVALID_VALUE, msg("programs.thread_limit", block=sizes_text(asked.block), threads=threads)
+    # A module that nothing has asked for is not compiled where no kernel is run.
+    static = state.gpu.static_shared_bytes(kernel.unit, entry) if state.gpu.is_loaded(kernel.unit) else 0
+    total = static + asked.shared_bytes
+    if asked.shared_bytes < 0 or total > max(SHARED_BYTES, min(kernel.max_dynamic_bytes + static, model.shared_opt_in)):
+        return INVALID_VALUE, msg(
+            "programs.shared_limit", bytes=total, limit=max(SHARED_BYTES, kernel.max_dynamic_bytes)
+        )
+    if asked.is_cooperative:
+        resident = blocks_per_multiprocessor(state, kernel.unit, entry, threads, asked.shared_bytes)
+        resident *= model.multiprocessors
+        blocks = asked.grid[0] * asked.grid[1] * asked.grid[2]
+        if blocks > resident:
+            return 720, msg("programs.cooperative_limit", blocks=blocks, limit=resident)
+    return 0, None
+
+
+def sizes_text(sizes: tuple[int, int, int]) -> str:
+    """As "16×16", with the third size where it is not 1."""
+    return "×".join(str(size) for size in (sizes if sizes[2] != 1 else sizes[:2]))
+
+
+def blocks_per_multiprocessor(state: State, unit: int, entry: str, threads: int, shared_bytes: int) -> int:
+    """Resident blocks by threads, shared memory and their own limit; registers are not known of PTX."""
+    if not 1 <= threads <= MAX_THREADS_PER_BLOCK:
+        return 0
+    m = state.model
+    warps = -(-threads // WARP_LANES)
+    found = min(m.blocks_per_multiprocessor, m.threads_per_multiprocessor // (warps * WARP_LANES))
+    shared = state.gpu.static_shared_bytes(unit, entry) + shared_bytes
+    shared += 1024 if m.capability >= (8, 0) else 0
+    return min(found, m.shared_per_multiprocessor // shared) if shared else found
 
 
 def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome, place: Place) -> int:
@@ -34,11 +97,16 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
     at = Place(outcome.line, state.unit_names[kernel.unit])
     match outcome.status:
         case "too_large":
-            return _traced(state, record, "too_large", msg("programs.too_large", kernel=kernel.display), place)
+            billions = f"{state.limits.launch_instructions / 1e9:g}"
+            ends = msg("programs.launch_limit", kernel=kernel.display, limit=billions)
+            return _traced(state, record, "too_large", msg("programs.too_large", kernel=kernel.display), ends, place)
+        case "too_slow":
+            ends = msg("programs.launch_seconds", kernel=kernel.display, seconds=int(state.limits.launch_seconds))
+            return _traced(state, record, "too_large", msg("programs.too_large", kernel=kernel.display), ends, place)
         case "unsupported":
-            reason = outcome.reason.split("\n")[0]
-            message = msg("programs.kernel_unsupported", kernel=kernel.display, reason=reason)
-            return _traced(state, record, "unsupported", message, place)
+            what = {"kernel": kernel.display, "reason": outcome.reason.split("\n")[0]}
+            message = msg("programs.kernel_unsupported", **what)
+            return _traced(state, record, "unsupported", message, msg("programs.kernel_not_emulated", **what), place)
         case "impossible":
             message = msg("programs.launch_impossible", kernel=kernel.display, reason=outcome.reason)
             state.tell("launch_refused", "error", message, place)
@@ -53,15 +121,27 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
     if any(shared_at(state, hazard.offset_bytes) for hazard in strayed):
         # A pointer that lies in memory is the host's here; on a GPU both sides have one address for it.
         record.hazards = []
-        return _traced(state, record, "unsupported", msg("programs.kernel_kept_pointer", kernel=kernel.display), place)
+        message = msg("programs.kernel_kept_pointer", kernel=kernel.display)
+        return _traced(
+            state, record, "unsupported", message, msg("programs.kernel_keeps_pointer", **message.data), place
+        )
     code = 0
     for hazard in hazards:
+        if hazard.kind == "uninitialized" and not state.hollow and _is_of_copy(state, record, hazard):
+            continue
         severity = "error" if hazard.kind != "uninitialized" or not state.hollow else "remark"
         message = _stray_msg(state, kernel, hazard) or hazard_message(hazard)
         state.tell(hazard.kind, severity, message, replace(at, line=hazard.line))
         # An address that is mapped nowhere outweighs all else; of others the first counts.
         code = 700 if hazard.detail == "unmapped" else code or _error_of(hazard)
     return _faulted(state, record, code, place) if code else 0
+
+
+def _is_of_copy(state: State, record: ObservedLaunch, hazard: Hazard) -> bool:
+    """Whether what a kernel reads that nobody wrote is what a copy left out of its array; then that is told."""
+    named = {argument.buffer for argument in record.arguments if argument.buffer}
+    found = [a for a in state.memory.live.values() if a.name == hazard.array and a.name in named]
+    return len(found) == 1 and tell_unfilled(state, found[0], record.kernel, hazard.line)
 
 
 def _stray_msg(state: State, kernel: Kernel, hazard: Hazard) -> Message | None:
@@ -101,10 +181,18 @@ def _one_a_line(hazards: Sequence[Hazard]) -> list[Hazard]:
     return sorted(found.values(), key=lambda hazard: hazard.line)
 
 
-def _traced(state: State, record: ObservedLaunch, kind: str, message: Message, place: Place) -> int:
-    """The launch is known, what it does is not: the data that follow are hollow."""
+def _traced(state: State, record: ObservedLaunch, kind: str, message: Message, ends: Message, place: Place) -> int:
+    """The launch is known, what it does is not: the data that follow are hollow, or the program `ends`.
+
+    Raises
+    ------
+    ProgramEnded : launches are not to be passed over.
+    """
     record.status = "traced"
     state.hollow = True
+    if not state.limits.passes_over:
+        state.tell(kind, "error", ends, place)
+        raise ProgramEnded(ends)
     state.tell(kind, "warning", message, place)
     return 0
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.device_limits import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, SHARED_BYTES
-from grader.programs.runtime.configuration import blocks_per_multiprocessor
 from grader.programs.runtime.errors import NAMES, name_of, text_of
 from grader.programs.runtime.memory import nothing
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.registration import load
+from grader.programs.runtime.outcomes import blocks_per_multiprocessor
+from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.state import CudaError, Kernel, State
 
 DRIVER = 12_040
@@ -184,11 +184,7 @@ def _kernel(state: State, function: int) -> tuple[Kernel, str]:
     kernel = state.kernels.get(function)
     if kernel is None:
         raise CudaError(98)
-    load(state, kernel.unit)
-    entry = state.gpu.entry(kernel.unit, kernel.symbol)
-    if entry is None:
-        raise CudaError(98)
-    return kernel, entry
+    return kernel, entry_of(state, kernel)
 
 
 def set_attribute(state: State, place: Place, function: int, which: int, value: int) -> int:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from grader.message import msg
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import Kernel, ProgramEnded, State
+from grader.programs.runtime.state import CudaError, Kernel, ProgramEnded, State
+from grader.programs.sandbox.messages import Code, Wanted
 
 MAX_KERNELS = 500
+# What no program writes: names of stubs, and of namespaces that tell a library's versions apart.
+_UNSAID = re.compile(
+    r"\(anonymous namespace\)::|__device_stub__|(?:CUB|THRUST)_\d+(?:_\d+)*_NS::|(?<=cuda::std::)__\d+::"
+)
 
 
 def register_binary(state: State, _place: Place, wrapper: int) -> int:
@@ -44,7 +50,7 @@ def register_variable(state: State, _place: Place, handle: int, shadow: int, _na
 def register_managed(state: State, place: Place, variable: int, size: int, name: int) -> int:
     unit = state.unit_names.index(place.file) if place.file in state.unit_names else -1
     if unit >= 0 and len(state.managed) < MAX_KERNELS:
-        state.guest.view(variable, size)
+        state.guest.lent(variable, size)
         text = state.guest.text(name)
         state.managed.append((unit, text, variable, size))
         # Its address is what a kernel may be handed, too.
@@ -66,7 +72,7 @@ def _demangled(state: State, symbol: str) -> tuple[str, tuple[str, ...]]:
 
 def split_signature(text: str) -> tuple[str, tuple[str, ...]]:
     """ "void ns::tiled<16>(float*, int)" as name and types of the parameters."""
-    text = text.replace("(anonymous namespace)::", "").replace("__device_stub__", "")
+    text = _UNSAID.sub("", text)
     depth, start = 0, -1
     for index, character in enumerate(text):
         if character == "<":
@@ -105,14 +111,44 @@ def load(state: State, unit: int) -> None:
     """
     if state.gpu.is_loaded(unit):
         return
-    ptx, reason = state.compile_unit(unit, list(state.wanted.get(unit, {})))
-    if not ptx:
-        raise ProgramEnded(msg("programs.device_code", file=state.unit_names[unit], reason=reason))
+    names = list(state.wanted.get(unit, {}))
+    code = state.compile_unit(Wanted(unit, names))
+    if not code.ptx:
+        raise ProgramEnded(msg("programs.device_code", file=state.unit_names[unit], reason=code.reason))
+    _load(state, unit, code)
+    symbols = {kernel.symbol for kernel in state.kernels.values() if kernel.unit == unit}
+    if any(state.gpu.entry(unit, symbol) is None for symbol in symbols):
+        rest = state.compile_unit(Wanted(unit, names, whole=True))
+        if rest.ptx:
+            _load(state, unit, rest)
+        else:
+            state.lacking[unit] = rest.reason
+
+
+def _load(state: State, unit: int, code: Code) -> None:
     try:
-        state.gpu.load(unit, ptx)
+        state.gpu.load(unit, code.ptx, code.compiler)
     except Exception as error:
         # A slip of the emulator ends the run with a word, like what it cannot read; nobody is blamed for either.
         raise ProgramEnded(msg("programs.emulator_cannot", reason=str(error).split("\n")[0])) from error
+
+
+def entry_of(state: State, kernel: Kernel) -> str:
+    """The name of a kernel in the device code of its file, which is loaded.
+
+    Raises
+    ------
+    ProgramEnded : there is no such kernel as neither compiler gives it.
+    CudaError : there is none.
+    """
+    load(state, kernel.unit)
+    entry = state.gpu.entry(kernel.unit, kernel.symbol)
+    if entry is None and kernel.unit in state.lacking:
+        reason = state.lacking[kernel.unit]
+        raise ProgramEnded(msg("programs.device_code", file=state.unit_names[kernel.unit], reason=reason))
+    if entry is None:
+        raise CudaError(98)
+    return entry
 
 
 HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {"registerManaged": ("iii", register_managed)}

@@ -11,11 +11,25 @@ from grader.device_limits import SHARED_BYTES
 from grader.message import Message, msg
 from grader.programs.device_memory import Allocation
 from grader.programs.emulated import Gpu
+from grader.programs.meter import Meter
 from grader.programs.records import ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
-from grader.programs.runtime.ordering import NOWHERE, Event, Pending, Place, Stream, Underway, join, unordered
+from grader.programs.runtime.errors import CudaError as CudaError
+from grader.programs.runtime.ordering import (
+    NOWHERE,
+    Event,
+    Graphs,
+    Pending,
+    Place,
+    Stream,
+    Text,
+    Underway,
+    join,
+    unordered,
+)
 from grader.programs.sandbox.guest import Guest
+from grader.programs.sandbox.messages import Code, Wanted
 from grader.programs.source_lines import SourceLines
 
 MAX_FINDINGS = 200
@@ -26,6 +40,8 @@ MAX_WATCHED_BYTES = 16 << 20
 """Copies that are under way, and of each: beyond these nobody looks whether the host changes what is copied."""
 CALL_NS = 2_000
 NOT_READY = 600
+LIBRARY = "Thrust/CUB"
+"""Said in place of a file where a library's code makes a call: of what it does itself nobody is told."""
 
 
 class ProgramEnded(Exception):
@@ -35,15 +51,6 @@ class ProgramEnded(Exception):
         self.cause = cause
         self.code = code
         super().__init__()
-
-
-class CudaError(Exception):
-    """A call fails with this error; `finding` says more than the error itself."""
-
-    def __init__(self, code: int, finding: ProgramFinding | None = None) -> None:
-        self.code = code
-        self.finding = finding
-        super().__init__(code)
 
 
 @dataclass
@@ -72,7 +79,7 @@ class Failure:
 class State:
     """Everything that handlers share.
 
-    compile_unit: PTX of a unit with the kernels named, or the reason why there is none.
+    compile_unit: gives device code.
     print_text: what device code prints.
     """
 
@@ -84,7 +91,7 @@ class State:
         unit_names: Sequence[str],
         parameter_names: Mapping[str, Sequence[str]],
         unused_results: frozenset[tuple[str, int]],
-        compile_unit: Callable[[int, Sequence[str]], tuple[str, str]],
+        compile_unit: Callable[[Wanted], Code],
         print_text: Callable[[bytes], None],
         limits: RunLimits,
     ) -> None:
@@ -97,12 +104,14 @@ class State:
         self.compile_unit = compile_unit
         self.print_text = print_text
         self.limits = limits
-        self.gpu = Gpu(limits.executes)
+        self.meter = Meter()
+        self.gpu = Gpu(self.meter, limits.executes)
         self.memory = self.gpu.memory
         self.call_guest: Callable[..., Any] = lambda *_arguments: 0
         self.host_fuel: Callable[[], int] = lambda: 0
         self.streams: dict[int, Stream] = {0: Stream(1)}
         self.events: dict[int, Event] = {}
+        self.graphs = Graphs()
         self.objects_made = 0
         self.next_handle = 1
         self.host_clock: dict[int, int] = {}
@@ -120,11 +129,15 @@ class State:
         self.kernels: dict[int, Kernel] = {}
         self.units: dict[int, int] = {}
         self.wanted: dict[int, dict[str, None]] = {}
+        self.lacking: dict[int, str] = {}
+        """By unit, why kernels of it are in no device code."""
         self.symbols: dict[int, tuple[int, str, int]] = {}
         self.configured: list[Any] = []
         self._checked = 0
         self.arrays: dict[int, Any] = {}
         self.pending: list[Pending] = []
+        self.texts_held: list[Text] = []
+        """What device code has printed and the host has not waited for."""
         self.underway: list[Underway] = []
         self.unwaited: list[Any] = []
         self.watches = False
@@ -138,8 +151,12 @@ class State:
         self.hashed_bytes = 0
         self.flow: list[tuple[ObservedLaunch | None, tuple[Allocation, ...], tuple[Allocation, ...]]] = []
         """Launches and copies: which, what it reads, what it writes (nothing where who reads is known)."""
+        self.results: dict[int, Any] = {}
+        """What launches left in each allocation until somebody read it: see `runtime.silent.unread`."""
         self.counted: set[tuple[Place, str]] = set()
         """Where an array is made, and the kernel that is handed it: whose size was looked at."""
+        self.copied: dict[tuple[int, bool, int], Any] = {}
+        """What was copied into each array (True), or out of it after so many launches: see `runtime.silent.sizes`."""
         self.device = 0
         self.host_memory: dict[int, Allocation] = {}
         self.texts: dict[tuple[str, int], int] = {}
@@ -154,7 +171,7 @@ class State:
         """Keep a finding, once for a place."""
         finding = ProgramFinding(kind, severity, message, place.line, place.file)
         key = (kind, place.line, place.file, message.id, str(sorted(message.data.items(), key=str))[:300])
-        if key not in self._told and len(self.findings) < MAX_FINDINGS:
+        if key not in self._told and len(self.findings) < MAX_FINDINGS and place.file != LIBRARY:
             self._told.add(key)
             self.findings.append(finding)
         return finding
@@ -177,6 +194,8 @@ class State:
         if self.fault is not None:
             code, record, place = self.fault
             self.fault = None
+            if self.texts_held:
+                self._print_held(self.texts_held)
             self.fail("launch", code, place).launch = record
 
     def checked(self) -> None:
@@ -197,6 +216,13 @@ class State:
         code: its exit code; None for a program that crashed, or that was stopped: of one that was stopped nobody knows
         what it would have looked at, or freed.
         """
+        held, self.texts_held = self.texts_held, []
+        for text in held:
+            # A process that ends takes along what its device has printed and nobody has waited for.
+            if code is None:
+                self.print_text(text.text)
+            else:
+                self.tell("text_lost", "warning", msg("programs.text_lost", kernel=text.kernel), text.place)
         self.arrive()
         for failure in self.failures if code is not None or crashed else ():
             data = {"call": failure.call, "error": name_of(failure.code)}
@@ -239,7 +265,9 @@ class State:
         """Something is queued in a stream: what comes before it is known now.  Its number in the stream."""
         join(stream.clock, self.host_clock)
         default = self.streams[0]
+        self.meter.walk(len(self.streams))
         if stream is default:
+            self.meter.walk(sum(len(other.clock) for other in self.streams.values()))
             for other in self.streams.values():
                 if other.blocking:
                     join(stream.clock, other.clock)
@@ -254,6 +282,7 @@ class State:
 
     def wait(self, clock: Mapping[int, int], until_ns: int) -> None:
         """The host waits."""
+        self.meter.walk(len(clock) + len(self.pending))
         join(self.host_clock, clock)
         self.now_ns = max(self.now_ns, until_ns)
         self.pending = [item for item in self.pending if self.host_clock.get(item.stream, 0) < item.ticket]
@@ -266,9 +295,18 @@ class State:
                 self.tell("host_changed", "error", message, item.place)
 
     def waited_for(self, clock: Mapping[int, int]) -> None:
-        """What the device has written into memory of both sides by then is the host's to use."""
+        """What the device has written into memory of both sides by then is the host's to use, what it printed comes."""
+        if any(clock.get(item.stream, 0) >= item.ticket for item in self.texts_held):
+            self._print_held([item for item in self.texts_held if clock.get(item.stream, 0) >= item.ticket])
         if any(clock.get(item.stream, 0) >= item.ticket for item in self.unwaited):
             self.unwaited = [item for item in self.unwaited if clock.get(item.stream, 0) < item.ticket]
+
+    def _print_held(self, items: Sequence[Text]) -> None:
+        """Both sides print into one buffer: what the host has printed before comes first."""
+        self.texts_held = [item for item in self.texts_held if item not in items]
+        self.call_guest("fflush", 0)
+        for item in items:
+            self.print_text(item.text)
 
     def forget(self, allocation: Allocation) -> None:
         """Memory is nobody's, or the host's alone, from now on."""
@@ -296,7 +334,7 @@ class State:
             raise ProgramEnded(msg("programs.too_much_copied"))
 
     def has_room(self, allocation: Allocation, end: int, place: Place) -> bool:
-        """Whether the emulated device can hold an array as far as `end`; tells where it cannot.
+        """Whether the emulated device can hold an array as far as `end`; tells where it cannot, or ends the program.
 
         Memory that nobody touches takes no room here, so that a program may allocate as much as its device has.
         """
@@ -307,6 +345,10 @@ class State:
                 self.resident_bytes += grown
             return True
         self.hollow = True
+        if self.limits.executes and not self.limits.passes_over:
+            ends = msg("programs.device_memory", array=allocation.name, limit=self.limits.device_bytes >> 20)
+            self.tell("too_large", "error", ends, place)
+            raise ProgramEnded(ends)
         self.tell("too_large", "warning", msg("programs.too_much_memory", array=allocation.name), place)
         return False
 

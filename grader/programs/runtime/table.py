@@ -8,6 +8,7 @@ from typing import Any
 from grader.programs.runtime import (
     arrays,
     copies,
+    graphs,
     launches,
     memory,
     queries,
@@ -17,7 +18,7 @@ from grader.programs.runtime import (
 )
 from grader.programs.runtime.libraries import cublas, curand
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import NOT_READY, CudaError, State
+from grader.programs.runtime.state import LIBRARY, NOT_READY, CudaError, State
 from grader.programs.sandbox.guest import BadPointer
 
 CALLS: dict[str, tuple[str, Callable[..., int]]] = {
@@ -26,6 +27,7 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **arrays.HANDLERS,
     **textures.HANDLERS,
     **launches.HANDLERS,
+    **graphs.HANDLERS,
     **registration.HANDLERS,
     **streams.HANDLERS,
     **queries.HANDLERS,
@@ -33,6 +35,10 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **curand.HANDLERS,
 }
 INTERNAL = {**launches.INTERNAL, **registration.INTERNAL}
+
+
+LIBRARY_HEADERS = ("thrust/", "cub/", "cuda/")
+"""What the names of headers begin with whose calls are a library's own business."""
 
 
 def find(state: State, module: str, name: str) -> tuple[str, Callable[..., int]] | None:
@@ -76,13 +82,18 @@ def _call(state: State, name: str, function: Callable[..., int]) -> Callable[...
                 files[file] = state.guest.text(file).removeprefix("./")
             except BadPointer:
                 files[file] = ""
-        place = Place(max(0, line), files[file])
+        written_in = files[file]
+        place = Place(0, LIBRARY) if written_in.startswith(LIBRARY_HEADERS) else Place(max(0, line), written_in)
         state.tick()
         if name not in queries.BEFORE_A_FAULT:
             state.arrive()
         try:
             if state.sticky and not cleans:
                 raise CudaError(state.sticky)
+            if (state.graphs.captures or state.graphs.events) and graphs.capture_call(
+                state, name, function, place, arguments
+            ):
+                return 0
             code = function(state, place, *arguments)
             if name in queries.WAITING and (place.file, place.line) not in state.unused_results:
                 state.checked()

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.programs.meter import Meter
+
 MAX_TEXT_BYTES = 4096
 
 
@@ -17,11 +19,12 @@ class BadPointer(Exception):
 
 
 class Guest:
-    """Reads and writes the memory of one WebAssembly instance."""
+    """Reads and writes the memory of one WebAssembly instance; every byte is charged to `meter` before it is moved."""
 
-    def __init__(self, store: Any, memory: Any) -> None:
+    def __init__(self, store: Any, memory: Any, meter: Meter) -> None:
         self._store = store
         self._memory = memory
+        self._meter = meter
 
     def size(self) -> int:
         """Bytes that there are now."""
@@ -35,14 +38,24 @@ class Guest:
 
     def read(self, address: int, length: int) -> bytes:
         """Raises BadPointer."""
-        return ctypes.string_at(self._place(address, length), length)
+        place = self._place(address, length)
+        self._meter.charge(length)
+        return ctypes.string_at(place, length)
 
     def write(self, address: int, data: bytes) -> None:
         """Raises BadPointer."""
-        ctypes.memmove(self._place(address, len(data)), data, len(data))
+        place = self._place(address, len(data))
+        self._meter.charge(len(data))
+        ctypes.memmove(place, data, len(data))
 
     def view(self, address: int, length: int) -> npt.NDArray[np.uint8]:
-        """The bytes themselves, good until the program runs on."""
+        """The bytes themselves, good until the program runs on.  Raises BadPointer."""
+        found = self.lent(address, length)
+        self._meter.charge(length)
+        return found
+
+    def lent(self, address: int, length: int) -> npt.NDArray[np.uint8]:
+        """As `view`, for the emulator, which counts what it does with them itself: nothing is charged."""
         if length == 0:
             return np.empty(0, np.uint8)
         block = (ctypes.c_uint8 * length).from_address(self._place(address, length))

@@ -17,7 +17,7 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
     """A program to run.
 
     module: its host code as WebAssembly.  stdin: what it reads there.  files: those that it may open, by name.
-    arguments: with the program's own name first.  model: a key of `runtime.devices.MODELS`.
+    arguments: with the program's own name first.  model: what `runtime.devices.model_of` knows.
     units: names of its files; sources: their text, kernels without bodies; unused: places whose error nobody looks at,
     as file and line; parameters: names of the parameters of kernels.
     """
@@ -35,10 +35,14 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
 
 
 class Code(msgspec.Struct, frozen=True, tag="code"):
-    """PTX, or "" and the reason: the answer to `Wanted`."""
+    """PTX, or "" and the reason: the answer to `Wanted`.
+
+    compiler: whose it is, "nvrtc" or "clang".
+    """
 
     ptx: str
     reason: str
+    compiler: str = "nvrtc"
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
@@ -55,10 +59,14 @@ class Printed(msgspec.Struct, frozen=True, tag="printed"):
 
 
 class Wanted(msgspec.Struct, frozen=True, tag="wanted"):
-    """Device code that the program needs: of the file with that number, with these templates' name expressions."""
+    """Device code that the program needs: of the file with that number, with these templates' name expressions.
+
+    whole: with every kernel that the file registers, whatever it takes: NVRTC has not given all of them.
+    """
 
     unit: int
     names: Sequence[str]
+    whole: bool = False
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):

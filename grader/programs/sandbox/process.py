@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from grader.errors import InternalError
 from grader.message import msg
@@ -12,9 +13,6 @@ from grader.processes.channel import DeadlinePassed, PeerGone
 from grader.processes.child import END_WAIT_S, Child, ChildProgram
 from grader.programs.records import Observation
 from grader.programs.sandbox.messages import FROM_PROGRAM, Broken, Code, Done, Order, Printed, Wanted
-
-WALL_SECONDS = 600.0
-"""Ends what hangs; everything else is counted."""
 
 
 class ProgramProcess:
@@ -46,14 +44,14 @@ class ProgramProcess:
     def run(
         self,
         order: Order,
-        code: Callable[[int, Sequence[str]], tuple[str, str]],
+        code: Callable[[Wanted], Code],
         emit: Callable[[int, bytes], None],
     ) -> Observation:
         """Run a program; again, or with other arguments, while the process has not ended, as it does of a failure.
 
         Parameters
         ----------
-        code : PTX of a file with the templates named, or "" and the reason.
+        code : gives the device code that the program wants.
         emit : told what the program prints.
 
         Raises
@@ -61,7 +59,8 @@ class ProgramProcess:
         InternalError : the process failed by a fault of ours.
         """
         channel = self._child.channel
-        deadline = time.monotonic() + WALL_SECONDS
+        seconds = order.limits.wall_seconds
+        deadline = time.monotonic() + seconds if math.isfinite(seconds) else None
         try:
             if not self._is_ready:
                 channel.receive(deadline)
@@ -73,7 +72,7 @@ class ProgramProcess:
                     case Printed():
                         emit(said.descriptor, said.data)
                     case Wanted():
-                        channel.send(Code(*code(said.unit, said.names)))
+                        channel.send(code(said))
                     case Done():
                         return said.observation
                     case Broken():
@@ -84,7 +83,7 @@ class ProgramProcess:
                         raise error
         except DeadlinePassed:
             self.close()
-            return Observation(None, [], [], msg("programs.hangs", seconds=int(WALL_SECONDS)))
+            return Observation(None, [], [], msg("programs.hangs", seconds=int(seconds)))
         except PeerGone:
             self.has_ended = True
             return Observation(None, [], [], msg("programs.process_died", reason=str(self._child.end(END_WAIT_S))))

@@ -10,16 +10,20 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from grader.programs.records import LIMITS
 from grader.programs.sandbox.early import EarlyUse, TooEarly
 
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
     from grader.programs.records import Observation
     from grader.programs.runtime.ordering import Place
-    from grader.programs.sandbox.messages import Code, Order
+    from grader.programs.sandbox.messages import Code, Order, Wanted
 
 
 KEPT_OUTPUT = 1 << 20
+MAX_MARKS = 2000
+FEW_INSTRUCTIONS = 100_000_000
+"""Of kernels, that take no longer than machine code for all of the library."""
 CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
 CRASHES = frozenset(
@@ -81,7 +85,7 @@ class ProgramRun:
 
     def _begin(self) -> None:
         """As if nothing had been run before."""
-        from grader.programs.runtime.devices import MODELS
+        from grader.programs.runtime.devices import model_of
         from grader.programs.runtime.state import State
         from grader.programs.sandbox.wasi import Wasi
         from grader.programs.source_lines import SourceLines
@@ -89,12 +93,13 @@ class ProgramRun:
         order = self._order
         self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
         self._repeated, self._said = self._said, {1: 0, 2: 0}
+        self._marks: list[tuple[int, int, int]] = []
         self._guest: Any = None
         self._store: Any = None
         self._charged = 0
         self.state = State(
             None,  # type: ignore[arg-type]  # there is a guest from when its module is
-            MODELS[order.model],
+            model_of(order.model),
             SourceLines(order.sources),
             order.units,
             order.parameters,
@@ -104,12 +109,23 @@ class ProgramRun:
             self._limits,
         )
         arguments, files = list(order.arguments), dict(order.files)
-        self._wasi = Wasi(lambda: self._guest, arguments, order.stdin, files, self._emit, self._now_ns, self._timed_ns)
+        self._wasi = Wasi(
+            lambda: self._guest,
+            arguments,
+            order.stdin,
+            files,
+            self._emit,
+            self._now_ns,
+            self._timed_ns,
+            self.state.meter,
+        )
 
     def _emit(self, descriptor: int, data: bytes) -> None:
         from grader.programs.sandbox.messages import Printed
 
         kept = self._printed[descriptor]
+        if len(self._marks) < MAX_MARKS:
+            self._marks.append((descriptor, len(kept), self.state.launch_count))
         kept += data[: max(0, KEPT_OUTPUT - len(kept))]
         fresh = data[max(0, self._repeated[descriptor] - self._said[descriptor]) :]
         self._said[descriptor] += len(data)
@@ -124,21 +140,21 @@ class ProgramRun:
 
         return clock_read(self.state)
 
-    def _ask_for_code(self, unit: int, names: Sequence[str]) -> tuple[str, str]:
-        from grader.programs.sandbox.messages import Code, Wanted
+    def _ask_for_code(self, wanted: Wanted) -> Code:
+        from grader.programs.sandbox.messages import Code
 
-        self._channel.send(Wanted(unit, list(names)))
+        self._channel.send(wanted)
         answer = self._channel.receive()
         assert isinstance(answer, Code)
-        return answer.ptx, answer.reason
+        return answer
 
     def run(self) -> Observation:
         """Run to the end, whatever that is."""
         from grader.programs.sandbox.lean import called, lean
 
-        # Kernels take longer than all machine code of the library, and would be run a second time.
+        # Kernels may take longer than all machine code of the library, and would be run a second time.
         module, left_out = self._order.module, frozenset[int]()
-        if not self._limits.executes:
+        if not self._limits.executes or self._limits.kernel_instructions <= FEW_INSTRUCTIONS:
             part = lean(module, called())
             module, left_out = part.module, part.left_out
         told: TooEarly | None = None
@@ -169,6 +185,7 @@ class ProgramRun:
         from grader.message import msg
         from grader.programs.records import Observation
         from grader.programs.runtime.ordering import NOWHERE
+        from grader.programs.runtime.silent.sizes import tell_short
         from grader.programs.runtime.silent.unread import tell_unread
         from grader.programs.runtime.state import ProgramEnded
         from grader.programs.sandbox.guest import Guest
@@ -189,7 +206,8 @@ class ProgramRun:
             exports = instance.exports(store)
             memory = exports["memory"]
             assert isinstance(memory, wasmtime.Memory)
-            self._guest = state.guest = Guest(store, memory)
+            self._guest = state.guest = Guest(store, memory, state.meter)
+            state.meter.spend = self._spend
             state.host_fuel = lambda: self._limits.host_instructions - store.get_fuel() - self._charged
             if is_watched:
                 self._early = EarlyUse(state, memory, store)
@@ -207,7 +225,8 @@ class ProgramRun:
                 raise NotWhole from error
             self._look_for_early(partial(self._place_of, error))
             cause = self._trap(error)
-            state.tell("crash", "error", cause, self._place_of(error))
+            kind = "too_large" if cause.id in LIMITS else "crash"
+            state.tell(kind, "error", cause, self._place_of(error))
         finally:
             if self._early is not None:
                 self._early.end()
@@ -215,6 +234,7 @@ class ProgramRun:
             state.tell("output_cut", "remark", msg("programs.output_cut", limit=MAX_OUTPUT_BYTES >> 20), NOWHERE)
         state.finish(code, crashed=cause is not None and cause.id in CRASHES)
         if code is not None and cause is None:
+            tell_short(state)
             tell_unread(state, code)
         return Observation(
             code,
@@ -223,6 +243,7 @@ class ProgramRun:
             cause,
             bytes(self._printed[1]),
             bytes(self._printed[2]),
+            self._marks,
         )
 
     def _look_for_early(self, place_of_trap: Callable[[], Place] | None = None) -> None:
@@ -235,7 +256,7 @@ class ProgramRun:
 
         # The longest name first: `main.cu` may lie in a folder, too.
         names = sorted(self._order.sources, key=len, reverse=True)
-        for match in re.finditer(r"^(.*):(\d+):\d+$", str(error), re.M):
+        for match in re.finditer(r"^(.*):(\d{1,9}):\d+$", str(error), re.M):
             name = next((name for name in names if match[1].endswith(("/" + name, " " + name))), None)
             if name is not None:
                 return Place(int(match[2]), name)
@@ -250,7 +271,7 @@ class ProgramRun:
         codes = wasmtime.TrapCode
         kind = error.trap_code
         if kind == codes.OUT_OF_FUEL:
-            return msg("programs.too_long", limit=self._limits.host_instructions // 1_000_000_000)
+            return self._too_long()
         if kind == codes.MEMORY_OUT_OF_BOUNDS:
             return msg("programs.segmentation_fault")
         if kind == codes.STACK_OVERFLOW:
@@ -263,6 +284,14 @@ class ProgramRun:
             return msg("programs.bad_function")
         # The last line says what it was; before it comes where.
         return msg("programs.crash", reason=str(error).strip().split("\n")[-1].strip()[:200])
+
+    def _too_long(self) -> Any:
+        from grader.message import msg
+
+        billions = self._limits.host_instructions / 1e9
+        if self._limits.executes and not self._limits.passes_over:
+            return msg("programs.host_limit", limit=f"{billions:g}")
+        return msg("programs.too_long", limit=int(billions))
 
     def _function(self, store: Any, item: Any) -> Any:
         """What an import is bound to: a handler of ours where the types are what it takes, else an error."""
@@ -295,8 +324,11 @@ class ProgramRun:
         if module == "grader" and name == "no_memory":
 
             def no_memory(size: int) -> int:
-                limit = self._limits.host_bytes >> 30
-                raise ProgramEnded(msg("programs.no_host_memory", bytes=size & (1 << 64) - 1, limit=limit))
+                asked, limit = size & (1 << 64) - 1, self._limits.host_bytes
+                if self._limits.executes and not self._limits.passes_over:
+                    used = self._guest.size() >> 20
+                    raise ProgramEnded(msg("programs.host_memory", bytes=asked, used=used, limit=limit >> 20))
+                raise ProgramEnded(msg("programs.no_host_memory", bytes=asked, limit=limit >> 30))
 
             return "i", no_memory
         found = table.find(self.state, module, name)
@@ -304,11 +336,26 @@ class ProgramRun:
 
     def _charge(self) -> None:
         """Count a call of ours; the program comes to its end at its own next instruction where no more is left."""
+        self._spend(min(self._store.get_fuel(), CALL_INSTRUCTIONS))
+
+    def _spend(self, instructions: int) -> None:
+        """Count what a call does beyond that, before it does it.
+
+        Raises
+        ------
+        ProgramEnded : so much is not left.
+        """
+        from grader.programs.runtime.state import ProgramEnded
+
         left = self._store.get_fuel()
-        cost = min(left, CALL_INSTRUCTIONS)
-        self._store.set_fuel(left - cost)
+        if left < instructions <= CALL_INSTRUCTIONS:
+            # So little is done; the program ends at its own next instruction, whose line can be told.
+            instructions = left
+        if instructions > left:
+            raise ProgramEnded(self._too_long())
+        self._store.set_fuel(left - instructions)
         # The time that a program reads off its clocks knows nothing of it.
-        self._charged += cost
+        self._charged += instructions
 
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
         """`function`, counted, and with what a bad address means to a program."""

@@ -9,6 +9,9 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from grader.programs.meter import RANDOM_BYTE_INSTRUCTIONS, Meter
 from grader.programs.runtime.state import ProgramEnded
 from grader.programs.sandbox.guest import Guest
 from grader.programs.sandbox.pseudo_random import PseudoRandom
@@ -56,13 +59,16 @@ class Wasi:
         emit: Callable[[int, bytes], None],
         now_ns: Callable[[], int],
         timed_ns: Callable[[], int],
+        meter: Meter,
     ) -> None:
         self._guest = guest
         self._arguments = list(arguments)
         self._files = {name: bytearray(content) for name, content in files.items()}
         self._emit = emit
         self._now_ns, self._timed_ns = now_ns, timed_ns
-        self._open: dict[int, OpenFile] = {0: OpenFile(bytearray(stdin))}
+        self._meter = meter
+        self._stdin = OpenFile(bytearray(stdin))
+        self._open: dict[int, OpenFile] = {0: self._stdin}
         self._printed = 0
         self._began = False
         self._numbers = PseudoRandom()
@@ -110,6 +116,7 @@ class Wasi:
     def random_get(self, address: int, size: int) -> int:
         if not 0 <= size <= MAX_RANDOM_BYTES:
             return _INVALID
+        self._meter.spend(size * RANDOM_BYTE_INSTRUCTIONS)
         self._guest().write(address, self._numbers.take(size))
         return 0
 
@@ -132,14 +139,12 @@ class Wasi:
         if not 0 <= count <= MAX_VECTORS:
             return _INVALID
         guest, total = self._guest(), 0
+        self._meter.charge(rows=count)
         for index in range(count):
             address, size = guest.unpack("QQ", vectors + 16 * index)
             if not size:
                 continue
-            if size > MAX_DISK_BYTES:
-                return _NO_SPACE
-            data = guest.read(address, size)
-            error = self._put(fd, data)
+            error = self._put(fd, address, size)
             if error:
                 return error
             total += size
@@ -151,25 +156,35 @@ class Wasi:
         """Whether the program printed more than is kept."""
         return self._printed > MAX_OUTPUT_BYTES
 
-    def _put(self, fd: int, data: bytes) -> int:
+    def _put(self, fd: int, address: int, size: int) -> int:
+        """Write what lies in the program's memory: it is read only where there is room for it, and counts anyhow."""
+        guest = self._guest()
         if fd in (1, 2):
             room = max(0, MAX_OUTPUT_BYTES - self._printed)
-            self._emit(fd, data[:room])
-            self._printed += len(data)
+            guest.view(address, size)
+            self._printed += size
+            if room:
+                self._emit(fd, guest.read(address, min(size, room)))
             return 0
         file = self._open.get(fd)
-        if file is None or fd == 0:
+        if file is None or file is self._stdin:
             return _BAD_FILE
         if file.append:
             file.position = len(file.content)
-        grown = max(0, file.position + len(data) - len(file.content))
-        if grown and sum(len(c) for c in self._files.values()) + grown > MAX_DISK_BYTES:
+        grown = max(0, file.position + size - len(file.content))
+        if grown and self._disk_bytes() + grown > MAX_DISK_BYTES:
             return _NO_SPACE
+        self._meter.charge(grown)
         if file.position > len(file.content):
             file.content.extend(bytes(file.position - len(file.content)))
-        file.content[file.position : file.position + len(data)] = data
-        file.position += len(data)
+        file.content[file.position : file.position + size] = guest.read(address, size)
+        file.position += size
         return 0
+
+    def _disk_bytes(self) -> int:
+        """What all files take: those that have a name, and those that have lost it and are open still."""
+        opened = (file.content for file in self._open.values() if file is not self._stdin)
+        return sum({id(content): len(content) for content in (*self._files.values(), *opened)}.values())
 
     def fd_read(self, fd: int, vectors: int, count: int, read: int) -> int:
         file = self._open.get(fd)
@@ -178,14 +193,18 @@ class Wasi:
         if not 0 <= count <= MAX_VECTORS:
             return _INVALID
         guest, total = self._guest(), 0
+        self._meter.charge(rows=count)
         for index in range(count):
             address, size = guest.unpack("QQ", vectors + 16 * index)
-            piece = bytes(file.content[file.position : file.position + size])
-            if piece:
-                guest.write(address, piece)
-            file.position += len(piece)
-            total += len(piece)
-            if len(piece) < size:
+            there = max(0, min(size, len(file.content) - file.position))
+            if there:
+                piece = np.frombuffer(file.content, np.uint8, there, file.position)
+                guest.view(address, there)[:] = piece
+                # A file cannot grow or shrink while anybody looks at it.
+                del piece
+            file.position += there
+            total += there
+            if there < size:
                 break
         guest.pack("Q", read, total)
         return 0

@@ -11,31 +11,30 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
+from grader.compiler.headers import STAND_INS
 from grader.errors import InternalError
 from grader.message import msg
 from grader.programs.toolchain import zig
 from grader.programs.toolchain.library import Library
 
 INCLUDE = Path(__file__).parent / "include"
-MAX_KEPT_BYTES = 96 << 20
+MAX_KEPT_BYTES = 256 << 20
 """Of all headers read in advance; those of one version of the grader take 18 MB."""
 
-FLAGS = (
+_COMMON = (
     "-x",
     "cuda",
-    "--cuda-host-only",
     "-nocudainc",
     "-nocudalib",
-    "-Xclang",
-    "-target-sdk-version=9.0",
     "-fdelayed-template-parsing",
     "-std=gnu++17",
-    "-O1",
     # A course's constant expressions take a few thousand; each evaluation may take so many.
     "-fconstexpr-steps=262144",
     "-ftemplate-depth=512",
@@ -49,6 +48,20 @@ FLAGS = (
     "-fno-caret-diagnostics",
     "-ferror-limit=10",
 )
+# With this version a launch hands over each argument with its size.
+FLAGS = (*_COMMON, "--cuda-host-only", "-Xclang", "-target-sdk-version=9.0", "-O1")
+_WITH_DEVICE_NAMES = "-DGRADER_WHOLE"
+# What of CUDA's own headers these would want and is not here: half precision beside them, and marks for profilers.
+_LIBRARY_FLAGS = (
+    "-D__CUDACC__",
+    "-DCCCL_DISABLE_FP16_SUPPORT",
+    "-DCCCL_DISABLE_BF16_SUPPORT",
+    "-DCCCL_DISABLE_NVTX",
+    "-DNVTX_DISABLE",
+    # Those of libc++ are.
+    "-D_LIBCUDACXX_STRING_H_HAS_CONST_OVERLOADS",
+)
+_DEVICE_FLAGS = (*_COMMON, _WITH_DEVICE_NAMES, "--cuda-device-only", "-Xclang", "-target-sdk-version=12.8", "-O2", "-S")
 RUNTIME: tuple[str, ...] = ("cuda_runtime.h",)
 USUAL = (
     *("algorithm", "array", "chrono", "fstream", "functional", "iomanip", "iostream", "limits", "map", "memory"),
@@ -57,18 +70,75 @@ USUAL = (
 """C++ headers of course programs: to read one of them takes half a second."""
 
 
+THRUST = (
+    *("device_ptr", "device_vector", "host_vector", "copy", "count", "extrema", "fill", "for_each", "functional"),
+    *("inner_product", "reduce", "scan", "sequence", "sort", "transform", "transform_reduce", "tuple", "unique"),
+    *("iterator/counting_iterator", "iterator/transform_iterator", "iterator/zip_iterator", "execution_policy"),
+)
+"""Of Thrust, `thrust/….h`: to read them takes two seconds, and what one of them is made of most others are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """One of the halves that a program is compiled in.
+
+    flags: the compiler's.  folders: of headers that come before ours, whoever may read them.
+    """
+
+    flags: tuple[str, ...]
+    folders: tuple[Path, ...] = ()
+
+    def include_flags(self) -> list[str]:
+        """The folders where headers are looked for."""
+        return [flag for folder in (*self.folders, INCLUDE, STAND_INS) for flag in ("-isystem", str(folder))]
+
+
+HOST = Half(FLAGS)
+HOST_WITH_DEVICE_NAMES = Half((*FLAGS, _WITH_DEVICE_NAMES))
+"""For host code that device code stands in: bodies of lambdas, classes in functions."""
+
+
+def device_half(architecture: str, library: Path | None = None) -> Half:
+    """Device code for a virtual architecture, "compute_75"; library: `thrust_folder`, for programs that use it."""
+    return _with_library(Half((*_DEVICE_FLAGS, _for(architecture))), library)
+
+
+def host_half(architecture: str, library: Path | None) -> Half:
+    """Host code of a program that uses the library; names of kernels hold the architecture."""
+    return _with_library(Half((*FLAGS, _WITH_DEVICE_NAMES, _for(architecture))), library)
+
+
+def _for(architecture: str) -> str:
+    return f"--cuda-gpu-arch={architecture.replace('compute_', 'sm_', 1)}"
+
+
+def _with_library(half: Half, folder: Path | None) -> Half:
+    if folder is None:
+        return half
+    return Half((*half.flags, *_LIBRARY_FLAGS, f"-fmacro-prefix-map={folder}/="), (folder,))
+
+
+def thrust_folder() -> Path | None:
+    """Where the headers of Thrust, CUB and libcu++ are installed (the extra `thrust`); None where they are not."""
+    for entry in sys.path:
+        folder = Path(entry) / "nvidia" / "cuda_cccl" / "include"
+        if (folder / "thrust" / "version.h").is_file():
+            return folder.resolve()
+    return None
+
+
 @contextlib.contextmanager
-def precompiled(headers: Sequence[str], library: Library) -> Iterator[Path]:
-    """`headers` as the compiler wants them, in a file that stays while the context is open.
+def precompiled(headers: Sequence[str], library: Library, half: Half = HOST) -> Iterator[Path]:
+    """`headers` as the compiler of a half wants them, in a file that stays while the context is open.
 
     Raises
     ------
     InternalError : they cannot be read or kept.
     """
-    target = _place(headers, library)
+    target = _place(headers, library, half)
     held = _held(target)
     while held is None:
-        _make(headers, library)
+        _make(headers, library, half)
         held = _held(target)
     try:
         yield target
@@ -94,14 +164,15 @@ def _held(target: Path) -> int | None:
     return descriptor
 
 
-def _make(headers: Sequence[str], library: Library) -> None:
+def _make(headers: Sequence[str], library: Library, half: Half) -> None:
     """The set asked for, and with it the usual ones: an image that is read only has all of them."""
     with zig.building():
         # Never made a second time: a process that was given the right to read a file would lose it with the file.
-        sets = {_place(some, library): some for some in (headers, RUNTIME, (*RUNTIME, *USUAL))}
-        missing = [(some, place) for place, some in sets.items() if not place.is_file()]
+        wanted = [(headers, half), (RUNTIME, HOST), ((*RUNTIME, *USUAL), HOST)]
+        sets = {_place(some, library, of): (some, of) for some, of in wanted}
+        missing = [(some, of, place) for place, (some, of) in sets.items() if not place.is_file()]
         with ThreadPoolExecutor(len(sets)) as pool:
-            list(pool.map(lambda item: _precompile(item[0], item[1], library), missing))
+            list(pool.map(lambda item: _precompile(item[0], item[1], item[2], library), missing))
         _prune(sets)
 
 
@@ -135,8 +206,8 @@ def _removed(path: Path) -> bool:
     return True
 
 
-def _place(headers: Sequence[str], library: Library) -> Path:
-    digest = hashlib.sha256(repr((_lines(headers), _precompile_flags(library))).encode())
+def _place(headers: Sequence[str], library: Library, half: Half) -> Path:
+    digest = hashlib.sha256(repr((_lines(headers), _precompile_flags(library, half))).encode())
     for path in sorted(path for path in INCLUDE.rglob("*") if path.is_file()):
         digest.update(path.read_bytes())
     return zig.cache_folder() / f"headers-{digest.hexdigest()[:16]}.pch"
@@ -146,19 +217,24 @@ def _lines(headers: Sequence[str]) -> str:
     return "".join(f"#include <{header}>\n" for header in headers)
 
 
-def _precompile_flags(library: Library) -> list[str]:
-    return [*FLAGS, "-fpch-instantiate-templates", "-isystem", str(INCLUDE), *zig.cpp_flags(library.overlay)]
+def _precompile_flags(library: Library, half: Half) -> list[str]:
+    return [*half.flags, "-fpch-instantiate-templates", *half.include_flags(), *zig.cpp_flags(library.overlay)]
 
 
-def _precompile(headers: Sequence[str], target: Path, library: Library) -> None:
+def _precompile(headers: Sequence[str], half: Half, target: Path, library: Library) -> None:
     # The compiler looks at the header again when it reads the result, so it stays where it was.
     source = target.with_suffix(".h")
     source.write_text(_lines(headers))
-    flags = _precompile_flags(library)
+    flags = _precompile_flags(library, half)
     with tempfile.TemporaryDirectory(dir=zig.cache_folder(), prefix=".building-") as name:
         made = Path(name) / "first.pch"
         command = [str(zig.executable()), "clang", *flags, "-Xclang", "-emit-pch", "-Xclang", "-fno-pch-timestamp"]
-        done = subprocess.run([*command, "-c", str(source), "-o", str(made)], capture_output=True, text=True, cwd="/")
+        done = subprocess.run(
+            [*command, *(() if "-S" in flags else ("-c",)), str(source), "-o", str(made)],
+            capture_output=True,
+            text=True,
+            cwd="/",
+        )
         if done.returncode:
             raise InternalError(msg("programs.cannot_build", reason=done.stderr.strip()[:300]))
         made.replace(target)

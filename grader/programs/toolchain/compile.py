@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from grader.compiler.headers import reads_beyond
+from grader.compiler.evaluations import CLANG_STEPS, steps_of_one
+from grader.compiler.headers import STAND_INS, outside_include, reads_beyond
+from grader.compiler.nvcc import as_nvcc_sees
 from grader.errors import InternalError
 from grader.message import msg
 from grader.processes.confinement import EXECUTE, READ, WRITE, landlock_version
 from grader.programs.toolchain import confined, zig
-from grader.programs.toolchain.advance import FLAGS, INCLUDE, RUNTIME, USUAL, precompiled
+from grader.programs.toolchain.advance import (
+    HOST,
+    HOST_WITH_DEVICE_NAMES,
+    INCLUDE,
+    RUNTIME,
+    THRUST,
+    USUAL,
+    Half,
+    host_half,
+    precompiled,
+    thrust_folder,
+)
 from grader.programs.toolchain.extent import TooLong, too_long
 from grader.programs.toolchain.library import Library
 
@@ -39,7 +53,14 @@ _LAUNCH_SYMBOLS = (
 _MISSING = re.compile(r"use of undeclared identifier|expected expression|expected ';'|expected '\}'")
 # Without a file before it: no text of a program stands at the beginning of a line.
 _NO_MEMORY = re.compile(r"^LLVM ERROR: out of memory", re.M)
-_OURS = re.compile(r"^error: unable to read PCH file", re.M)
+_OURS = re.compile(
+    r"^error: unable to read PCH file|^(?:LLVM ERROR|(?:fatal )?error|wasm-ld: error)\b.*No space left on device", re.M
+)
+# Device code within host code: a lambda's qualifier stands behind its brackets.
+_LAMBDA = re.compile(r"\][^][;{}]{0,400}?__device__")
+# What is missing may be a name that device code has.
+_OF_DEVICE = re.compile(r"__device__ function|no matching function for call to|use of undeclared identifier '__")
+_OF_LIBRARY = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](thrust|cub)/", re.M)
 _INCLUDES_USUAL = re.compile(rf"^[ \t]*#[ \t]*include[ \t]*<(?:bits/stdc\+\+\.h|{'|'.join(USUAL)})>", re.M)
 
 
@@ -71,13 +92,21 @@ class HostProgram:
     beyond: TooLong | None = None
 
 
-def compile_program(units: Sequence[str], files: Mapping[str, str], library: Library) -> HostProgram:
+def compile_program(
+    units: Sequence[str],
+    files: Mapping[str, str],
+    library: Library,
+    architecture: str = "compute_75",
+    options: Sequence[str] = (),
+) -> HostProgram:
     """Compile and link.
 
     Parameters
     ----------
     units : names of the files to be compiled, in the order of the command line.
     files : text of these and of the program's own headers, by path relative to the program's folder.
+    architecture : the virtual one that its kernels are compiled for.
+    options : of the command line: macros, as "-DN=5".
     """
     beyond = too_long(files)
     if beyond is not None:
@@ -88,20 +117,21 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
             if reading is not None:
                 line = text.count("\n", 0, max(text.find(reading), 0)) + 1
                 return HostProgram(b"", (Diagnostic(name, line, reading),), reason="beyond")
-    with tempfile.TemporaryDirectory(prefix="grade-program-") as name:
-        folder = Path(name).resolve()
-        for path, text in files.items():
-            place = folder / "src" / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
-        (folder / "out").mkdir()
-        headers = RUNTIME
-        if _INCLUDES_USUAL.search("\n".join(files.values())):
-            headers = (*RUNTIME, *USUAL)
-        parts = _compile(units, folder, library, headers)
-        if headers != RUNTIME and any(part.reason == "errors" and not _is_wrong_anyhow(part) for part in parts):
-            # A name of its own may be one of a header's that it does not include.
-            parts = _compile(units, folder, library, RUNTIME)
+    for name, text in files.items():
+        outside = outside_include(name, text)
+        if outside is not None:
+            line = text.count("\n", 0, max(text.find(outside), 0)) + 1
+            return HostProgram(
+                b"", (Diagnostic(name, line, f"{outside}: no such file in the program"),), reason="errors"
+            )
+    with written(files) as folder:
+        half = HOST_WITH_DEVICE_NAMES if has_device_lambdas(files) else HOST
+        if uses_thrust(files):
+            half = host_half(architecture, thrust_folder())
+        parts = _compile_with(units, files, folder, library, half, options)
+        if half is HOST and any(_OF_DEVICE.search(d.text) for part in parts for d in part.diagnostics):
+            again = _compile_with(units, files, folder, library, HOST_WITH_DEVICE_NAMES, options)
+            parts = parts if any(part.reason for part in again) else again
         unused = frozenset(place for part in parts for place in part.unused_results)
         bad = [part for part in parts if part.reason]
         if bad:
@@ -111,15 +141,67 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
         return HostProgram(linked.module, linked.diagnostics, unused, linked.reason)
 
 
+def has_device_lambdas(files: Mapping[str, str]) -> bool:
+    """Whether device code stands within host code: lambdas with a qualifier."""
+    return any(_LAMBDA.search(text) for text in files.values())
+
+
+def uses_thrust(files: Mapping[str, str]) -> bool:
+    """Whether a program includes Thrust or CUB, and these are installed."""
+    return thrust_folder() is not None and any(_OF_LIBRARY.search(text) for text in files.values())
+
+
+@contextmanager
+def written(files: Mapping[str, str]) -> Iterator[Path]:
+    """A folder with a program's files in `src`, and an empty one, `out`, for what is made of them."""
+    with tempfile.TemporaryDirectory(prefix="grade-program-") as name:
+        folder = Path(name).resolve()
+        for path, text in files.items():
+            place = folder / "src" / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(as_nvcc_sees(text), encoding="utf-8")
+        (folder / "out").mkdir()
+        yield folder
+
+
+def headers_in_advance(files: Mapping[str, str]) -> tuple[str, ...]:
+    """Those that it pays to have read before a program with these files."""
+    text = "\n".join(files.values())
+    libraries = {found[1] for found in _OF_LIBRARY.finditer(text)} if uses_thrust(files) else set()
+    if "thrust" in libraries:
+        return (*RUNTIME, *USUAL, *(f"thrust/{name}.h" for name in THRUST))
+    if libraries:
+        return (*RUNTIME, *USUAL, "cub/cub.cuh")
+    return (*RUNTIME, *USUAL) if _INCLUDES_USUAL.search(text) else RUNTIME
+
+
+def _compile_with(
+    units: Sequence[str],
+    files: Mapping[str, str],
+    folder: Path,
+    library: Library,
+    half: Half,
+    options: Sequence[str],
+) -> list[HostProgram]:
+    headers = headers_in_advance(files)
+    parts = _compile(units, folder, library, headers, half, options)
+    if headers != RUNTIME and any(part.reason == "errors" and not _is_wrong_anyhow(part) for part in parts):
+        # A name of its own may be one of a header's that it does not include.
+        parts = _compile(units, folder, library, RUNTIME, half, options)
+    return parts
+
+
 def _is_wrong_anyhow(part: HostProgram) -> bool:
     """Whether what the compiler misses is missing as well where fewer headers are read in advance."""
     return all(_MISSING.match(diagnostic.text) for diagnostic in part.diagnostics)
 
 
-def _rights(folder: Path, library: Library) -> dict[str, int]:
+def rights(folder: Path, library: Library) -> dict[str, int]:
+    """What a compiler or the linker may reach for a program that is `written` to `folder`."""
     return {
         str(zig.folder()): READ | EXECUTE,
         str(INCLUDE): READ,
+        str(STAND_INS): READ,
         str(library.folder): READ,
         str(folder / "src"): READ,
         str(folder / "out"): READ | WRITE,
@@ -127,28 +209,75 @@ def _rights(folder: Path, library: Library) -> dict[str, int]:
     }
 
 
-def _compile(units: Sequence[str], folder: Path, library: Library, headers: Sequence[str]) -> list[HostProgram]:
+def _compile(
+    units: Sequence[str],
+    folder: Path,
+    library: Library,
+    headers: Sequence[str],
+    half: Half,
+    options: Sequence[str],
+) -> list[HostProgram]:
     """What came of each file."""
-    with precompiled(headers, library) as first, ThreadPoolExecutor(max(1, len(units))) as pool:
+    with precompiled(headers, library, half) as first, ThreadPoolExecutor(max(1, len(units))) as pool:
         # In this thread, which may have what a child can be forked from.
-        compile_one = partial(_compile_unit, units=units, folder=folder, library=library, first=first)
+        compile_one = partial(
+            _compile_unit, units=units, folder=folder, library=library, half=half, first=first, options=options
+        )
         return list((pool.map if len(units) > 1 else map)(compile_one, range(len(units))))
 
 
-def _compile_unit(number: int, units: Sequence[str], folder: Path, library: Library, first: Path) -> HostProgram:
-    name = units[number]
+def _texts(folder: Path) -> dict[str, str]:
+    """All files of the program."""
+    return {str(path): path.read_text("utf-8") for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _compile_unit(
+    number: int,
+    units: Sequence[str],
+    folder: Path,
+    library: Library,
+    half: Half,
+    first: Path,
+    options: Sequence[str],
+) -> HostProgram:
     # The bytes that a real compiler would put the device code in: they tell the files of a program apart.
     (folder / "out" / f"{number}.unit").write_bytes(number.to_bytes(4, "little"))
-    out = folder / "out" / f"{number}.o"
-    command = [str(zig.executable()), "clang", "-c", "-o", str(out), *FLAGS, "-include-pch", str(first)]
-    command += ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(folder / "out" / f"{number}.unit")]
+    more = ["-c", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(folder / "out" / f"{number}.unit")]
+    return compile_file(units[number], units, folder, library, half, first, f"{number}.o", [*more, *options])
+
+
+def compile_file(
+    name: str,
+    units: Sequence[str],
+    folder: Path,
+    library: Library,
+    half: Half,
+    first: Path,
+    output: str,
+    more: Sequence[str] = (),
+) -> HostProgram:
+    """Compile one file of the program in `folder` as a half of it, into the file `output` of `out`; `module` is empty.
+
+    first: the headers that were read in advance.  more: flags.
+    """
+    command = [str(zig.executable()), "clang", "-o", str(folder / "out" / output), *half.flags]
+    command += ["-include-pch", str(first), *more]
+    if Path(name).suffix == ".cu" and not half.folders:
+        # nvcc hands other files to the host's compiler; the library would take us for it.
+        command += ["-D__CUDACC__", "-D__NVCC__"]
     # As with nvcc, which is started beside the program.
     own = (folder / "src" / units[0]).parent
-    command += ["-I", str(own), "-I", str(folder / "src"), "-isystem", str(INCLUDE), *zig.cpp_flags(library.overlay)]
+    command += ["-I", str(own), "-I", str(folder / "src"), *half.include_flags(), *zig.cpp_flags(library.overlay)]
     # A name may begin like an option; the program's own name for the file stays.
     command += ["-fmacro-prefix-map=./-=-", f"./{name}" if name.startswith("-") else name]
+    if not half.folders:
+        # A library's templates take steps that nobody has counted.
+        command += [f"-fconstexpr-steps={steps_of_one(_texts(folder / 'src'), CLANG_STEPS)}"]
     done = confined.run(
-        command, _rights(folder, library) | {str(first): READ, str(first.with_suffix(".h")): READ}, folder / "src"
+        command,
+        rights(folder, library) | {str(path): READ for path in (first, first.with_suffix(".h"), *half.folders)},
+        folder / "src",
+        cpu_seconds=confined.LIBRARY_CPU_SECONDS if half.folders else confined.CPU_SECONDS,
     )
     diagnostics = []
     unused = set()
@@ -178,13 +307,13 @@ def _link(count: int, folder: Path, library: Library) -> HostProgram:
     wraps = [f"--wrap={name}" for name in ("malloc", "calloc", "realloc", "aligned_alloc")]
     command = [str(zig.executable()), "wasm-ld", "-m", "wasm64", "-o", str(out), *wraps]
     command += [f"--allow-undefined-file={folder / 'out' / 'launch.symbols'}", "-z", f"stack-size={STACK_BYTES}"]
-    command += ["--export=grader_demangle", "--export=grader_malloc", "--export=grader_free"]
+    command += ["--export=grader_demangle", "--export=grader_malloc", "--export=grader_free", "--export=fflush"]
     start, *rest = library.link_inputs
     command += [start, *(str(folder / "out" / f"{number}.o") for number in range(count)), *rest]
     # `sandbox.lean` knows functions by their mangled names; people are told others.
-    done = confined.run([*command, "--no-demangle"], _rights(folder, library), folder / "src")
+    done = confined.run([*command, "--no-demangle"], rights(folder, library), folder / "src")
     if done.code:
-        done = confined.run(command, _rights(folder, library), folder / "src")
+        done = confined.run(command, rights(folder, library), folder / "src")
     if done.code is None:
         return HostProgram(b"", reason=done.ended_by or "limit")
     if done.code:

@@ -22,8 +22,10 @@ from grader.processes.child import Child, ChildProgram, can_wait, start_server
 from grader.processes.system import IS_LINUX, isolated_python
 from grader.programs.toolchain import become
 
-CPU_SECONDS = 120
-"""What `extent` lets through takes a few; templates and constant expressions can take any time."""
+CPU_SECONDS = 15
+"""What `extent` lets through takes a few, and steps of constant evaluation are counted; a type's name can take any."""
+LIBRARY_CPU_SECONDS = 120
+"""Where Thrust's and CUB's templates are the program's: each of their algorithms takes a second or two."""
 WALL_SECONDS = 600.0
 """Ends what hangs."""
 ADDRESS_BYTES = 4 << 30
@@ -51,12 +53,18 @@ class Done:
     ended_by: Literal["", "time", "hang"] = ""
 
 
-def run(command: Sequence[str], rights: Mapping[str, int], folder: Path, use_landlock: bool = True) -> Done:
+def run(
+    command: Sequence[str],
+    rights: Mapping[str, int],
+    folder: Path,
+    use_landlock: bool = True,
+    cpu_seconds: int = CPU_SECONDS,
+) -> Done:
     """Run `command` in `folder` with nothing but `rights` (see `grader.processes.confinement.confine`)."""
     if not IS_LINUX:
         raise InternalError(msg("programs.not_on_this_system"))
     limits = {
-        "address_bytes": ADDRESS_BYTES, "data_bytes": DATA_BYTES, "file_bytes": FILE_BYTES, "cpu_seconds": CPU_SECONDS,
+        "address_bytes": ADDRESS_BYTES, "data_bytes": DATA_BYTES, "file_bytes": FILE_BYTES, "cpu_seconds": cpu_seconds,
     }  # fmt: skip
     asked = {"command": list(command), "rights": dict(rights), "folder": str(folder), "landlock": use_landlock}
     order = json.dumps({**asked, "limits": limits})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from grader.ptx.analysis.liveness import destinations, sources
+from grader.ptx.analysis.dataflow import destinations, sources
 from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Register
 from grader.ptx.isa.opcodes import facts
 from grader.ptx.lowering.data_movement import load_spec

@@ -17,16 +17,16 @@ from grader.ptx.counted.generate import (
     UNIFORM,
     UNROLLED,
     WORD,
+    Module,
+    ResolvedLoad,
     Shape,
 )
-from grader.ptx.counted.module import Module, ResolvedLoad
 from grader.ptx.counted.progress import Irregular, Progress, advance, progress_of
 from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.scheduler import Shortcut
-from grader.ptx.memory.access import Access
-from grader.ptx.memory.address_resolution import as_int64, locate
+from grader.ptx.memory.access import Access, as_int64, locate
 from grader.ptx.observers.interface import RepeatedLoads
 from grader.ptx.values.kinds import Affine, Vec, split_shift
 from grader.ptx.values.lanes import Array, remember

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from grader.ptx.frontend.constants import parse_immediate, parse_integer
+from grader.ptx.frontend.declarations import parse_immediate, parse_integer
 from grader.ptx.frontend.lexer import IDENTIFIER
 from grader.ptx.frontend.nodes import (
     Address,

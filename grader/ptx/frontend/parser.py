@@ -12,9 +12,8 @@ import re
 from dataclasses import replace
 
 from grader.ptx.frontend.declarations import read_parameters, read_variables
-from grader.ptx.frontend.functions import BodyParser, read_pragma
+from grader.ptx.frontend.functions import FILE, LOC, BodyParser, LocationTracker, find_files, read_pragma
 from grader.ptx.frontend.lexer import Cursor, strip_comments
-from grader.ptx.frontend.locations import FILE, LOC, LocationTracker, find_files
 from grader.ptx.frontend.nodes import Function, Module, Variable
 
 _LINKAGE = frozenset({".extern", ".visible", ".weak", ".common"})

@@ -1,16 +1,13 @@
-"""Bits: logic, shifts, lop3, prmt, counting and finding bits."""
-
-# mypy: disable-error-code="no-any-return"
-# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
+"""Bits: logic, shifts, lop3, prmt, counting and finding bits; bit fields: bfe, bfi, bmsk, szext."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from grader.ptx.isa.modifiers import BITS, DTYPES, Array, Modifiers, Table, make, plain, register
-from grader.ptx.isa.semantics import Lanes, Semantics
+from grader.ptx.isa.modifiers import BITS, DTYPES, Array, Lanes, Modifiers, Semantics, Table, make, plain, register
 
 SHIFTABLE = (*BITS, "u16", "u32", "u64", "s16", "s32", "s64")
 
@@ -239,19 +236,122 @@ def _fixed(inputs: str, outputs: str, compute: Callable[..., Lanes]) -> Callable
     return factory
 
 
-TABLE: Table = {}
-register(TABLE, "and", (*BITS, "pred"), plain(np.bitwise_and, 2))
-register(TABLE, "or", (*BITS, "pred"), plain(np.bitwise_or, 2))
-register(TABLE, "xor", (*BITS, "pred"), plain(np.bitwise_xor, 2))
-register(TABLE, "not", (*BITS, "pred"), plain(np.invert, 1))
-register(TABLE, "cnot", BITS, plain(is_zero, 1))
-register(TABLE, "shl shr", SHIFTABLE, shift)
-register(TABLE, "shf", ("b32",), funnel_shift)
-register(TABLE, "lop3", ("b32",), logic_3_factory)
-register(TABLE, "prmt", ("b32",), permute)
-register(TABLE, "bfind", ("u32", "u64", "s32", "s64"), find_highest)
-register(TABLE, "brev", ("b32", "b64"), plain(reverse_bits, 1))
-register(TABLE, "fns", ("b32",), _fixed("b32 b32 s32", "b32", find_nth_set))
+_WORDS: Table = {}
+register(_WORDS, "and", (*BITS, "pred"), plain(np.bitwise_and, 2))
+register(_WORDS, "or", (*BITS, "pred"), plain(np.bitwise_or, 2))
+register(_WORDS, "xor", (*BITS, "pred"), plain(np.bitwise_xor, 2))
+register(_WORDS, "not", (*BITS, "pred"), plain(np.invert, 1))
+register(_WORDS, "cnot", BITS, plain(is_zero, 1))
+register(_WORDS, "shl shr", SHIFTABLE, shift)
+register(_WORDS, "shf", ("b32",), funnel_shift)
+register(_WORDS, "lop3", ("b32",), logic_3_factory)
+register(_WORDS, "prmt", ("b32",), permute)
+register(_WORDS, "bfind", ("u32", "u64", "s32", "s64"), find_highest)
+register(_WORDS, "brev", ("b32", "b64"), plain(reverse_bits, 1))
+register(_WORDS, "fns", ("b32",), _fixed("b32 b32 s32", "b32", find_nth_set))
 for _bits in ("b32", "b64"):
-    register(TABLE, "popc", (_bits,), _fixed(_bits, "u32", lambda a: np.bitwise_count(a).astype(np.uint32)))
-    register(TABLE, "clz", (_bits,), _fixed(_bits, "u32", count_leading_zeros))
+    register(_WORDS, "popc", (_bits,), _fixed(_bits, "u32", lambda a: np.bitwise_count(a).astype(np.uint32)))
+    register(_WORDS, "clz", (_bits,), _fixed(_bits, "u32", count_leading_zeros))
+
+
+def _field(name: str) -> tuple[np.dtype[Any], int]:
+    unsigned = DTYPES["u" + name[1:]]
+    return unsigned, unsigned.itemsize * 8
+
+
+def _low_ones(length: Array, dtype: np.dtype[Any]) -> Array:
+    """Masks with `length` ones at the bottom; shifted out completely, the 1 leaves 0 - 1: all ones."""
+    one = dtype.type(1)
+    return (one << length.astype(dtype)) - one
+
+
+def _restriction(width: int) -> Callable[[Array], Array]:
+    """Positions and lengths: PTX restricts both to 0…255; GPUs take them modulo 256 for 32 bits, as they are for 64."""
+    return (
+        (lambda amount: amount & np.uint32(0xFF))
+        if width == 32
+        else (lambda amount: np.minimum(amount, np.uint32(255)))
+    )
+
+
+def extract_field(m: Modifiers) -> Semantics:
+    """bfe: bits pos…pos+len-1 of a, sign-extended for s32 and s64.
+
+    The sign is bit min(pos + len - 1, msb) of a; a field of length 0 is 0.
+    """
+    name = m.type(("u32", "u64", "s32", "s64"))
+    m.end()
+    dtype, width = _field(name)
+    signed = DTYPES[name].kind == "i"
+    restrict = _restriction(width)
+
+    def compute(a: Array, position: Array, length: Array) -> Array:
+        position, length = restrict(position), restrict(length)
+        bits = a.view(dtype)
+        ones = _low_ones(length, dtype)
+        result = (bits >> position.astype(dtype)) & ones
+        if signed:
+            sign_bit = np.minimum(position + length - np.uint32(1), np.uint32(width - 1)).astype(dtype)
+            negative = (bits >> sign_bit & dtype.type(1)) != 0
+            present = np.maximum(np.int64(width) - position, 0)
+            # Bits past the msb read as the sign as well, so extension starts where the real bits end.
+            kept = _low_ones(np.minimum(length.astype(np.int64), present), dtype)
+            result = np.where(negative & (length != 0), result | ~kept, result)
+        return result.view(DTYPES[name])
+
+    return make(f"{name} u32 u32", name, compute)
+
+
+def insert_field(m: Modifiers) -> Semantics:
+    """bfi d, a, b, pos, len: b with the low len bits of a at pos; bits past the msb are lost."""
+    name = m.type(("b32", "b64"))
+    m.end()
+    dtype, width = _field(name)
+    restrict = _restriction(width)
+
+    def compute(a: Array, b: Array, position: Array, length: Array) -> Array:
+        position, length = restrict(position).astype(dtype), restrict(length)
+        mask = _low_ones(length, dtype) << position
+        return (b & ~mask) | (a << position & mask)
+
+    return make(f"{name} {name} u32 u32", name, compute)
+
+
+def bit_mask(m: Modifiers) -> Semantics:
+    """bmsk.{clamp,wrap}.b32: `width` ones starting at bit `position`."""
+    mode = m.one_of(("clamp", "wrap"))
+    m.type(("b32",))
+    m.end()
+    dtype = DTYPES["b32"]
+
+    def compute(position: Array, length: Array) -> Array:
+        if mode == "wrap":
+            position, length = position & np.uint32(31), length & np.uint32(31)
+        return _low_ones(length, dtype) << position
+
+    return make("u32 u32", "b32", compute)
+
+
+def extend(m: Modifiers) -> Semantics:
+    """szext.{clamp,wrap}: keep the low n bits, sign- or zero-extended; n = 0 gives 0."""
+    mode = m.one_of(("clamp", "wrap"))
+    name = m.type(("u32", "s32"))
+    m.end()
+    dtype = DTYPES[name]
+
+    def compute(a: Array, length: Array) -> Array:
+        count = np.minimum(length, np.uint32(32)) if mode == "clamp" else length & np.uint32(31)
+        unused = (np.uint32(32) - count).view(dtype)
+        # An unused count of 32 shifts everything out and the sign bit after it is 0.
+        return (a << unused) >> unused
+
+    return make(f"{name} u32", name, compute)
+
+
+_FIELDS: Table = {}
+register(_FIELDS, "bfe", ("u32", "u64", "s32", "s64"), extract_field)
+register(_FIELDS, "bfi", ("b32", "b64"), insert_field)
+register(_FIELDS, "bmsk", ("b32",), bit_mask)
+register(_FIELDS, "szext", ("u32", "s32"), extend)
+
+TABLE = {**_WORDS, **_FIELDS}

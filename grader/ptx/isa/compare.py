@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.ptx.isa.modifiers import BITS, DTYPES, FLOATS, INTEGERS, Array, Modifiers, Table, make, register
+from grader.ptx.isa.modifiers import BITS, DTYPES, FLOATS, INTEGERS, Array, Modifiers, Semantics, Table, make, register
 from grader.ptx.isa.rounding import flush
-from grader.ptx.isa.semantics import Semantics
 
 Comparison = Callable[[Array, Array], Array]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.ptx.isa.modifiers import DTYPES, ROUNDINGS, Array, Modifiers, Table, make, register
+from grader.ptx.isa.modifiers import DTYPES, ROUNDINGS, Array, Modifiers, Semantics, Table, make, register
 from grader.ptx.isa.rounding import (
     QUIET_64,
     bf16_to_float32,
@@ -25,7 +25,6 @@ from grader.ptx.isa.rounding import (
     saturate,
     tiny_after_rounding,
 )
-from grader.ptx.isa.semantics import Semantics
 
 Compute = Callable[[Array], Array]
 

@@ -1,11 +1,12 @@
-"""float32 and float64 arithmetic, correctly rounded: add, sub, mul, fma, mad, div, sqrt, rcp.
+"""float32 and float64 arithmetic.
+
+Correctly rounded: add, sub, mul, fma, mad, div, sqrt, rcp.  Without rounding: min, max, abs, neg, copysign, testp.
+Approximate (`.approx`): ex2, lg2, sin, cos, tanh, rsqrt.  GPUs evaluate these in tables of their own, so results agree
+to the error that PTX ISA states, not to the bit: here each is the float64 function rounded once.
 
 NaN results are what an H200 returns: 0x7fffffff for float32; a NaN operand made quiet for float64, else
 0xfff8000000000000.
 """
-
-# mypy: disable-error-code="no-any-return"
-# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
 
 from __future__ import annotations
 
@@ -15,22 +16,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.ptx.isa.fma import exact_f32, fma_f32, fma_f32_directed, fma_f64, round_fraction
-from grader.ptx.isa.modifiers import FLOATS, ROUNDINGS, Array, Modifiers, Table, make, register
+from grader.ptx.isa.modifiers import FLOATS, ROUNDINGS, Array, Modifiers, Semantics, Table, make, register
 from grader.ptx.isa.rounding import (
     NAN_32,
     canonical_nan,
+    exact_f32,
     float64_to_float32,
     flush,
+    fma_f32,
+    fma_f32_directed,
+    fma_f64,
     propagate_nan,
+    round_fraction,
     saturate,
     step_directed,
     tiny_after_rounding,
 )
-from grader.ptx.isa.semantics import Semantics
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
 
 Compute = Callable[..., Array]
 
@@ -287,10 +292,120 @@ def upper_word(function: Compute, a: Array) -> Array:
     return result
 
 
-TABLE: Table = {}
-register(TABLE, "add sub", FLOATS, add_or_subtract)
-register(TABLE, "mul", FLOATS, multiply)
-register(TABLE, "fma mad", FLOATS, fused)
-register(TABLE, "div", FLOATS, divide)
-register(TABLE, "sqrt", FLOATS, root)
-register(TABLE, "rcp", FLOATS, reciprocal)
+_ROUNDED: Table = {}
+register(_ROUNDED, "add sub", FLOATS, add_or_subtract)
+register(_ROUNDED, "mul", FLOATS, multiply)
+register(_ROUNDED, "fma mad", FLOATS, fused)
+register(_ROUNDED, "div", FLOATS, divide)
+register(_ROUNDED, "sqrt", FLOATS, root)
+register(_ROUNDED, "rcp", FLOATS, reciprocal)
+
+
+def minimum_or_maximum(m: Modifiers) -> Semantics:
+    """min, max: a NaN loses to a number unless `.NaN`; -0 < +0; `.xorsign.abs` compares magnitudes."""
+    name = m.type()
+    ftz, _ = flags(m, name, saturating=False)
+    propagate = name == "f32" and m.flag("NaN")
+    xor_sign = name == "f32" and m.flag("xorsign")
+    if xor_sign and not m.flag("abs"):
+        raise m.fail("needs .abs")
+    smaller = m.opcode == "min"
+
+    def compute(a: Array, b: Array) -> Array:
+        if name == "f64":
+            return propagate_nan(select(a, b, smaller, propagate), a, b)
+        if xor_sign:
+            magnitude = select(np.abs(a), np.abs(b), smaller, propagate)
+            return canonical_nan(np.copysign(magnitude, np.copysign(ONE_32, a) * np.copysign(ONE_32, b)))
+        return canonical_nan(select(a, b, smaller, propagate))
+
+    return build(m, name, 2, compute, ftz)
+
+
+def select(a: Array, b: Array, smaller: bool, nan_wins: bool) -> Array:
+    """The smaller or larger of two floats of any width, by the rules of PTX's min and max but for a NaN's payload."""
+    if nan_wins:
+        result = np.minimum(a, b) if smaller else np.maximum(a, b)
+    else:
+        result = np.fmin(a, b) if smaller else np.fmax(a, b)
+    bits = np.dtype(f"u{a.dtype.itemsize}")
+    a_bits, b_bits = a.view(bits), b.view(bits)
+    # Equal values with different bits can only be +0 and -0, which NumPy takes for the same.
+    zeros = (a == b) & (a_bits != b_bits)
+    if zeros.any():
+        chosen = a_bits | b_bits if smaller else a_bits & b_bits
+        result = np.where(zeros, chosen, result.view(bits)).view(a.dtype)
+    return result
+
+
+def sign_operation(m: Modifiers) -> Semantics:
+    """abs, neg: the sign bit, but NaNs are treated as by any other operation and keep theirs."""
+    name = m.type()
+    ftz, _ = flags(m, name, saturating=False)
+    ufunc = np.abs if m.opcode == "abs" else np.negative
+    return build(m, name, 1, canonical(ufunc) if name == "f32" else propagating(ufunc), ftz)
+
+
+def copy_sign(m: Modifiers) -> Semantics:
+    """copysign d, a, b: the magnitude of b with the sign of a."""
+    name = m.type()
+    return build(m, name, 2, lambda a, b: np.copysign(b, a))
+
+
+_TESTS: dict[str, Callable[[Array], Array]] = {
+    "finite": np.isfinite,
+    "infinite": np.isinf,
+    "number": lambda a: ~np.isnan(a),
+    "notanumber": np.isnan,
+    "normal": lambda a: np.isfinite(a) & ((a == 0) | (np.abs(a) >= np.finfo(a.dtype).tiny)),
+    "subnormal": lambda a: (a != 0) & (np.abs(a) < np.finfo(a.dtype).tiny),
+}
+
+
+def test_property(m: Modifiers) -> Semantics:
+    """testp; PTX counts zeros as normal."""
+    name = m.type()
+    test = _TESTS[m.one_of(_TESTS)]
+    m.end()
+    return make(name, "pred", test)
+
+
+_UNROUNDED: Table = {}
+register(_UNROUNDED, "min max", FLOATS, minimum_or_maximum)
+register(_UNROUNDED, "abs neg", FLOATS, sign_operation)
+register(_UNROUNDED, "copysign", FLOATS, copy_sign)
+register(_UNROUNDED, "testp", FLOATS, test_property)
+
+
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "ex2": np.exp2,
+    "lg2": np.log2,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+    "rsqrt": lambda a: 1.0 / np.sqrt(a),
+}
+
+
+def approximate(m: Modifiers) -> Semantics:
+    """`.approx{.ftz}.f32`."""
+    name = m.type()
+    m.one_of(("approx",))
+    ftz = m.opcode != "tanh" and m.flag("ftz")
+    function = FUNCTIONS[m.opcode]
+    return build(m, name, 1, lambda a: float64_to_float32(function(a.astype(np.float64)), "rn"), ftz)
+
+
+def reciprocal_root_f64(m: Modifiers) -> Semantics:
+    """rsqrt.approx.f64, and rsqrt.approx.ftz.f64, which computes with the upper 32 bits only."""
+    name = m.type()
+    m.one_of(("approx",))
+    function = FUNCTIONS["rsqrt"]
+    return build(m, name, 1, (lambda a: upper_word(function, a)) if m.flag("ftz") else function)
+
+
+_APPROXIMATE: Table = {}
+register(_APPROXIMATE, "ex2 lg2 sin cos tanh rsqrt", ("f32",), approximate)
+register(_APPROXIMATE, "rsqrt", ("f64",), reciprocal_root_f64)
+
+TABLE = {**_ROUNDED, **_UNROUNDED, **_APPROXIMATE}

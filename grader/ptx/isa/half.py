@@ -12,13 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.ptx.isa.approximate import FUNCTIONS
 from grader.ptx.isa.compare import COMBINATIONS, FLOAT_COMPARISONS
 from grader.ptx.isa.convert import narrow, widen
-from grader.ptx.isa.extremum import select
-from grader.ptx.isa.modifiers import DTYPES, HALVES, Array, Modifiers, Table, make, register
+from grader.ptx.isa.floating import FUNCTIONS, select
+from grader.ptx.isa.modifiers import DTYPES, HALVES, Array, Modifiers, Semantics, Table, make, register
 from grader.ptx.isa.rounding import NAN_16, saturate, to_odd, two_sum
-from grader.ptx.isa.semantics import Semantics
 
 Exact = Callable[..., Array]
 

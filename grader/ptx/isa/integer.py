@@ -1,11 +1,14 @@
-"""Integer arithmetic: add, sub, mul, mad, div, rem, min, max, abs, neg, sad, mul24, mad24, dp4a, dp2a.
+"""Integer arithmetic: whole registers, with carry, and packed in a 32-bit word.
 
-All results wrap modulo 2**width unless `.sat` is given.  PTX leaves division by zero and the
-quotient INT_MIN / -1 open; `divide` says what GPUs return.
+Whole registers: add, sub, mul, mad, div, rem, min, max, abs, neg, sad, mul24, mad24, dp4a, dp2a.  All results wrap
+modulo 2**width unless `.sat` is given.  PTX leaves division by zero and the quotient INT_MIN / -1 open; `divide` says
+what GPUs return.
+
+With carry: instructions that read or write the condition-code register's carry bit, a uint8 of 0 or 1, the last input
+of what reads it and the last result of what writes it; after a subtraction it means borrow.
+
+Packed: add, min, max of .u16x2 and .s16x2; vabsdiff2, vabsdiff4.
 """
-
-# mypy: disable-error-code="no-any-return"
-# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
 
 from __future__ import annotations
 
@@ -13,8 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.ptx.isa.modifiers import DTYPES, INTEGERS, Array, Modifiers, Table, make, plain, register
-from grader.ptx.isa.semantics import Semantics
+from grader.ptx.isa.modifiers import DTYPES, INTEGERS, Array, Modifiers, Semantics, Table, make, plain, register
 
 WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 SIGNED = ("s16", "s32", "s64")
@@ -190,15 +192,122 @@ def dot_product(m: Modifiers) -> Semantics:
     return make(f"{a_type} {b_type} {c_type}", c_type, compute)
 
 
-TABLE: Table = {}
-register(TABLE, "add sub", INTEGERS, add_or_subtract)
-register(TABLE, "mul", INTEGERS, multiply)
-register(TABLE, "mad", INTEGERS, multiply_add)
-register(TABLE, "mul24 mad24", ("u32", "s32"), multiply_24)
-register(TABLE, "sad", INTEGERS, plain(absolute_difference, 3))
-register(TABLE, "div", INTEGERS, plain(divide, 2))
-register(TABLE, "rem", INTEGERS, plain(remainder, 2))
-register(TABLE, "abs", SIGNED, plain(np.abs, 1))
-register(TABLE, "neg", SIGNED, plain(np.negative, 1))
-register(TABLE, "min max", INTEGERS, minimum_or_maximum)
-register(TABLE, "dp4a dp2a", ("u32", "s32"), dot_product)
+_WHOLE: Table = {}
+register(_WHOLE, "add sub", INTEGERS, add_or_subtract)
+register(_WHOLE, "mul", INTEGERS, multiply)
+register(_WHOLE, "mad", INTEGERS, multiply_add)
+register(_WHOLE, "mul24 mad24", ("u32", "s32"), multiply_24)
+register(_WHOLE, "sad", INTEGERS, plain(absolute_difference, 3))
+register(_WHOLE, "div", INTEGERS, plain(divide, 2))
+register(_WHOLE, "rem", INTEGERS, plain(remainder, 2))
+register(_WHOLE, "abs", SIGNED, plain(np.abs, 1))
+register(_WHOLE, "neg", SIGNED, plain(np.negative, 1))
+register(_WHOLE, "min max", INTEGERS, minimum_or_maximum)
+register(_WHOLE, "dp4a dp2a", ("u32", "s32"), dot_product)
+
+
+TYPES = ("u32", "s32", "b32", "u64", "s64", "b64")
+
+
+def add_carry(a: Array, b: Array, carry: Array | None) -> tuple[Array, Array]:
+    """Sum of unsigned words and a carry, with the carry out."""
+    total = a + b
+    out = total < a
+    if carry is not None:
+        total = total + carry.astype(total.dtype)
+        out = out | ((total == 0) & (carry != 0))
+    return total, out.astype(np.uint8)
+
+
+def subtract_borrow(a: Array, b: Array, borrow: Array | None) -> tuple[Array, Array]:
+    """a - b - borrow of unsigned words, with the borrow out."""
+    difference = a - b
+    out = a < b
+    if borrow is not None:
+        out = out | ((difference == 0) & (borrow != 0))
+        difference = difference - borrow.astype(difference.dtype)
+    return difference, out.astype(np.uint8)
+
+
+def chained(m: Modifiers) -> Semantics:
+    """add.cc, addc(.cc), sub.cc, subc(.cc), mad.{lo,hi}.cc, madc.{lo,hi}(.cc)."""
+    name = m.type(TYPES)
+    writes = m.flag("cc")
+    reads = m.opcode.endswith("c")
+    multiplies = m.opcode.startswith("mad")
+    part = m.one_of(("lo", "hi")) if multiplies else ""
+    m.end()
+    result, unsigned = DTYPES[name], DTYPES["u" + name[1:]]
+    word = subtract_borrow if m.opcode.startswith("sub") else add_carry
+    high = multiply_high("s" + name[1:] if result.kind == "i" else "u" + name[1:])
+
+    def compute(*operands: Array) -> Array | tuple[Array, Array]:
+        carry = operands[-1] if reads else None
+        if multiplies:
+            a, b, c = operands[:3]
+            left = (high(a, b) if part == "hi" else a * b).view(unsigned)
+            right = c.view(unsigned)
+        else:
+            left, right = operands[0].view(unsigned), operands[1].view(unsigned)
+        value, out = word(left, right, carry)
+        return (value.view(result), out) if writes else value.view(result)
+
+    inputs = " ".join([name] * (3 if multiplies else 2))
+    return make(inputs, name, compute, reads_carry=reads, writes_carry=writes)
+
+
+_WITH_CARRY: Table = {}
+register(_WITH_CARRY, "add.cc addc addc.cc sub.cc subc subc.cc mad.cc madc madc.cc", TYPES, chained)
+
+
+UFUNCS = {"add": np.add, "min": np.minimum, "max": np.maximum}
+
+
+def parts(operand: Array, code: str) -> Array:
+    """The packed integers of each word, shape (n, parts), lowest first; `code` is their NumPy type."""
+    return np.ascontiguousarray(operand).view(code).reshape(operand.size, -1)
+
+
+def half_words(m: Modifiers) -> Semantics:
+    """add, min, max of two 16-bit integers each; wrapping, min and max with an optional `.relu` if signed."""
+    name = m.type()
+    code = "u2" if name == "u16x2" else "i2"
+    relu = m.opcode != "add" and name == "s16x2" and m.flag("relu")
+    m.end()
+    ufunc = UFUNCS[m.opcode]
+
+    def compute(a: Array, b: Array) -> Array:
+        result = ufunc(parts(a, code), parts(b, code))
+        if relu:
+            result = np.maximum(result, 0)
+        return np.ascontiguousarray(result).view(np.uint32).reshape(-1)
+
+    return make(f"{name} {name}", name, compute)
+
+
+def absolute_differences(m: Modifiers) -> Semantics:
+    """vabsdiff2, vabsdiff4 d, a, b, c: |a - b| of each part; with `.add` their sum plus c.
+
+    Selectors, masks and `.sat` are not supported; c then only fills parts that a mask leaves out.
+    """
+    accumulate = m.flag("add")
+    b_type, a_type, d_type = (m.type(("u32", "s32")) for _ in range(3))
+    m.end()
+    width = "2" if m.opcode == "vabsdiff2" else "1"
+    kinds = {"u32": f"u{width}", "s32": f"i{width}"}
+
+    def compute(a: Array, b: Array, c: Array) -> Array:
+        difference = np.abs(parts(a, kinds[a_type]).astype(np.int64) - parts(b, kinds[b_type]))
+        if accumulate:
+            return difference.sum(axis=1).astype(c.dtype) + c
+        packed = np.ascontiguousarray(difference.astype(f"u{width}"))
+        return packed.view(c.dtype).reshape(-1)
+
+    return make(f"{a_type} {b_type} {d_type}", d_type, compute)
+
+
+_PACKED: Table = {}
+register(_PACKED, "add min max", ("u16x2", "s16x2"), half_words)
+register(_PACKED, "vabsdiff2 vabsdiff4", ("u32", "s32"), absolute_differences)
+
+TABLE = {**_WHOLE, **_WITH_CARRY, **_PACKED}

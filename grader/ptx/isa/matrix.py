@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 
 from grader.ptx.isa.convert import narrow, widen
-from grader.ptx.isa.fma import fma_f64
 from grader.ptx.isa.modifiers import DTYPES
+from grader.ptx.isa.rounding import fma_f64
 from grader.ptx.values.lanes import Array
 
 TF32_MASK = np.uint32(0xFFFFE000)

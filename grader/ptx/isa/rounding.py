@@ -1,4 +1,4 @@
-"""Rounding exact values to IEEE formats, vectorised.
+"""Rounding exact values to IEEE formats, vectorised, and the fused multiply-add that NumPy lacks.
 
 The trick used throughout: a value is first rounded *to odd* into float64 (truncated, and the last bit set
 when anything was lost).  A format with at least two bits less can then be reached by any rounding with the
@@ -8,16 +8,17 @@ proved algorithms using rounding to odd", IEEE Trans. Computers 57(4), 2008).
 Directions are PTX's: rn nearest even, rz toward zero, rm toward -inf, rp toward +inf.
 """
 
-# mypy: disable-error-code="no-any-return"
-# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
-
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from grader.ptx.isa.modifiers import Array
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 
 NAN_32 = np.uint32(0x7FFFFFFF)
 """The only NaN that GPU arithmetic on float32 returns, whatever the operands' payloads."""
@@ -188,3 +189,182 @@ def saturate(value: Array) -> Array:
     clamped = np.minimum(np.maximum(value, value.dtype.type(0)), value.dtype.type(1))
     # Adding +0 turns a -0 that the maximum let through into +0.
     return np.where(np.isnan(value), value.dtype.type(0), clamped + value.dtype.type(0))
+
+
+_TIE = np.int64(np.iinfo(np.int64).min)
+_SMALLEST_NORMAL = np.uint32(0x01000000)
+_ZERO_KEY = np.uint32(0xFF000000)
+_INFINITY_KEY = np.uint32(0xFE000000)
+
+
+def fma_f32(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c rounded once to nearest even.
+
+    The product of two float32 is exact in float64 and their sum is rounded to 53 bits there; rounding that
+    again to 24 bits goes wrong only if the 53 bits lie exactly half-way between two float32 (low 29 bits
+    10…0), or if the result is subnormal and has another half-way point.  Both are looked for with one pass
+    each, and only such lanes are done again by way of rounding to odd.
+    """
+    total = a.astype(np.float64) * b
+    total = total + c
+    result: Array = total.astype(np.float32)
+    # Affine left by 35 the low 29 bits are on top: 10…0 then is the least int64.
+    low = total.view(np.int64) << 35
+    tie = np.minimum.reduce(low) == _TIE
+    # Exponent and fraction, less the smallest normal number: subnormals and zeros wrap round to the top.
+    key = result.view(np.uint32) << 1
+    key -= _SMALLEST_NORMAL
+    top = np.maximum.reduce(key)
+    if tie or top > _ZERO_KEY:
+        doubtful = np.flatnonzero((low == _TIE) | (key > _ZERO_KEY))
+        x, y, z = (_pick(operand, doubtful).astype(np.float64) for operand in (a, b, c))
+        value, error = two_sum(x * y, z)
+        result[doubtful] = to_odd(value, error).astype(np.float32)
+    return canonical_nan(result) if top > _INFINITY_KEY else result
+
+
+def _pick(operand: Array, lanes: Array) -> Array:
+    return operand if operand.size == 1 else operand[lanes]
+
+
+def exact_f32(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c of float32 rounded to odd in float64: on the same side of every float32 as the exact value."""
+    return to_odd(*two_sum(a.astype(np.float64) * b, c.astype(np.float64)))
+
+
+def fma_f32_directed(a: Array, b: Array, c: Array, rounding: str) -> Array:
+    """a * b + c rounded once toward zero (rz), down (rm) or up (rp)."""
+    product = a.astype(np.float64) * b
+    value = product + c
+    nearest: Array = value.astype(np.float32)
+    back = nearest.astype(np.float64)
+    result = canonical_nan(step_directed(nearest, back > value, back < value, rounding))
+    # Strictly between two float32 the 53-bit sum lies on the same side of both as the exact one.
+    doubtful = np.flatnonzero(back == value)
+    if doubtful.size:
+        factor, addend = _pick(product, doubtful), _pick(c, doubtful).astype(np.float64)
+        total, error = two_sum(factor, addend)
+        repaired = float64_to_float32(to_odd(total, error), rounding)
+        if rounding == "rm":
+            # IEEE 754, 6.3: an exact zero sum of operands with opposite signs is -0 when rounding down.
+            repaired[(total == 0) & (np.signbit(factor) != np.signbit(addend))] = -0.0
+        result[doubtful] = repaired
+    return result
+
+
+_SPLITTER = float(2**27 + 1)
+
+
+def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """a * b rounded and the rounding error, exactly (Veltkamp, Dekker), if neither over- nor underflows."""
+    product = a * b
+    a_high = a * _SPLITTER
+    a_high = a_high - (a_high - a)
+    b_high = b * _SPLITTER
+    b_high = b_high - (b_high - b)
+    a_low, b_low = a - a_high, b - b_high
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def fma_f64(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
+    """a * b + c in float64, rounded once.
+
+    The sum of the rounded product and c, and what both roundings lost, are found without error; that loss is
+    itself rounded, so it is taken once a little smaller and once a little larger: when both give the same
+    result, the exact one lies between.  Other lanes (ties, extreme exponents, NaNs) are computed at length.
+    """
+    if rounding == "rn":
+        product, product_error = two_product(a, b)
+        total, total_error = two_sum(product, c)
+        loss = product_error + total_error
+        result: Array = total + loss * _LESS
+        certain = result == total + loss * _MORE
+        if np.logical_and.reduce(certain) and _least_magnitude(product) > _ERROR_FREE:
+            return result
+        doubtful = np.flatnonzero(~(certain & (np.abs(product) > _ERROR_FREE)))
+        x, y, z = (_pick(operand, doubtful) for operand in (a, b, c))
+        result[doubtful] = _fma_f64_at_length(x, y, z, rounding)
+        return result
+    return _fma_f64_at_length(a, b, c, rounding)
+
+
+_LESS, _MORE = 1 - 2.0**-52, 1 + 2.0**-52
+_ERROR_FREE = 2.0**-900
+
+
+def _least_magnitude(value: Array) -> float:
+    return float(np.minimum.reduce(np.abs(value)))
+
+
+def _fma_f64_at_length(a: Array, b: Array, c: Array, rounding: str) -> Array:
+    """Boldo and Melquiond's algorithm Fma with rounding to odd, and exact fractions at extreme exponents."""
+    a, b, c = np.broadcast_arrays(a, b, c)
+    product, product_error = two_product(a, b)
+    low, low_error = two_sum(c, product_error)
+    high, high_error = two_sum(product, low)
+    result, residue = two_sum(high, to_odd(*two_sum(low_error, high_error)))
+    if rounding != "rn":
+        result = step_directed(result, residue < 0, residue > 0, rounding)
+    if rounding == "rm":
+        result[(result == 0) & _opposite(a, b, c)] = -0.0
+    # The error-free steps need room for 2 * 53 bits below and a few binades above every operand.
+    safe = _in_safe_range(a) & _in_safe_range(b) & _in_safe_range(product) & (_in_safe_range(c) | (c == 0))
+    if not safe.all():
+        _repair(result, np.flatnonzero(~safe), (a, b, c), rounding)
+    return propagate_nan(result, a, c, b)
+
+
+def _in_safe_range(value: Array) -> Array:
+    magnitude = np.abs(value)
+    return (magnitude > 2.0**-800) & (magnitude < 2.0**960)
+
+
+def _opposite(a: Array, b: Array, c: Array) -> Array:
+    """Where an exact zero sum is -0 when rounding down: a * b and c have different signs (IEEE 754, 6.3)."""
+    return (np.signbit(a) ^ np.signbit(b)) != np.signbit(c)
+
+
+def _repair(result: Array, lanes: Array, operands: tuple[Array, ...], rounding: str) -> None:
+    # Here and below: rarely needed, and a millisecond to import.
+    from fractions import Fraction
+
+    a, b, c = (operand[lanes] for operand in operands)
+    product = a * b
+    # An infinite addend must not meet a product that overflows, nor a zero one a product that underflows to zero.
+    plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, product + c)
+    plain = np.where((c == 0) & (a != 0) & (b != 0), product, plain)
+    exact = (a == 0) | (b == 0) | ~np.isfinite(a) | ~np.isfinite(b) | ~np.isfinite(c)
+    if rounding == "rn":
+        exact |= c == 0
+    for i in np.flatnonzero(~exact):
+        value = Fraction(float(a[i])) * Fraction(float(b[i])) + Fraction(float(c[i]))
+        plain[i] = round_fraction(value, rounding)
+        exact[i] = value == 0
+    if rounding == "rm":
+        plain[exact & (plain == 0) & _opposite(a, b, c)] = -0.0
+    result[lanes] = plain
+
+
+def round_fraction(exact: Fraction, rounding: str) -> float:
+    """An exact value rounded to float64; for the few lanes where no vectorised way is exact."""
+    from fractions import Fraction
+
+    if exact == 0:
+        return 0.0
+    magnitude = abs(exact)
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    if magnitude < Fraction(2) ** exponent:
+        exponent -= 1
+    ulp = Fraction(2) ** (max(exponent, -1022) - 52)
+    units, rest = divmod(magnitude, ulp)
+    up = {"rz": False, "rm": exact < 0, "rp": exact > 0}.get(rounding)
+    if up is None:
+        up = rest * 2 > ulp or (rest * 2 == ulp and units % 2 == 1)
+    units += 1 if rest and up else 0
+    value = units * ulp
+    if value > Fraction(float(np.finfo(np.float64).max)):
+        away = up if rounding != "rn" else True
+        result = float("inf") if away else float(np.finfo(np.float64).max)
+    else:
+        result = float(value)
+    return -result if exact < 0 else result

@@ -21,8 +21,7 @@ from grader.ptx.machine import load_store
 from grader.ptx.machine.async_copies import AsyncCopies, copies_of, places_of
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.groups import Group
-from grader.ptx.memory.access import AccessSpec
-from grader.ptx.memory.inline_cache import InlineCache
+from grader.ptx.memory.access import AccessSpec, InlineCache
 from grader.ptx.values.kinds import BOOL, UNSIGNED, Affine, Value, Vec, as_array, from_array, select
 from grader.ptx.values.lanes import Array, Lanes
 

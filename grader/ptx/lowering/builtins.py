@@ -13,8 +13,7 @@ from grader.ptx.errors import DeviceTrap
 from grader.ptx.frontend.nodes import Instruction
 from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.groups import Group
-from grader.ptx.memory.addresses import LOCAL_WINDOW
-from grader.ptx.memory.arrays import Owner
+from grader.ptx.memory.device import LOCAL_WINDOW, Owner
 from grader.ptx.memory.heap import heap_of
 from grader.ptx.values.lanes import Array
 

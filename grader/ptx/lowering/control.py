@@ -13,8 +13,7 @@ from grader.ptx.lowering.builtins import BUILTINS
 from grader.ptx.lowering.operands import getter, refuse
 from grader.ptx.machine.barriers import Barriers, BarrierWaiter
 from grader.ptx.machine.code import Code, CodeBlock, Finish
-from grader.ptx.machine.groups import Frame, Group
-from grader.ptx.machine.members import report_outsiders
+from grader.ptx.machine.groups import Frame, Group, report_outsiders
 from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.values.kinds import BOOL, UNSIGNED, Affine, Vec, as_array, from_array, select
 from grader.ptx.values.lanes import Lanes, remember

@@ -17,10 +17,8 @@ from grader.ptx.lowering.data_movement import address_getter
 from grader.ptx.lowering.operands import getter
 from grader.ptx.machine import load_store
 from grader.ptx.machine.code import Code, Getter, Step
-from grader.ptx.machine.groups import Group
-from grader.ptx.machine.members import FULL, missing, report_missing
-from grader.ptx.memory.access import AccessSpec
-from grader.ptx.memory.inline_cache import InlineCache
+from grader.ptx.machine.groups import FULL, Group, missing, report_missing
+from grader.ptx.memory.access import AccessSpec, InlineCache
 from grader.ptx.values.kinds import UNSIGNED, as_array, from_array, select
 from grader.ptx.values.lanes import Array
 

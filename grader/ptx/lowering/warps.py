@@ -12,8 +12,7 @@ from grader.ptx.frontend.nodes import Instruction, Operand, Register, Vector
 from grader.ptx.isa.warp import LANES, pack
 from grader.ptx.lowering.operands import getter
 from grader.ptx.machine.code import Code, Step
-from grader.ptx.machine.groups import Group
-from grader.ptx.machine.members import missing, report_missing, report_outsiders
+from grader.ptx.machine.groups import Group, missing, report_missing, report_outsiders
 from grader.ptx.values.kinds import BOOL, UNSIGNED, Value, as_array, from_array
 from grader.ptx.values.lanes import Array, Lanes
 

@@ -16,9 +16,8 @@ import numpy as np
 from grader.ptx.machine import load_store
 from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.groups import Group
-from grader.ptx.machine.initcheck import mark_written
-from grader.ptx.memory.access import Access, AccessSpec
-from grader.ptx.memory.address_resolution import ResolvedAddress
+from grader.ptx.machine.load_store import mark_written
+from grader.ptx.memory.access import Access, AccessSpec, ResolvedAddress
 from grader.ptx.values.kinds import Value, select
 from grader.ptx.values.lanes import Array, Lanes
 

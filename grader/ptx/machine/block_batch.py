@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +12,8 @@ from grader.ptx.errors import DeviceTrap, LimitExceeded
 from grader.ptx.frontend.nodes import Function
 from grader.ptx.limits import CYCLES, Budget
 from grader.ptx.machine.code import CodeBlock
-from grader.ptx.memory.device import Device
-from grader.ptx.memory.windows import Window, local_array
-from grader.ptx.observers.hazards import HazardLog
-from grader.ptx.observers.interface import NOBODY, Watchers
+from grader.ptx.memory.device import Device, Window, local_array
+from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Watchers
 from grader.ptx.values.geometry import Geometry
 from grader.ptx.values.kinds import Value
 from grader.ptx.values.lanes import Array, Lanes
@@ -165,3 +164,22 @@ class BlockBatch:
 def _pack(lanes: Array) -> Array:
     """(warps,) uint32 masks of (warps · 32,) flags."""
     return np.packbits(lanes, bitorder="little").view(np.uint32)
+
+
+@dataclass
+class Outcome:
+    """What was used up, what was found, who watched.
+
+    remarks: how often each (kind, line) was worth a remark.  sampled_blocks: how many blocks were watched.
+    """
+
+    budget: Budget
+    hazards: HazardLog
+    observers: Sequence[Observer]
+    remarks: dict[tuple[str, int], int] = field(default_factory=dict)
+    sampled_blocks: int = 0
+
+    def add_remarks(self, batch: BlockBatch) -> None:
+        """Take over the remarks on a batch that has run."""
+        for key, count in batch.remarks.items():
+            self.remarks[key] = self.remarks.get(key, 0) + count

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from grader.ptx.analysis.cfg import ControlFlowGraph
-from grader.ptx.analysis.def_use import DefUse
-from grader.ptx.analysis.liveness import destinations
+from grader.ptx.analysis.dataflow import DefUse, destinations
 from grader.ptx.frontend.nodes import Instruction, Module
 from grader.ptx.isa.opcodes import facts
-from grader.ptx.memory.inline_cache import InlineCache
+from grader.ptx.memory.access import InlineCache
 
 Step = Callable[[Any], None]
 """Carries out an instruction for a `Group`."""

@@ -7,11 +7,10 @@ from functools import lru_cache
 import numpy as np
 
 from grader.ptx.frontend.nodes import Special
-from grader.ptx.limits import CYCLES
+from grader.ptx.limits import CYCLES, MULTIPROCESSORS, WARPS
 from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code
 from grader.ptx.machine.groups import Group
-from grader.ptx.machine.residents import MULTIPROCESSORS, WARPS
 from grader.ptx.memory.device import Device
 from grader.ptx.records import Index3
 from grader.ptx.values.kinds import Value, Vec, keep, select
@@ -23,7 +22,7 @@ _UNIFORM = {"nsmid": MULTIPROCESSORS, "nwarpid": WARPS, "warpsize": 32}
 """No kernel may learn from what it asks about itself that nothing but an emulator runs it: numbers that a launch does
 not fix are such as a device gives."""
 GRID_GROUP = ("envreg1", "envreg2")
-"""The address of the barrier of the whole grid, its high and its low half (see `grader.ptx.memory.workspace`)."""
+"""The address of the barrier of the whole grid, its high and its low half (see `grader.ptx.memory.device`)."""
 SHARED_UNIT = 128
 """Bytes in which shared memory is handed out (PTX ISA, `%total_smem_size`, sm_8x and later)."""
 EPOCH_NS = 1_767_225_600_000_000_000

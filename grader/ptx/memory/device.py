@@ -1,15 +1,145 @@
-"""Global memory of the emulated device, and what it keeps from launch to launch."""
+"""Memory of the emulated device: its arrays, where they lie, and what it keeps from launch to launch.
+
+Addresses are made so that an index slip hardly ever lands in another array by accident: device buffers
+lie 2^28 bytes apart, shared arrays as far as a block's 227 KiB allow, local ones 2^20 bytes.  Storage is
+compact all the same.  Generic 64-bit pointers carry shared and local memory in windows of their own.
+
+They look like a device's, for a kernel that asks where its arrays lie must not learn from it what runs it:
+
+    global, constant   0x7Fxx xxxx xxxx, other ones for every `seed` of a device
+    shared (32 bits)   within 227 KiB                  generic: SHARED_WINDOW + that
+    local              slot << 20 | 1 << 19            generic: LOCAL_WINDOW + that
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from grader.ptx.errors import LaunchError
-from grader.ptx.memory.addresses import FAR, GLOBAL_BASE, GLOBAL_SPACING, MAX_SLOTS, ORIGINS, POISON
-from grader.ptx.memory.arrays import MemoryArray
-from grader.ptx.values.lanes import Array
+from grader.ptx.values.lanes import Array, Lanes, remember
+
+GLOBAL_SPACING = 28
+GLOBAL_BASE = 0x7F00_0000_0000
+WINDOW_SPACING = 20
+WINDOW_BITS = 32
+WINDOW_BYTES = 1 << WINDOW_BITS
+FUNCTION_WINDOW = 0x7FFC_0000_0000
+SHARED_WINDOW = 0x7FFD_0000_0000
+LOCAL_WINDOW = SHARED_WINDOW + WINDOW_BYTES
+WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": LOCAL_WINDOW, "global": 0, "const": 0}
+"""By state space, what a generic address has more than one of the space itself."""
+MAX_SLOTS = 2000
+"""Arrays (and pieces of 256 MiB of them) of one device."""
+FAR = 32
+"""Slots: 8 GiB, as far as an int can be wrong as the index of a float."""
+ORIGINS = ((FUNCTION_WINDOW - GLOBAL_BASE) >> GLOBAL_SPACING) - MAX_SLOTS
+
+SHARED_BYTES = 227 * 1024
+"""What a block can have on any device so far (compute capability 9.0)."""
+
+POISON = 0xFF
+"""Every byte of memory that nothing has written: NaN in every floating-point format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whom some bytes of an array belong to, for messages: its name, its first byte in the array, its bytes."""
+
+    name: str
+    start: int
+    size: int
+
+
+class Parts(Protocol):
+    """What an array is divided into, where it is not one piece."""
+
+    def owner(self, offset: int) -> Owner:
+        """The part that a byte belongs to, or lies next to."""
+        ...
+
+    def judge(self, offsets: Array, width: int) -> Array:
+        """(n,) what is wrong with accesses at byte offsets, as a fault's detail; "" where nothing is."""
+        ...
+
+
+class MemoryArray:
+    """A contiguous piece of memory with a name: a device buffer, a shared array, a local variable.
+
+    base: address of its first byte in its space.  size: its bytes.
+    data: flat uint8 storage; row r (a block's copy of a shared array, a thread's copy of a local one)
+    starts at byte `storage + r·row_bytes`.  `rows` says what numbers the rows: "" (one copy), "block", "lane".
+    valid: uint8 flags like `data`, 1 where something was written; None when all of it was initialised.
+    parts: what it is divided into; None when all of it is one piece.
+    """
+
+    __slots__ = (
+        "base",
+        "data",
+        "name",
+        "parts",
+        "read_only",
+        "row_bytes",
+        "rows",
+        "size",
+        "space",
+        "storage",
+        "valid",
+        "views",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        space: str,
+        base: int,
+        size: int,
+        data: Array,
+        *,
+        storage: int = 0,
+        row_bytes: int = 0,
+        rows: str = "",
+        valid: Array | None = None,
+        read_only: bool = False,
+    ) -> None:
+        self.name = name
+        self.space = space
+        self.base = base
+        self.size = size
+        self.data = data
+        self.storage = storage
+        self.row_bytes = row_bytes
+        self.rows = rows
+        self.valid = valid
+        self.read_only = read_only
+        self.views: dict[Any, Array] = {}
+        self.parts: Parts | None = None
+
+    def owner(self, offset: int) -> Owner:
+        """Whom a byte at an offset belongs to, or lies next to."""
+        return Owner(self.name, 0, self.size) if self.parts is None else self.parts.owner(offset)
+
+    def view(self, dtype: np.dtype[Any]) -> Array:
+        """The whole storage as elements of `dtype`."""
+        found = self.views.get(dtype)
+        if found is None:
+            found = self.views[dtype] = self.data.view(dtype)
+        return found
+
+    def row_starts(self, lanes: Lanes, element_bytes: int) -> Array | None:
+        """(n,) index of each lane's row in elements, or None for a single copy."""
+        if not self.rows:
+            return None
+        key = ("rows", self.rows, self.row_bytes, element_bytes)
+        found = lanes.memo.get(key)
+        if found is None:
+            number = lanes.blocks if self.rows == "block" else lanes.ids
+            found = remember(lanes.memo, key, number * (self.row_bytes // element_bytes))
+        return found
 
 
 class Buffer:
@@ -70,7 +200,7 @@ class Device:
         self.heap: Any = None
         """Of device code (see `grader.ptx.memory.heap.heap_of`)."""
         self.workspace: MemoryArray | None = None
-        """Of cooperative launches (`grader.ptx.memory.workspace`)."""
+        """Of cooperative launches (`grader.ptx.memory.device`)."""
         self.textures: dict[int, Any] = {}
         """Textures and surfaces (`grader.ptx.memory.textures`), by the handle that kernels are given."""
         self.modules: dict[int, Any] = {}
@@ -122,3 +252,131 @@ class Device:
         if len(self.arrays) < 2 or not -FAR < slot < len(self.arrays) + FAR:
             return None
         return self.arrays[min(max(slot, 1), len(self.arrays) - 1)]
+
+
+class Window:
+    """The local variables of a batch's threads."""
+
+    def __init__(self, space: str) -> None:
+        self.space = space
+        self.arrays: list[MemoryArray | None] = [None]
+
+    def next_base(self) -> int:
+        """The address the next array gets."""
+        return len(self.arrays) << WINDOW_SPACING | 1 << (WINDOW_SPACING - 1)
+
+    def find(self, address: int) -> MemoryArray | None:
+        """The array in whose neighbourhood an address lies (bounds are the caller's matter)."""
+        return self.at(address >> WINDOW_SPACING)
+
+    def slots(self, addresses: Array) -> Array:
+        """(n,) the neighbourhood in which each address lies, see `at`."""
+        return addresses >> WINDOW_SPACING
+
+    def at(self, slot: int) -> MemoryArray | None:
+        """The array of a neighbourhood, None where there is none."""
+        return self.arrays[slot] if 0 < slot < len(self.arrays) else None
+
+
+class SharedLayout:
+    """Where shared arrays of these sizes lie in a block's window: apart as far as a device's shared memory has room.
+
+    bases: the address of each.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        room = SHARED_BYTES - sum(-(-size // 128) * 128 for size in sizes)
+        # Arrays of kernels that are not launched count as well: where they leave no room, addresses go beyond.
+        gap = max(room // (len(sizes) + 1), 4096) // 128 * 128
+        self.bases: list[int] = []
+        self._edges = [-(1 << 20)]
+        end = 0
+        for size in sizes:
+            self.bases.append(end + gap)
+            end += gap + -(-size // 128) * 128
+            self._edges.append(end + gap // 2)
+        self._edges[-1] += 1 << 20
+
+    def slot(self, address: int) -> int:
+        """The number, from 1, of the array in whose neighbourhood an address lies; 0 or one too many where none is."""
+        return bisect_right(self._edges, address)
+
+    def slots(self, addresses: Array) -> Array:
+        """(n,) the same for many addresses."""
+        return np.searchsorted(self._edges, addresses, "right")
+
+
+class SharedWindow(Window):
+    """The shared arrays of a batch's blocks, laid out as for the whole module."""
+
+    def __init__(self, layout: SharedLayout) -> None:
+        super().__init__("shared")
+        self._layout = layout
+
+    def next_base(self) -> int:
+        """The address the next array gets."""
+        return self._layout.bases[len(self.arrays) - 1]
+
+    def find(self, address: int) -> MemoryArray | None:
+        """The array in whose neighbourhood an address lies (bounds are the caller's matter)."""
+        return self.at(self._layout.slot(address))
+
+    def slots(self, addresses: Array) -> Array:
+        """(n,) the neighbourhood in which each address lies, see `at`."""
+        return self._layout.slots(addresses)
+
+
+def shared_window(sizes: list[tuple[str, int] | None], layout: SharedLayout, blocks: int, poison: int) -> SharedWindow:
+    """Shared memory of `blocks` blocks, every byte of it `poison`: an array in each slot that has a (name, bytes).
+
+    Every array starts at a multiple of 128 bytes of its block's storage, that is at bank 0.
+    """
+    window = SharedWindow(layout)
+    offsets, total = [], 0
+    for entry in sizes:
+        offsets.append(total)
+        total += -(-entry[1] // 128) * 128 if entry else 0
+    row_bytes = max(total, 128)
+    data = np.full(blocks * row_bytes, poison, np.uint8)
+    valid = np.zeros(blocks * row_bytes, np.uint8)
+    for entry, offset in zip(sizes, offsets, strict=True):
+        array = None
+        if entry:
+            array = MemoryArray(
+                entry[0],
+                "shared",
+                window.next_base(),
+                entry[1],
+                data,
+                storage=offset,
+                row_bytes=row_bytes,
+                rows="block",
+                valid=valid,
+            )
+        window.arrays.append(array)
+    return window
+
+
+def local_array(window: Window, name: str, size: int, lane_count: int) -> MemoryArray:
+    """A local variable: one copy for each lane of the batch."""
+    row_bytes = -(-max(size, 1) // 16) * 16
+    data = np.full(lane_count * row_bytes, POISON, np.uint8)
+    array = MemoryArray(name, "local", window.next_base(), size, data, row_bytes=row_bytes, rows="lane")
+    window.arrays.append(array)
+    return array
+
+
+Space = Device | Window
+
+
+SIZE = 8
+"""Bytes: its own size, and the counter."""
+
+
+def workspace_of(device: Device) -> MemoryArray:
+    """That of a device, as it is before a launch; made at first use."""
+    found = device.workspace
+    if found is None:
+        found = device.workspace = device.allocate("barrier of the grid", "global", SIZE, None, initialised=True)
+    found.data[:SIZE] = np.array([SIZE, 0], np.uint32).view(np.uint8)
+    return found

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.ptx.memory.arrays import MemoryArray, Owner
-from grader.ptx.memory.device import Device
+from grader.ptx.memory.device import Device, MemoryArray, Owner
 from grader.ptx.values.lanes import Array
 
 HEAP_BYTES = 8 << 20

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from grader.ptx.frontend.nodes import Instruction, Operand
-from grader.ptx.native.types import TYPES, converted
+from grader.ptx.native.layout import TYPES, converted
 
 Read = Callable[[Operand, str], str]
 """(operand, PTX type) → expression of that type's WebAssembly type; narrow integers come extended by their sign."""

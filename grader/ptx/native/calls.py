@@ -9,8 +9,8 @@ import numpy as np
 
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Vector
-from grader.ptx.isa.fma import fma_f64
 from grader.ptx.isa.registry import lookup
+from grader.ptx.isa.rounding import fma_f64
 from grader.ptx.lowering import warps
 from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code

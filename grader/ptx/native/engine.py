@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 from grader.ptx.errors import LimitExceeded
 from grader.ptx.limits import TakesLong
-from grader.ptx.machine.block_batch import BlockBatch
+from grader.ptx.machine.block_batch import BlockBatch, Outcome
 from grader.ptx.machine.code import Code
-from grader.ptx.machine.outcome import Outcome
 from grader.ptx.memory.device import Device
 from grader.ptx.native.kernel import is_refused
 from grader.ptx.observers.traffic import Traffic
@@ -110,8 +109,8 @@ class Engine:
 
     def _generated(self, begin: Callable[[int | None], Outcome], batches: Batches, alone: bool) -> Outcome | None:
         from grader.ptx.native.calls import Unusual
+        from grader.ptx.native.generate import compiled
         from grader.ptx.native.memory import LinearMemory, TooLarge
-        from grader.ptx.native.module import compiled
         from grader.ptx.native.runner import Runner
 
         module = compiled(self.code, self.observed)

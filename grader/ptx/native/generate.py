@@ -2,31 +2,34 @@
 
 The lanes go through each piece of a block one after the other; pieces are cut so that what lanes can see of each
 other is what they see when they go in step (every load of all lanes before the next store, stores one by one).
-Registers live in memory, a frame for each lane, and in locals within a piece.
+Registers live in memory, a frame for each lane, and in locals within a piece.  What was generated is compiled once and
+kept with its program.
 """
 
 from __future__ import annotations
 
+import atexit
+import weakref
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from grader.ptx.analysis.liveness import destinations, sources
+from grader.ptx.analysis.dataflow import destinations, sources
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Register, Special, Symbol, Vector
+from grader.ptx.isa.modifiers import Semantics
 from grader.ptx.isa.opcodes import facts, is_barrier
 from grader.ptx.isa.registry import lookup
-from grader.ptx.isa.semantics import Semantics
 from grader.ptx.lowering import warps
 from grader.ptx.machine import special
 from grader.ptx.machine.code import Code, CodeBlock
-from grader.ptx.memory.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
+from grader.ptx.memory.device import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
-from grader.ptx.native.kernel import WARPS, Generated, Kernel, is_refused
-from grader.ptx.native.layout import CONTEXT
-from grader.ptx.native.load_store import SEEN, Unfit, transfer_of
-from grader.ptx.native.loops import header
+from grader.ptx.native.kernel import WARPS, Generated, Kernel, header, is_refused
+from grader.ptx.native.layout import CONTEXT, SEEN, Unfit, local_type, transfer_of
 from grader.ptx.native.pieces import Piece
-from grader.ptx.native.types import local_type
 
 _CLOCKS = ("clock", "globaltimer")
 
@@ -285,3 +288,65 @@ class Generator:
         if semantics is None or semantics.reads_carry or semantics.writes_carry:
             return False
         return all(isinstance(o, (Register, Immediate, Special, Negated)) for o in instruction.operands[1:])
+
+
+@dataclass
+class Compiled:
+    """A kernel's machine code (`wasmtime.Module`) and where its regions lie."""
+
+    module: Any
+    generated: Generated
+
+
+@cache
+def engine() -> Any:
+    """The WebAssembly engine of this process."""
+    import wasmtime
+
+    config = wasmtime.Config()
+    # No threads of its own: graders fork, and a machine's cores are its students'.
+    config.parallel_compilation = False
+    # Fused products with one rounding, on every machine.
+    config.wasm_relaxed_simd = True
+    config.wasm_relaxed_simd_deterministic = True
+    return kept(wasmtime.Engine(config))
+
+
+_OPEN: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+@atexit.register
+def _close() -> None:
+    """Let go of what the runtime owns while its functions are still there to do it."""
+    for thing in list(_OPEN):
+        thing.close()
+
+
+def kept(thing: Any) -> Any:
+    """What is closed before the process ends."""
+    _OPEN.add(thing)
+    return thing
+
+
+def compiled(code: Code, observed: bool) -> Compiled | None:
+    """Machine code of a kernel, made at first use; None where the kernel has something that it cannot do."""
+    kept: dict[tuple[str, bool], Compiled | None]
+    kept = code.program.module.derived.setdefault("native", {})
+    key = (code.name, observed)
+    if key not in kept:
+        kept[key] = _compile(code, observed)
+    return kept[key]
+
+
+def _compile(code: Code, observed: bool) -> Compiled | None:
+    try:
+        import wasmtime
+    except ImportError:
+        # There is no wheel for some platforms: everything is slower there, and nothing else.
+        return None
+    try:
+        generated = Generator(code, observed).generate()
+    except (Unfit, UnsupportedInstruction):
+        return None
+    binary = bytes(wasmtime.wat2wasm(generated.text))
+    return Compiled(kept(wasmtime.Module(engine(), binary)), generated)

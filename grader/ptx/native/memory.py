@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.machine.block_batch import BlockBatch
-from grader.ptx.memory.arrays import MemoryArray
-from grader.ptx.memory.device import Device
+from grader.ptx.memory.device import Device, MemoryArray
 from grader.ptx.native import layout
+from grader.ptx.native.generate import Compiled, engine
 from grader.ptx.native.layout import CONTEXT
-from grader.ptx.native.module import Compiled, engine
 from grader.ptx.values.kinds import Vec
 from grader.ptx.values.lanes import Array
 

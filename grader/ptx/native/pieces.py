@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
-from grader.ptx.memory.addresses import WINDOWS
+from grader.ptx.memory.device import WINDOWS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.kernel import LANE, Kernel, Site
-from grader.ptx.native.layout import CONTEXT
-from grader.ptx.native.load_store import SEEN, Transfer, Unfit, element_load, element_store, transfer_of
-from grader.ptx.native.places import KEPT_BYTES, Way
-from grader.ptx.native.types import TYPES, converted, local_type, register_bits
+from grader.ptx.native.layout import (
+    CONTEXT,
+    KEPT_BYTES,
+    SEEN,
+    TYPES,
+    Transfer,
+    Unfit,
+    Way,
+    converted,
+    element_load,
+    element_store,
+    local_type,
+    register_bits,
+    transfer_of,
+)
 
 
 class Piece:

@@ -18,9 +18,9 @@ from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.native import layout
 from grader.ptx.native.calls import Unusual, call_of, fma64
+from grader.ptx.native.generate import Compiled
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.memory import LinearMemory
-from grader.ptx.native.module import Compiled
 from grader.ptx.records import LineCounter
 from grader.ptx.values.lanes import Lanes
 

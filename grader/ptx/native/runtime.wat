@@ -298,7 +298,7 @@
     (global.set $space (i32.const 0))
     (call $global_store (local.get $a) (local.get $w) (local.get $l)))
 
-  ;; initcheck.py, check_written: of a copy one written byte is enough.
+  ;; machine/load_store.py, check_written: of a copy one written byte is enough.
   (func $check_written (param $flags i32) (param $w i32) (param $copy i32)
     (local $any i32) (local $all i32)
     (if (i32.eq (local.get $w) (i32.const 4))

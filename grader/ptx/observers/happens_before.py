@@ -19,9 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grader.ptx.observers.order_graph import NONE, Node, StrongAccess, keys_of, same
-from grader.ptx.observers.order_walk import Walk
-from grader.ptx.observers.progress import Progress
+from grader.ptx.observers.order_graph import NONE, Node, Progress, StrongAccess, Walk, keys_of, same
 from grader.ptx.observers.shadow import AccessEpoch
 from grader.ptx.observers.vector_clocks import VectorClock
 from grader.ptx.values.lanes import Array, Lanes, Layout

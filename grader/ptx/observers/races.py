@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.memory.access import Access
-from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.memory.device import MemoryArray
 from grader.ptx.observers.conflicts import Conflicts
 from grader.ptx.observers.happens_before import HappensBefore
 from grader.ptx.observers.interface import BarrierCompletion, Observer, RepeatedLoads, Scene

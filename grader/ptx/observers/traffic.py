@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.memory.access import Access
-from grader.ptx.memory.address_resolution import ResolvedAddress
+from grader.ptx.memory.access import Access, ResolvedAddress
 from grader.ptx.observers import metrics
 from grader.ptx.observers.interface import Observer, RepeatedLoads
 from grader.ptx.records import LaunchReport, LineCounter

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grader.ptx.memory.access import Access
-from grader.ptx.memory.address_resolution import ResolvedAddress
+from grader.ptx.memory.access import Access, ResolvedAddress
 from grader.ptx.observers import metrics
 from grader.ptx.observers.interface import Enough, Observer, Scene
 from grader.ptx.observers.traffic import addresses_of

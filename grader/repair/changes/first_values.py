@@ -22,6 +22,7 @@ def value_changes(function: Function) -> Iterator[Change]:
     for node in function.statements:
         if node.type == "declaration" and "__shared__" not in function.text(node):
             yield from _first_values(function, node)
+            yield from _shadowing(function, node)
         elif node.type == "if_statement":
             yield from _else_zero(function, node)
         elif node.type == "expression_statement":
@@ -50,6 +51,20 @@ def _types(function: Function) -> Iterator[Change]:
                 "not_shared",
                 "not_shared",
             )
+
+
+def _shadowing(function: Function, node: Node) -> Iterator[Change]:
+    """A declaration in an inner block that hides a variable of the same name: left out, or made an assignment."""
+    declarators = node.children_by_field_name("declarator")
+    if len(declarators) != 1 or declarators[0].type != "init_declarator":
+        return
+    name = function.text(declarators[0]).partition("=")[0].strip()
+    outer = [v for v in function.variables if v.name == name and v.role != "array"]
+    is_hiding = any(0 < v.start < node.start_byte < v.end for v in outer)
+    if is_hiding and node.parent is not None and node.parent.type == "compound_statement":
+        yield Change("expression", function.line(node), (function.removed(node),), 0.2, "shadowed", "shadowed")
+        edit = function.replaced(node, f"{function.text(declarators[0])};")
+        yield Change("expression", function.line(node), (edit,), 0.4, "shadowed", "shadowed")
 
 
 def _first_values(function: Function, node: Node) -> Iterator[Change]:

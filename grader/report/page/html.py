@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 NO_PICTURES: Mapping[str, WrongPicture] = MappingProxyType({})
 STYLES = "report.css"
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-ZА-ЯЁ])")
+_CODE = re.compile(r"(\b\w+(?:\[[^\][]*\])+|\b__\w+__\b|\b\w+\(\)|\b(?:thread|block|grid)(?:Idx|Dim)\.[xyz]\b)")
 MEDIA_TYPES: dict[Format, str] = {"svg": "image/svg+xml", "png": "image/png"}
 
 
@@ -169,6 +172,12 @@ def markdown(text: str) -> str:
     return str(parser.renderer.render(tokens, parser.options, {}))
 
 
+def steps(text: str) -> list[list[tuple[str, bool]]]:
+    """A hint's sentences, each as pieces of text with whether they are code: `buf[32][32 + 1]`, `__syncthreads()`."""
+    pieces = [_CODE.split(sentence) for sentence in _SENTENCE.split(text)]
+    return [[(piece, place % 2 == 1) for place, piece in enumerate(row) if piece] for row in pieces]
+
+
 @cache
 def environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -186,4 +195,5 @@ def environment() -> Environment:
     environment.globals.update(_=_, ngettext=ngettext)
     environment.filters["longest_word"] = lambda text: max(map(len, text.split()), default=0)
     environment.filters["own_markup"] = Markup
+    environment.filters["steps"] = steps
     return environment

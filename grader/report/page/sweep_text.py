@@ -235,13 +235,13 @@ class _Teller:
         if self._metric not in MEASURED:
             text = self._of_fewer(bool(better), steady, from_here, xs[0])
         elif not better:
-            text = _("{title}: {name} is not faster than {first} at any tested {x} ({quantity}).")
+            text = _("{title}: {name}: not faster than {first} at any tested {x} ({quantity}).")
         elif from_here is None:
-            text = _("{title}: {name} is faster than {first} at {x} = {values} only, by up to {most} ({quantity}).")
+            text = _("{title}: {name}: faster than {first} at {x} = {values} only, by up to {most} ({quantity}).")
         elif from_here != xs[0]:
-            text = _("{title}: {name} is faster than {first} from {x} = {start} on, by up to {most} ({quantity}).")
+            text = _("{title}: {name}: faster than {first} from {x} = {start} on, by up to {most} ({quantity}).")
         else:
-            text = _("{title}: {name} is faster than {first} at every tested {x}, by up to {most} ({quantity}).")
+            text = _("{title}: {name}: faster than {first} at every tested {x}, by up to {most} ({quantity}).")
         return text.format(
             title=self._title,
             name=WHO,
@@ -256,14 +256,14 @@ class _Teller:
     def _of_fewer(self, any_better: bool, steady: bool, from_here: int | None, first_x: int) -> str:
         """The same of counted work, which is no better or worse but more or less."""
         if not any_better:
-            return _("{title}: {name} needs no fewer {quantity} than {first} at any tested {x}.")
+            return _("{title}: {name}: no fewer {quantity} than {first} at any tested {x}.")
         if from_here is None:
-            return _("{title}: {name} needs up to {most} fewer {quantity} than {first}, but only at {x} = {values}.")
+            return _("{title}: {name}: up to {most} fewer {quantity} than {first}, but only at {x} = {values}.")
         if from_here != first_x:
-            return _("{title}: {name} needs up to {most} fewer {quantity} than {first}, fewer from {x} = {start} on.")
+            return _("{title}: {name}: up to {most} fewer {quantity} than {first}, fewer from {x} = {start} on.")
         if steady:
-            return _("{title}: {name} needs {most} fewer {quantity} than {first} at every tested {x}.")
-        return _("{title}: {name} needs up to {most} fewer {quantity} than {first}, fewer at every tested {x}.")
+            return _("{title}: {name}: {most} fewer {quantity} than {first} at every tested {x}.")
+        return _("{title}: {name}: up to {most} fewer {quantity} than {first}, fewer at every tested {x}.")
 
     def _amount(self, value: float) -> str:
         text = amount(self._metric, value, self._numbers)

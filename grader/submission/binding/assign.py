@@ -55,9 +55,12 @@ class Known:
     likeness: by variant, how much it does what the lab's own kernel does, beside what the variant's record says.
     threads: of the largest launch of it that was seen, 0 where none was.
     expression: its name as it is compiled.  is_instance: of a template, by arguments that the student named.
+    called: its name with the words that a template's arguments say, "" for the name alone.
+    pads_rows: a shared array of it is padded in the wrong dimension.
     is_helper: by its name it prepares or checks what other kernels work on.
     is_intermediate: what it makes was never copied to the host, and another kernel reads it.
     is_pointwise: it looks at one place of its arrays only, the same in each.
+    is_idle: nothing launches it, while the program launches a kernel without a body.
     share: its threads as a share of those of the kernel with the most; 1 where that is not known.
     """
 
@@ -70,11 +73,19 @@ class Known:
     likeness: Mapping[str, float] = field(default_factory=dict)
     threads: int = 0
     expression: str = ""
+    called: str = ""
+    pads_rows: bool = False
     is_instance: bool = False
     is_helper: bool = False
     is_intermediate: bool = False
     is_pointwise: bool = False
+    is_idle: bool = False
     share: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.called or self.kernel.name
 
     @property
     def element_types(self) -> tuple[str | None, ...]:
@@ -95,11 +106,13 @@ def compared(known: Sequence[Known]) -> list[Known]:
     most = max((k.threads for k in known if k.fits), default=0)
     helpers = [_HELPER.search(k.kernel.name) is not None for k in known]
     others = [k.is_pointwise and _OTHER_WORK.search(k.kernel.name) is not None for k in known]
+    has_empty = any(k.kernel.is_empty and k.threads and k.fits for k in known)
     none_left = most > 0 and all(is_helper or not k.fits for k, is_helper in zip(known, helpers, strict=True))
     return [
         replace(
             k,
             is_helper=(is_helper and not none_left) or is_other,
+            is_idle=has_empty and not k.threads,
             share=k.threads / most if k.threads and most else 1.0,
         )
         for k, is_helper, is_other in zip(known, helpers, others, strict=True)
@@ -122,7 +135,7 @@ def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[s
     files = {k.kernel.file for k in known}
     open_variants = [variant for variant in variants if variant.name not in given]
     ways = []
-    for names in _numberings([k.kernel.name for k in free]):
+    for names in _numberings([k.name for k in free]):
         scores: list[list[tuple[float, int]]] = []
         by_claim: list[dict[int, Claim]] = []
         for variant in open_variants:
@@ -152,7 +165,7 @@ def _is_repeated(known: Known, others: Sequence[Known], given: Sequence[Known], 
     """
 
     def named(one: Known) -> list[bool]:
-        return [name_rank(variant, one.kernel.name) is not None for variant in variants]
+        return [name_rank(variant, one.name) is not None for variant in variants]
 
     def repeats(other: Known) -> bool:
         same = bool(known.text) and other.text == known.text and other.element_types != known.element_types
@@ -254,10 +267,17 @@ def _score(
     if named is None and claims == {variant.name} and not is_helper:
         named = PRINTED if fits_memory else MISPRINTED
     if named is None:
-        if is_helper or kernel.is_empty or not known.fits:
+        if kernel.is_empty and known.threads and known.fits and not is_helper:
+            # What the program launches is what is judged, be it empty.
+            place = [other.name for other in variants].index(variant.name)
+            return (4.0 if fits_memory else 2.0) / (1 + place), "structure"
+        if is_helper or kernel.is_empty or not known.fits or known.is_idle:
             return None
         if not can_be:
             # `transpose_fast` with a plain tile: what is wrong with it is told, where no other kernel is that variant.
+            if fits_memory and variant.padded and known.pads_rows:
+                # The padding is there, in the wrong dimension: a fault to show, where nothing better is that variant.
+                return MISPRINTED - dynamic, "structure"
             weak = _weak_rank(variant, name) if fits_memory else None
             return None if weak is None else (max(MISNUMBERED - 0.5 * weak - dynamic, 0.5), "number")
         less = dynamic + (0.0 if fits_loops else 2.0)

@@ -11,8 +11,8 @@ from grader.lab.records import Lab, Variant
 from grader.submission import effort
 from grader.submission.binding.absent import why_absent
 from grader.submission.binding.assign import Known, assign, compared, strong_rank
-from grader.submission.binding.claims import claimed
-from grader.submission.binding.entries import Entry, entries_of
+from grader.submission.binding.entries import Entry, entries_of, sites_of
+from grader.submission.binding.exchanged import in_their_places
 from grader.submission.binding.launch.plans import interpretations, requested_launch
 from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
 from grader.submission.binding.precedence import Fact, first
@@ -26,12 +26,15 @@ from grader.submission.expressions.number_types import NUMBER_WORDS
 from grader.submission.files.folder import FoundSubmission, variant_settings
 from grader.submission.files.source import SourceText, decode
 from grader.submission.files.submission_yaml import VariantSettings
+from grader.submission.kernels.kernel import kernels_in
+from grader.submission.lexical import without_comments
 from grader.submission.observed import NOTHING_OBSERVED, Observed
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
 from grader.submission.rewriting.compile_time import constant_edits
 from grader.submission.rewriting.translation_units import read_files
 
 _WORDS = re.compile(r"\w+|\S")
+_LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
 
 
 def bind(
@@ -66,7 +69,10 @@ def _bind(
 ) -> Submission:
     settings = variant_settings(found, [variant.name for variant in lab.variants])
     read = read_files(sources, found.folder, read_header)
-    entries = entries_of(read.with_kernels, read.codes, lab, observed, changed)
+    sites = sites_of(read.with_kernels)
+    kernels = [kernel for parsed in read.with_kernels for kernel in kernels_in(parsed)]
+    observed = in_their_places(observed, kernels, sites, lab)
+    entries = entries_of(read.with_kernels, read.codes, sites, lab, observed, changed)
     given = stated_kernels(found, settings, entries, lab)
     entries += [entry for entry in given.values() if entry.is_instance]
     known = {id(entry): item for entry, item in zip(entries, compared(_all_known(entries, lab)), strict=True)}
@@ -83,7 +89,7 @@ def _bind(
 
     def bound_to(variant: Variant, entry: Entry | None) -> VariantBinding | Missing:
         origin: Origin = "stated" if variant.name in given else "inferred"
-        return _binding(entry, origin, entries, found, settings[variant.name], variant, lab, absent)
+        return _binding(entry, origin, entries, found, settings[variant.name], variant, lab, absent, observed)
 
     bindings = {}
     for variant in lab.variants:
@@ -138,14 +144,11 @@ def _contradictions(
 
 def _all_known(entries: Sequence[Entry], lab: Lab) -> list[Known]:
     """What is known of each kernel; what the lab's own do is looked at where the kernels' names leave it open."""
-    sites = [site for entry in entries for site in entry.sites]
-    lines = {entry.parsed.file: entry.parsed.source.text.split("\n") for entry in entries}
     found = []
     own: dict[str, Profile] | None = None
     for entry in entries:
-        known = replace(_known(entry, lab), claims=claimed(entry.sites, sites, lines, lab.variants))
-        known = replace(known, is_intermediate=_is_intermediate(entry, entries))
-        named = any(strong_rank(variant, entry.kernel.name) is not None for variant in lab.variants)
+        known = replace(_known(entry, lab), is_intermediate=_is_intermediate(entry, entries))
+        named = any(strong_rank(variant, entry.called) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
             own = profiles(lab) if own is None else own
             profile = profile_of(entry.kernel, entry.shape, _readings(entry, lab)[0])
@@ -185,6 +188,9 @@ def _known(entry: Entry, lab: Lab) -> Known:
         text,
         threads=entry.threads,
         expression=entry.expression,
+        called=entry.called,
+        claims=entry.claims,
+        pads_rows=entry.shape.pads_rows,
         is_instance=entry.is_instance,
         is_pointwise=entry.shape.is_pointwise,
     )
@@ -221,6 +227,7 @@ def _binding(
     variant: Variant,
     lab: Lab,
     absent: tuple[str, Mapping[str, object]] | None,
+    observed: Observed,
 ) -> VariantBinding | Missing:
     if entry is None and entries and all(e.reason is not None for e in entries):
         # Nothing in the file can be a kernel of this lab: why, told of the first.
@@ -244,13 +251,18 @@ def _binding(
         otherwise=(),
     )
     zeroed = zeroed_before(entry, entries)
+    is_never_launched = _is_never_launched(entry, entries, observed)
+    blocks = dict.fromkeys(launch.block for launch in observed.launches if not launch.refused)
+    elsewhere = list(blocks) if is_never_launched else []
     choices = tuple(
         replace(
             c,
             zeroed=tuple(r for p, r in zip(kernel.parameters, c.roles, strict=True) if p.name in zeroed),
             origins=replace(c.origins, kernel=kernel_origin, template=entry.template_origin),
         )
-        for c in interpretations(kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time)
+        for c in interpretations(
+            kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time, elsewhere
+        )
     )
     return VariantBinding(
         variant=variant.name,
@@ -259,7 +271,20 @@ def _binding(
         interpretations=choices,
         requested=requested_launch(entry.sites),
         takes_sizes=not choices[0].launch.exact,
+        is_never_launched=is_never_launched,
     )
+
+
+def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: Observed) -> bool:
+    """Whether its program ran to its end and launched others, and names the kernel nowhere but where it is written."""
+    file, name = entry.kernel.file, entry.kernel.name
+    runs = [run for run in observed.runs if file in run.files and run.launches and not run.probe]
+    if entry.sites or not any(run.ended for run in runs) or any(x.kernel == name for run in runs for x in run.launches):
+        return False
+    declared = re.compile(rf"\b__global__\b(?:[^;{{}}()]|__launch_bounds__\s*\([^()]*\))*\b{name}\s*\(")
+    texts = {f.source.path: f.source.text for e in entries for f in (e.parsed, *e.parsed.headers)}
+    plain = [_LITERAL.sub('""', without_comments(text)) for text in texts.values()]
+    return all(len(re.findall(rf"\b{name}\b", text)) == len(declared.findall(text)) for text in plain)
 
 
 def _listed(entries: Sequence[Entry]) -> list[str]:

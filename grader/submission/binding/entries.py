@@ -9,6 +9,8 @@ from functools import partial
 from math import prod
 
 from grader.lab.records import Lab
+from grader.submission.binding.assign import strong_rank
+from grader.submission.binding.claims import claimed
 from grader.submission.binding.precedence import first, weakest_of
 from grader.submission.binding.reconcile import Place, with_observed
 from grader.submission.binding.roles import Unbindable, role_assignments
@@ -67,6 +69,8 @@ class Entry:
     """Whole numbers that were seen in constant memory."""
     is_instance: bool = False
     """Of a template, with arguments that `submission.yaml` names: its other instances may be other variants."""
+    claims: frozenset[str] = frozenset()
+    """Variants that the program names where it prints this kernel's time or result."""
 
     @property
     def compile_time(self) -> CompileTime:
@@ -109,9 +113,23 @@ class Entry:
         return KernelShape(self.parsed, self.kernel, self.template_values)
 
     @property
-    def kind(self) -> tuple[bool, bool, bool]:
+    def kind(self) -> tuple[bool, bool, bool, bool]:
         """What of it tells variants apart."""
-        return self.kernel.uses_shared, self.is_padded, self.kernel.unroll > 1
+        return self.kernel.uses_shared, self.is_padded, self.shape.pads_rows, self.kernel.unroll > 1
+
+    @property
+    def called(self) -> str:
+        """Its name, before it the words that a template's arguments say: `PAD` of `<int PAD>` with 1, `Mode::padded`.
+
+        A number only counts, so it says no more than that the parameter's name holds.
+        """
+        said = []
+        for name, value in self.template_values.items():
+            if re.fullmatch(r"(?:\([\w: ]*\)\s*)?-?\d+|true", value):
+                said += [name] if not re.fullmatch(r"(?:\([\w: ]*\)\s*)?0+", value) else []
+            elif value != "false" and "::" in value:
+                said.append(value.rpartition("::")[2])
+        return " ".join([*said, self.kernel.name])
 
     @property
     def is_padded(self) -> bool:
@@ -124,16 +142,17 @@ class Entry:
 def entries_of(
     files: Sequence[ParsedFile],
     codes: Sequence[DeviceCode],
+    read: Sequence[LaunchSite],
     lab: Lab,
     observed: Observed,
     changed: frozenset[Place],
 ) -> list[Entry]:
     """Every kernel of the submission.
 
-    codes: what is compiled of the first of `files`.
+    read: the launches in the text of `files`, see `sites_of`.  codes: what is compiled of the first of `files`.
     """
-    names = {kernel.name for parsed in files for kernel in parsed.kernels}
-    launches = with_observed([site for parsed in files for site in find_launches(parsed, names)], observed, changed)
+    lines = {parsed.file: parsed.source.text.split("\n") for parsed in files}
+    launches = with_observed(read, observed, changed)
     lacking = {
         file
         for main, code in zip(files, codes, strict=False)
@@ -145,14 +164,40 @@ def entries_of(
         for kernel in kernels_in(parsed):
             same_file = tuple(s for s in launches if s.kernel == kernel.name and s.file == parsed.file)
             sites = same_file or tuple(s for s in launches if s.kernel == kernel.name)
-            kinds: dict[tuple[bool, bool, bool], Entry] = {}
+            made = []
             for launched in _instances(kernel, sites):
                 entry = _entry(parsed, kernel, launched, lab)
                 entry.is_untold = parsed.file in lacking and _is_undeclared(entry, files)
                 entry.reason = None if entry.is_untold else entry.reason
-                kinds.setdefault(entry.kind, entry)
-            entries += kinds.values()
+                entry.claims = claimed(entry.sites, launches, lines, lab.variants)
+                made.append(entry)
+            entries += _told_apart(made, lab)
     return entries
+
+
+def _told_apart(made: Sequence[Entry], lab: Lab) -> list[Entry]:
+    """Of a kernel's launches all together and, after them, of a template's by its arguments, those that may be variants
+    of their own: by what they do, what they are called and what is printed of them."""
+    by_words: dict[tuple[object, ...], Entry] = {}
+    for entry in made[1:]:
+        by_words.setdefault((entry.kind, _variants_called(entry, lab), entry.claims), entry)
+    said = {(words, claims) for _kind, words, claims in by_words}
+    if len(said) > 1:
+        return list(by_words.values())
+    by_kind: dict[tuple[object, ...], Entry] = {}
+    for entry in made:
+        by_kind.setdefault(entry.kind, entry)
+    return list(by_kind.values())
+
+
+def _variants_called(entry: Entry, lab: Lab) -> frozenset[str]:
+    return frozenset(variant.name for variant in lab.variants if strong_rank(variant, entry.called) is not None)
+
+
+def sites_of(files: Sequence[ParsedFile]) -> list[LaunchSite]:
+    """Every launch in the text of some files, of kernels in any of them."""
+    names = {kernel.name for parsed in files for kernel in parsed.kernels}
+    return [site for parsed in files for site in find_launches(parsed, names)]
 
 
 def instance_of(entries: Sequence[Entry], name: str, arguments: Sequence[str], lab: Lab) -> Entry | None:

@@ -34,6 +34,7 @@ def with_observed(
     found: list[LaunchSite] = []
     for launch in _most_parallel_first(list(seen.values())):
         site = _site(launch, sites, changed)
+        site = replace(site, arguments=_as_meant(site.arguments, launch), exchanged=launch.exchanged)
         found.append(replace(site, probes=_probes(launch, observed)) if site.grid is not None else site)
     known = {(launch.kernel, _name(launch.file)) for launch in seen.values()}
     return [*found, *(site for site in sites if (site.kernel, _name(site.file)) not in known)]
@@ -100,6 +101,16 @@ def _site(launch: SeenLaunch, sites: Sequence[LaunchSite], changed: frozenset[Pl
         filled=launch.filled,
         changed=(change.name, change.value) if change is not None and change.file else ("", 0),
     )
+
+
+def _as_meant(texts: tuple[str, ...], launch: SeenLaunch) -> tuple[str, ...]:
+    """The arguments' texts with those in their places that the launch has in each other's."""
+    if launch.exchanged is None or len(texts) != len(launch.arguments):
+        return texts
+    names = [argument.name for argument in launch.arguments]
+    first, second = names.index(launch.exchanged.first), names.index(launch.exchanged.second)
+    places = {first: second, second: first}
+    return tuple(texts[places.get(index, index)] for index in range(len(texts)))
 
 
 def _probes(

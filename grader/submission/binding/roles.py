@@ -45,8 +45,8 @@ def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument]) -> 
 
     Raises
     ------
-    Unbindable : the number of pointers is not the lab's ("pointers"), a parameter is no plain number ("parameter"), or
-      an array one of pointers ("rows").
+    Unbindable : the number of pointers is not the lab's ("pointers"), a parameter is no plain number ("parameter"), an
+      array one of pointers ("rows"), or what is to be used with itself are two arrays ("two_inputs").
     """
     arrays = [p for p in lab.parameters if p.kind != "size"]
     sizes = [p for p in lab.parameters if p.kind == "size"]
@@ -93,14 +93,22 @@ def _of_structs(kernel: Kernel, roles: tuple[str, ...], lab: Lab) -> tuple[str, 
 def _with_second_input(
     pointers: Sequence[KernelParameter], arrays: list[Parameter], seen: Mapping[str, SeenArgument]
 ) -> list[Parameter]:
-    """The lab's arrays, its only input twice for a kernel that takes two: a product where a square is asked."""
+    """The lab's arrays, its only input twice for a kernel that takes two: a product where a square is asked.
+
+    Raises
+    ------
+    Unbindable : the program was seen to hand in different data for the two ("two_inputs").
+    """
     inputs = [array for array in arrays if array.kind == "input"]
-    if len(pointers) != len(arrays) + 1 or len(inputs) != 1:
+    if len(pointers) != len(arrays) + 1 or len(inputs) != 1 or not inputs[0].twice:
         return arrays
     read = [p for p in pointers if not p.is_written]
     sizes = {seen[p.name].buffer_bytes for p in read if p.name in seen}
     if len(read) != 2 or len(sizes) > 1 or len({p.dtype for p in read}) > 1:
         return arrays
+    digests = [seen[p.name].digest for p in read if p.name in seen]
+    if len(digests) == 2 and all(digests) and digests[0] != digests[1]:
+        raise Unbindable("two_inputs", first=read[0].name, second=read[1].name)
     index = arrays.index(inputs[0])
     return [*arrays[: index + 1], inputs[0], *arrays[index + 1 :]]
 

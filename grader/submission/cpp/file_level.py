@@ -19,6 +19,8 @@ from grader.submission.expressions.constants import Constants
 from grader.submission.expressions.macros import Macro
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tree_sitter import Node
 
 
@@ -40,13 +42,13 @@ def _either(first: bool | None, second: bool | None) -> bool | None:
 class FileLevel:
     """Goes through everything at file level, into namespaces, `extern "C"` and the preprocessor's branches."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, defined: Iterable[tuple[str, str]] = ()) -> None:
         self.data = data
         self.items: list[Item] = []
         self.depth = 0
         # Functions within a function: those within them are found by the same walk.
         self.is_within = False
-        self.constants = Constants(macros={name: Macro(body) for name, body in _PREDEFINED.items()})
+        self.constants = Constants(macros={name: Macro(body) for name, body in (*_PREDEFINED.items(), *defined)})
 
     def container(self, node: Node, active: bool, namespace: str) -> None:
         for child in node.children:

@@ -16,7 +16,7 @@ from grader.submission.expressions.nodes import Expression, Number
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_OF_ENUMERATION = re.compile(r"\(\s*[A-Za-z_][\w: ]*\)\s*(-?\d+)")
+_OF_ENUMERATION = re.compile(r"\(\s*[A-Za-z_][\w: ]*\)\s*(-?\d{1,18})")
 _NOT_LINE_END = re.compile(rb"[^\n]")
 
 

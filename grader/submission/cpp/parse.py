@@ -54,23 +54,26 @@ def parsed_once() -> Iterator[None]:
         _kept.reset(token)
 
 
-def parse(source: SourceText, macros: Mapping[str, Macro] | None = None) -> ParsedFile:
+def parse(
+    source: SourceText, macros: Mapping[str, Macro] | None = None, defined: tuple[tuple[str, str], ...] = ()
+) -> ParsedFile:
     """Read `source`: what the grammar cannot make sense of is left for the compiler to judge.
 
     macros: those of its headers that stand for device code.  Where such macros are used, the text that is read, and
     the parsed file's `source`, have what they stand for instead.
+    defined: macros of a compiler's command line, with what they stand for.
 
     Raises
     ------
     UsageError : more than `MAX_KERNELS` kernels; brackets nested too deep; too much work to read.
     """
     kept = _kept.get()
-    key = (source, frozenset((macros or {}).items()))
+    key = (source, frozenset((macros or {}).items()), defined)
     known = kept.get(key) if kept is not None else None
     if known is None:
         try:
             with effort.limited(source.path):
-                known = _parse(source, macros)
+                known = _parse(source, macros, defined)
         except UsageError as refused:
             known = refused
         if kept is not None:
@@ -80,7 +83,7 @@ def parse(source: SourceText, macros: Mapping[str, Macro] | None = None) -> Pars
     return known
 
 
-def _parse(source: SourceText, macros: Mapping[str, Macro] | None) -> ParsedFile:
+def _parse(source: SourceText, macros: Mapping[str, Macro] | None, defined: tuple[tuple[str, str], ...]) -> ParsedFile:
     shown = with_kernels_shown(source.text, macros)
     source = source if shown == source.text else replace(source, text=shown)
     depth, line, templates = deepest_nesting(source.text)
@@ -90,7 +93,7 @@ def _parse(source: SourceText, macros: Mapping[str, Macro] | None) -> ParsedFile
     data = source.text.encode("utf-8", errors="replace")
     readable = with_bodies_of_macros(with_plain_casts(without_unclosed_comment(source.text)))
     root = _tree(readable.encode("utf-8", errors="replace"), source)
-    walk = FileLevel(data)
+    walk = FileLevel(data, defined)
     walk.container(root, active=True, namespace="")
     functions: dict[str, Item] = {}
     for item in walk.items:

@@ -11,6 +11,7 @@ from pathlib import Path
 from grader.errors import UsageError, system_reason
 from grader.files import NotPlain, TooLarge, read_plain
 from grader.message import Message, msg
+from grader.submission.effort import refuse_long_runs
 
 MAX_BYTES = 1 << 20
 
@@ -67,7 +68,8 @@ def decode(path: Path) -> SourceText:
 
     Raises
     ------
-    UsageError : not a plain file, unreadable, empty, larger than `MAX_BYTES`, UTF-16 or UTF-32, holds NUL.
+    UsageError : not a plain file, unreadable, empty, larger than `MAX_BYTES`, UTF-16 or UTF-32, holds NUL, or a
+      word or blanks that go on for thousands of characters.
     """
     try:
         data = read_plain(path, MAX_BYTES)
@@ -104,6 +106,7 @@ def decode_bytes(path: Path, data: bytes) -> SourceText:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise UsageError(msg("submission.empty", path=path))
+    refuse_long_runs(path, text)
     remarks = tuple(
         ("bidi_control", number)
         for number, line in enumerate(text.split("\n"), start=1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.submission.expressions.nodes import Expression
-from grader.submission.observed import SeenArgument
+from grader.submission.observed import Exchanged, SeenArgument
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,7 @@ class LaunchSite:
     seems_swapped: by their names the block is handed in as the grid, and the grid as the block.
     probes: grid and arguments of the same launch at other sizes than the program's own.
     filled: what was seen in small variables of the device that the host had filled.
+    exchanged: two arguments that it has in each other's place; `seen` has them as the kernel means them.
     """
 
     kernel: str
@@ -135,3 +136,4 @@ class LaunchSite:
     changed: tuple[str, int] = ("", 0)
     seems_swapped: bool = False
     filled: tuple[tuple[str, bytes], ...] = ()
+    exchanged: Exchanged | None = None

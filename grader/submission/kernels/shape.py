@@ -182,6 +182,12 @@ class KernelShape:
         swizzles = self._has_xor or "^" in self._elsewhere or self._turns_rows
         return swizzles or (dynamic and self._has_padded_pitch)
 
+    @property
+    def pads_rows(self) -> bool:
+        """Whether a shared array has a row or so more than its rows have elements: padding in the wrong dimension."""
+        pairs = ((a.dims[-2], a.dims[-1]) for a in self.kernel.shared_arrays if len(a.dims) >= 2)
+        return any(rows is not None and columns is not None and 1 <= rows - columns <= 4 for rows, columns in pairs)
+
     def is_padded_by(self, shared_bytes: int, block: tuple[int, int, int]) -> bool:
         """Whether so many bytes of dynamic shared memory are a square tile as wide as the block, a row longer."""
         item = next((SIZES_OF_TYPES.get(a.dtype or "", 0) for a in self.kernel.shared_arrays if a.dynamic), 0)

@@ -19,6 +19,7 @@ from grader.submission.cpp.tree import ParsedFile
 from grader.submission.expressions.macros import Macro
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.records import Kernel
+from grader.submission.observed import Observed
 from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
 from grader.submission.rewriting.compile_time import constant_edits, mentioned
 from grader.submission.rewriting.unrolling import has_pragma, unroll_edits
@@ -27,6 +28,8 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 Rebind = Callable[[Mapping[Path, SourceText]], Submission]
 """Reads a program whose files have other texts, by path."""
+Reread = Callable[[Mapping[Path, SourceText], Observed], Submission]
+"""The same of a program that was seen to do something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Original:
 
     submission: Submission
     rebind: Rebind
+    seen_anew: Reread | None = None
     _parsed: dict[Path, ParsedFile] = field(default_factory=dict)
     _made: dict[tuple[tuple[Path, str], ...], Submission] = field(default_factory=dict)
 
@@ -85,7 +89,8 @@ class Original:
             for source in self.submission.sources:
                 file = self._parse(source)
                 edits.setdefault(source.path, []).extend((e, value) for e in constant_edits(file, names))
-            expression, argument = _with_argument(expression, kernel.template_parameters, patterns, value)
+            width = 0 if names else change.width
+            expression, argument = _with_argument(expression, kernel.template_parameters, patterns, value, width)
             old.append(next(iter(names.values()), None) if argument is None else argument)
         if change.unroll:
             if kernel.unroll > 1 and not has_pragma(parsed, item):
@@ -134,6 +139,17 @@ class Original:
                     found[name] = value
         return dict(sorted(found.items()))
 
+    def reread(self, texts: Mapping[Path, SourceText], observed: Observed) -> Submission:
+        """The program with other texts, which was seen to do `observed`."""
+        if self.seen_anew is None or observed is self.submission.observed:
+            return self.rebind(texts)
+        return self.seen_anew(texts, observed)
+
+    def files(self) -> list[ParsedFile]:
+        """The files that were handed in, without the headers that they include."""
+        count = len(self.submission.sources) - self.submission.header_sources
+        return [self._parse(source) for source in self.submission.sources[:count]]
+
     def file_of(self, kernel: Kernel) -> ParsedFile | None:
         """The file that holds a kernel."""
         for source in self.submission.sources:
@@ -168,19 +184,24 @@ def _matching(constants: Mapping[str, int], patterns: Sequence[str], width: int)
 
 
 def _with_argument(
-    expression: str, parameters: Sequence[str], patterns: Sequence[str], value: int
+    expression: str, parameters: Sequence[str], patterns: Sequence[str], value: int, width: int
 ) -> tuple[str, int | None]:
-    """A name expression whose template argument of a matching name is `value`, and the number that stood there."""
+    """A name expression whose template argument of a matching name is `value`, and the number that stood there.
+
+    width: where no parameter has such a name, the first argument of this value is meant; 0: none.
+    """
     name, bracket, rest = expression.partition("<")
     arguments = [text.strip() for text in rest.removesuffix(">").split(",")] if bracket else []
     if len(arguments) != len(parameters):
         return expression, None
-    for index, parameter in enumerate(parameters):
-        if arguments[index].isdigit() and any(re.fullmatch(p, parameter, re.IGNORECASE) for p in patterns):
-            old = int(arguments[index])
-            arguments[index] = str(value)
-            return f"{name}<{', '.join(arguments)}>", old
-    return expression, None
+    numbers = [index for index, text in enumerate(arguments) if len(text) < 10 and text.isdecimal()]
+    named = [i for i in numbers if any(re.fullmatch(p, parameters[i], re.IGNORECASE) for p in patterns)]
+    meant = named or [i for i in numbers if width and int(arguments[i]) == width]
+    if not meant:
+        return expression, None
+    old = int(arguments[meant[0]])
+    arguments[meant[0]] = str(value)
+    return f"{name}<{', '.join(arguments)}>", old
 
 
 def same_interpretation(graded: Interpretation, interpretations: Sequence[Interpretation]) -> Interpretation | None:
@@ -215,7 +236,7 @@ def relaunched(
     sides = tuple(follow(a, b) for a, b in zip(before.tile, after.tile, strict=False))
     if block is None:
         x, y, z = (follow(a, b) for a, b in zip(before.block, after.block, strict=True))
-        return replace(after, block=(x, y, z), tile=sides)
+        return replace(after, block=(x, y, z), tile=sides, grid_formula=_in_step(after, sides))
     tile = tuple(
         block[axis] if before.tile[axis] == before.block[axis] and after.tile[axis] == before.tile[axis] else side
         for axis, side in enumerate(sides)
@@ -224,8 +245,34 @@ def relaunched(
     more = max(1.0, prod(block) / prod(after.block))
     shared_bytes = ceil(after.shared_bytes * more)
     formula = re.sub(
-        r"(?<![\w.])\d+(?![\w.])",
+        r"(?<![\w.])\d{1,9}(?![\w.])",
         lambda number: str(block[0]) if int(number.group()) == after.block[0] else number.group(),
         after.shared_formula,
     )
-    return replace(after, block=block, tile=tile, block_formula=(), shared_bytes=shared_bytes, shared_formula=formula)
+    return replace(
+        after,
+        block=block,
+        tile=tile,
+        block_formula=(),
+        shared_bytes=shared_bytes,
+        shared_formula=formula,
+        grid_formula=_in_step(after, tile),
+    )
+
+
+def _in_step(plan: LaunchPlan, sides: Sequence[int]) -> tuple[str, ...]:
+    """The formulas of a plan's grid for a tile of other sides: what stands for a side, or one less, follows."""
+
+    def followed(text: str, old: int, new: int) -> str:
+        known = {str(old): str(new), str(old - 1): str(new - 1)} if old > 2 and old != new else {}
+        return re.sub(r"(?<![\w.])\d+(?![\w.])", lambda n: known.get(n.group(), n.group()), text)
+
+    steps = list(zip(plan.tile, sides, strict=False))
+    # Tiles that are numbered along one axis go by the sides of all of them.
+    axes = [[steps[axis]] if len(steps) == len(plan.grid_formula) else steps for axis in range(len(plan.grid_formula))]
+    formulas = []
+    for text, pairs in zip(plan.grid_formula, axes, strict=True):
+        for old, new in dict(pairs).items():
+            text = followed(text, old, new)
+        formulas.append(text)
+    return tuple(formulas)

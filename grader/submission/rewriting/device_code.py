@@ -7,10 +7,11 @@ Nothing is deleted or added: host code becomes spaces, line ends stay.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.device_headers import is_bundled
 from grader.preprocessor import without_line_directives
 from grader.submission.cpp.tree import Item, ParsedFile, descendants, remembered
 from grader.submission.effort import spend, spend_on
@@ -56,11 +57,16 @@ def device_source(parsed: ParsedFile, local_headers: Mapping[str, ParsedFile] | 
 
 
 def device_code(
-    parsed: ParsedFile, folder: Path, read: Callable[[Path], ParsedFile], beside: Iterable[ParsedFile] = ()
+    parsed: ParsedFile,
+    folder: Path,
+    read: Callable[[Path], ParsedFile],
+    beside: Iterable[ParsedFile] = (),
+    folders: Sequence[Path] = (),
 ) -> DeviceCode:
     """What is compiled of `parsed`, with the headers that lie in the student's `folder`, read with `read`.
 
     beside: the submission's other files, which may use the same headers.
+    folders: within `folder`, where headers lie too.
     """
     headers: dict[str, ParsedFile] = {}
     missing: list[tuple[str, int]] = []
@@ -71,9 +77,9 @@ def device_code(
             if include.kind != "local" or include.name in headers:
                 continue
             beside_it, beside_main = current.source.path.parent, parsed.source.path.parent
-            path = find_header(include.name, beside_it, beside_main, folder)
+            path = find_header(include.name, beside_it, beside_main, *folders, folder)
             if path is None:
-                if current is parsed:
+                if current is parsed and include.is_needed:
                     missing.append((include.name, include.line))
             elif len(headers) < MAX_HEADERS:
                 headers[include.name] = read(path)
@@ -233,7 +239,9 @@ class _Blanking:
             include = include_in(self.parsed, item)
             if include is None:
                 return False
-            return include.kind == "host" or (include.kind == "local" and include.name not in self.headers)
+            return include.kind == "host" or (
+                include.kind == "local" and include.name not in self.headers and not is_bundled(include.name)
+            )
         if item.kind == "using":
             # `using namespace std;` has nothing for kernels; the file's own and CUDA's namespaces do.
             words = set(_WORD.findall(self.span(item)))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.device_headers import is_bundled
+from grader.device_headers import OURS, is_bundled
 from grader.files import kind_of, real
 from grader.submission.cpp.tree import Item, ParsedFile
 from grader.submission.effort import spend
@@ -30,11 +30,12 @@ _STANDARD_HEADERS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Include:
-    """An `#include` in a file: `kind` as `header_kind` tells it."""
+    """An `#include` in a file: `kind` as `header_kind` tells it; `is_needed`: nobody but the submission has it."""
 
     name: str
     line: int
     kind: str
+    is_needed: bool
 
 
 def include_in(parsed: ParsedFile, item: Item) -> Include | None:
@@ -43,7 +44,8 @@ def include_in(parsed: ParsedFile, item: Item) -> Include | None:
     if path is None or path.type not in {"system_lib_string", "string_literal"}:
         return None
     name = parsed.text(path)[1:-1].strip()
-    return Include(name, path.start_point.row + 1, header_kind(name, quoted=path.type == "string_literal"))
+    is_needed = path.type == "string_literal" and name not in OURS
+    return Include(name, path.start_point.row + 1, header_kind(name), is_needed)
 
 
 def includes_of(parsed: ParsedFile) -> list[Include]:
@@ -52,19 +54,16 @@ def includes_of(parsed: ParsedFile) -> list[Include]:
     return [include for include in found if include is not None]
 
 
-def header_kind(name: str, quoted: bool) -> str:
+def header_kind(name: str) -> str:
     """ "device" for a header that NVRTC carries, "host" for one of the toolkit or the language, else "local".
 
-    Local ones are the submission's own, or are missing.
+    Local ones are the submission's own, or missing; it may have its own of those that we bring.
     """
+    if name in OURS:
+        return "local"
     if is_bundled(name) and not _HOST_ONLY_HEADERS.fullmatch(name):
         return "device"
-    if (
-        not quoted
-        or _STANDARD_HEADERS.fullmatch(name)
-        or _TOOLKIT_HEADERS.fullmatch(name)
-        or "." not in Path(name).name
-    ):
+    if _STANDARD_HEADERS.fullmatch(name) or _TOOLKIT_HEADERS.fullmatch(name) or "." not in Path(name).name:
         return "host"
     return "local"
 

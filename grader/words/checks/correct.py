@@ -13,6 +13,23 @@ TEXTS: Texts = {
     "fault_impossible": N_("impossible launch"),
     "fault_illegal_address": N_("invalid memory access"),
     "fault_trap": N_("kernel stops with an error"),
+    "fault_other_task": N_("another task"),
+    "other_task": N_(
+        "The program solves another task: the kernel reads {array}, which the host fills with {values} (line {line}), "
+        "and this task has no such input."
+    ),
+    "hint_other_task": N_("Is this the right file? A kernel of this task works on {inputs} alone."),
+    "own_says": N_("The program's own check says: “{line}”."),
+    "own_wrong": N_(
+        "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right: the check itself is "
+        "wrong, in its reference, its tolerance or the arrays that it compares."
+    ),
+    "own_sees": N_("The program's own check sees it at {sizes}, too: “{line}”."),
+    "own_right": N_("The program's own check says “{line}”: at {sizes}, where it ran, the kernel is right indeed."),
+    "own_misses": N_(
+        "The program's own check says “{line}”, but the kernel is wrong at {sizes}, where it ran, as well: the check "
+        "does not notice."
+    ),
     "passed": Plural("Every element is right at {n} tested size.", "Every element is right at {n} tested sizes."),
     "luck": N_("The result depends on the order in which the threads run. {what}"),
     "hint_columns_made": N_("Only the first {made} columns are computed, as many as the block has threads."),
@@ -36,8 +53,8 @@ TEXTS: Texts = {
     "right_at_squares": N_("It is right at squares, wrong at rectangles ({sizes})."),
     "right_at_some": N_("It is right at {n} of {total} sizes, for instance at {sizes}."),
     "hint_unwritten": N_(
-        "Take an element that no thread wrote, work out which thread should write it, and follow that thread: either a "
-        "condition or a loop turns it away, or its index leads elsewhere."
+        "Take an element that no thread wrote, work out which thread should write it, and follow that thread: is there "
+        "such a thread in the launch, does a condition or a loop turn it away, or does its index lead elsewhere?"
     ),
     "hint_few_threads": N_(
         "It is right only where the block has a thread for each element of a row or column: nobody takes the rest."

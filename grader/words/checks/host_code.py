@@ -11,6 +11,8 @@ TEXTS: Texts = {
         "The program was run: launches are checked for errors, copies and times are right, results are compared."
     ),
     "reads_sound": N_("Judging by its text, the host code checks launches for errors and compares results."),
+    "data_sound": N_("The program was run: what its kernels work on is copied, filled and freed as it must be."),
+    "reads_data_sound": N_("Judging by its text, the host code fills what its kernels read."),
     "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
     "not_compared": N_("The program compares its results with nothing."),
     "never_filled": N_("{kernel} reads {array}, but the program never puts anything into it."),
@@ -25,6 +27,10 @@ TEXTS: Texts = {
     ),
     "hint_copy": N_(
         "Check the order of the arguments, the size in bytes and the direction, and what the copy returns."
+    ),
+    "hint_lifetime": N_(
+        "Free each array once, by the function that goes with its allocation, after the last launch and the last copy "
+        "that use it."
     ),
     "hint_time": N_(
         "A launch returns before its kernel has ended: call cudaDeviceSynchronize() before the clock is read, or "

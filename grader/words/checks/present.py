@@ -12,6 +12,12 @@ TEXTS: Texts = {
     "fault_parameters": N_("parameters do not fit the task"),
     "fault_rows": N_("parameters do not fit the task"),
     "fault_handle": N_("parameters do not fit the task"),
+    "fault_two_inputs": N_("another task"),
+    "two_inputs": N_(
+        "The program solves another task: it hands the kernel {kernel} two different inputs, {first} and {second}. "
+        "This task has one, which is used with itself."
+    ),
+    "hint_two_inputs": N_("Is this the right file? For this task {first} and {second} are the same array."),
     "fault_unreadable": N_("kernel cannot be read"),
     "fault_declared": N_("kernel without a body"),
     "fault_declared_elsewhere": N_("kernel without a body"),

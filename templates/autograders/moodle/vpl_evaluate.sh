@@ -24,7 +24,8 @@ said=$("$home/venv/bin/grade" check . "${options[@]}" 2>&1) || code=$?
 said=${said#grade: }
 said=${said//"$PWD/"/}
 said=${said//"$PWD: "/}
-if [ "$code" -le 1 ]; then
+# 4: too little was judged for a verdict; what is said has no grade then.
+if [ "$code" -le 1 ] || [ "$code" -eq 4 ]; then
     printf '%s\n' "$said"
 elif [ "$code" -eq 2 ]; then
     printf 'Comment :=>>- %s\n' "$(printf '%s' "$said" | tr '\n' ' ')"

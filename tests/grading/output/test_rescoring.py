@@ -46,6 +46,14 @@ def test_points_changed_in_the_lab_file(
     assert cli.run(["rescore", "reports", *options]) == 0
     assert "changed" in capsys.readouterr().out
     rescored = {p.parent.parent.name: decode(p.read_bytes()) for p in (tmp_path / "reports").glob("*/*/result.json")}
+    # Where nothing changes no report is made again, and where one mark does, that student's.
+    assert made_again(tmp_path, options) == set()
+    (tmp_path / "reports" / "overrides.yaml").write_text(
+        f"{LAB}:\n  ivanov:\n    total: {{points: 50, reason: the defence}}\n"
+    )
+    assert made_again(tmp_path, options) == {"ivanov"}
+    assert made_again(tmp_path, options) == set()
+    (tmp_path / "reports" / "overrides.yaml").write_text("")
     cli.run([*grading, "--force"])
     graded = {p.parent.parent.name: decode(p.read_bytes()) for p in (tmp_path / "reports").glob("*/*/result.json")}
     assert {name: (r.score, r.status) for name, r in rescored.items()} == {
@@ -56,6 +64,14 @@ def test_points_changed_in_the_lab_file(
     file.write_text(changed.replace("seed: ", "seed: 1"))
     assert cli.run(["rescore", "reports", *options]) == 2
     assert "grade the group again" in capsys.readouterr().err
+
+
+def made_again(course: Path, options: list[str]) -> set[str]:
+    """Whose reports rescoring writes."""
+    reports = list((course / "reports").glob("*/*/report.html"))
+    before = {file: file.stat().st_mtime_ns for file in reports}
+    assert cli.run(["rescore", "reports", *options]) == 0
+    return {file.parent.parent.name for file in reports if file.stat().st_mtime_ns != before[file]}
 
 
 def check(status: str, earned: float, **data: object) -> Check:
@@ -161,18 +177,18 @@ def test_what_changed_of_points_is_said(files: dict[str, Path], capsys: pytest.C
             "1 grade changed",
         ],
     )
-    put(files["one"], ("correct: 10", "correct: 14"), ("bank_conflicts: {points: 8", "bank_conflicts: {points: 4"))
+    put(files["one"], ("correct: 9", "correct: 13"), ("bank_conflicts: {points: 8", "bank_conflicts: {points: 4"))
     assert rescored(capsys) == (
         0,
         [
             "ivanov: 85/100 → 89/100",
-            "  naive: correct result: 10/10 → 14/14",
+            "  naive: correct result: 9/9 → 13/13",
             "  padded: bank conflicts: 0/8 → 0/4",
             "1 grade changed",
         ],
     )
     # What one passed check gives and another loses changes no mark.
-    put(files["one"], ("correct: 14", "correct: 12"), ("races: 7", "races: 9"))
+    put(files["one"], ("correct: 13", "correct: 11"), ("races: 7", "races: 9"))
     assert rescored(capsys) == (0, ["0 grades changed"])
 
 
@@ -180,11 +196,11 @@ def test_what_changed_of_points_is_said(files: dict[str, Path], capsys: pytest.C
     ("changes", "said"),
     [
         (
-            [("correct: 10\n", "correct: 9\n      races: 1\n")],
+            [("correct: 9\n", "correct: 8\n      races: 1\n")],
             "one: checks were added to the lab file (naive.races); grade the group again",
         ),
         (
-            [("      races: 7\n", ""), ("correct: 10\n", "correct: 17\n")],
+            [("      races: 7\n", ""), ("correct: 9\n", "correct: 16\n")],
             "one: checks were removed from the lab file (shared.races); grade the group again",
         ),
         (
@@ -207,7 +223,7 @@ def test_other_checks_have_to_be_graded(
 def test_where_one_lab_has_to_be_graded_no_mark_of_any_changes(
     files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    put(files["one"], ("correct: 10", "correct: 13"), ("bank_conflicts: {points: 10", "bank_conflicts: {points: 7"))
+    put(files["one"], ("correct: 9", "correct: 12"), ("bank_conflicts: {points: 10", "bank_conflicts: {points: 7"))
     put(files["two"], ("share: 0.4", "share: 0.3"))
     before = {path: path.read_bytes() for path in (tmp_path / "reports").rglob("*.json")}
     assert rescored(capsys) == (

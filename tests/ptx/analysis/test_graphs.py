@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx.analysis.graphs import (
+from grader.ptx.analysis.loops import (
     immediate_dominators,
     immediate_post_dominators,
     innermost_loops,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.ptx.analysis.cfg import build_cfg
-from grader.ptx.analysis.liveness import destinations, sources
+from grader.ptx.analysis.dataflow import destinations, sources
 from tests.ptx.ptx_text import kernel, only
 
 WRITES_AND_READS = [

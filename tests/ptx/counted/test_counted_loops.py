@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.ptx import Device, Launch, LimitExceeded, Limits, Module, launch, parse
-from grader.ptx.counted import module as loop_code
+from grader.ptx.counted import generate as loop_code
 from grader.ptx.counted import progress, runner
 from grader.ptx.counted.runner import CountedLoop
 from grader.ptx.machine.groups import Group

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx.frontend.constants import evaluate, parse_immediate, parse_integer
+from grader.ptx.frontend.declarations import evaluate, parse_immediate, parse_integer
 from grader.ptx.frontend.nodes import Immediate
 
 int64 = st.integers(-(2**63), 2**64 - 1)

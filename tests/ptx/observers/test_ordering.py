@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.ptx.machine import plan
+from grader.ptx import limits
 from grader.ptx.observers import shadow
 from tests.ptx.running import Run, run
 
@@ -155,7 +155,7 @@ def test_the_read_before_a_loop_of_compare_and_swap_does_no_harm(
 ) -> None:
     """The CUDA C++ programming guide's own way of making any operation atomic starts with a plain read."""
     # Of n threads side by side one gets through at a time: few of them, so that no clock has a say.
-    monkeypatch.setattr(plan, "CONTENDING_LANES", 128)
+    monkeypatch.setattr(limits, "CONTENDING_LANES", 128)
     source = SWAP.format(kind=kind, word=word, pack=pack, unpack=unpack, extra="")
     # More blocks than run side by side: those that come later read what the first have changed.
     kept = np.zeros(1, {"int": "i4", "float": "f4", "double": "f8"}[kind])

@@ -27,23 +27,23 @@ def over_sizes(
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ((4.0, 2.0), "needs up to 4 times fewer {quantity} than naive, fewer at every tested N"),
-        ((4.0, 4.0), "needs 2 times fewer {quantity} than naive at every tested N"),
-        ((8.0, 4.0, 2.0), "needs up to 4 times fewer {quantity} than naive, fewer from N = 4 on"),
-        ((4.0, 9.0, 2.0), "needs up to 4 times fewer {quantity} than naive, fewer from N = 8 on"),
-        ((4.0, 2.0, 9.0), "needs up to 4 times fewer {quantity} than naive, but only at N = 2, 4"),
-        ((8.0, 7.9, 9.0), "needs no fewer {quantity} than naive at any tested N"),
+        ((4.0, 2.0), ": up to 4 times fewer {quantity} than naive, fewer at every tested N"),
+        ((4.0, 4.0), ": 2 times fewer {quantity} than naive at every tested N"),
+        ((8.0, 4.0, 2.0), ": up to 4 times fewer {quantity} than naive, fewer from N = 4 on"),
+        ((4.0, 9.0, 2.0), ": up to 4 times fewer {quantity} than naive, fewer from N = 8 on"),
+        ((4.0, 2.0, 9.0), ": up to 4 times fewer {quantity} than naive, but only at N = 2, 4"),
+        ((8.0, 7.9, 9.0), ": no fewer {quantity} than naive at any tested N"),
     ],
 )
 def test_from_where_on_a_technique_pays(values: tuple[float, ...], sentence: str) -> None:
     (found,) = sweep_conclusions(swept(over_sizes(*values)))
-    assert found == f"Size: shared {sentence.format(quantity='global-memory sectors per element')}."
+    assert found == f"Size: shared{sentence.format(quantity='global-memory sectors per element')}."
 
 
 def test_of_rates_more_is_better() -> None:
     record = over_sizes(4.0, 16.0, metric="gb_per_s", backend="gpu")
     assert sweep_conclusions(swept(record)) == [
-        "Size: shared is faster than naive from N = 4 on, by up to 2 times (bandwidth)."
+        "Size: shared: faster than naive from N = 4 on, by up to 2 times (bandwidth)."
     ]
 
 

@@ -140,6 +140,15 @@ def test_template_arguments(tmp_path: Path) -> None:
     assert found.binding.expression == "shared<16, 8>"
 
 
+def test_a_template_argument_of_another_name_is_known_by_the_width_of_the_block(tmp_path: Path) -> None:
+    text = ("template <int SIZE, int ROWS>" + TILED).replace("TILE_DIM", "SIZE")
+    main = text + HOST.replace("shared<<<", "shared<32, 8><<<").replace("block(TILE_DIM, ROWS)", "block(32, 8)")
+    made = program(tmp_path, main=main)
+    assert changed(made, 16).old == (None,)
+    found = changed(made, 16, width=32)
+    assert (found.old, found.binding.expression) == ((32,), "shared<16, 8>")
+
+
 def test_a_program_without_such_a_constant_stays_the_same_object(tmp_path: Path) -> None:
     made = program(tmp_path, main=(TILED + HOST).replace("TILE_DIM", "32").replace("ROWS", "8"))
     found = changed(made, 16)
@@ -195,6 +204,15 @@ def test_sides_that_equal_the_constant_follow_it() -> None:
     assert relaunched(before, before, None, {32: 16}) == plan((16, 8, 1), (16, 16))
     already = plan((16, 8, 1), (16, 16))
     assert relaunched(before, already, None, {32: 16}) == already
+
+
+def test_the_formula_of_a_grid_goes_by_the_new_sides() -> None:
+    down = plan((32, 32, 1), (32, 32), grid_formula=("cols // 32", "(rows + 31) // 32"))
+    assert relaunched(down, down, None, {32: 8}).grid_formula == ("cols // 8", "(rows + 7) // 8")
+    assert relaunched(down, down, (8, 8, 1), {}).grid_formula == ("cols // 8", "(rows + 7) // 8")
+    # What already follows the constant stays as it is.
+    after = plan((8, 8, 1), (8, 8), grid_formula=("cols // 8", "rows // 8"))
+    assert relaunched(down, after, None, {32: 8}) == after
 
 
 def test_shared_memory_of_a_block_that_host_code_writes_as_a_number() -> None:

@@ -92,7 +92,7 @@ def _gemm(dtype: str) -> Callable[..., int]:
         handle_of(state, handle)
         if min(m, n, k) < 0:
             raise Refused(INVALID_VALUE)
-        bound_work(m * n * k)
+        bound_work(state, m * n * k)
         shape_a, shape_b = (m, k) if a_operation == _NO else (k, m), (k, n) if b_operation == _NO else (n, k)
         first = matrix_at(state, place, a, *shape_a, a_leading, dtype)
         second = matrix_at(state, place, b, *shape_b, b_leading, dtype)
@@ -121,7 +121,7 @@ def _gemv(dtype: str) -> Callable[..., int]:
         y_step: int,
     ) -> int:
         handle_of(state, handle)
-        bound_work(abs(m * n))
+        bound_work(state, abs(m * n))
         matrix = matrix_at(state, place, a, m, n, leading, dtype)
         used = _operand(matrix[0], operation)
         vector = vector_at(state, place, x, used.shape[1], x_step, dtype)
@@ -150,7 +150,7 @@ def _geam(dtype: str) -> Callable[..., int]:
         c_leading: int,
     ) -> int:
         handle_of(state, handle)
-        bound_work(abs(m * n))
+        bound_work(state, abs(m * n))
         factor, other = scalar_at(state, alpha, dtype), scalar_at(state, beta, dtype)
         target = matrix_at(state, place, c, m, n, c_leading, dtype)
         total = np.zeros((m, n), dtype)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from grader.programs.meter import RANDOM_INSTRUCTIONS
 from grader.programs.runtime.libraries.operands import (
     MAX_HANDLES,
     Array,
@@ -21,6 +22,8 @@ from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import State
 
 NOT_INITIALIZED, OUT_OF_RANGE = 101, 104
+PIECE = 1 << 20
+"""Numbers that are made at once: they take room beside the array that they are for."""
 
 
 def generator(state: State, place: Place, handle: int, kind: int) -> int:
@@ -45,12 +48,15 @@ def seed(state: State, place: Place, handle: int, value: int) -> int:
     return 0
 
 
-def _fill(state: State, place: Place, out: int, count: int, dtype: str, make: Callable[[], Array]) -> int:
+def _fill(state: State, place: Place, out: int, count: int, dtype: str, make: Callable[[int], Array]) -> int:
     if not 0 <= count <= 1 << 28:
         raise Refused(OUT_OF_RANGE)
     if count:
         target = vector_at(state, place, out, count, 1, dtype)
-        target[0][:] = make()
+        state.meter.spend(count * RANDOM_INSTRUCTIONS)
+        for start in range(0, count, PIECE):
+            piece = target[0][start : start + PIECE]
+            piece[:] = make(len(piece))
         note_write(state, target[1])
         target[1].origins = {"copied"}
     return 0
@@ -58,14 +64,14 @@ def _fill(state: State, place: Place, out: int, count: int, dtype: str, make: Ca
 
 def generate(state: State, place: Place, handle: int, out: int, count: int) -> int:
     random = _random(state, handle)
-    return _fill(state, place, out, count, "u4", lambda: random.integers(0, 1 << 32, count, np.uint32))
+    return _fill(state, place, out, count, "u4", lambda some: random.integers(0, 1 << 32, some, np.uint32))
 
 
 def _uniform(dtype: str) -> Callable[..., int]:
     def uniform(state: State, place: Place, handle: int, out: int, count: int) -> int:
         random = _random(state, handle)
         # cuRAND leaves 0 out and takes 1 in.
-        return _fill(state, place, out, count, dtype, lambda: 1 - random.random(count, np.dtype(dtype)))
+        return _fill(state, place, out, count, dtype, lambda some: 1 - random.random(some, np.dtype(dtype)))
 
     return uniform
 
@@ -76,7 +82,7 @@ def _normal(dtype: str) -> Callable[..., int]:
         if count % 2:
             # Pseudorandom normal numbers come in pairs (cuRAND, generation functions).
             raise Refused(105)
-        return _fill(state, place, out, count, dtype, lambda: random.normal(mean, abs(deviation), count))
+        return _fill(state, place, out, count, dtype, lambda some: random.normal(mean, abs(deviation), some))
 
     return normal
 

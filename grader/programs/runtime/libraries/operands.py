@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from grader.message import msg
 from grader.programs.device_memory import Allocation
+from grader.programs.meter import PRODUCTS_PER_INSTRUCTION
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.silent.unread import read
@@ -51,10 +52,10 @@ def _place_of(state: State, address: int, size: int, place: Place) -> tuple[Arra
         message = msg("programs.library_pointer") if found is None else msg("programs.library_past", array=found.name)
         state.tell("copy_size" if found is not None else "bad_pointer", "error", message, place)
         raise Refused(MAPPING_ERROR)
-    read(state, found)
+    read(state, found, place)
     if found.host:
         return state.guest.view(address, size), found
-    return found.data[offset : offset + size], found
+    return found.view(offset, size), found
 
 
 def matrix_at(
@@ -85,13 +86,13 @@ def vector_at(state: State, place: Place, address: int, count: int, step: int, d
 def check_read(state: State, place: Place, *operands: tuple[Array, Allocation]) -> None:
     """Tell of operands that nobody wrote."""
     for _values, allocation in operands:
-        valid = allocation.valid if allocation.array is not None else None
+        valid = allocation.valid()
         if valid is not None and not valid.any() and not state.hollow:
             state.tell("uninitialized", "error", msg("programs.library_unwritten", array=allocation.name), place)
 
 
 def note_write(state: State, allocation: Allocation) -> None:
-    valid = allocation.valid if allocation.array is not None else None
+    valid = allocation.valid()
     if valid is not None:
         valid[:] = 1
     allocation.origins.add("kernel")
@@ -114,9 +115,11 @@ def handle_of(state: State, handle: int) -> dict[str, Any]:
     return found
 
 
-def bound_work(count: int) -> None:
+def bound_work(state: State, count: int) -> None:
+    """Charge multiplications.  Raises ProgramEnded where they are more than any call may make."""
     if count > MAX_WORK:
         raise ProgramEnded(msg("programs.too_much_copied"))
+    state.meter.spend(max(0, count) // PRODUCTS_PER_INSTRUCTION)
 
 
 def destroy(state: State, place: Place, handle: int) -> int:

@@ -1,10 +1,11 @@
-"""Sizes of copies and arrays that are a pointer's, or lack their sizeof."""
+"""Sizes of copies and arrays that are a pointer's, lack their sizeof, or leave a part of the array out."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
 from grader.message import msg
@@ -13,6 +14,8 @@ from grader.programs.records import ObservedLaunch
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import State
 
+MAX_COPIED = 2000
+MAX_RANGES = 64
 POINTER_BYTES = 8
 VECTOR_BYTES = 24
 _WIDTHS = {"double": 8, "long": 8, "float": 4, "int": 4, "unsigned int": 4, "short": 2, "unsigned short": 2}
@@ -21,6 +24,93 @@ _SIZE_OF = re.compile(r"\(?\s*sizeof\s*(?:\(\s*(\w+)\s*\)|\s(\w+))\s*\)?")
 # What may stand between two words is bounded: else a text of a few thousand characters keeps a search busy for hours.
 _BETWEEN = "{0,80}"
 _CALLED = "cudaMemcpy", "cudaMemcpyAsync"
+
+
+@dataclass(slots=True)
+class Copied:
+    """What was copied into an array, or out of it after a kernel had written it.
+
+    ranges: first byte and the one past the last of each copy.  place: of the first copy.
+    """
+
+    allocation: Allocation
+    place: Place
+    is_into: bool
+    ranges: set[tuple[int, int]] = field(default_factory=set)
+    is_told: bool = False
+
+
+def copied(
+    state: State, allocation: Allocation | None, rows: Sequence[tuple[int, int]], place: Place, into: bool
+) -> None:
+    """Note a copy of rows, (offset, bytes), between an array of the device's and the host."""
+    if allocation is None or allocation.kind != "device" or len(state.copied) > MAX_COPIED:
+        return
+    key = allocation.serial, into, 0 if into else allocation.written
+    known = state.copied.setdefault(key, Copied(allocation, place, into))
+    if len(known.ranges) < MAX_RANGES:
+        known.ranges |= {(offset, offset + size) for offset, size in rows[:MAX_RANGES]}
+
+
+def note_arrays(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> None:
+    """Note how large the elements are that a kernel takes each of its arrays for, and what it may write."""
+    for allocation, argument in zip(found, record.arguments, strict=True):
+        if allocation is not None:
+            width = _WIDTHS.get(argument.type.rstrip("*").strip().removesuffix(" const"), 1)
+            # Of an array that is handed over in parts a copy may be of such a part.
+            allocation.width = 1 if argument.offset_bytes or allocation.width == 1 else width
+            allocation.written += " const*" not in argument.type
+
+
+def tell_short(state: State) -> None:
+    """Tell of arrays of which no more was copied than a byte for each element."""
+    for known in state.copied.values():
+        if _is_of_count(known):
+            _tell_count(state, known)
+
+
+def _is_of_count(known: Copied) -> bool:
+    width, size = known.allocation.width, known.allocation.size
+    return width > 1 and not size % width and known.ranges == {(0, size // width)}
+
+
+def _tell_count(state: State, known: Copied) -> bool:
+    """Tell of a copy of as many bytes as there are elements, unless its text says how large these are."""
+    text = state.sources.texts.get(known.place.file, "")
+    calls = [arguments for arguments in _calls(state, known.place, _CALLED) if len(arguments) > 2]
+    if known.is_told or any(_has_width(arguments[2], text, unknown=False) for arguments in calls):
+        return known.is_told
+    known.is_told = True
+    size, width = known.allocation.size, known.allocation.width
+    told = msg(
+        f"programs.copy_of_count_{'into' if known.is_into else 'out'}",
+        array=known.allocation.name,
+        bytes=size // width,
+        size=size,
+    )
+    state.tell("copy_size", "error", told, known.place)
+    return True
+
+
+def tell_unfilled(state: State, allocation: Allocation, kernel: str, line: int) -> bool:
+    """Tell of the copy that should have filled what a kernel reads of an array; whether there is one."""
+    known = state.copied.get((allocation.serial, True, 0))
+    if known is None or min(known.ranges)[0]:
+        return False
+    filled = max(end for _begin, end in known.ranges)
+    if filled >= allocation.size or known.is_told or (_is_of_count(known) and _tell_count(state, known)):
+        return bool(filled < allocation.size)
+    known.is_told = True
+    told = msg(
+        "programs.copy_too_short",
+        array=allocation.name,
+        bytes=filled,
+        size=allocation.size,
+        kernel=kernel,
+        kernel_line=line,
+    )
+    state.tell("copy_size", "error", told, known.place)
+    return True
 
 
 def check_size(state: State, allocation: Allocation | None, size: int, place: Place) -> None:
@@ -80,12 +170,15 @@ def check_counts(state: State, record: ObservedLaunch, found: Sequence[Allocatio
             state.tell("alloc_size", "warning", message, place)
 
 
-def _has_width(size: str, text: str) -> bool:
-    """Whether a size says how large an element is: by `sizeof`, a number, or a name for such a size."""
+def _has_width(size: str, text: str, unknown: bool = True) -> bool:
+    """Whether a size says how large an element is: by `sizeof`, a number, or a name for such a size.
+
+    unknown: what is answered of a name whose value the text does not show.
+    """
     for name in re.findall(r"[A-Za-z_]\w*", size):
         given = re.findall(rf"(?:#[ \t]*define[ \t]+{name}[ \t]|\b{name}\s*[=({{])([^;\n]*)", text)
         # Of what it is handed nobody knows whether bytes or elements are counted.
-        if name != "sizeof" and (not given or any("sizeof" in value for value in given)):
+        if name != "sizeof" and ((not given and unknown) or any("sizeof" in value for value in given)):
             return True
     return "sizeof" in size or re.search(r"<<|[*/]\s*\d|\d\s*\*", size) is not None
 

@@ -1,9 +1,10 @@
-"""Where data go: results that nobody ever reads."""
+"""Where data go: results that nobody ever reads, or that are overwritten before anybody did."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from grader.message import msg
 from grader.programs.device_memory import Allocation
@@ -18,8 +19,31 @@ _DEVICE_VARIABLE = re.compile(r"\b__(?:device|managed)__\b(?:(?!__(?:device|mana
 _TELLS = re.compile(r"\b(?:printf|assert|__trap|tex\w+|surf\w+)\s*[(<]")
 
 
-def read(state: State, allocation: Allocation | None, into: Allocation | None = None) -> None:
+@dataclass(slots=True)
+class Result:
+    """What a launch has left in an allocation, and where all of it was overwritten; None: it is still there."""
+
+    kernel: str
+    overwritten: Place | None = None
+
+
+def overwritten(state: State, allocation: Allocation | None, offset: int, size: int, place: Place) -> None:
+    """The host wrote `size` bytes of an allocation from `offset` on, by a copy or a memset."""
+    result = state.results.get(id(allocation))
+    if allocation is not None and result is not None and offset == 0 and size >= allocation.size:
+        result.overwritten = result.overwritten or place
+
+
+def read(state: State, allocation: Allocation | None, place: Place, into: Allocation | None = None) -> None:
     """Somebody read an allocation: the host, or whoever will read the one that it was copied into."""
+    result = state.results.pop(id(allocation), None)
+    if allocation is not None and result is not None and result.overwritten is not None:
+        state.tell(
+            "overwritten",
+            "error",
+            msg("programs.overwritten", array=allocation.name, kernel=result.kernel, read_line=place.line),
+            result.overwritten,
+        )
     if allocation is not None and len(state.flow) <= MAX_STEPS:
         state.flow.append((None, (allocation,), (into,) if into is not None and not into.host else ()))
 
@@ -36,6 +60,10 @@ def launched(state: State, record: ObservedLaunch, found: Sequence[Allocation | 
         is_open |= allocation is None and argument.value is None
         is_open |= argument.type.count("*") > 1
     state.flow.append((record, tuple(reads), () if is_open else tuple(writes)))
+    for allocation in reads:
+        state.results.pop(id(allocation), None)
+    if not is_open:
+        state.results.update((id(allocation), Result(record.kernel)) for allocation in writes)
 
 
 def tell_unread(state: State, code: int) -> None:

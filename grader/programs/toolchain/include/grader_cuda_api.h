@@ -172,3 +172,8 @@ template <class... P, class... A> GRADER_CHECKED inline cudaError_t cudaLaunchKe
 inline cudaError_t cudaLaunchKernelExC(grader_config c, const void *function, void **arguments) { return grader_launch_ex(c, function, arguments); }
 
 GRADER_IMPORT("registerManaged") int grader_register_managed(const void *variable, size_t size, const char *name, GRADER_PLACE);
+// With CUDA's own types, for who takes an address; a call takes what is no template first.
+template <class = void> cudaError_t cudaMalloc(void **p, size_t n) { return cudaMalloc(p, n, 0, ""); }
+template <class = void> cudaError_t cudaMallocHost(void **p, size_t n) { return cudaMallocHost(p, n, 0u, 0, ""); }
+template <class = void> cudaError_t cudaFree(void *p) { return cudaFree(p, 0, ""); }
+template <class = void> cudaError_t cudaFreeHost(void *p) { return cudaFreeHost(p, 0, ""); }

@@ -75,7 +75,7 @@ template <class T> inline bool grader_wb_solution(const wbArg_t &args, const T *
             return false;
         }
     }
-    printf("Solution is correct.\n");
+    printf("The solution is correct\n");
     return true;
 }
 template <class T> inline bool wbSolution(const wbArg_t &args, const T *data, int n) { return grader_wb_solution(args, data, n, 1); }

@@ -25,13 +25,16 @@ from grader.submission.kernels.shape import KernelShape
 from grader.submission.records import Interpretation, LaunchPlan, Origins
 
 MAX_CANDIDATES = 8
+USUAL_SQUARES = (32, 8, 1), (16, 16, 1), (32, 32, 1)
+USUAL_ROWS = (256, 1, 1), (128, 1, 1), (32, 1, 1)
 
 
 def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
-    """Of the launches of a kernel whose block is readable, the first impossible one, else the first."""
+    """Of the launches of a kernel whose block is readable, the first impossible one, else the first with arguments in
+    each other's place, else the first."""
     readable = [site for site in sites if site.block is not None]
     impossible = [site for site in readable if site.block is not None and not is_possible_block(site.block)]
-    return next(iter(impossible or readable), None)
+    return next(iter(impossible or [site for site in readable if site.exchanged] or readable), None)
 
 
 def interpretations(
@@ -43,12 +46,17 @@ def interpretations(
     variant: Variant,
     lab: Lab,
     fixed: CompileTime,
+    elsewhere: Sequence[Block] = (),
 ) -> tuple[Interpretation, ...]:
     """Readings of `kernel` with a launch for each, likeliest first; at most `MAX_CANDIDATES`.
 
-    Where nothing tells which size the grid's x axis runs over, both orders are given.
+    Where nothing tells which size the grid's x axis runs over, both orders are given; where its program was
+    seen not to launch it, other blocks beside the likeliest.
+
+    elsewhere: blocks of what such a program launches in its place.
     """
     found: list[Interpretation] = []
+    with_other_blocks: list[Interpretation] = []
     readings = [(r, n) for r in role_assignments.value for n in NamedSizes.of(r, fixed, lab).readings(lab)]
     for roles, named in readings:
         sizes = {role for role in roles if role in lab.size_names}
@@ -60,18 +68,33 @@ def interpretations(
             free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
             # What the host fills constant memory with is handed over like an argument.
             filled = {role for role, name in named.constants if name in fixed.from_host}
-            exact = not (sizes | filled) & set(covers) and set(covers) <= free
+            covered = {name for extent in covers for name in extent.split("*")}
+            exact = not (sizes | filled) & covered and covered <= free
             plan, origins = _plan(context, covers, exact=exact)
             origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
             sizes_of_program = (named.constants, named.template, named.pinned, named.declared)
             is_unsure = origins.block == "observed" and _is_unsure(context, covers)
             found.append(Interpretation(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
-    return tuple(dict.fromkeys(found))[:MAX_CANDIDATES]
+            for block in _other_blocks(plan.block, covers, elsewhere) if elsewhere and settings.block is None else ():
+                other, origins = _plan(context, covers, exact=exact, block=block)
+                origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
+                with_other_blocks.append(Interpretation(roles, other, square_only, *sizes_of_program, origins))
+    return tuple(dict.fromkeys([*found, *with_other_blocks]))[:MAX_CANDIDATES]
 
 
-def _plan(context: LaunchContext, covers: tuple[str, ...], *, exact: bool) -> tuple[LaunchPlan, Origins]:
-    """The launch, and who says its block, tile and shared memory."""
-    threads = threads_of(context)
+def _other_blocks(known: Block, covers: Sequence[str], elsewhere: Sequence[Block]) -> list[Block]:
+    """Blocks that a kernel may be written for which nothing launches, with as many sides as the grid has axes."""
+    has_sides = len(covers) > 1
+    fitting = [block for block in elsewhere if (block[1] > 1) == has_sides and is_possible_block(block)]
+    usual: tuple[Block, ...] = USUAL_SQUARES if has_sides else USUAL_ROWS
+    return [block for block in dict.fromkeys((*fitting, *usual)) if block != known]
+
+
+def _plan(
+    context: LaunchContext, covers: tuple[str, ...], *, exact: bool, block: Block | None = None
+) -> tuple[LaunchPlan, Origins]:
+    """The launch, and who says its block, tile and shared memory; with that `block` where one is given."""
+    threads = threads_of(context) if block is None else Fact(Threads(block), "lab")
     block = block_at(threads.value.formulas, threads.value.block, context.lab)
     # What host code divides the grid by goes with its own block.
     site = context.site if threads.origin in OF_PROGRAM else None

@@ -46,6 +46,7 @@ int main()
     int blocks = (numMatrices + threadsPerBlock - 1) / threadsPerBlock;
     matrixSquareSimple<<<blocks, threadsPerBlock>>>(d_input, d_output, N, numMatrices);
     size_t sharedMemSize = threadsPerBlock * N * N * sizeof(float);
+    cudaFuncSetAttribute(matrixSquareShared, cudaFuncAttributeMaxDynamicSharedMemorySize, 102400);
     matrixSquareShared<<<blocks, threadsPerBlock, sharedMemSize>>>(d_input, d_output, N, numMatrices);
     return cudaDeviceSynchronize();
 }

@@ -207,3 +207,15 @@ def test_a_variable_that_is_handed_in_for_both_sizes_means_each_axis_s_own() -> 
     for interpretation in binding(bound(f"{text}{main}"), "naive").interpretations:
         # Nothing but rounding up over each axis: no grid that leaves rows out where there are more rows than columns.
         assert (interpretation.launch.grid_formula, interpretation.launch.tile) == ((), (32, 32))
+
+
+@pytest.mark.parametrize("launch", ["dim3(N / 16, N / 16), dim3(16, 16)", "N * N / 256, 256"])
+def test_of_a_size_that_is_a_constant_of_the_program_only_multiples_are_asked(launch: str) -> None:
+    """Be its grid one over each side, or one over all elements."""
+    text = (
+        "const int N = 512;\n"
+        "__global__ void naive(const float *a, float *b) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; b[i % N * N + i / N] = a[i]; }\n"
+    )
+    found = binding(bound(f"{text}int main() {{ naive<<<{launch}>>>(p, q); }}"), "naive")
+    assert (found.takes_sizes, found.interpretations[0].constants != ()) == (False, True)

@@ -1,0 +1,122 @@
+"""What a program says of its own results: the lines of its output that call them right or wrong, and of which kernel.
+
+Only words that leave no doubt count.  "Max error: 1e-06" says something to people; here it says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.programs.records import Observation
+
+MAX_LINES = 400
+MAX_LINE = 200
+_WRONG = re.compile(
+    r"\bfail(?:ed|ure|s)?\b|\bmis-?match(?:es|ed)?\b|\bincorrect\b|\bwrong\b|\berrors?\b|\bdiffers?\b|\binvalid\b"
+    r"|\b(?:not|un)[ -]?(?:equal|ok|correct|match(?:ing)?|identical|the same)\b|\bdo(?:es)?(?: not|n't) match\b"
+    r"|\bневерн|\bне верн|\bошиб|\bнеправильн|\bне совпа|\bрасхожд|\bне равн",
+    re.IGNORECASE,
+)
+_RIGHT = re.compile(
+    r"\bpass(?:ed|es)?\b|\bok\b|\bcorrect(?:ly)?\b|\bsuccess(?:ful(?:ly)?)?\b|\bmatch(?:es)?\b|\bidentical\b|\bequal\b"
+    r"|\bверно\b|\bправильн|\bсовпа|\bуспешн|\bуспех",
+    re.IGNORECASE,
+)
+_FAULTY = (
+    r"(?:errors?|mis-?match(?:es|ed)?|wrong|incorrect|(?:not|un)[ -]?(?:equal|ok|correct|match\w*|identical)|differ\w*"
+    r"|failures?|failed|bad|ошиб\w*|расхожд\w*|несовп\w*|не (?:совп|верн|равн)\w*|неверн\w*|неправильн\w*"
+    r"|błęd\w*|bled\w*|niezgodn\w*|różn\w*|rozn\w*)"
+)
+# A count of wrong elements, before or after the word: "errors: 0", "12 mismatches", "0 of 4096 differ".
+_COUNT = re.compile(
+    rf"{_FAULTY}"
+    r"(?:(?:\s+\w+){0,2}?\s*[:=]|(?:\s+(?:elements?|values?|count))?\s*(?:\bis\b|-)?)\s*(?P<after>\d+)(?![\d.,]*[\d]*[.eE%]|\d)\b"
+    r"|(?<![\d.,])(?P<before>\d+)(?:\s+(?:of|out of|/)\s+\d+)?\s+(?:\w+\s+){0,2}?"
+    rf"{_FAULTY}",
+    re.IGNORECASE,
+)
+# An error as a number is small or large for a reason: "max error 1e-06", "error = 0.000003".
+_MEASURED = re.compile(
+    r"(?:error|err|difference|diff|deviation|ошибк\w*|погрешн\w*|отклон\w*)\b[^\d]{0,30}?"
+    r"-?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)",
+    re.IGNORECASE,
+)
+# "no mismatches", "ошибок нет", "brak błędów".
+_NONE_WRONG = re.compile(
+    rf"\b(?:no|without|zero|нет|без|brak|bez)\s+(?:\w+\s+)?{_FAULTY}|{_FAULTY}\s+(?:\w+\s+)?(?:нет|не найдено|none)\b",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"[:=]\s*$")
+# Lines about calls of the API, not about results.
+_OF_CALLS = re.compile(r"\bcuda[A-Z]\w+|CUDA error|no error|\blaunch|\balloc|\bзапуск", re.IGNORECASE)
+# "correct: 0": a number that may be a truth value, or a count of either.
+_COUNTED_RIGHT = re.compile(r"(?:correct|match\w*|equal|ok|верн\w*)\s*[:=]\s*\d", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line that says whether results are right; kernel: the one launched last before it, "" where that is unclear."""
+
+    text: str
+    is_right: bool
+    kernel: str = ""
+
+
+def said(observation: Observation) -> tuple[Said, ...]:
+    """What a program that was run with its kernels says of its results, in its order."""
+    found: list[tuple[int, str, bool]] = []
+    for descriptor, content in ((1, observation.stdout), (2, observation.stderr)):
+        marks = [mark for mark in observation.printed_after if mark[0] == descriptor]
+        starts = [mark[1] for mark in marks]
+        for offset, line in _lines(content):
+            verdict = verdict_of(line)
+            if verdict is not None:
+                # A line is there as soon as its end is.
+                at = bisect_right(starts, offset + len(line.encode()) - 1) - 1
+                found.append((marks[at][2] if at >= 0 else 0, line, verdict))
+    found.sort(key=lambda row: row[0])
+    before = 0
+    lines: list[Said] = []
+    for launches, line, verdict in found[:MAX_LINES]:
+        made = {launch.kernel for launch in observation.launches[before:launches]}
+        kernel = _named_in(line, observation) or (next(iter(made)) if len(made) == 1 else "")
+        if not made and lines and not kernel:
+            kernel = lines[-1].kernel
+        lines.append(Said(line, verdict, kernel))
+        before = max(before, launches)
+    return tuple(lines)
+
+
+def _lines(content: bytes) -> Iterator[tuple[int, str]]:
+    offset = 0
+    for raw in content.split(b"\n"):
+        line = raw.decode("utf-8", errors="replace").strip()
+        if line and len(line) <= MAX_LINE:
+            yield offset, line
+        offset += len(raw) + 1
+
+
+def verdict_of(line: str) -> bool | None:
+    """Whether a line calls results right; None for one that says nothing of that, or both."""
+    if _OF_CALLS.search(line) or _HEADING.search(line) or _COUNTED_RIGHT.search(line):
+        return None
+    line = _MEASURED.sub(" ", line)
+    if _NONE_WRONG.search(line):
+        return None if _WRONG.search(_NONE_WRONG.sub(" ", line)) else True
+    count = _COUNT.search(line)
+    if count is not None:
+        return int(count["after"] or count["before"]) == 0
+    wrong, right = _WRONG.search(line), _RIGHT.search(_WRONG.sub(" ", line))
+    if wrong is not None and right is not None:
+        return None
+    return right is not None if wrong is not None or right is not None else None
+
+
+def _named_in(line: str, observation: Observation) -> str:
+    """The kernel whose name stands in a line; "" for none, or several."""
+    names = {launch.kernel.partition("<")[0].rpartition("::")[2]: launch.kernel for launch in observation.launches}
+    found = [kernel for name, kernel in names.items() if re.search(rf"\b{re.escape(name)}\b", line)]
+    return found[0] if len(found) == 1 else ""

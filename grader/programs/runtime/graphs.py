@@ -1,0 +1,307 @@
+"""CUDA graphs: what a stream would do kept instead, by capture or node by node, and done as often as it is launched.
+
+A graph's nodes run one after another in an order that its dependencies allow, in the stream that it is launched in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from grader.programs.runtime import copies, launches, streams
+from grader.programs.runtime.ordering import KERNEL, MAX_NODES, Capture, Graph, Node, Place, add
+from grader.programs.runtime.state import CudaError, State
+
+CAPTURE_UNSUPPORTED, CAPTURE_UNMATCHED, CAPTURE_UNJOINED = 900, 903, 904
+NOT_SUPPORTED = 801
+_MEMCPY, _MEMSET, _HOST, _EMPTY = 1, 2, 3, 5
+"""`cudaGraphNodeType`, with `KERNEL`."""
+
+CAPTURED = {
+    "cudaMemcpyAsync": (4, _MEMCPY),
+    "cudaMemcpy2DAsync": (7, _MEMCPY),
+    "cudaMemcpyToSymbolAsync": (5, _MEMCPY),
+    "cudaMemcpyFromSymbolAsync": (5, _MEMCPY),
+    "cudaMemsetAsync": (3, _MEMSET),
+    "cudaMemset2DAsync": (5, _MEMSET),
+    "cudaLaunchHostFunc": (0, _HOST),
+}
+"""Calls that a capturing stream keeps: which argument is the stream, and the kind of node."""
+_WAITING = {"cudaStreamSynchronize": 0, "cudaStreamQuery": 0, "cudaStreamAddCallback": 0, "cudaFreeAsync": 1}
+_WAITING |= {"cudaMallocAsync": 2}
+"""Calls that a capturing stream refuses."""
+
+
+def capture_call(state: State, name: str, function: Callable[..., int], place: Place, values: Collection[int]) -> bool:
+    """Keep a call instead of making it, where the stream that it is for captures; whether it was kept.
+
+    Raises
+    ------
+    CudaError : 900, of a call that cannot be captured.
+    """
+    arguments = list(values)
+    if name in _WAITING and arguments[_WAITING[name]] in state.graphs.captures:
+        raise CudaError(CAPTURE_UNSUPPORTED)
+    if name == "cudaDeviceSynchronize":
+        raise CudaError(CAPTURE_UNSUPPORTED)
+    if name == "cudaEventRecord" and arguments[1] in state.graphs.captures:
+        held = state.graphs.captures[arguments[1]]
+        state.graphs.events[arguments[0]] = replace(held)
+        return True
+    if name == "cudaStreamWaitEvent" and arguments[1] in state.graphs.events:
+        seen = state.graphs.events[arguments[1]]
+        mine = state.graphs.captures.get(arguments[0])
+        last = seen.last | (mine.last if mine is not None else frozenset())
+        state.graphs.captures[arguments[0]] = Capture(seen.graph, seen.origin, last)
+        return True
+    if name not in CAPTURED:
+        return False
+    index, kind = CAPTURED[name]
+    held_now = state.graphs.captures.get(arguments[index])
+    if held_now is None:
+        return False
+
+    def run(stream: int) -> int:
+        return function(state, place, *arguments[:index], stream, *arguments[index + 1 :])
+
+    state.graphs.append(state.handle(), held_now, run, kind)
+    return True
+
+
+def begin_capture(state: State, place: Place, stream: int, mode: int) -> int:
+    state.stream(stream)
+    if stream in (0, 1, 2) or stream in state.graphs.captures:
+        raise CudaError(CAPTURE_UNSUPPORTED)
+    if mode not in (0, 1, 2):
+        raise CudaError(1)
+    state.graphs.captures[stream] = Capture(Graph(), stream)
+    return 0
+
+
+def end_capture(state: State, place: Place, stream: int, graph: int) -> int:
+    held = state.graphs.captures.get(stream)
+    if held is None or held.origin != stream:
+        raise CudaError(1 if held is None else CAPTURE_UNMATCHED)
+    others = [c for other, c in state.graphs.captures.items() if other != stream and c.origin == stream]
+    state.graphs.captures = {s: c for s, c in state.graphs.captures.items() if c.origin != stream}
+    state.graphs.events = {e: c for e, c in state.graphs.events.items() if c.origin != stream}
+    # What another stream has captured must come before something that this one has.
+    reached = _before(held.graph, held.last)
+    if any(not c.last <= reached for c in others):
+        state.guest.pack("Q", graph, 0)
+        raise CudaError(CAPTURE_UNJOINED)
+    return _give(state, graph, held.graph)
+
+
+def _before(graph: Graph, last: Collection[int]) -> set[int]:
+    found: set[int] = set()
+    queue = list(last)
+    while queue:
+        handle = queue.pop()
+        if handle not in found:
+            found.add(handle)
+            queue += graph.nodes[handle].after
+    return found
+
+
+def is_capturing(state: State, place: Place, stream: int, status: int) -> int:
+    state.stream(stream)
+    state.guest.pack("i", status, int(stream in state.graphs.captures))
+    return 0
+
+
+def _give(state: State, pointer: int, graph: Graph) -> int:
+    if len(state.graphs.graphs) > streams.MAX_HANDLES:
+        raise CudaError(2)
+    handle = state.handle()
+    state.guest.pack("Q", pointer, handle)
+    state.graphs.graphs[handle] = graph
+    return 0
+
+
+def _graph(state: State, handle: int) -> Graph:
+    found = state.graphs.graphs.get(handle)
+    if found is None:
+        raise CudaError(1)
+    return found
+
+
+def create(state: State, place: Place, graph: int, flags: int) -> int:
+    if flags:
+        raise CudaError(1)
+    return _give(state, graph, Graph())
+
+
+def _add_node(state: State, node: int, graph: int, after: int, count: int, run: Callable[[int], int], kind: int) -> int:
+    found = _graph(state, graph)
+    if not 0 <= count <= len(found.nodes):
+        raise CudaError(1)
+    before = frozenset(state.guest.unpack(f"{count}Q", after)) if count else frozenset()
+    if not before <= found.nodes.keys():
+        raise CudaError(1)
+    handle = state.handle()
+    add(handle, found, Node(run, kind, before))
+    state.guest.pack("Q", node, handle)
+    return 0
+
+
+def _kernel(state: State, place: Place, parameters: int) -> Callable[[int], int]:
+    """What a kernel node does; its arguments are read now."""
+    (function,) = state.guest.unpack("Q", parameters)
+    shared_bytes, _padding, arguments = state.guest.unpack("IIQ", parameters + 32)
+    return launches.prepared(state, place, function, parameters + 8, parameters + 20, arguments, shared_bytes)
+
+
+def add_kernel(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> int:
+    return _add_node(state, node, graph, after, count, _kernel(state, place, parameters), KERNEL)
+
+
+def add_memset(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> int:
+    pointer, pitch, value, width_bytes, width, height = state.guest.unpack("QQIIQQ", parameters)
+    pattern = value.to_bytes(4, "little")[: width_bytes if width_bytes in (1, 2, 4) else 0]
+    if not pattern or (height > 1 and pitch < width * width_bytes):
+        raise CudaError(1)
+    if len(set(pattern)) > 1:
+        raise CudaError(NOT_SUPPORTED)
+
+    def run(stream: int) -> int:
+        size = width * width_bytes
+        return copies.memset_2d_async(state, place, pointer, max(pitch, size), pattern[0], size, height, stream)
+
+    return _add_node(state, node, graph, after, count, run, _MEMSET)
+
+
+def add_memcpy(
+    state: State,
+    place: Place,
+    node: int,
+    graph: int,
+    after: int,
+    count: int,
+    to: int,
+    source: int,
+    size: int,
+    kind: int,
+) -> int:
+    if size < 0:
+        raise CudaError(1)
+
+    def run(stream: int) -> int:
+        return copies.memcpy_async(state, place, to, source, size, kind, stream)
+
+    return _add_node(state, node, graph, after, count, run, _MEMCPY)
+
+
+def add_host(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> int:
+    function, data = state.guest.unpack("QQ", parameters)
+
+    def run(stream: int) -> int:
+        return streams.launch_host_function(state, place, stream, function, data)
+
+    return _add_node(state, node, graph, after, count, run, _HOST)
+
+
+def add_empty(state: State, place: Place, node: int, graph: int, after: int, count: int) -> int:
+    return _add_node(state, node, graph, after, count, lambda _stream: 0, _EMPTY)
+
+
+def add_dependencies(state: State, place: Place, graph: int, before: int, after: int, count: int) -> int:
+    found = _graph(state, graph)
+    if not 0 <= count <= MAX_NODES:
+        raise CudaError(1)
+    first, then = (state.guest.unpack(f"{count}Q", at) if count else () for at in (before, after))
+    if not {*first, *then} <= found.nodes.keys():
+        raise CudaError(1)
+    for one, other in zip(first, then, strict=True):
+        known = found.nodes[other]
+        found.nodes[other] = replace(known, after=known.after | {one})
+    return 0
+
+
+def get_nodes(state: State, place: Place, graph: int, nodes: int, count: int) -> int:
+    handles = list(_graph(state, graph).nodes)
+    if nodes:
+        (room,) = state.guest.unpack("Q", count)
+        handles = handles[:room]
+        state.guest.pack(f"{len(handles)}Q", nodes, *handles)
+    state.guest.pack("Q", count, len(handles))
+    return 0
+
+
+def node_type(state: State, place: Place, node: int, kind: int) -> int:
+    for graph in state.graphs.graphs.values():
+        if node in graph.nodes:
+            state.guest.pack("i", kind, graph.nodes[node].kind)
+            return 0
+    raise CudaError(1)
+
+
+def instantiate(state: State, place: Place, executable: int, graph: int) -> int:
+    """Its nodes in an order that their dependencies allow, whatever becomes of the graph."""
+    nodes = _graph(state, graph).nodes
+    state.meter.walk(sum(1 + len(node.after) for node in nodes.values()))
+    waits = {handle: len(node.after) for handle, node in nodes.items()}
+    next_of: dict[int, list[int]] = {}
+    for handle, node in nodes.items():
+        for before in node.after:
+            next_of.setdefault(before, []).append(handle)
+    queue = [handle for handle, count in waits.items() if not count]
+    for handle in queue:
+        for then in next_of.get(handle, ()):
+            waits[then] -= 1
+            if not waits[then]:
+                queue.append(then)
+    if len(queue) < len(nodes):
+        # They wait for one another.
+        raise CudaError(1)
+    ordered = {handle: nodes[handle] for handle in queue}
+    return _give(state, executable, Graph(ordered))
+
+
+def launch(state: State, place: Place, executable: int, stream: int) -> int:
+    found = _graph(state, executable)
+    state.stream(stream)
+    if stream in state.graphs.captures:
+        # A graph within a graph.
+        raise CudaError(NOT_SUPPORTED)
+    state.meter.charge(rows=len(found.nodes))
+    for node in list(found.nodes.values()):
+        code = node.run(stream)
+        if code:
+            return code
+    return 0
+
+
+def set_kernel(state: State, place: Place, executable: int, node: int, parameters: int) -> int:
+    found = _graph(state, executable)
+    if node not in found.nodes or found.nodes[node].kind != KERNEL:
+        raise CudaError(1)
+    found.nodes[node] = replace(found.nodes[node], run=_kernel(state, place, parameters))
+    return 0
+
+
+def destroy(state: State, place: Place, graph: int) -> int:
+    _graph(state, graph)
+    del state.graphs.graphs[graph]
+    return 0
+
+
+HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+    "cudaStreamBeginCapture": ("ii", begin_capture),
+    "cudaStreamEndCapture": ("ii", end_capture),
+    "cudaStreamIsCapturing": ("ii", is_capturing),
+    "cudaGraphCreate": ("ii", create),
+    "cudaGraphAddKernelNode": ("iiiii", add_kernel),
+    "cudaGraphAddMemsetNode": ("iiiii", add_memset),
+    "cudaGraphAddMemcpyNode1D": ("iiiiiiii", add_memcpy),
+    "cudaGraphAddHostNode": ("iiiii", add_host),
+    "cudaGraphAddEmptyNode": ("iiii", add_empty),
+    "cudaGraphAddDependencies": ("iiii", add_dependencies),
+    "cudaGraphGetNodes": ("iii", get_nodes),
+    "cudaGraphNodeGetType": ("ii", node_type),
+    "cudaGraphInstantiate": ("ii", instantiate),
+    "cudaGraphLaunch": ("ii", launch),
+    "cudaGraphExecKernelNodeSetParams": ("iii", set_kernel),
+    "cudaGraphDestroy": ("i", destroy),
+    "cudaGraphExecDestroy": ("i", destroy),
+}

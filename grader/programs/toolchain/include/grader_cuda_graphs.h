@@ -1,0 +1,36 @@
+// CUDA graphs: captured from a stream, or made node by node.
+#pragma once
+#include "grader_cuda_api.h"
+struct CUgraph_st; struct CUgraphNode_st; struct CUgraphExec_st;
+typedef CUgraph_st *cudaGraph_t;
+typedef CUgraphNode_st *cudaGraphNode_t;
+typedef CUgraphExec_st *cudaGraphExec_t;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive, cudaStreamCaptureStatusInvalidated };
+enum cudaGraphNodeType {
+    cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeHost, cudaGraphNodeTypeGraph,
+    cudaGraphNodeTypeEmpty
+};
+struct cudaKernelNodeParams { void *func; dim3 gridDim, blockDim; unsigned sharedMemBytes; void **kernelParams, **extra; };
+struct cudaMemsetParams { void *dst; size_t pitch; unsigned value, elementSize; size_t width, height; };
+struct cudaHostNodeParams { cudaHostFn_t fn; void *userData; };
+GRADER_IMPORT("cudaStreamBeginCapture") GRADER_CHECKED cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode, GRADER_PLACE);
+GRADER_IMPORT("cudaStreamEndCapture") GRADER_CHECKED cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph, GRADER_PLACE);
+GRADER_IMPORT("cudaStreamIsCapturing") GRADER_CHECKED cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphCreate") GRADER_CHECKED cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned flags, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphAddKernelNode") GRADER_CHECKED cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, const cudaKernelNodeParams *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphAddMemsetNode") GRADER_CHECKED cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, const cudaMemsetParams *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphAddMemcpyNode1D") GRADER_CHECKED cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphAddHostNode") GRADER_CHECKED cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, const cudaHostNodeParams *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphAddEmptyNode") GRADER_CHECKED cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphAddDependencies") GRADER_CHECKED cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *before, const cudaGraphNode_t *after, size_t count, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphGetNodes") GRADER_CHECKED cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphNodeGetType") GRADER_CHECKED cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType *type, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphInstantiate") GRADER_CHECKED cudaError_t grader_cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, int line, const char *file);
+GRADER_IMPORT("cudaGraphLaunch") GRADER_CHECKED cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphExecKernelNodeSetParams") GRADER_CHECKED cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node, const cudaKernelNodeParams *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphDestroy") GRADER_CHECKED cudaError_t cudaGraphDestroy(cudaGraph_t graph, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphExecDestroy") GRADER_CHECKED cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable, GRADER_PLACE);
+// As CUDA 12 and 13 have it, and as CUDA 11 had it.
+GRADER_CHECKED inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long = 0, grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())) { return grader_cudaGraphInstantiate(e, g, at.line, at.file); }
+GRADER_CHECKED inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, cudaGraphNode_t *, char *, size_t, grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())) { return grader_cudaGraphInstantiate(e, g, at.line, at.file); }

@@ -1,0 +1,242 @@
+"""The flow of data through a function: what instructions read and write, which registers are live, where values go.
+
+Uses and backward slices are taken without regard to order: every instruction that writes a register counts for every
+one that reads it.  NVRTC gives nearly every value a register of its own, so little is lost by that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from grader.ptx.frontend.nodes import Address, Function, Instruction, Negated, Operand, Register, Symbol, Vector
+from grader.ptx.isa.opcodes import facts, is_barrier
+
+
+def _registers(operand: Operand) -> tuple[Register, ...]:
+    if type(operand) is Register:
+        return (operand,)
+    if type(operand) is Address:
+        return (operand.base,) if type(operand.base) is Register else ()
+    if type(operand) is Vector:
+        return tuple(register for element in operand.elements for register in _registers(element))
+    if type(operand) is Negated:
+        return (operand.register,)
+    return ()
+
+
+def _writes_first(instruction: Instruction) -> bool:
+    opcode = instruction.opcode
+    if is_barrier(opcode):
+        return "red" in instruction.modifiers
+    return facts(opcode).writes_first and bool(instruction.operands) and type(instruction.operands[0]) is not Address
+
+
+def destinations(instruction: Instruction) -> tuple[Register, ...]:
+    """The registers that an instruction writes: its first operand's, both of `p|q`, none of stores and branches.
+
+    What a call returns lies in `.param` variables, so only returns that name registers count.  The carry flag of
+    `.cc` instructions is no register and is not listed.
+    """
+    operands = instruction.operands
+    if _writes_first(instruction) or (instruction.opcode == "call" and operands):
+        return _registers(operands[0])
+    return ()
+
+
+def sources(instruction: Instruction) -> tuple[Register, ...]:
+    """The registers that an instruction reads, its guard and the bases of addresses among them."""
+    operands = instruction.operands
+    skip = 1 if instruction.opcode == "call" or _writes_first(instruction) else 0
+    found: list[Register] = []
+    for operand in operands[skip:]:
+        if type(operand) is Register:
+            found.append(operand)
+        else:
+            found.extend(_registers(operand))
+    if instruction.guard is not None:
+        found.append(instruction.guard.register)
+    return tuple(found)
+
+
+def live_at_entry(
+    blocks: Sequence[Iterable[Instruction]], successors: Sequence[Sequence[int]]
+) -> tuple[frozenset[int], ...]:
+    """Indices of the registers whose value at each block's entry may still be read.
+
+    Backward data flow to a fixed point; sets are bit masks while it runs.  Blocks in an order close to reverse
+    post-order converge fastest; any order gives the same result.
+    """
+    used: list[int] = []
+    defined: list[int] = []
+    for block in blocks:
+        uses = defines = 0
+        for instruction in block:
+            for register in sources(instruction):
+                uses |= 1 << register.index & ~defines
+            for register in destinations(instruction):
+                defines |= 1 << register.index
+        used.append(uses)
+        defined.append(defines)
+    live = list(used)
+    changed = True
+    while changed:
+        changed = False
+        for block_index in range(len(live) - 1, -1, -1):
+            leaving = 0
+            for successor in successors[block_index]:
+                leaving |= live[successor]
+            entering = used[block_index] | (leaving & ~defined[block_index])
+            if entering != live[block_index]:
+                live[block_index] = entering
+                changed = True
+    return tuple(frozenset(_bits(mask)) for mask in live)
+
+
+def _bits(mask: int) -> list[int]:
+    bits: list[int] = []
+    while mask:
+        lowest = mask & -mask
+        bits.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return bits
+
+
+class DefUse:
+    """DefUse of a function's registers.
+
+    compared: registers whose value, moved at most, is what an `atom.cas` compares with.  A read behind such a value may
+    be out of date and no harm done, as the comparison would tell:
+
+        int old = *p, seen;
+        do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);
+
+    computed: registers whose value is used for more than being stored as it is.  read: those that are used at all.
+    """
+
+    def __init__(self, function: Function) -> None:
+        moves: dict[int, list[int]] = defaultdict(list)
+        pending: list[int] = []
+        self.computed: set[int] = set()
+        self.read: set[int] = set()
+        for item in function.body:
+            if not isinstance(item, Instruction):
+                continue
+            opcode = item.opcode
+            if opcode == "mov" and isinstance(item.operands[0], Register) and isinstance(item.operands[1], Register):
+                moves[item.operands[0].index].append(item.operands[1].index)
+            if opcode == "atom" and "cas" in item.modifiers and isinstance(item.operands[2], Register):
+                pending.append(item.operands[2].index)
+            used = {register.index for register in sources(item)}
+            self.read |= used
+            if opcode == "st":
+                value = item.operands[1]
+                stored = value.elements if isinstance(value, Vector) else (value,)
+                used -= {element.index for element in stored if isinstance(element, Register)}
+            self.computed |= used
+        self.compared: set[int] = set()
+        while pending:
+            index = pending.pop()
+            if index not in self.compared:
+                self.compared.add(index)
+                pending += moves[index]
+
+    def is_copy(self, load: Instruction) -> bool:
+        """Whether what a load fetches is stored elsewhere as it is, and nothing else."""
+        return self.computed.isdisjoint(register.index for register in destinations(load))
+
+    def is_compared(self, load: Instruction) -> bool:
+        """Whether a compare-and-swap tells when what a load fetches is out of date."""
+        return not self.compared.isdisjoint(register.index for register in destinations(load))
+
+    def is_looked_at(self, load: Instruction) -> bool:
+        """Whether anything is done with what a load or an atomic brings."""
+        return not self.read.isdisjoint(register.index for register in destinations(load))
+
+
+_OWN = frozenset({"param", "const"})
+
+
+class BackwardSlice:
+    """The loads that may feed the values stored in a function.
+
+    by_load: for each such load the elements of it that count (0 for plain ones).
+    complete: False when the value also comes through local memory or a call, where registers do not tell.
+    exchanged: the value also comes from other lanes of the warp.
+    """
+
+    __slots__ = ("by_load", "complete", "exchanged")
+
+    def __init__(self) -> None:
+        self.by_load: dict[Instruction, set[int]] = defaultdict(set)
+        self.complete = True
+        self.exchanged = False
+
+    @classmethod
+    def of_anything(cls) -> BackwardSlice:
+        """That of a value which a whole warp has made together: all that any lane has loaded may be in it."""
+        found = cls()
+        found.complete, found.exchanged = False, True
+        return found
+
+
+def backward_slice(function: Function, store: Instruction, element: int = 0) -> BackwardSlice:
+    """What feeds the `element`-th value that `store` (a store, `red` or `atom` of `function`) writes."""
+    writers: dict[int, list[Instruction]] = defaultdict(list)
+    for item in function.body:
+        if isinstance(item, Instruction):
+            for register in destinations(item):
+                writers[register.index].append(item)
+    found = BackwardSlice()
+    values = store.operands[-1:] if store.opcode == "st" else store.operands[1:]
+    pending: list[int] = []
+    for operand in values:
+        if isinstance(operand, Vector):
+            operand = operand.elements[element]
+        if isinstance(operand, Register):
+            pending.append(operand.index)
+    seen: set[int] = set()
+    while pending:
+        register_index = pending.pop()
+        if register_index in seen:
+            continue
+        seen.add(register_index)
+        for writer in writers[register_index]:
+            _follow(function, writer, register_index, found, pending)
+    return found
+
+
+def _follow(
+    function: Function, writer: Instruction, register_index: int, found: BackwardSlice, pending: list[int]
+) -> None:
+    opcode = writer.opcode
+    if facts(opcode).memory in ("load", "atomic"):
+        spaces = {modifier.split("::")[0] for modifier in writer.modifiers}
+        if "local" in spaces:
+            found.complete = False
+            return
+        if spaces & _OWN:
+            # A parameter of the kernel is no element of anything; what a called function returns is unknown here.
+            found.complete &= not _is_call_result(function, writer)
+            return
+        found.by_load[writer].add(_element(writer, register_index))
+    elif opcode == "call":
+        found.complete = False
+    elif facts(opcode).exchanges:
+        found.exchanged = True
+    pending.extend(register.index for register in sources(writer))
+
+
+def _element(load: Instruction, register_index: int) -> int:
+    target = load.operands[0]
+    if isinstance(target, Vector):
+        for number, register in enumerate(target.elements):
+            if isinstance(register, Register) and register.index == register_index:
+                return number
+    return 0
+
+
+def _is_call_result(function: Function, load: Instruction) -> bool:
+    address = load.operands[1]
+    name = address.base.name if isinstance(address, Address) and isinstance(address.base, Symbol) else ""
+    return all(parameter.name != name for parameter in function.parameters) if function.is_entry else True

@@ -1,0 +1,350 @@
+"""Causes outside the kernels, searched for across a program: its launches, its constants, its macros.
+
+One change there may mend several variants.  The launches of a changed program are read anew, its kernels run; what is
+found holds only where the changed program, run itself, launches what was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
+
+from grader.errors import FileError, UsageError
+from grader.launching.kernel import BoundKernel
+from grader.launching.trial import Trials
+from grader.repair.change import Change, changed
+from grader.repair.changes.launches import Launch, crosswise, launch_changes, launches_of
+from grader.repair.changes.shared_text import constant_changes, macro_changes
+from grader.repair.found import OF_GPU, FoundRepair, judged
+from grader.repair.proof import Proof
+from grader.repair.screen import Budget
+from grader.repair.symptom import MOST_INSTRUCTIONS, faults
+from grader.result import Check
+from grader.running.evidence import Evidence
+from grader.submission.cpp.tree import ParsedFile
+from grader.submission.files.source import SourceText
+from grader.submission.observed import Observed, SeenLaunch
+from grader.submission.records import Submission, VariantBinding
+from grader.submission.rewriting.changes import Original
+from grader.submission.rewriting.compile_time import mentioned
+
+READING = 70_000
+"""Work of reading a changed program, in `Budget`'s unit."""
+RUNNING = 1_200_000
+"""Work of running one."""
+MAX_TRIED = 60
+MAX_RERUN = 2
+"""Programs that are run since their text does not tell what they launch."""
+MAX_PROVEN = 3
+"""Changes that are graded in full, for every variant that they mend."""
+
+Rerun = Callable[[Mapping[Path, SourceText]], Submission]
+"""Runs the programs of a submission whose files have other texts, and binds them by what is seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A variant with a failed check: its kernel as it was graded, the file that holds it, the verdicts."""
+
+    name: str
+    kernel: BoundKernel
+    parsed: ParsedFile
+    evidence: Evidence
+    checks: Sequence[Check]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A changed program, and the kernels of the failing variants that a run at small sizes shows to be right in it.
+
+    was_run: its launches are as they were seen.
+    """
+
+    cost: float
+    parsed: ParsedFile
+    change: Change
+    texts: Mapping[Path, SourceText]
+    kernels: Mapping[str, BoundKernel]
+    was_run: bool = False
+
+
+def program_repairs(
+    original: Original,
+    trials: Trials,
+    drawn_trials: Trials,
+    failing: Sequence[Failing],
+    passing: Mapping[str, BoundKernel],
+    budget: Budget,
+    rerun: Rerun | None,
+) -> list[FoundRepair]:
+    """What mends the most variants first; a variant at most once.
+
+    passing: kernels of the variants with no fault, which a change must leave right.
+    """
+    proven = 0
+
+    def repaired(one: _Tried, wanted: Sequence[Failing]) -> list[FoundRepair]:
+        if one.change.kind == "launch" and not one.was_run:
+            one = _run_anew(original, one, wanted, rerun)
+        made = [r for s in wanted if (r := _proven(trials, drawn_trials, s, one)) is not None and r.is_complete]
+        together = tuple(repair.variant for repair in made) if len(made) > 1 else ()
+        return [replace(repair, together=together) for repair in made]
+
+    kept: list[_Tried] = []
+    for one in _tried(original, trials, failing, passing, budget, rerun):
+        kept.append(one)
+        if len(one.kernels) == len(failing) and proven < MAX_PROVEN:
+            proven += 1
+            found = repaired(one, failing)
+            if len(found) == len(failing):
+                return found
+    left, found = list(failing), []
+    for one in sorted(kept, key=lambda one: (-len(one.kernels), one.cost)):
+        wanted = [subject for subject in left if subject.name in one.kernels]
+        if wanted and proven < MAX_PROVEN + len(failing):
+            proven += 1
+            found += repaired(one, wanted)
+            left = [subject for subject in left if subject.name not in {repair.variant for repair in found}]
+    return found
+
+
+def _tried(
+    original: Original,
+    trials: Trials,
+    failing: Sequence[Failing],
+    passing: Mapping[str, BoundKernel],
+    budget: Budget,
+    rerun: Rerun | None,
+) -> Iterator[_Tried]:
+    reruns = MAX_RERUN if rerun is not None and original.submission.observed.launches else 0
+    for parsed, change in _ranked(original, failing)[:MAX_TRIED]:
+        if budget.is_spent:
+            break
+        source = parsed.source
+        texts = {source.path: replace(source, text=changed(source.text, change), written=None)}
+        budget.work -= READING
+        try:
+            submission = original.reread(texts, _seen_with(original, parsed, change))
+        except (FileError, UsageError):
+            continue
+        was_run = False
+        is_told = change.group != "shared_bytes" or _has_other_bytes(failing, submission)
+        if not is_told and reruns and rerun is not None:
+            # Its text does not say what the change does to the launch.
+            reruns, was_run = reruns - 1, True
+            budget.work -= RUNNING
+            submission = rerun(texts)
+        kernels = {n: k for n, k in _others(failing, submission).items() if _is_right(trials, k, budget)}
+        if kernels and not _spoils(trials, passing, submission, budget):
+            yield _Tried(change.cost, parsed, change, texts, kernels, was_run)
+
+
+def _seen_with(original: Original, parsed: ParsedFile, change: Change) -> Observed:
+    """What the program would be seen to do with a change: arguments that are exchanged come in the other order."""
+    observed = original.submission.observed
+    if change.group not in ("arguments", "crosswise"):
+        return observed
+    places: dict[int, set[int]] = {}
+    for launch in launches_of(parsed):
+        start = [launch.function.at(node.start_byte) for node in launch.arguments]
+        moved = {start.index(edit.start) for edit in change.edits if edit.start in start}
+        if len(moved) == 2:
+            places[launch.line] = moved
+
+    def seen(launch: SeenLaunch) -> SeenLaunch:
+        if launch.file.rpartition("/")[2] != parsed.file.rpartition("/")[2]:
+            return launch
+        for line, (one, other) in places.items():
+            if 0 <= launch.line - line <= 8 and max(one, other) < len(launch.arguments):
+                given = list(launch.arguments)
+                first, second = given[one], given[other]
+                given[one] = replace(second, name=first.name, type_text=first.type_text)
+                given[other] = replace(first, name=second.name, type_text=second.type_text)
+                return replace(launch, arguments=tuple(given))
+        return launch
+
+    runs = tuple(replace(run, launches=tuple(map(seen, run.launches))) for run in observed.runs)
+    return replace(observed, runs=runs)
+
+
+# -- which changes, in which order -----------------------------------------------------
+
+
+def _ranked(original: Original, failing: Sequence[Failing]) -> list[tuple[ParsedFile, Change]]:
+    rows: list[tuple[float, int, ParsedFile, Change]] = []
+    shifts = _shifts(failing)
+    wanted = {subject.kernel.binding.kernel.name: subject for subject in failing}
+    for parsed in original.files():
+        launches = [
+            (launch, wanted[name])
+            for launch in launches_of(parsed)
+            for name in _kernels_at(original, parsed, launch)
+            if name in wanted
+        ]
+        parameters = [[p.name for p in subject.kernel.binding.kernel.parameters] for _launch, subject in launches]
+        found = list(crosswise([launch for launch, _subject in launches], parameters))
+        for launch, subject in launches:
+            found += launch_changes(launch, _constants(subject), _pairs(subject))
+        # Constants and macros are tried where every failing kernel is written with them.
+        words = [mentioned(s.parsed, s.parsed.functions[s.kernel.binding.kernel.name]) for s in failing]
+        shared = set.intersection(*words) if words else set()
+        values = {name: value for s in failing for name, value in _constants(s).items()}
+        found += [*macro_changes(parsed, shared), *constant_changes(parsed, shared, values)]
+        rows += [(change.cost + shifts.get(change.group, 0.0), n, parsed, change) for n, change in enumerate(found)]
+    rows.sort(key=lambda row: row[:2])
+    unique: dict[str, tuple[ParsedFile, Change]] = {}
+    for _cost, _number, parsed, change in rows:
+        key = repr((parsed.file, sorted((e.start, e.end, "".join(e.text.split())) for e in change.edits)))
+        unique.setdefault(key, (parsed, change))
+    return list(unique.values())
+
+
+def _shifts(failing: Sequence[Failing]) -> dict[str, float]:
+    """How much later, or sooner, changes of a group are tried because of what was seen."""
+    said = [c.message_said.id for s in failing for c in s.checks if c.status == "fail" and c.message_said is not None]
+    hazards = [h for s in failing for h in s.evidence.hazards("out_of_bounds", "uninitialized")]
+    shifts: dict[str, float] = {}
+    if any(name.startswith("checks.grids.") for name in said):
+        shifts |= {"grid_rounded": -0.8, "grid_axes": -0.5, "macro": 1.0, "constant": 0.8}
+    if any(h.space == "shared" for h in hazards):
+        shifts |= {"block": -0.6, "shared_bytes": -0.7, "constant": -0.3}
+    if not any(s.kernel.binding.kernel.shared_arrays for s in failing):
+        shifts["shared_bytes"] = 3.0
+    return shifts
+
+
+def _kernels_at(original: Original, parsed: ParsedFile, launch: Launch) -> list[str]:
+    """The kernels that are launched at a place as its text says: of any other the text tells not what a change does."""
+    file, submission = parsed.file.rpartition("/")[2], original.submission
+
+    def is_here(path: str, line: int) -> bool:
+        return path.rpartition("/")[2] == file and 0 <= line - launch.line <= 8
+
+    here = {s.kernel for s in submission.launches if is_here(s.file or parsed.file, s.line)}
+    called = {launch.callee} & here or here
+    seen = {s.kernel for s in submission.launches if s.observed}
+    true = {name for name, path, line in submission.read_true if is_here(path, line)}
+    return sorted(called & true | called - seen)
+
+
+def _constants(subject: Failing) -> dict[str, int]:
+    """The constants that a kernel is written with; of a template its arguments, as they are written."""
+    parsed = subject.parsed
+    item = parsed.functions[subject.kernel.binding.kernel.name]
+    found = {}
+    for name in sorted(mentioned(parsed, item)):
+        value = parsed.constants.evaluate(name)
+        if isinstance(value, int) and 1 < value <= 1024:
+            found[name] = value
+    requested = subject.evidence.bound.requested
+    for text in requested.template_texts or requested.template_arguments if requested is not None else ():
+        if text.isdigit() and int(text) > 1:
+            found[text] = int(text)
+    for array in subject.kernel.binding.kernel.shared_arrays:
+        # What a tile's sides are as numbers, where no constant has a name.
+        found |= {str(side): side for side in array.dims if side and side > 1 and side not in found.values()}
+    return found
+
+
+def _pairs(subject: Failing) -> list[tuple[int, int]]:
+    """Parameters that may stand in each other's place: pointers among each other, numbers likewise."""
+    parameters = [p for p in subject.kernel.binding.kernel.parameters if not p.is_global and not p.owner]
+    pairs = [
+        (one, other)
+        for one in range(len(parameters))
+        for other in range(one + 1, len(parameters))
+        if parameters[one].is_pointer == parameters[other].is_pointer
+        and (not parameters[one].is_pointer or parameters[one].dtype == parameters[other].dtype)
+    ]
+    return sorted(pairs, key=lambda pair: pair[1] - pair[0])
+
+
+# -- what a change comes to ------------------------------------------------------------
+
+
+def _rebound(kernel: BoundKernel, submission: Submission) -> BoundKernel | None:
+    """The kernel in a changed program, read as that launches it; None where it is another one there."""
+    known, found = kernel.binding, submission.bindings.get(kernel.binding.variant)
+    if not isinstance(found, VariantBinding) or found.kernel.name != known.kernel.name:
+        return None
+    if [p.name for p in found.kernel.parameters] != [p.name for p in known.kernel.parameters]:
+        return None
+    return BoundKernel(kernel.lab, submission, found, found.interpretations[0])
+
+
+def _others(failing: Sequence[Failing], submission: Submission) -> dict[str, BoundKernel]:
+    """The failing kernels in a changed program, those that are as they were left out."""
+    found = ((s.name, s.kernel, _rebound(s.kernel, submission)) for s in failing)
+    return {name: after for name, before, after in found if after is not None and _is_other(before, after)}
+
+
+def _is_other(before: BoundKernel, after: BoundKernel) -> bool:
+    """Whether a change makes another kernel or another launch of it."""
+    file = before.binding.kernel.file
+    same_code = before.submission.device_source.get(file) == after.submission.device_source.get(file)
+    same_name = before.binding.expression == after.binding.expression
+    one, other = before.interpretation, after.interpretation
+    return not (same_code and same_name and one.roles == other.roles and one.launch == other.launch)
+
+
+def _is_right(trials: Trials, kernel: BoundKernel, budget: Budget) -> bool:
+    """Whether a kernel is right, with nothing wrong to be seen, at the smaller of the sizes that it is graded by."""
+    budget.compiled()
+    cases = kernel.sizes.planned(trials.lab.cases["emulator"], kernel.binding.takes_sizes)
+    small = sorted((case for case in cases if case[0] != "observe"), key=lambda case: prod(case[1].values())) or cases
+    for number, (kind, sizes) in enumerate(small):
+        loaded = kernel.load(trials.programs, sizes)
+        if loaded.entry is None or min(kernel.geometry(sizes).grid) < 1:
+            return False
+        observe = number == len(small) - 1
+        run = trials.run_loaded(
+            kernel, loaded.built, loaded.entry, kind, sizes, observe=observe, instructions=MOST_INSTRUCTIONS
+        )
+        budget.ran(run, observe)
+        if run.outcome.status != "ok" or not run.is_right or faults(run):
+            return False
+        if budget.is_spent:
+            return number == len(small) - 1
+    return bool(small)
+
+
+def _has_other_bytes(failing: Sequence[Failing], submission: Submission) -> bool:
+    """Whether a change is read to give a failing kernel another number of bytes of shared memory."""
+    for before in (s.kernel for s in failing):
+        after = _rebound(before, submission)
+        one, other = before.interpretation.launch, after.interpretation.launch if after is not None else None
+        if other is not None and (one.shared_bytes, one.shared_formula) != (other.shared_bytes, other.shared_formula):
+            return True
+    return False
+
+
+def _spoils(trials: Trials, passing: Mapping[str, BoundKernel], submission: Submission, budget: Budget) -> bool:
+    """Whether a variant that is right is so no more."""
+    for before in passing.values():
+        after = _rebound(before, submission)
+        if after is None or (_is_other(before, after) and not _is_right(trials, after, budget)):
+            return True
+    return False
+
+
+def _proven(trials: Trials, drawn_trials: Trials, subject: Failing, tried: _Tried) -> FoundRepair | None:
+    """The repair of one variant, graded in full."""
+    kernel = tried.kernels.get(subject.name)
+    if kernel is None:
+        return None
+    try:
+        after, evidence = Proof.of_kernel(trials, drawn_trials, kernel, subject.evidence)
+    except (FileError, UsageError):
+        return None
+    return judged(tried.parsed, subject.evidence, tried.change, subject.checks, after, evidence, OF_GPU)
+
+
+def _run_anew(original: Original, tried: _Tried, wanted: Sequence[Failing], rerun: Rerun | None) -> _Tried:
+    """The changed program as it is seen to launch its kernels, once it is run itself."""
+    if rerun is None or not original.submission.observed.launches:
+        return tried
+    submission = rerun(tried.texts)
+    kernels = {s.name: kernel for s in wanted if (kernel := _rebound(s.kernel, submission)) is not None}
+    return replace(tried, kernels=kernels)

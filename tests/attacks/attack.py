@@ -1,0 +1,103 @@
+"""Cases in folders: what is handed in, the limit of what grading it may take, and what must come out.
+
+`case.yaml` says what the case is about, the lab, and what is expected:
+
+    points            the points earned, exactly
+    points_at_most    … at most
+    checks            {an id of a check: its status}
+    says              a piece of text that the command's output or a message of the result has in it
+    exit              of the command, one of these; [0, 1] where nothing is said
+    refused           true: there is no result, as the file is not read
+
+`variants` holds the same for files of which something else is expected.
+
+Each `.cu` file beside it is handed in alone.  `named.cu` is the case as it was first seen, the others are variants.
+In these files `@{…}@` holds a Python expression, evaluated with the names of `pieces`; what comes of it is put there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.attacks import measure
+from tests.attacks.measure import Took
+
+HERE = Path(__file__).parent
+RIGHT = Path(__file__).parents[2] / "submissions" / "ivanov" / "transpose.cu"
+SECONDS = 20.0
+MEGABYTES = 1000
+"""Above what a right sample takes."""
+WALL_S = 200.0
+_EXPRESSION = re.compile(r"@\{(.+?)\}@")
+_LAUNCHES = """float *d_in, *d_out;
+    cudaMalloc(&d_in, 64 * 64 * sizeof(float));
+    cudaMalloc(&d_out, 64 * 64 * sizeof(float));
+    cudaMemset(d_in, 0, 64 * 64 * sizeof(float));
+    transposeNaive<<<dim3(2, 2), dim3(32, 32)>>>(d_in, d_out, 64, 64);
+    transposeShared<<<dim3(2, 2), dim3(32, 32)>>>(d_in, d_out, 64, 64);
+    transposePadded<<<dim3(2, 2), dim3(32, 32)>>>(d_in, d_out, 64, 64);
+    cudaDeviceSynchronize();
+    std::vector<float> back(64 * 64);
+    cudaMemcpy(back.data(), d_out, 64 * 64 * sizeof(float), cudaMemcpyDeviceToHost);
+    printf("%f\\n", back[0]);
+    cudaFree(d_in);
+    cudaFree(d_out);"""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One file of one case."""
+
+    name: str
+    source: Path
+    lab: str
+    expect: dict[str, Any]
+
+    def text(self) -> str:
+        """What is handed in."""
+        return _EXPRESSION.sub(lambda match: str(eval(match[1], pieces())), self.source.read_text(encoding="utf-8"))
+
+
+def cases() -> list[Case]:
+    """All files of all cases."""
+    found = []
+    for path in sorted(HERE.glob("*/case.yaml")):
+        said = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for source in sorted(path.parent.glob("*.cu")):
+            expect = said.get("variants", {}).get(source.stem, said["expect"])
+            found.append(Case(f"{path.parent.name}/{source.stem}", source, said["lab"], expect))
+    return found
+
+
+@cache
+def pieces() -> dict[str, Any]:
+    """What expressions may use: the whole right file, its kernels, launches of these; rows of lines or of items."""
+    whole = RIGHT.read_text(encoding="utf-8")
+    kernels = whole[: whole.index("static bool matches")]
+    return {
+        "whole": whole,
+        "kernels": kernels,
+        "launches": _LAUNCHES,
+        "lines": lambda count, line: "\n".join(line.replace("{n}", str(n)) for n in range(count)),
+        "joined": lambda count, item: ", ".join(item.replace("{n}", str(n)) for n in range(count)),
+    }
+
+
+def graded(text: str, lab: str, folder: Path, *options: str) -> tuple[Took, dict[str, Any]]:
+    """What grading takes, and the result; {} where there is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "student.cu"
+    path.write_text(text, encoding="utf-8")
+    out = folder / "out"
+    command = [sys.executable, "-m", "grader", str(path), "--lab", lab, "--out", str(out), "--no-pdf", *options]
+    took = measure.run(command, WALL_S, folder)
+    results = list(out.glob("**/result.json"))
+    return took, json.loads(results[0].read_text()) if results else {}

@@ -1,0 +1,1 @@
+@{whole.replace("""        switch (variant) {""", """        if (1000 <= argc) switch (variant) {""")}@

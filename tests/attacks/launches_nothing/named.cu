@@ -1,0 +1,2 @@
+@{kernels}@
+int main() { printf("passed\n"); }

@@ -1,0 +1,1 @@
+@{whole.replace("""        switch (variant) {""", """        if (argc > 100) switch (variant) {""")}@

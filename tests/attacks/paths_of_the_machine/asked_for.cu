@@ -1,0 +1,4 @@
+#if __has_include("/etc/passwd")
+#error there
+#endif
+@{whole}@

@@ -1,0 +1,3 @@
+#define FILE_NAME </etc/passwd>
+#include FILE_NAME
+@{whole}@

@@ -1,0 +1,1 @@
+@{whole.replace("""const int r = blockIdx.y * TILE + threadIdx.y;""", """const int r = blockIdx.y * TILE + threadIdx.y;\n    if (r + c == 0) printf("%*.*e %-5000d %5000.4000f\\n", -7, 3, 2.0, 5, 1.0);""")}@

@@ -1,0 +1,58 @@
+"""What a program says of its results: which lines call them right, which wrong, and which say nothing of that."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.programs.own_check import verdict_of
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Test PASSED",
+        "v0  0.0087 ms  не совпало: 0",
+        "Неверных элементов: 0",
+        "Расхождений: 0",
+        "ошибок нет",
+        "no mismatches",
+        "błędów: 0",
+        "0 of 4096 differ",
+        "errors=0 OK",
+        "failed: 0",
+    ],
+)
+def test_lines_that_call_results_right(line: str) -> None:
+    assert verdict_of(line) is True
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "FAILED at 3",
+        "не совпало: 12",
+        "Неверных элементов: 7",
+        "N=4096 naive: 0.1 ms, wrong: 16777216",
+        "Bledy: 3",
+        "12 mismatches",
+        "результаты не совпадают",
+    ],
+)
+def test_lines_that_call_results_wrong(line: str) -> None:
+    assert verdict_of(line) is False
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "max error 1e-06",
+        "погрешность: 0.000003",
+        "cudaMalloc failed",
+        "no error",
+        "Results:",
+        "correct: 0",
+        "time 12 ms",
+    ],
+)
+def test_lines_that_say_nothing_of_results(line: str) -> None:
+    assert verdict_of(line) is None

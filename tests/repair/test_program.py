@@ -1,0 +1,157 @@
+"""Causes outside the kernels: one change of a launch, a macro or a helper that mends every failing variant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.lab.labs import find
+from grader.report.job import make_job
+from grader.report.summary import summary
+from tests.repair.conftest import Grade
+from tests.repair.test_search import check
+
+SAMPLES = Path(__file__).parents[2] / "submissions" / "ivanov"
+TOGETHER = "With one change there {} pass every check: this was compiled and run."
+
+BODY = """
+    int c = blockIdx.x * TILE + threadIdx.x, r = blockIdx.y * TILE + threadIdx.y;
+    if (r < rows && c < cols) t[threadIdx.y][threadIdx.x] = in[IDX(r, c, cols)];
+    __syncthreads();
+    int oc = blockIdx.y * TILE + threadIdx.x, orow = blockIdx.x * TILE + threadIdx.y;
+    if (orow < cols && oc < rows) out[IDX(orow, oc, rows)] = t[threadIdx.x][threadIdx.y];
+}
+"""
+PROGRAM = f"""#include <cstdio>
+#include <cuda_runtime.h>
+#define TILE 32
+#define IDX(r, c, w) ((r) * (w) + (c))
+__global__ void transposeNaive(const float *in, float *out, int rows, int cols) {{
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    int r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r < rows && c < cols) out[IDX(c, r, rows)] = in[IDX(r, c, cols)];
+}}
+__global__ void transposeShared(const float *in, float *out, int rows, int cols) {{
+    __shared__ float t[TILE][TILE];{BODY}
+__global__ void transposePadded(const float *in, float *out, int rows, int cols) {{
+    __shared__ float t[TILE][TILE + 1];{BODY}
+int main() {{
+    const int rows = 100, cols = 72, bytes = rows * cols * sizeof(float);
+    static float h[rows * cols], back[rows * cols];
+    for (int i = 0; i < rows * cols; i++) h[i] = i;
+    float *d, *e;
+    cudaMalloc(&d, bytes);
+    cudaMalloc(&e, bytes);
+    cudaMemcpy(d, h, bytes, cudaMemcpyHostToDevice);
+    dim3 block(TILE, TILE);
+    int across = (cols + TILE - 1) / TILE, down = (rows + TILE - 1) / TILE;
+    dim3 grid(across, down);
+    transposeNaive<<<grid, block>>>(d, e, rows, cols);
+    transposeShared<<<grid, block>>>(d, e, rows, cols);
+    transposePadded<<<grid, block>>>(d, e, rows, cols);
+    cudaMemcpy(back, e, bytes, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < rows * cols; i++)
+        if (back[i] != h[i % rows * cols + i / rows]) return printf("wrong at %d\\n", i);
+    return 0;
+}}
+"""
+ALL = "naive, shared, padded"
+
+SHARED = [
+    ("dim3 grid(across, down)", "dim3 grid(down, across)", "launch", "In line 38 the two axes of the grid"),
+    (
+        "(cols + TILE - 1) / TILE, down = (rows + TILE - 1) / TILE",
+        "cols / TILE, down = rows / TILE",
+        "launch",
+        "In line 37 the number of blocks is rounded down",
+    ),
+    ("block(TILE, TILE)", "block(16, 16)", "launch", "In line 36 the block is another than the kernel is written for."),
+    ("((r) * (w) + (c))", "((c) * (w) + (r))", "index", "In the macro defined in line 4 its parameters"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("right", "wrong", "kind", "hint"), SHARED, ids=[row[1] for row in SHARED])
+def test_one_change_mends_all_variants(
+    graded: Grade, tmp_path: Path, right: str, wrong: str, kind: str, hint: str
+) -> None:
+    assert right in PROGRAM
+    file = tmp_path / "transpose.cu"
+    file.write_text(PROGRAM.replace(right, wrong), "utf-8")
+    failed = [c for c in graded("transpose", file).checks if c.status == "fail"]
+    assert {c.variant for c in failed} == {"naive", "shared", "padded"}
+    for one in failed:
+        assert one.repair is not None and one.repair.kind == kind
+        assert one.hint.startswith(hint) and one.hint.endswith(TOGETHER.format(ALL))
+    assert len({tuple(one.repair.diff) for one in failed if one.repair is not None}) == 1
+
+
+def test_a_cause_is_told_once_and_what_follows_stands_below_it(graded: Grade, tmp_path: Path) -> None:
+    file = tmp_path / "transpose.cu"
+    file.write_text(PROGRAM.replace("dim3 grid(across, down)", "dim3 grid(down, across)"), "utf-8")
+    result = graded("transpose", file)
+    (fault,) = summary(make_job(result, find("transpose", ()), "en", "", False))["faults"]
+    assert fault["message"].startswith("In line 38 the two axes of the grid are in each other's place.")
+    assert (fault["where"], fault["code"]) == ("transpose.cu:38", "dim3 grid(down, across);")
+    assert [line.partition(":")[0] for line in fault["follows"]] == [
+        f"wrong result · {name}" for name in ("naive", "shared", "padded")
+    ]
+
+
+@pytest.mark.slow
+def test_a_launch_that_counts_elements_is_mended_where_it_stands(graded: Grade, tmp_path: Path) -> None:
+    text = (SAMPLES / "batch-square.cu").read_text("utf-8")
+    right = "const int shared = threads * n * n * sizeof(float);"
+    assert right in text
+    (tmp_path / "batch-square.cu").write_text(text.replace(right, "const int shared = threads * n * n;"), "utf-8")
+    found = check(graded("batch-square", tmp_path / "batch-square.cu").checks, "shared.correct")
+    assert found.repair is not None and found.repair.kind == "launch"
+    assert "counts elements: it has to count bytes." in found.hint
+
+
+@pytest.mark.slow
+def test_a_helper_is_mended_once_for_all_that_call_it(graded: Grade, tmp_path: Path) -> None:
+    text = (SAMPLES / "batch-square.cu").read_text("utf-8")
+    right = "acc += m[row * n + k] * m[k * n + col];"
+    assert right in text
+    (tmp_path / "batch-square.cu").write_text(text.replace(right, "acc += m[row * n + k] * m[col * n + k];"), "utf-8")
+    checks = graded("batch-square", tmp_path / "batch-square.cu").checks
+    for name in ("simple", "shared"):
+        assert check(checks, f"{name}.correct").hint.endswith(TOGETHER.format("simple, shared"))
+
+
+SLIDING = """#define R 2
+__global__ void blurNaive(const float *in, float *out, int n) {
+    int first = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    float sum = 0;
+    for (int i = first; i < first + 4 && i < n; i++) {
+        if (i < R || i >= n - R) { out[i] = in[i]; continue; }
+        if (i == first || i == R) { sum = 0; for (int k = -R; k <= R; k++) sum += in[i + k]; }
+        else sum += in[i + R] - in[i - R];
+        out[i] = sum / (2 * R + 1);
+    }
+}
+"""
+
+
+def test_of_a_value_carried_in_a_register_nothing_is_said_that_inputs_do_not_show(
+    graded: Grade, tmp_path: Path
+) -> None:
+    (tmp_path / "box-blur.cu").write_text(SLIDING, "utf-8")
+    found = check(graded("box-blur", tmp_path / "box-blur.cu").checks, "naive.correct")
+    # out[3] is made of the sum for out[2], of which the thread's last reads know nothing.
+    assert "out[3] should be" in found.message and "computed from" not in found.message
+    assert found.diagnosis is not None and found.diagnosis.writer is not None and found.diagnosis.read == []
+
+
+@pytest.mark.slow
+def test_arguments_exchanged_for_all_variants_cost_their_launches_alone(graded: Grade, tmp_path: Path) -> None:
+    file = tmp_path / "transpose.cu"
+    file.write_text(PROGRAM.replace("(d, e, rows, cols)", "(d, e, cols, rows)"), "utf-8")
+    failed = [c for c in graded("transpose", file).checks if c.status == "fail"]
+    assert sorted(c.id for c in failed) == ["naive.launch", "padded.launch", "shared.launch"]
+    assert sorted(c.line or 0 for c in failed) == [39, 40, 41]
+    for one in failed:
+        assert "has cols for rows and rows for cols" in one.message
+        assert one.hint.startswith("Exchange the two arguments.")
