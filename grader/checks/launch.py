@@ -101,7 +101,7 @@ def _beyond_at(evidence: Evidence, limit: int) -> tuple[Sizes, int] | None:
     Of several, those at which that is least.
     """
     known = evidence.interpretation
-    if known is None or known.origins.shared_bytes not in ("observed", "read") or not known.launch.shared_formula:
+    if known is None or known.origins.shared_bytes not in ("observed", "read") or not known.launch.is_read:
         return None
     asked = [(run.sizes, geometry(known.launch, run.sizes).shared_bytes) for run in evidence.runs if not run.drawn]
     return min((a for a in asked if a[1] > limit), key=lambda a: a[1], default=None)

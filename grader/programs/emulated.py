@@ -167,10 +167,13 @@ class Gpu:
         """Bytes of each parameter."""
         return [parameter.size_bytes for parameter in self._module(unit, entry).functions[entry].parameters]
 
-    def static_shared_bytes(self, unit: int, entry: str) -> int:
-        """Shared memory that a block has whatever the launch asks for."""
+    def static_shared_bytes(self, unit: int, symbol: str) -> int:
+        """Shared memory that a block of a kernel has whatever the launch asks for; 0 for one that is not there."""
         from grader.ptx.lowering.program import program_of
 
+        entry = self.entry(unit, symbol)
+        if entry is None:
+            return 0
         try:
             return int(program_of(self._module(unit, entry)).needs(entry).static_bytes)
         except PtxError:

@@ -50,8 +50,10 @@ READS = "checks.correct.hint_other_reads"
 SEEN = frozenset(
     [f"remedies.{name}" for name in ("divided", "pitch", "scaled", "onto_unset")]
     + [f"repairs.{name}" for name in ("turned_away", "turned_away_wrong", "guard_protects")]
+    + [PADS, "checks.technique.hint_small_tile"]
+    + [f"checks.bank_conflicts.hint_{name}" for name in ("lanes", "words")]
 )
-"""What runs and the wrong values themselves show: it stays true beside a change that mends them."""
+"""What runs, counters and the wrong values themselves show: it stays true beside a change that mends them."""
 
 OTHER_WAY = frozenset(["checks.grids.hint_swapped"])
 """Hints at the launch that mend the same fault as the change of the kernel: made both, they would bring it back."""

@@ -274,6 +274,7 @@ def _verdict(result: Result, job: Job, lab: Lab, numbers: Numbers) -> dict[str, 
             "code": visible(fault["code"]),
             "message": visible(fault["message"]),
             "hint": visible(fault["hint"]),
+            "follows": [visible(line) for line in fault["follows"]],
             "lost": fault["lost"],
         }
         for fault in faults(make_job(result, lab, job.language), numbers)

@@ -49,6 +49,7 @@ class LaunchPlan:
     shared_formula: likewise for `shared_bytes`, of the sizes and `threads` (of a block).
     grid_formula: likewise for each axis of the grid, where `covers` and `tile` do not say all: tiles numbered along one
       axis, divisions that are rounded down, a number of blocks that is the same at every size.
+    is_read: threads and shared memory at other sizes are what the program's text makes of them, nobody's guess.
     """
 
     block: tuple[int, int, int]
@@ -60,6 +61,7 @@ class LaunchPlan:
     block_formula: tuple[str, ...] = ()
     shared_formula: str = ""
     grid_formula: tuple[str, ...] = ()
+    is_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,7 @@ function faults(found) {
     if (lines.length) item.append(element("pre", lines.join("\n")));
     item.append(element("div", fault.message));
     if (fault.hint) item.append(element("div", "→ " + fault.hint));
+    for (const line of fault.follows) item.append(element("div", "· " + line, "follows"));
     list.append(item);
   }
   made.append(list);

@@ -31,12 +31,10 @@ def hint(found: Check) -> str:
 def test_axes_in_each_others_place_are_told_as_such() -> None:
     found = check(graded("swapped_axes.cu", "transpose"), "naive.correct")
     assert found.line == 19 and hint(found) == "pieces.sentences" and found.hint_said is not None
-    # The kernel or the launch: one of them has to be changed.
+    # The launch is wrong, not the kernel's lines: the change is the one of the grid's definition.
     parts: Any = found.hint_said.data["parts"]
-    in_kernel, either, of_launch = parts
-    assert (in_kernel.id, either.id) == ("pieces.sentences", "repairs.either")
-    assert of_launch.id == "checks.grids.hint_swapped"
-    assert (of_launch.data["x"], of_launch.data["y"]) == ("cols", "rows")
+    assert [part.id for part in parts] == ["repairs.launch_axes", "repairs.verified"]
+    assert found.repair is not None and found.repair.line == 18
 
 
 def test_a_grid_made_of_one_size_alone_is_told_to_take_the_other() -> None:
@@ -91,4 +89,8 @@ def test_a_side_that_the_compiler_is_told_is_called_a_constant() -> None:
 
 
 def test_reading_too_much_because_of_a_small_tile_is_told_as_such() -> None:
-    assert hint(check(graded("small_tile.cu", "matmul"), "block.technique")) == "checks.technique.hint_small_tile"
+    found = check(graded("small_tile.cu", "matmul"), "block.technique")
+    assert hint(found) == "pieces.sentences" and found.hint_said is not None
+    parts: Any = found.hint_said.data["parts"]
+    assert [part.id for part in parts] == ["repairs.constant", "repairs.verified", "checks.technique.hint_small_tile"]
+    assert found.repair is not None and found.repair.line == 4

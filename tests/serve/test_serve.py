@@ -113,7 +113,11 @@ def test_a_file_is_graded_and_its_report_shown(server: Server) -> None:
     assert final["state"] == "done"
     assert final["verdict"] == "✗ needs work: 76 of 91 points, 5 pending"
     (fault,) = final["faults"]
-    assert fault["where"] == "a.cu:44"
+    # Where the cause is; what was measured follows from it.
+    assert fault["where"] == "a.cu:34"
+    assert [line.partition(" (")[0] for line in fault["follows"]] == [
+        "bank conflicts · padded: 32-way bank conflict in line 44"
+    ]
     status, headers, page = server.ask("GET", f"/{final['report']}")
     assert status == 200
     # The report's own script may run, in a page that is a stranger to every other.

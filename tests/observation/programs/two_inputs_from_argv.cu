@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
     float *h = (float*)malloc(s), *a, *b, *c; for (size_t i = 0; i < s / 4; i++) h[i] = rand() / (float)RAND_MAX;
     cudaMalloc(&a, s); cudaMalloc(&b, s); cudaMalloc(&c, s);
     cudaMemcpy(a, h, s, cudaMemcpyHostToDevice); cudaMemcpy(b, h, s, cudaMemcpyHostToDevice);
-    int t = 64;
+    int t = 32;
     mulSimple<<<(count + t - 1) / t, t>>>(a, b, c, n, count);
     mulShared<<<(count + t - 1) / t, t, t * 2 * n * n * 4>>>(a, b, c, n, count);
     cudaMemcpy(h, c, s, cudaMemcpyDeviceToHost); printf("%f\n", h[5]);

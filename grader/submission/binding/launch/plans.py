@@ -113,6 +113,9 @@ def _plan(
         grid_formula=_grid(context, threads.value, covers, tile)
         if threads.origin in OF_PROGRAM
         else context.grid_formula(),
+        is_read=site is not None
+        and all(context.formula(e, top=False) for e in site.block_expressions or (None,))
+        and context.formula(site.shared_expression) is not None,
     )
     weakest = weakest_of(fact.origin for fact in tiles)
     return plan, Origins(block=threads.origin, tile=weakest, shared_bytes=shared.origin)
