@@ -35,7 +35,7 @@ HELPERS = (
     "wb.h",
 )
 """Headers of samples and courses, which no toolkit has: the grader's own serve for nvcc as well."""
-UNDEFINED = {"race", "uninitialized", "stream_race", "out_of_bounds", "use_after_free", "copy_size"}
+UNDEFINED = {"race", "uninitialized", "stream_race", "out_of_bounds", "use_after_free", "copy_size", "not_waited"}
 """What a program prints after these is anybody's guess."""
 TIME = re.compile(
     r"[-+]?\d+(?:[.,]\d+)?(?:e[-+]?\d+)?(?=\s*(?:ms|us|ns|s|sec\w*|мс|мкс|нс|сек\w*|с|[GMT](?:B|FLOP)\S*)\b)"

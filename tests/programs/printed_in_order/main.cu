@@ -24,12 +24,14 @@ int main() {
     printf("launched 2 and 3\n");
     cudaMemcpy(there, &here, sizeof(int), cudaMemcpyHostToDevice);
     printf("copied\n");
+    // Of two streams at once it is not known which prints first.
     say<<<1, 1, 0, one>>>(4);
-    say<<<1, 1, 0, other>>>(5);
-    cudaEventRecord(ended, one);
-    printf("launched 4 and 5\n");
-    cudaStreamSynchronize(other);
+    printf("launched 4\n");
+    cudaStreamSynchronize(one);
     printf("waited for a stream\n");
+    say<<<1, 1, 0, other>>>(5);
+    cudaEventRecord(ended, other);
+    printf("launched 5\n");
     cudaEventSynchronize(ended);
     printf("waited for an event\n");
     say<<<1, 1>>>(6);

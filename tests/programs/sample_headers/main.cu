@@ -45,7 +45,8 @@ int main(int argc, char **argv) {
     FILE *file = fopen("values.txt", "w");
     fprintf(file, "1.5 2.5\n-3\n");
     fclose(file);
-    printf("%d %u %g\n", sdkReadFile("values.txt", &again, &count, false), count, again[2]);
+    bool were_read = sdkReadFile("values.txt", &again, &count, false);
+    printf("%d %u %g\n", were_read, count, again[2]);
     try {
         RUNTIME_EXCEPTION("too few");
     } catch (const std::runtime_error &error) {
