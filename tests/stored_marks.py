@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader.exports.entries import Entry
-from grader.exports.roster import roster
+from grader.exports.entries import Entry, roster
 from grader.lab.records import Lab
 from grader.result import Check, Result, Student, encode, score_of, status_of
 from tests import sample_results

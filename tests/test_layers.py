@@ -7,7 +7,6 @@ import graphlib
 import re
 import subprocess
 import sys
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -190,14 +189,24 @@ def test_every_path_on_the_page_exists() -> None:
     assert not lost
 
 
-# A file here is a row of a table: of words, one for each first part of an id; of instructions, one for each kind; of
-# checks, one for each.
-TABLES = {"words", "ptx/isa", "checks"}
+MOST_LINES = 500
+"""A file is one subject, read in one sitting: 150 to 500 lines."""
+MOST_TINY = 0.13
+"""Of all files, those of fewer than 50 lines: a subject of so few belongs to another one's file."""
 
 
-def test_a_folder_has_about_a_dozen_files() -> None:
-    count = Counter(str(path.parent.relative_to(PACKAGE)) for path in MODULES if path.name != "__init__.py")
-    assert not {folder: files for folder, files in count.items() if files > 16 and folder not in TABLES}
+def lines_of(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_no_file_is_longer_than_one_subject() -> None:
+    assert not {str(path.relative_to(PACKAGE)): lines_of(path) for path in MODULES if lines_of(path) > MOST_LINES}
+
+
+def test_few_files_are_tiny() -> None:
+    files = [path for path in MODULES if path.name != "__init__.py"]
+    tiny = [str(path.relative_to(PACKAGE)) for path in files if lines_of(path) < 50]
+    assert len(tiny) <= MOST_TINY * len(files), f"{len(tiny)} of {len(files)}: {tiny}"
 
 
 def test_only_words_and_what_is_shown_know_a_language() -> None:

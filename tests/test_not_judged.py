@@ -14,20 +14,13 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from grader import i18n
-from grader.course.decisions import Decider
-from grader.course.overrides import Overrides, read_overrides
+from grader.course.decisions import Decider, Overrides, read_overrides
 from grader.course.rules import Rules
-from grader.exports.canvas import canvas
-from grader.exports.entries import Entry, Table
-from grader.exports.gradescope import results
-from grader.exports.junit import junit
-from grader.exports.markdown import markdown
-from grader.exports.moodle import worksheet
+from grader.exports.entries import Entry, Table, course_percent
 from grader.exports.overview import overview
-from grader.exports.page import page
-from grader.exports.points import course_percent
-from grader.exports.table import gradebook
-from grader.exports.workbook import workbook
+from grader.exports.pages import page
+from grader.exports.systems import canvas, gradescope_results, junit, worksheet
+from grader.exports.tables import gradebook, markdown, workbook
 from grader.findings.formats import write
 from grader.lab import labs
 from grader.report import terminal
@@ -57,7 +50,7 @@ def on_a_terminal() -> str:
 VIEWS: dict[str, Callable[[], str]] = {
     "terminal": on_a_terminal,
     "page": lambda: render(document(job(RESULT)), []),
-    "gradescope": lambda: json.loads(results(RESULT, "en"))["output"],
+    "gradescope": lambda: json.loads(gradescope_results(RESULT, "en"))["output"],
     "junit": lambda: junit(ENTRIES, LAB, "en").decode(),
 }
 

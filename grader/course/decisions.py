@@ -1,22 +1,224 @@
-"""Marks after what a teacher decided: overridden points, lateness, totals.  What was graded can be had back."""
+"""Marks after what a teacher decided: points of `overrides.yaml`, lateness, totals.
+
+Overrides outlive every grading. The ledger in a folder of outputs says which files were applied and what they replaced,
+so that what was graded can be had back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+import hashlib
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
-from grader.course import ledger
-from grader.course.overrides import OVERRIDES_NAME, Overrides, overridden, read_overrides
-from grader.course.people import Person
+from grader import yaml_file
+from grader.course.roster import Person, composed, parse_time, zoned
 from grader.course.rules import GROUP_NAME, Rules, days_late, penalty_pct, read_rules
-from grader.course.times import parse_time, zoned
 from grader.errors import UsageError
+from grader.files import read_kept, write_atomically
+from grader.lab.records import Lab
 from grader.message import Message, msg
-from grader.result import Decisions, Lateness, Override, Result, Score, marked
+from grader.result import Check, Decisions, Lateness, Override, Result, Score, marked
+
+OVERRIDES_NAME = "overrides.yaml"
+
+_Points = Annotated[float, msgspec.Meta(ge=0, le=10_000)]
+_Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+
+
+class DecidedPoints(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Points and why."""
+
+    points: _Points
+    reason: _Reason
+
+
+class StudentOverrides(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What was decided of one student's work for one lab; checks: by their ids, `<variant>.<check>`."""
+
+    checks: dict[str, DecidedPoints] = {}
+    total: DecidedPoints | None = None
+    note: str = ""
+
+
+@dataclass(slots=True)
+class Overrides:
+    """The decisions of a course, by lab and student, and what they replaced when they were made."""
+
+    path: Path | None = None
+    by_lab: Mapping[str, Mapping[str, StudentOverrides]] = field(default_factory=dict)
+    seen: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def of(self, result: Result) -> StudentOverrides:
+        """What was decided of a result."""
+        return self.by_lab.get(result.lab, {}).get(result.student.id, StudentOverrides())
+
+    def validate(self, lab: Lab) -> None:
+        """See that decisions for `lab` speak of its checks, and give no more points than these have.
+
+        Raises
+        ------
+        FileError : one does not; names file, line and key.
+        """
+        points = {f"{v.name}.{check.check}": check.points for v in lab.variants for check in v.checks}
+        most = round(sum(points.values()), 2)
+        for student, wanted in self.by_lab.get(lab.id, {}).items():
+            if wanted.total is not None and wanted.total.points > most:
+                what = _too_many(wanted.total.points, most)
+                assert self.path is not None
+                raise yaml_file.read(self.path).error(what, (lab.id, student, "total", "points"))
+            for name, decided in wanted.checks.items():
+                if name not in points:
+                    what = msg("course.no_check", check=name, allowed=", ".join(points))
+                elif decided.points > points[name]:
+                    what = _too_many(decided.points, points[name])
+                else:
+                    continue
+                assert self.path is not None
+                raise yaml_file.read(self.path).error(what, (lab.id, student, "checks", name))
+
+    def is_outdated(self, result: Result, check: Check | None, decided: DecidedPoints) -> bool:
+        """Whether what `decided` replaces (a check's points, or the total) has changed since it was first seen."""
+        place = self.seen.setdefault(f"{result.lab}/{result.student.id}", {})
+        if check is not None:
+            state: object = (check.status, check.earned, check.pending, check.possible)
+        else:
+            state = [(c.id, c.status, c.earned, c.pending, c.possible) for c in result.checks]
+        key = f"{check.id if check else ''} {_digest((decided.points, decided.reason))}"
+        return place.setdefault(key, _digest(state)) != _digest(state)
+
+
+def _too_many(got: float, most: float) -> Message:
+    whole = [int(points) if float(points).is_integer() else points for points in (got, most)]
+    return msg("course.too_many", got=whole[0], most=whole[1])
+
+
+def read_overrides(path: Path, seen: dict[str, dict[str, str]]) -> Overrides:
+    """The decisions in `path`; seen: what earlier runs saw them replace.
+
+    Raises
+    ------
+    FileError : it cannot be read or is wrong; names file, line and key.
+    """
+    file = yaml_file.read(path)
+    document = {} if file.data is None else file.data
+    by_lab = file.decode(dict[str, dict[str, StudentOverrides]], data=document)
+    return Overrides(
+        path, {lab: {composed(who): it for who, it in found.items()} for lab, found in by_lab.items()}, seen
+    )
+
+
+def overridden(check: Check, decided: DecidedPoints, outdated: bool) -> Check:
+    """The check with the points that were decided."""
+    override = Override(
+        points=decided.points,
+        was=check.earned,
+        was_pending=check.pending,
+        was_possible=check.possible,
+        reason=decided.reason,
+        outdated=outdated,
+    )
+    # What did not apply counts for who is given points for it.
+    possible = max(check.possible, decided.points)
+    return msgspec.structs.replace(check, earned=decided.points, pending=0.0, possible=possible, override=override)
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+
+
+# What lies in a folder of outputs of the decisions that were applied there: by which files, and what they replaced.
+
+LEDGER_NAME = ".decisions.json"
+
+
+class DecidedBy(msgspec.Struct, frozen=True):
+    """By which files a lab was marked, "" for none; as seen from the folder of outputs, too: both may be moved."""
+
+    rules: str = ""
+    overrides: str = ""
+    rules_beside: str = ""
+    overrides_beside: str = ""
+
+
+class Ledger(msgspec.Struct, frozen=True):
+    """What was applied.
+
+    labs: by which files, by lab; rules, overrides: those of labs that are not in it, as earlier versions wrote them.
+    seen: what each decision replaced when it was first seen, as hashes by "lab/student" and by check ("" the total).
+    weights: of labs in the course.
+    """
+
+    rules: str = ""
+    overrides: str = ""
+    labs: dict[str, DecidedBy] = {}
+    seen: dict[str, dict[str, str]] = {}
+    weights: dict[str, float] = {}
+
+    def of(self, lab: str) -> DecidedBy:
+        """By which files `lab` was marked."""
+        return self.labs.get(lab, DecidedBy(self.rules, self.overrides))
+
+
+def read_ledger(out: Path) -> Ledger:
+    """What earlier runs into `out` kept; an empty one where there is none."""
+    try:
+        return msgspec.json.decode(read_kept(out / LEDGER_NAME), type=Ledger)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return Ledger()
+
+
+def _write(rules: Rules, overrides: Overrides, out: Path, lab: str) -> None:
+    """Keep in `out` what was applied to `lab` there; what holds for other labs, perhaps by other files, stays.
+
+    Raises
+    ------
+    OSError : it cannot be written.
+    """
+    # Read only now: another lab may have been graded meanwhile.
+    old = read_ledger(out)
+    decided = DecidedBy(
+        rules=str(rules.path or ""),
+        overrides=str(overrides.path or ""),
+        rules_beside=_beside(rules.path, out),
+        overrides_beside=_beside(overrides.path, out),
+    )
+    others = {name for name, files in old.labs.items() if name != lab and files.rules not in ("", decided.rules)}
+    labs = old.labs if decided == old.of(lab) else {**old.labs, lab: decided}
+    ledger = Ledger(
+        rules=old.rules,
+        overrides=old.overrides,
+        labs=labs,
+        seen={
+            **{key: value for key, value in old.seen.items() if not key.startswith(f"{lab}/")},
+            **{key: value for key, value in overrides.seen.items() if key.startswith(f"{lab}/")},
+        },
+        weights={
+            **{name: weight for name, weight in old.weights.items() if name in others},
+            **{name: weight for name, weight in rules.weights.items() if name not in others},
+        },
+    )
+    if ledger != old:
+        write_atomically(out / LEDGER_NAME, msgspec.json.encode(ledger, order="sorted"))
+
+
+def _beside(file: Path | None, out: Path) -> str:
+    """A file's path as seen from `out`, "" for none and where there is no such way."""
+    if file is None:
+        return ""
+    try:
+        return os.path.relpath(file.resolve(), out.resolve())
+    except ValueError:
+        # Another drive.
+        return ""
+
+
+# Marks after what a teacher decided: overridden points, lateness, totals.  What was graded can be had back.
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +320,7 @@ def find_decider(folders: Sequence[Path], out: Path) -> Decider:
     ------
     UsageError : one of them is wrong, or lies in two places.
     """
-    seen = dict(ledger.read_ledger(out).seen)
+    seen = dict(read_ledger(out).seen)
     rules, overrides = _find(GROUP_NAME, folders, out), _find(OVERRIDES_NAME, folders, out)
     return Decider(
         read_rules(rules) if rules else Rules(),
@@ -141,7 +343,7 @@ def find_decider_again(out: Path, lab: str) -> Decider:
     ------
     UsageError : one of them is wrong, is not there any more, or lies in two places.
     """
-    kept = ledger.read_ledger(out).of(lab)
+    kept = read_ledger(out).of(lab)
     folders = set()
     for file, beside in ((kept.rules, kept.rules_beside), (kept.overrides, kept.overrides_beside)):
         if not file:
@@ -181,7 +383,7 @@ def write_ledger(decider: Decider, out: Path, lab: str) -> None:
     ------
     OSError : it cannot be written.
     """
-    ledger.write_ledger(decider.rules, decider.overrides, out, lab)
+    _write(decider.rules, decider.overrides, out, lab)
 
 
 def undone(result: Result) -> Result:

@@ -1,4 +1,4 @@
-"""A roster: who belongs to a group, from a CSV file or a workbook, in whatever columns a system writes it.
+"""Who belongs to a group: from a CSV file or a workbook, in whatever columns a system writes it.
 
 Moodle's grading worksheet and GitHub Classroom's list are rosters too: they say when the work was handed in.
 """
@@ -9,23 +9,128 @@ import codecs
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, time
+from datetime import UTC, datetime, time, tzinfo
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from grader.course.people import Person, composed
-from grader.course.times import parse_time
 from grader.errors import UsageError
 from grader.files import TooLarge, read_plain
 from grader.message import Message, msg
+from grader.result import Record
 
 if TYPE_CHECKING:
     from openpyxl.cell import Cell, MergedCell
     from openpyxl.worksheet.worksheet import Worksheet
+
+
+def composed(text: str) -> str:
+    """A text as people type it: a Mac takes the letters of names apart (`й` is `и` and a breve; NFC, UAX #15)."""
+    return unicodedata.normalize("NFC", text)
+
+
+def sorted_as(name: str) -> str:
+    """What a name is sorted by: capitals as small letters, ё as е, Latin letters without their accents."""
+    whole = composed(name).casefold().replace("ё", "е")
+    # The breve of й is no accent: it is a letter of its own.
+    return "".join(
+        unicodedata.normalize("NFD", letter)[0] if unicodedata.name(letter, "").startswith("LATIN") else letter
+        for letter in whole
+    )
+
+
+class Person(Record, frozen=True):
+    """A student as a roster or a learning system's export knows them; "" where nothing is known.
+
+    id: their folder's name, by which results go.  number: the university's (a record book's, an SIS id).
+    participant: Moodle's number of a participant, as its exports write it.  canvas_id: Canvas's number of a user.
+    team: what those have in common who handed in one work together.
+    place: in the roster, from 1; 0 for who is in none.
+    handed_in: when the work that counts was handed in, ISO 8601.  extra_days: by how much its deadline is later.
+    """
+
+    id: str
+    name: str = ""
+    group: str = ""
+    email: str = ""
+    number: str = ""
+    participant: str = ""
+    canvas_id: str = ""
+    handed_in: str = ""
+    extra_days: float = 0.0
+    team: str = ""
+    place: int = 0
+
+    @property
+    def key(self) -> str:
+        """What tells two of one name apart in the exports of a system."""
+        return self.participant or self.canvas_id or self.id
+
+
+_ENGLISH = "january february march april may june july august september october november december"
+_RUSSIAN = "января февраля марта апреля мая июня июля августа сентября октября ноября декабря"
+_MONTHS = {name: number for names in (_ENGLISH, _RUSSIAN) for number, name in enumerate(names.split(), 1)}
+_NUMBERS = re.compile(r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?:,? +(?P<clock>.+))?")
+_WORDS = re.compile(
+    r"(?:\w+, )?(?P<day>\d{1,2}) (?P<month>[^\W\d]+) (?P<year>\d{4})(?: г\.)?(?:,? +(?:at )?(?P<clock>.+))?",
+    re.IGNORECASE,
+)
+_CLOCK = re.compile(r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))? ?(?P<half>am|pm)?", re.IGNORECASE)
+_RUBY = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d+)? ?(Z|UTC|[+-]\d\d:?\d\d)")
+
+
+def parse_time(text: str) -> datetime:
+    """A time: ISO 8601, `05.09.2026 18:14`, and Moodle's "Saturday, 5 September 2026, 6:14 PM", in Russian too.
+
+    Without a zone where none is written.  A day alone means its end.
+
+    Raises
+    ------
+    UsageError : it is none of these.
+    """
+    text = " ".join(text.replace("\u202f", " ").replace("\u00a0", " ").split())
+    ruby = _RUBY.fullmatch(text)
+    if ruby:
+        # Python 3.11 knows six digits, and of more the first six.
+        text = ruby[1] + (ruby[2] or "") + ("+00:00" if ruby[3] in ("Z", "UTC") else ruby[3])
+    try:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+            return datetime.fromisoformat(text).replace(hour=23, minute=59, second=59)
+        return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    match = _NUMBERS.fullmatch(text) or _WORDS.fullmatch(text)
+    if match is not None:
+        month = match["month"]
+        number = int(month) if month.isdigit() else _MONTHS.get(month.lower(), 0)
+        clock = _CLOCK.fullmatch(match["clock"]) if match["clock"] else None
+        if number and (clock is not None or not match["clock"]):
+            hour, minute, second = 23, 59, 59
+            if clock is not None:
+                hour, minute, second = int(clock["hour"]), int(clock["minute"]), int(clock["second"] or 0)
+                if clock["half"]:
+                    hour = hour % 12 + (12 if clock["half"].lower() == "pm" else 0)
+            try:
+                return datetime(int(match["year"]), number, int(match["day"]), hour, minute, second)
+            except ValueError:
+                pass
+    raise UsageError(msg("course.no_time", text=text[:60]))
+
+
+def zoned(time: datetime, zone: tzinfo | None) -> datetime:
+    """`time` in UTC; one without a zone is of `zone`, None for that of this machine."""
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=zone) if zone is not None else time.astimezone()
+    return time.astimezone(UTC)
+
+
+# A roster: who belongs to a group, from a CSV file or a workbook, in whatever columns a system writes it.
+#
+# Moodle's grading worksheet and GitHub Classroom's list are rosters too: they say when the work was handed in.
 
 MAX_BYTES = 8 << 20
 MAX_UNPACKED_BYTES = 128 << 20

@@ -13,8 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from grader import yaml_file
-from grader.course.people import composed
-from grader.course.times import parse_time, zoned
+from grader.course.roster import composed, parse_time, zoned
 from grader.errors import UsageError
 from grader.message import msg
 

@@ -1,20 +1,28 @@
-"""What an export is made from."""
+"""What exports are made of: the students of a group with their results, and what their marks come to.
+
+`roster.json` keeps who belongs to a group, in order, and why some have no result: what a later `grade report` needs to
+show it again.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from grader.course.people import Person, sorted_as
+from grader.course.roster import Person, sorted_as
+from grader.lab.checks import NO_SETTINGS
 from grader.lab.records import Lab
-from grader.message import Message
-from grader.result import Result
+from grader.message import Message, as_message
+from grader.result import Record, Result
 from grader.similarity.pairs import Similar
+from grader.words import told
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +139,112 @@ class StudentExport:
 
     name: str
     write: Callable[[Entry, Lab, str], bytes]
+
+
+# What marks come to beyond points: per cent, since what is possible differs between students.
+
+
+def percent(result: Result) -> float | None:
+    """Points earned of those possible for this student, 0 to 100; None where none are possible, or too little was
+    judged for a mark."""
+    possible = result.score.possible
+    return round(100 * result.score.earned / possible, 2) if possible and result.status != "not_judged" else None
+
+
+def lab_points(lab: Lab) -> float:
+    """The points of all checks of a lab."""
+    return round(sum(check.points for variant in lab.variants for check in variant.checks), 2)
+
+
+def scaled(result: Result, lab: Lab) -> float | None:
+    """The mark on the scale of the whole lab, for systems that know one maximum for all students."""
+    share = percent(result)
+    return None if share is None else round(share * lab_points(lab) / 100, 2)
+
+
+def course_percent(tables: Sequence[Table], found: Sequence[Entry | None]) -> float | None:
+    """Per cent of a course: by the labs' weights, work that is not there counting nothing and work without a verdict
+    not at all; without weights of what was possible in the labs that were graded.
+
+    found: a student's entry in each table.  None where nothing was judged."""
+    of_labs = [entry.result if entry is not None else None for entry in found]
+    results = [result for result in of_labs if result is not None and result.status != "not_judged"]
+    weights = [
+        0.0 if result is not None and result.status == "not_judged" else 1.0 if table.weight is None else table.weight
+        for table, result in zip(tables, of_labs, strict=True)
+    ]
+    if results and sum(weights) > 0 and any(table.weight is not None for table in tables):
+        shares = [(percent(result) or 0.0) if result is not None else 0.0 for result in of_labs]
+        weighted = [weight * share for weight, share in zip(weights, shares, strict=True)]
+        return round(sum(weighted) / sum(weights), 2)
+    possible = sum(result.score.possible for result in results)
+    return round(100 * sum(result.score.earned for result in results) / possible, 2) if possible else None
+
+
+# Who belongs to a group, in order, and why some have no result: what a later `grade report` needs to show it again.
+
+ROSTER_SUFFIX = ".json"
+
+
+class Member(Record, frozen=True):
+    """One student of a group; reason: why there is no result, "" where there is one; person: what a roster knows."""
+
+    student: str
+    reason: str = ""
+    reason_said: Message | None = None
+    person: Person | None = None
+
+
+class CheckRule(Record, frozen=True):
+    """A check as the lab file had it: its points, and its settings as plain data."""
+
+    points: float
+    settings: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Roster(Record, frozen=True):
+    """A group that was graded together, in the order of its table.
+
+    checks: how the lab's checks were marked, by id; rest: the hash of everything else that the lab file says.
+    """
+
+    lab: str
+    members: list[Member]
+    checks: dict[str, CheckRule] = msgspec.field(default_factory=dict)
+    rest: str = ""
+
+
+def rules_of(lab: Lab) -> dict[str, CheckRule]:
+    """How a lab's checks are marked, by their ids; settings as they are when read back: lists, no tuples."""
+    return {
+        f"{variant.name}.{check.check}": CheckRule(
+            points=check.points, settings=msgspec.json.decode(msgspec.json.encode(check.settings))
+        )
+        for variant in lab.variants
+        for check in variant.checks
+    }
+
+
+def rest_of(lab: Lab) -> str:
+    """The hash of what a lab file says beyond its texts and the points and thresholds of its checks."""
+    variants = tuple(
+        replace(variant, title={}, checks=tuple(replace(c, points=0.0, settings=NO_SETTINGS) for c in variant.checks))
+        for variant in lab.variants
+    )
+    bare = replace(
+        lab, title={}, aim={}, task={}, variants=variants, path=Path(lab.path.name), sweeps=(), selftest=None
+    )
+    return hashlib.sha256(repr(bare).encode()).hexdigest()
+
+
+def roster(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
+    """The entries as JSON; reasons are in the language in use."""
+    members = [
+        Member(student=e.student, reason_said=as_message(e.reason) if e.reason else None, person=e.person)
+        for e in entries
+    ]
+    made = told(Roster(lab=lab.id, members=members, checks=rules_of(lab), rest=rest_of(lab)))
+    return msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n"
+
+
+ROSTER = Export(ROSTER_SUFFIX, of_entries(roster), lambda path: "")

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
-from grader.exports.entries import Entry, Table, shown_names
-from grader.exports.points import percent
+from grader.exports.entries import Entry, Table, percent, shown_names
 from grader.report.numbers import Numbers
 from grader.report.summary import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of
 from grader.report.visible import visible_line

@@ -1,15 +1,38 @@
-"""The formats by name: each a function of what was found, for one submission."""
+"""The formats of findings: each a function of what was found, for one submission."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import import_module
+import base64
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
-from grader.findings.finding import Finding, findings
-from grader.findings.whereabouts import Whereabouts, repository_of
-from grader.result import Result
+from grader import __version__
+from grader.exports.entries import Entry
+from grader.exports.systems import gradescope_results, junit_document
+from grader.findings.finding import (
+    REMARK,
+    Finding,
+    Whereabouts,
+    cost_of,
+    dearest_first,
+    findings,
+    identities,
+    repository_of,
+    title_of,
+)
+from grader.i18n import _
+from grader.report.labels import result_status
+from grader.report.numbers import Numbers
+from grader.report.summary import code_at, matrix, unjudged_lines, where
+from grader.report.summary_views import CellView
+from grader.report.visible import clipped, visible_line
+from grader.result import Check, Result, is_unjudged
+from grader.words import check_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +50,378 @@ class Told:
     out_of: float | None = None
 
 
-Writer = Callable[[Told], str]
+# The checks of a result as tests with points, as services that know tests have them.
 
-FORMATS = {
-    "gcc": "gcc",
-    "json": "records",
-    "sarif": "sarif",
-    "github": "github",
-    "gitlab": "gitlab",
-    "junit": "junit",
-    "markdown": "markdown",
-    "classroom": "classroom",
-    "vpl": "vpl",
-    "gradescope": "gradescope",
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One check of one variant.
+
+    name: of both, in words.  place, code: the line that it found a fault in, "" where there is none.
+    file, line: the same apart, for services that ask for both; no line in a notebook, whose own nobody sees.
+    score, possible: points, on the service's scale.
+    """
+
+    name: str
+    check: Check
+    place: str
+    code: str
+    file: str
+    line: int | None
+    score: float
+    possible: float
+
+
+def tests(result: Result, out_of: float | None) -> Iterator[Test]:
+    """A test for each check that applies, in order; out_of: full marks on the service's scale, None for points."""
+    scale = scale_of(result, out_of)
+    lines = {source.file: source.text.split("\n") for source in result.sources}
+    notebooks = {source.file: source.notebook for source in result.sources if source.notebook}
+    for check in result.checks:
+        if check.status == "skip" and check.skip_reason == "not_applicable":
+            continue
+        if check.status == "pass" and not check.possible:
+            continue
+        file = result.file_of(check) or ""
+        yield Test(
+            name=f"{check.variant} · {check_title(check.check)}",
+            check=check,
+            place=where(result, file, check.line) if check.line else "",
+            code=code_at(lines, file, check.line),
+            file=notebooks.get(file, file) if check.line else "",
+            line=None if file in notebooks else check.line,
+            score=round(check.earned * scale, 4),
+            possible=round(check.possible * scale, 4),
+        )
+
+
+def scale_of(result: Result, out_of: float | None) -> float:
+    """What a point of the lab is on the service's scale."""
+    if out_of is None or not result.score.possible:
+        return 1.0
+    return out_of / result.score.possible
+
+
+def mark_text(result: Result, numbers: Numbers) -> str:
+    """A result's points in words, and those that are pending."""
+    score = result.score
+    mark = numbers.mark(score.earned, score.possible)
+    if score.pending:
+        mark += ", " + _("{points} pending").format(points=numbers.points(score.pending))
+    return mark
+
+
+# Findings as GCC and Clang print theirs: the form that every editor's problem matcher knows.
+#
+# lab.cu:44:5: error: 32-way bank conflict in line 44 … [bank_conflicts]
+# lab.cu:44:5: note: Lanes 0 and 1 of a warp want …
+
+
+def _gcc(told: Told) -> str:
+    """A line for each finding, and one for its hint; "" where there is nothing to be mended."""
+    return "".join(f"{line}\n" for finding in told.findings for line in _gcc_lines(finding))
+
+
+def _gcc_lines(finding: Finding) -> Iterator[str]:
+    # An editor passes over a line without a place; what concerns no line stands at the file's beginning.
+    prefix = f"{visible_line(finding.file)}:{finding.line or 1}:{finding.column or 1}: " if finding.file else ""
+    yield f"{prefix}{finding.level}: {finding.message} [{finding.check}]"
+    if finding.hint:
+        yield f"{prefix}note: {finding.hint}"
+
+
+def _json(told: Told) -> str:
+    """The verdict, the points, and a record for each finding (docs/places.md)."""
+    result = told.result
+    score = result.score
+    record = {
+        "lab": result.lab,
+        "status": result.status,
+        "score": {"earned": score.earned, "possible": score.possible, "pending": score.pending},
+        "seconds": None if told.seconds is None else round(told.seconds, 3),
+        "findings": [asdict(finding) for finding in told.findings],
+    }
+    return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
+
+
+# Findings as SARIF 2.1.0, the Static Analysis Results Interchange Format of OASIS.
+#
+# https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; GitHub's code scanning and editors read it.
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def _sarif(told: Told) -> str:
+    """A log of one run: a rule for each kind of check that found something, a result for each finding."""
+    found: dict[str, Finding] = {}
+    for finding in told.findings:
+        found.setdefault(finding.check, replace(finding, variants=()))
+    rules = list(found)
+    driver = {"name": "cuda-lab-grader", "version": __version__, "rules": [_rule(one) for one in found.values()]}
+    run: dict[str, Any] = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "language": told.language,
+        "invocations": [{"executionSuccessful": told.result.status not in ("error", "not_judged")}],
+        "results": [
+            _result(finding, rules.index(finding.check), identity)
+            for finding, identity in zip(told.findings, identities(told.findings), strict=True)
+        ],
+        "properties": {
+            "lab": told.result.lab,
+            "status": told.result.status,
+            "earned": told.result.score.earned,
+            "possible": told.result.score.possible,
+            "pending": told.result.score.pending,
+        },
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _rule(finding: Finding) -> dict[str, Any]:
+    return {"id": finding.check, "shortDescription": {"text": title_of(finding)}}
+
+
+def _result(finding: Finding, rule: int, identity: str) -> dict[str, Any]:
+    words = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
+    result: dict[str, Any] = {
+        "ruleId": finding.check,
+        "ruleIndex": rule,
+        "level": finding.level,
+        "message": {"text": words},
+        # The same fault of the same variant in a later commit, whatever line it stands in by then.
+        "partialFingerprints": {"fault/v1": identity},
+        "properties": {"variants": list(finding.variants), "lost": finding.lost},
+    }
+    if finding.file:
+        location: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.file)}}
+        region = {"startLine": finding.line, "startColumn": finding.column, "endColumn": finding.end_column}
+        if finding.line:
+            location["region"] = {name: value for name, value in region.items() if value}
+        result["locations"] = [{"physicalLocation": location}]
+    return result
+
+
+# Findings as workflow commands of GitHub Actions: each shows as an annotation at its line.
+#
+# https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def _github(told: Told) -> str:
+    """A command for each finding; no text of a student can be a command of its own, as each is one line.
+
+    GitHub keeps the first ten of each level that a step prints: those that most points hang on.
+    """
+    return "".join(f"{_github_command(finding)}\n" for finding in dearest_first(told.findings))
+
+
+def _github_command(finding: Finding) -> str:
+    properties = {
+        "file": finding.file,
+        "line": finding.line,
+        "col": finding.column,
+        "endColumn": finding.end_column,
+        "title": title_of(finding),
+    }
+    told = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value)
+    words = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
+    return f"::{_COMMANDS[finding.level]} {told}::{_data(words)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# Findings as a Code Quality report of GitLab: a merge request shows them beside its lines.
+#
+# https://docs.gitlab.com/ci/testing/code_quality/
+
+_SEVERITIES = {"error": "major", "warning": "minor", "note": "info"}
+
+
+def _gitlab(told: Told) -> str:
+    """A list with a record for each finding that has a file; GitLab knows no other."""
+    records = [
+        {
+            "description": f"{finding.message} {finding.hint}".strip(),
+            "check_name": finding.check,
+            "fingerprint": identity,
+            "severity": _SEVERITIES[finding.level],
+            "location": {"path": finding.file, "lines": {"begin": finding.line or 1}},
+        }
+        for finding, identity in zip(told.findings, identities(told.findings), strict=True)
+        if finding.file
+    ]
+    return json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+
+
+def _junit(told: Told) -> str:
+    """The document's text."""
+    result = told.result
+    return junit_document([Entry(result.student.id, result)], result.lab, told.language).decode()
+
+
+# A result as Markdown: the summary of a job, a comment on a merge request.
+
+_ACTING = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~@&:])")
+_MARKS = {"error": "❌", "warning": "⚠️", "note": "💡"}
+
+
+def _markdown(told: Told) -> str:
+    """Mark, a row for each check with its points, and what to fix; nothing of a student's acts as markup."""
+    return "\n".join(_markdown_lines(told)) + "\n"
+
+
+def _markdown_lines(told: Told) -> Iterator[str]:
+    numbers = Numbers(told.language)
+    result = told.result
+    status = result_status(result.status)
+    yield f"## {status.symbol} {_plain(result.lab)}: {mark_text(result, numbers)}"
+    yield ""
+    for line in unjudged_lines(result, told.language)[:1]:
+        yield _plain(line)
+        yield ""
+    faults = [f for f in dearest_first(told.findings) if f.level != "note"]
+    if faults:
+        yield f"### {_('What to fix')}"
+        yield ""
+        for finding in faults:
+            yield from _item(finding, numbers)
+        yield ""
+    names = list(result.variants)
+    yield f"| {_('Check')} | " + " | ".join(_plain(name) for name in names) + " |"
+    yield "| --- |" + " --- |" * len(names)
+    for row in matrix(result.checks, names, numbers):
+        yield f"| {_plain(row['title'])} | " + " | ".join(map(_cell, row["cells"])) + " |"
+    remarks = [f for f in told.findings if f.level == "note"]
+    if remarks:
+        yield ""
+        yield f"### {_('Worth knowing (costs no points)')}"
+        yield ""
+        for finding in remarks:
+            yield from _item(finding, numbers)
+
+
+def _cell(cell: CellView | None) -> str:
+    return "" if cell is None else _plain(f"{cell['symbol']} {cell['points']}".rstrip())
+
+
+def _item(finding: Finding, numbers: Numbers) -> Iterator[str]:
+    place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+    where = f" {_code(place)}" if place else ""
+    # Remarks stand under a title that says what they are.
+    title = ", ".join(finding.variants) if finding.check == REMARK else title_of(finding)
+    bold = f" **{_plain(title)}**" if title else ""
+    yield f"- {_MARKS[finding.level]}{bold}{cost_of(finding, numbers)}{where}  "
+    yield f"  {_plain(finding.message)}"
+    if finding.hint:
+        yield f"  <br>→ {_plain(finding.hint)}"
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return _ACTING.sub(r"\\\1", visible_line(text))
+
+
+def _code(text: str) -> str:
+    return "`" + visible_line(text).replace("`", "ˋ") + "`"
+
+
+# A result for GitHub Classroom: what its autograding reporter takes from an earlier step, in Base64.
+#
+# The reporter adds up the points of the tests: https://github.com/classroom-resources/autograding-grading-reporter
+
+_STATUSES = {"pass": "pass", "skip": "pass", "borderline": "pass", "fail": "fail", "error": "error"}
+_MOST_BYTES = 64_000
+"""Of all messages: the reporter is handed them in a variable of the environment, which Linux bounds to 128 KiB."""
+_RESULTS = {"passed": "pass", "failed": "fail", "not_judged": "error", "error": "error"}
+
+
+def _classroom(told: Told) -> str:
+    """One line of Base64."""
+    result = told.result
+    listed = list(tests(result, told.out_of))
+    each = _MOST_BYTES // max(1, len(listed))
+    shown = [
+        {
+            "name": test.name,
+            "status": "error" if is_unjudged(test.check) else _STATUSES[test.check.status],
+            "score": test.score,
+            "message": clipped(" ".join(filter(None, (test.place, test.check.message, test.check.hint))), each),
+            "test_code": test.check.id,
+            "filename": test.file,
+            "line_no": test.line or 0,
+            "execution_time": "0s",
+        }
+        for test in listed
+    ]
+    record = {
+        "version": 1,
+        "status": _RESULTS[result.status],
+        "max_score": round(result.score.possible * scale_of(result, told.out_of), 2),
+        "tests": shown,
+    }
+    return base64.b64encode(json.dumps(record, ensure_ascii=False).encode()).decode("ascii") + "\n"
+
+
+# A result for Moodle's Virtual Programming Lab: lines of comments, and the proposed grade.
+#
+# https://vpl.dis.ulpgc.es/documentation/ (Automated program assessment).  A line `Comment :=>>- …` is a title that
+# opens what follows it, `Comment :=>>>…` is shown as it is; the last line that begins with `Grade :=>>` is the grade.
+
+
+def _vpl(told: Told) -> str:
+    """Every line begins with a tag of ours, so that no text of a student's can be taken for one.
+
+    Where the grader failed, or judged too little, there is no grade: the service keeps the submission as not evaluated.
+    """
+    return "".join(f"{line}\n" for line in _vpl_lines(told))
+
+
+def _vpl_lines(told: Told) -> Iterator[str]:
+    numbers = Numbers(told.language)
+    result = told.result
+    status = result_status(result.status)
+    yield f"Comment :=>>- {status.symbol} {status.word}: {mark_text(result, numbers)}"
+    for line in unjudged_lines(result, told.language)[:1]:
+        yield f"Comment :=>> {line}"
+    for finding in dearest_first(told.findings):
+        yield f"Comment :=>>- {visible_line(title_of(finding))}{cost_of(finding, numbers)}"
+        place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+        if place:
+            yield f"Comment :=>>>{visible_line(place)}"
+        yield f"Comment :=>> {visible_line(finding.message)}"
+        if finding.hint:
+            yield f"Comment :=>> → {visible_line(finding.hint)}"
+    if result.status not in ("error", "not_judged"):
+        # A number as PHP reads it, whatever the language.
+        yield f"Grade :=>> {result.score.earned * scale_of(result, told.out_of):.2f}"
+
+
+def _gradescope(told: Told) -> str:
+    """The file's text."""
+    return gradescope_results(told.result, told.language, told.seconds).decode()
+
+
+FORMATS: dict[str, Callable[[Told], str]] = {
+    "gcc": _gcc,
+    "json": _json,
+    "sarif": _sarif,
+    "github": _github,
+    "gitlab": _gitlab,
+    "junit": _junit,
+    "markdown": _markdown,
+    "classroom": _classroom,
+    "vpl": _vpl,
+    "gradescope": _gradescope,
 }
-"""The file here whose function `write` makes each."""
+"""What writes each, by its name."""
 _IN_REPOSITORY = {"sarif", "github", "gitlab", "markdown"}
 """Their paths are told relative to the repository's root."""
 
@@ -58,5 +438,4 @@ def write(
     root = repository_of(source) if name in _IN_REPOSITORY else None
     digests = {one.notebook or one.file: one.sha256 for one in result.sources}
     found = findings(result, Whereabouts(source, result.lab, root, digests))
-    writer: Writer = import_module(f"grader.findings.{FORMATS[name]}").write
-    return writer(Told(result, found, language, seconds, out_of))
+    return FORMATS[name](Told(result, found, language, seconds, out_of))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from grader.course.people import Person, composed
+from grader.course.roster import Person, composed
 from grader.errors import UsageError, describe_os_error
 from grader.lab.records import Variant
 from grader.message import Message, msg

@@ -6,7 +6,7 @@ import contextlib
 import traceback
 
 from grader.course.decisions import Decider, write_ledger
-from grader.course.people import Person
+from grader.course.roster import Person
 from grader.errors import UsageError, describe_os_error
 from grader.grading.output.cache import with_person
 from grader.grading.output.paths import Outputs

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO
 
-from grader.course.people import composed
+from grader.course.roster import composed
 from grader.message import Message, msg
 from grader.naming import in_old_encoding, printable
 

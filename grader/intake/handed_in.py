@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader.course.people import Person
+from grader.course.roster import Person
 from grader.errors import UsageError, describe_os_error
 from grader.files import write_atomically
 from grader.intake.archives import File, Problem, read_archive, read_nested, stem_of

@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from grader.course.people import Person
-from grader.course.times import parse_time
+from grader.course.roster import Person, parse_time
 from grader.errors import UsageError
 from grader.intake.archives import File, Folder, Found, Problem, is_archive, stem_of
 from grader.message import Message, msg

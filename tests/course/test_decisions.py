@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.course.decisions import Decider, find_decider, undone, write_ledger
-from grader.course.ledger import read_ledger
-from grader.course.overrides import Overrides
-from grader.course.people import Person
+from grader.course.decisions import Decider, Overrides, find_decider, read_ledger, undone, write_ledger
+from grader.course.roster import Person
 from grader.course.rules import Penalty, Rules, days_late, penalty_pct, read_rules
 from grader.errors import FileError, UsageError
 from grader.lab import labs

@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grader.course.people import Person
-from grader.course.roster import Matching, read_roster
+from grader.course.roster import Matching, Person, read_roster
 from grader.errors import UsageError
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from grader.course.times import parse_time, zoned
+from grader.course.roster import parse_time, zoned
 from grader.errors import UsageError
 
 

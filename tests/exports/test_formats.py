@@ -17,14 +17,11 @@ from lxml import etree
 from python_calamine import CalamineWorkbook
 
 from grader import i18n
-from grader.course.people import Person
-from grader.exports.canvas import canvas
+from grader.course.roster import Person
 from grader.exports.entries import Entry, StudentExport, Table
-from grader.exports.junit import junit
-from grader.exports.markdown import markdown
-from grader.exports.moodle import worksheet
 from grader.exports.registry import FORMATS
-from grader.exports.workbook import workbook
+from grader.exports.systems import canvas, junit, worksheet
+from grader.exports.tables import markdown, workbook
 from grader.lab import labs
 from grader.result import Result, Student
 from tests import sample_results
@@ -154,7 +151,7 @@ def test_a_group_is_exported_without_grading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from grader.cli import main as cli
-    from grader.exports.roster import roster
+    from grader.exports.entries import roster
     from grader.result import encode
 
     monkeypatch.chdir(tmp_path)

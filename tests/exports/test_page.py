@@ -13,11 +13,10 @@ import msgspec
 import pytest
 
 from grader import i18n
-from grader.course.people import Person
+from grader.course.roster import Person
 from grader.exports.entries import Entry, Table, in_order, shown_names
 from grader.exports.overview import overview
-from grader.exports.page import course_page, page, sheet_html
-from grader.exports.similar import similar_page
+from grader.exports.pages import course_page, page, sheet_html, similar_page
 from grader.lab import labs
 from grader.message import msg
 from grader.result import Check, Decisions, Lateness, Override, Ratio, Score, Student, Timing
@@ -285,6 +284,6 @@ def test_decisions_stand_beside_the_mark_and_no_path_on_the_sheet() -> None:
 
 @pytest.mark.slow
 def test_a_sheet_to_be_signed_is_a_pdf() -> None:
-    from grader.exports.page import sheet
+    from grader.exports.pages import sheet
 
     assert sheet(table(), "ru").startswith(b"%PDF")

@@ -9,11 +9,10 @@ import msgspec
 import pytest
 
 from grader import i18n
-from grader.course.decisions import Decider
-from grader.course.overrides import Decided, Overrides, StudentOverrides
+from grader.course.decisions import DecidedPoints, Decider, Overrides, StudentOverrides
 from grader.course.rules import Rules
 from grader.exports.entries import Entry
-from grader.exports.table import gradebook
+from grader.exports.tables import gradebook
 from grader.lab import labs
 from grader.result import Score, Student
 from tests import sample_results
@@ -46,7 +45,7 @@ def test_what_the_teacher_gave_all_points_for_is_no_worst_fault() -> None:
     failed = sample_results.failed()
     decided = StudentOverrides(
         checks={
-            c.id: Decided(points=c.possible, reason="a slip")
+            c.id: DecidedPoints(points=c.possible, reason="a slip")
             for c in failed.checks
             if c.status in ("fail", "borderline")
         }

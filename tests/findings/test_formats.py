@@ -15,8 +15,8 @@ import pytest
 from msgspec import structs
 
 from grader import i18n
+from grader.findings.finding import Whereabouts, repository_of
 from grader.findings.formats import FORMATS, write
-from grader.findings.whereabouts import Whereabouts, repository_of
 from grader.grading.options import GradeOptions
 from grader.grading.result_only import graded_result
 from grader.result import Result

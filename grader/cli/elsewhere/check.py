@@ -108,8 +108,7 @@ def _one(
     lang: str,
 ) -> tuple[str, int]:
     """What is printed of one submission, and the exit code that it asks for."""
-    from grader.findings.formats import write
-    from grader.findings.graded import mark_text
+    from grader.findings.formats import mark_text, write
     from grader.grading.options import GradeOptions
     from grader.grading.result_only import graded_result, lab_of, stored_result
     from grader.report.labels import result_status

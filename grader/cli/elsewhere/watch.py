@@ -82,8 +82,7 @@ def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: st
 def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
     from msgspec import structs
 
-    from grader.findings.formats import write
-    from grader.findings.graded import mark_text
+    from grader.findings.formats import mark_text, write
     from grader.grading.result_only import graded_result
     from grader.report.labels import result_status
     from grader.report.numbers import Numbers

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader.course.people import Person
-from grader.course.roster import Matching, merged
-from grader.course.times import parse_time, zoned
+from grader.course.roster import Matching, Person, merged, parse_time, zoned
 from grader.errors import UsageError
 from grader.files import kind_of
 from grader.grading.students import Found, Work, distinct, find_works, group_folder

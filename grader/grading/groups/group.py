@@ -17,7 +17,7 @@ from msgspec.structs import replace as replace_fields
 from grader.course.decisions import Decider, write_ledger
 from grader.errors import describe_os_error
 from grader.exports.entries import gpu_models
-from grader.exports.page import rows_of
+from grader.exports.pages import rows_of
 from grader.grading.groups.cluster.pool import ExecutorPool
 from grader.grading.groups.feeding import Feeder
 from grader.grading.groups.progress import Account, account

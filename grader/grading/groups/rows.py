@@ -7,8 +7,8 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from grader.course.decisions import Decider
-from grader.course.people import Person
-from grader.exports import similar
+from grader.course.roster import Person
+from grader.exports import pages
 from grader.exports.entries import Entry, Table, brief, source_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.grading.output.cache import with_person
@@ -115,7 +115,7 @@ class Rows:
             # Who is like whom shows when all are there.
             table, exports = (
                 replace(table, similar=compare_once(self._lab, entries, self._outputs.out)),
-                (*EXPORTS, similar.EXPORT),
+                (*EXPORTS, pages.SIMILAR),
             )
         lines = tables.of_lab(exports, table, self._outputs)
         self._is_unwritten = bool(tables.problems)

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from grader.course.decisions import undone
-from grader.course.people import Person
+from grader.course.roster import Person
 from grader.errors import UsageError
 from grader.files import read_kept, write_atomically
 from grader.grading.output.identity import Identity, made_from

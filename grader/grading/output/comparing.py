@@ -12,7 +12,7 @@ import msgspec
 
 from grader.errors import UsageError, describe_os_error
 from grader.exports.entries import Entry, Table, source_of
-from grader.exports.similar import EXPORT
+from grader.exports.pages import SIMILAR
 from grader.files import read_kept, write_atomically
 from grader.grading.output.identity import code_hash
 from grader.grading.output.stored import stored_groups
@@ -109,7 +109,7 @@ def compare_stored(folder: Path, language: str, archives: Sequence[Path], labs_f
                     lines.append(text(msg("session.empty_archive", path=str(place), lab=run.lab)))
                 older |= works
             table = Table(lab, entries, similar=compare(lab, entries, older))
-            lines += writer.of_lab([EXPORT], table, run.outputs)
+            lines += writer.of_lab([SIMILAR], table, run.outputs)
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
     for line in (*lines, *writer.problems):

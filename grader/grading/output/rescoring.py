@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grader.course.decisions import Decider, find_decider_again, see_that_decisions_are_known, undone, write_ledger
 from grader.errors import UsageError, describe_os_error
-from grader.exports.roster import rest_of, rules_of
+from grader.exports.entries import rest_of, rules_of
 from grader.files import read_kept, write_atomically
 from grader.grading.output.cache import rescored
 from grader.grading.output.paths import RESULT_NAME

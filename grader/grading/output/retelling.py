@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.errors import UsageError, describe_os_error
-from grader.exports import similar
+from grader.exports import pages
 from grader.exports.entries import Entry, Table, source_of
-from grader.exports.page import rows_of
+from grader.exports.pages import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.files import read_kept, write_atomically
 from grader.grading.output.cache import is_rendered, put_reports, retold
@@ -146,7 +146,7 @@ class _Retelling:
         tables = Tables(self._language)
         sourced = [e if e.result is None else replace(e, source=source_of(e.result)) for e in linked]
         table = Table(self._lab, sourced, similar=compare_once(self._lab, sourced, outputs.out))
-        lines = tables.of_lab((*EXPORTS, similar.EXPORT), table, outputs)
+        lines = tables.of_lab((*EXPORTS, pages.SIMILAR), table, outputs)
         lines += tables.problems
         rows = rows_of(linked, names, self._language)
         terminal.show_group(self._out, rows, names)

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import UsageError, describe_os_error
-from grader.exports import roster, table
-from grader.exports.entries import Entry
+from grader.exports import tables
+from grader.exports.entries import ROSTER_SUFFIX, CheckRule, Entry, Roster
 from grader.files import KEPT_BYTES, NotPlain, TooLarge, read_kept
 from grader.grading.output.paths import RESULT_NAME, Outputs
 from grader.message import msg
@@ -38,14 +38,14 @@ class StoredRun:
     """What an earlier run left for one lab.
 
     entries: in the order of its table.  is_group: whether it has a table, be it of one student.
-    checks, rest: how the lab was marked (`grader.exports.roster`).
+    checks, rest: how the lab was marked (`grader.exports.entries`).
     """
 
     lab: str
     entries: tuple[Entry, ...]
     outputs: StoredOutputs
     is_group: bool
-    checks: Mapping[str, roster.CheckRule] = field(default_factory=dict)
+    checks: Mapping[str, CheckRule] = field(default_factory=dict)
     rest: str = ""
 
 
@@ -67,7 +67,7 @@ def find_stored(path: Path) -> list[StoredRun]:
                 alone.setdefault(lab, []).append((file.parent, entry))
         for lab, found in alone.items():
             # A group that was graded before groups were listed has its table of marks.
-            if (path / f"{lab}{table.EXPORT.suffix}").exists():
+            if (path / f"{lab}{tables.TABLE.suffix}").exists():
                 runs.append(_run(path, lab, found, is_group=True))
             else:
                 runs += [_run(one[0], lab, [one], is_group=False) for one in found]
@@ -123,7 +123,7 @@ def group_lists(folder: Path, skipped: Collection[str] = ()) -> list[Path]:
     """The lists of the groups in a folder of outputs, called as the labs, but those of the labs in `skipped`."""
     return [
         file
-        for file in sorted(folder.glob(f"*{roster.SUFFIX}"))
+        for file in sorted(folder.glob(f"*{ROSTER_SUFFIX}"))
         if file.stem not in skipped
         and any(True for _result in folder.glob(f"*/{glob.escape(file.stem)}/{RESULT_NAME}"))
     ]
@@ -132,7 +132,7 @@ def group_lists(folder: Path, skipped: Collection[str] = ()) -> list[Path]:
 def stored_group(file: Path) -> StoredRun:
     """The group that is listed in `file`; raises as `stored_groups`."""
     try:
-        group = msgspec.json.decode(read_kept(file), type=roster.Roster)
+        group = msgspec.json.decode(read_kept(file), type=Roster)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(msg("session.no_roster", path=file, reason=str(error))) from error
     outputs = Outputs(file.parent, group.lab, (member.student for member in group.members))

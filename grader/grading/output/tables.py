@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from grader.course.ledger import read_ledger
+from grader.course.decisions import read_ledger
 from grader.errors import GraderError, UsageError, describe_os_error
 from grader.exports.entries import CourseExport, Entry, Export, StudentExport, Table, brief
 from grader.files import write_atomically

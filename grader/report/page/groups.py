@@ -34,7 +34,7 @@ def sheet_page(rows: Rows, variants: Sequence[str], title: str, language: str) -
 
 
 def similar_page(pairs: Sequence[object], too_short: Sequence[str], title: str, language: str) -> str:
-    """Pairs of similar submissions; pairs: of `grader.exports.similar.PairView`."""
+    """Pairs of similar submissions; pairs: of `grader.exports.pages.PairView`."""
     return (
         environment()
         .get_template("similar.html.j2")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main as cli
-from grader.course.people import Person
+from grader.course.roster import Person
 from grader.grading.groups.gathering import _listed, gather
 from grader.grading.students import Work
 from tests.marks_only import put_marks_only

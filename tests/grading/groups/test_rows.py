@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from grader.course.decisions import Decider
-from grader.course.overrides import Overrides
-from grader.course.people import Person
+from grader.course.decisions import Decider, Overrides
+from grader.course.roster import Person
 from grader.course.rules import Rules
 from grader.grading.groups.rows import Rows
 from grader.grading.output.paths import Outputs

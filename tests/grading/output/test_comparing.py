@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.cli import main as cli
-from grader.course.people import Person
+from grader.course.roster import Person
 from grader.exports.entries import Entry
 from grader.grading.output import comparing
 from grader.lab import labs

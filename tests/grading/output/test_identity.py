@@ -43,7 +43,7 @@ def test_the_same_code_elsewhere_is_the_same(checkout: Path) -> None:
     [
         "grader/__init__.py",
         "grader/checks/bank_conflicts.py",
-        "grader/exports/page.py",
+        "grader/exports/pages.py",
         "grader/locale/ru/LC_MESSAGES/grader.mo",
         "grader/programs/toolchain/include/thread",
         "grader/ptx/native/runtime.wat",

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from grader.cli import main as cli
-from grader.course.decisions import find_decider, write_ledger
-from grader.course.ledger import read_ledger
+from grader.course.decisions import find_decider, read_ledger, write_ledger
 from grader.grading.output.rescored_check import rescored_check
 from grader.lab import labs
 from grader.lab.checks import BankConflictSettings, SpeedupSettings, WaysShare
@@ -124,7 +123,7 @@ def test_thresholds_are_compared_with_what_was_found() -> None:
 
 
 def test_every_lab_can_be_told_from_another(tmp_path: Path) -> None:
-    from grader.exports.roster import rest_of
+    from grader.exports.entries import rest_of
 
     known = [labs.find(name) for name in labs.folders()]
     assert len({rest_of(lab) for lab in known}) == len(known)

@@ -1,27 +1,159 @@
-"""A course's marks as one workbook (xlsx): a sheet for each lab, before them one of all labs with totals."""
+"""A group's marks as tables: for a spreadsheet (CSV, and one workbook a course), and in Markdown for a wiki or a
+repository.
+"""
 
 from __future__ import annotations
 
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from grader.exports.entries import CourseExport, Entry, Table
-from grader.exports.points import course_percent, percent
-from grader.exports.table import harmless
-from grader.exports.xml_text import xml_text
+from grader.exports.entries import CourseExport, Entry, Export, Table, course_percent, of_entries, percent, shown_names
 from grader.i18n import _
+from grader.lab.records import Lab
 from grader.report.decisions import decision_lines
-from grader.report.group import worst_fault
+from grader.report.group import failed_row, group_row, worst_fault
 from grader.report.job import in_language
 from grader.report.labels import result_status
+from grader.report.numbers import Numbers
+from grader.report.visible import clipped, visible, visible_line
 from grader.words import said
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
+
+
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def xml_text(text: str) -> str:
+    """`text` (see `clipped`), visible, with U+FFFD for what XML has no way to write (XML 1.0, production 2, Char)."""
+    return _NO_XML.sub("\ufffd", visible(clipped(text)))
+
+
+# A group's marks as a table for a spreadsheet: one line per student.
+
+_FORMULA = re.compile(r"\s*['=+\-@|%＝＋－＠]")
+_NEEDS_QUOTES = re.compile(r'[",;\t]|^\s|\s$')
+
+
+def gradebook(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
+    """The entries as CSV, as spreadsheets in `language` open it: UTF-8 with BOM; in Russian `;` and decimal commas."""
+    variants = [variant.name for variant in lab.variants]
+    titles = [_("Student"), _("Name"), _("Group"), _("Status"), _("Points"), _("Pending"), _("Maximum"), _("Percent")]
+    rows = [[*titles, *variants, _("Worst fault"), _("Teacher's decisions")]]
+    for entry in entries:
+        result = entry.result
+        if result is None:
+            # No points, which are not the same as nought.
+            who = [entry.student, entry.who.name, entry.who.group]
+            rows.append([*who, _("not graded"), *[""] * (4 + len(variants)), said(entry.reason), ""])
+            continue
+        score = result.score
+        earned = [sum(c.earned for c in result.checks if c.variant == name) for name in variants]
+        rows.append(
+            [
+                result.student.id,
+                entry.who.name,
+                entry.who.group,
+                result_status(result.status).word,
+                *(_number(value, language) for value in (score.earned, score.pending, score.possible)),
+                _number(percent(result), language),
+                *(_number(value, language) for value in earned),
+                worst_fault(result),
+                "; ".join(decision_lines(result, language)),
+            ]
+        )
+    return csv_text(rows, ";" if language == "ru" else ",").encode("utf-8-sig")
+
+
+def csv_text(rows: Iterable[Sequence[str]], delimiter: str) -> str:
+    """Rows as CSV (RFC 4180), no cell of which a spreadsheet takes for a formula."""
+    return "".join(delimiter.join(map(_cell, row)) + "\r\n" for row in rows)
+
+
+def _number(value: float | None, language: str) -> str:
+    if value is None:
+        return ""
+    shown = f"{value:.2f}".rstrip("0").rstrip(".")
+    return shown.replace(".", ",") if language == "ru" else shown
+
+
+def harmless(text: str) -> str:
+    """Text as one visible line that no spreadsheet takes for a formula."""
+    text = visible_line(text)
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def _cell(text: str) -> str:
+    """Text that no spreadsheet takes for a formula, in quotes where any kind of spreadsheet could part it in two."""
+    text = harmless(text)
+    quoted = text.replace('"', '""')
+    return f'"{quoted}"' if _NEEDS_QUOTES.search(text) else text
+
+
+TABLE = Export(".csv", of_entries(gradebook), lambda path: _("Grade table: {path}").format(path=path))
+
+
+# A group's marks as a table in Markdown, for a wiki or a repository.
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
+
+
+def markdown(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
+    """The entries as a table; whatever a student is called is text."""
+    numbers, names = Numbers(language), [variant.name for variant in lab.variants]
+    titles = [
+        _("Student"),
+        _("Group"),
+        _("Grade"),
+        _("Percent"),
+        _("Pending"),
+        *names,
+        _("Worst fault"),
+        _("Teacher's decisions"),
+    ]
+    rows, shown = [], shown_names(entries)
+    for entry in entries:
+        who, result = entry.who, entry.result
+        first = [shown[entry.student], who.group]
+        if result is None:
+            row = failed_row(entry.student, said(entry.reason))
+            rows.append([*first, row.mark, *[""] * (2 + len(names)), row.fault, ""])
+            continue
+        row, share = group_row(result, names, language), percent(result)
+        pending = numbers.points(result.score.pending) if result.score.pending else ""
+        cells = [f"{cell.symbol} {cell.text}" for cell in row.cells]
+        rows.append(
+            [
+                *first,
+                row.mark,
+                "" if share is None else numbers.percent(share),
+                pending,
+                *cells,
+                row.fault,
+                "; ".join(decision_lines(result, language)),
+            ]
+        )
+    lines = [f"# {_text(in_language(lab.title, language))}", "", _line(titles), _line(["---"] * len(titles), str)]
+    return ("\n".join([*lines, *map(_line, rows)]) + "\n").encode()
+
+
+def _line(cells: Sequence[str], shown: object = None) -> str:
+    return "| " + " | ".join(cells if shown is str else map(_text, cells)) + " |"
+
+
+def _text(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", visible_line(text))
+
+
+MARKDOWN = Export(".md", of_entries(markdown), lambda path: _("Grades as Markdown: {path}").format(path=path))
+
+
+# A course's marks as one workbook (xlsx): a sheet for each lab, before them one of all labs with totals.
 
 NAME = "gradebook.xlsx"
 LONGEST_TITLE = 31
@@ -161,4 +293,4 @@ def _title(wanted: str, taken: set[str]) -> str:
     return title
 
 
-EXPORT = CourseExport(NAME, workbook, lambda path: _("Grades of all labs as a workbook: {path}").format(path=path))
+WORKBOOK = CourseExport(NAME, workbook, lambda path: _("Grades of all labs as a workbook: {path}").format(path=path))
