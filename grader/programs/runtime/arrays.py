@@ -99,6 +99,16 @@ def _array_box(array: CudaArray, x_bytes: int, y: int, z: int, width: int, heigh
 
 
 def memcpy_3d(state: State, place: Place, parameters: int, stream: int, blocking: int) -> int:
+    return prepared_3d(state, place, parameters, blocking=bool(blocking))(stream)
+
+
+def prepared_3d(state: State, place: Place, parameters: int, *, blocking: bool = False) -> Callable[[int], int]:
+    """A copy whose parameters are read now, to be made in any stream.
+
+    Raises
+    ------
+    CudaError : they make no copy.
+    """
     fields = state.guest.unpack("Qqqq" + "Qqqq" + "Qqqq" + "Qqqq" + "qqq" + "i", parameters)
     source, to = fields[:8], fields[8:16]
     width, height, depth = fields[16:19]
@@ -114,11 +124,15 @@ def memcpy_3d(state: State, place: Place, parameters: int, stream: int, blocking
             boxes.append(_Box(address + z * pitch * rows + y * pitch + x, pitch, pitch * rows))
         else:
             raise CudaError(1)
-    if not width or not height or not depth:
-        return 0
-    queue = state.stream(stream)
-    rows = _rows(state, boxes[0], boxes[1], width * unit, height, depth)
-    return transfer(state, boxes[0].address, boxes[1].address, rows, fields[19], queue, place, blocking=bool(blocking))
+
+    def copied(stream: int) -> int:
+        if not width or not height or not depth:
+            return 0
+        queue = state.stream(stream)
+        rows = _rows(state, boxes[0], boxes[1], width * unit, height, depth)
+        return transfer(state, boxes[0].address, boxes[1].address, rows, fields[19], queue, place, blocking=blocking)
+
+    return copied
 
 
 def memset_3d(state: State, place: Place, pitched: int, value: int, extent: int, stream: int) -> int:

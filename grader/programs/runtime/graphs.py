@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from grader.programs.runtime import copies, launches, streams
+from grader.programs.runtime import arrays, copies, launches, streams
 from grader.programs.runtime.ordering import KERNEL, MAX_NODES, Capture, Graph, Node, Place, add
 from grader.programs.runtime.state import CudaError, State
 
 CAPTURE_UNSUPPORTED, CAPTURE_UNMATCHED, CAPTURE_UNJOINED = 900, 903, 904
+UPDATE_FAILURE = 910
 NOT_SUPPORTED = 801
-_MEMCPY, _MEMSET, _HOST, _EMPTY = 1, 2, 3, 5
+_MEMCPY, _MEMSET, _HOST, _CHILD, _EMPTY = 1, 2, 3, 4, 5
 """`cudaGraphNodeType`, with `KERNEL`."""
 
 CAPTURED = {
@@ -192,6 +193,19 @@ def add_memcpy(
     return _add_node(state, node, graph, after, count, run, _MEMCPY)
 
 
+def add_memcpy_3d(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> int:
+    return _add_node(state, node, graph, after, count, arrays.prepared_3d(state, place, parameters), _MEMCPY)
+
+
+def add_child(state: State, place: Place, node: int, graph: int, after: int, count: int, child: int) -> int:
+    """A node that does what another graph does now, whatever becomes of that."""
+    return _add_node(state, node, graph, after, count, _in_order(state, _ordered(state, _graph(state, child))), _CHILD)
+
+
+def clone(state: State, place: Place, copy: int, graph: int) -> int:
+    return _give(state, copy, Graph(dict(_graph(state, graph).nodes)))
+
+
 def add_host(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> int:
     function, data = state.guest.unpack("QQ", parameters)
 
@@ -237,8 +251,17 @@ def node_type(state: State, place: Place, node: int, kind: int) -> int:
 
 
 def instantiate(state: State, place: Place, executable: int, graph: int) -> int:
-    """Its nodes in an order that their dependencies allow, whatever becomes of the graph."""
-    nodes = _graph(state, graph).nodes
+    return _give(state, executable, Graph(_ordered(state, _graph(state, graph))))
+
+
+def _ordered(state: State, graph: Graph) -> dict[int, Node]:
+    """A graph's nodes in an order that their dependencies allow.
+
+    Raises
+    ------
+    CudaError : 1, they wait for one another.
+    """
+    nodes = graph.nodes
     state.meter.walk(sum(1 + len(node.after) for node in nodes.values()))
     waits = {handle: len(node.after) for handle, node in nodes.items()}
     next_of: dict[int, list[int]] = {}
@@ -252,31 +275,63 @@ def instantiate(state: State, place: Place, executable: int, graph: int) -> int:
             if not waits[then]:
                 queue.append(then)
     if len(queue) < len(nodes):
-        # They wait for one another.
         raise CudaError(1)
-    ordered = {handle: nodes[handle] for handle in queue}
-    return _give(state, executable, Graph(ordered))
+    return {handle: nodes[handle] for handle in queue}
+
+
+def _in_order(state: State, nodes: dict[int, Node]) -> Callable[[int], int]:
+    """What does these nodes, one after another, until one fails."""
+
+    def run(stream: int) -> int:
+        state.meter.charge(rows=len(nodes))
+        return next((code for node in list(nodes.values()) if (code := node.run(stream))), 0)
+
+    return run
 
 
 def launch(state: State, place: Place, executable: int, stream: int) -> int:
     found = _graph(state, executable)
     state.stream(stream)
-    if stream in state.graphs.captures:
-        # A graph within a graph.
-        raise CudaError(NOT_SUPPORTED)
-    state.meter.charge(rows=len(found.nodes))
-    for node in list(found.nodes.values()):
-        code = node.run(stream)
-        if code:
-            return code
+    held = state.graphs.captures.get(stream)
+    if held is not None:
+        state.graphs.append(state.handle(), held, _in_order(state, dict(found.nodes)), _CHILD)
+        return 0
+    return _in_order(state, found.nodes)(stream)
+
+
+def upload(state: State, place: Place, executable: int, stream: int) -> int:
+    _graph(state, executable)
+    state.stream(stream)
     return 0
 
 
 def set_kernel(state: State, place: Place, executable: int, node: int, parameters: int) -> int:
-    found = _graph(state, executable)
-    if node not in found.nodes or found.nodes[node].kind != KERNEL:
+    _set_kernel(state, place, _graph(state, executable), node, parameters)
+    return 0
+
+
+def set_kernel_of_graph(state: State, place: Place, node: int, parameters: int) -> int:
+    found = next((graph for graph in state.graphs.graphs.values() if node in graph.nodes), Graph())
+    _set_kernel(state, place, found, node, parameters)
+    return 0
+
+
+def _set_kernel(state: State, place: Place, graph: Graph, node: int, parameters: int) -> None:
+    if node not in graph.nodes or graph.nodes[node].kind != KERNEL:
         raise CudaError(1)
-    found.nodes[node] = replace(found.nodes[node], run=_kernel(state, place, parameters))
+    graph.nodes[node] = replace(graph.nodes[node], run=_kernel(state, place, parameters))
+
+
+def update(state: State, place: Place, executable: int, graph: int) -> int:
+    """Give an executable graph the nodes of another that has the same shape."""
+    found = _graph(state, executable)
+    others = _ordered(state, _graph(state, graph))
+    if [node.kind for node in found.nodes.values()] != [node.kind for node in others.values()]:
+        raise CudaError(UPDATE_FAILURE)
+    found.nodes = {
+        handle: replace(old, run=new.run)
+        for (handle, old), new in zip(found.nodes.items(), others.values(), strict=True)
+    }
     return 0
 
 
@@ -294,6 +349,12 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaGraphAddKernelNode": ("iiiii", add_kernel),
     "cudaGraphAddMemsetNode": ("iiiii", add_memset),
     "cudaGraphAddMemcpyNode1D": ("iiiiiiii", add_memcpy),
+    "cudaGraphAddMemcpyNode": ("iiiii", add_memcpy_3d),
+    "cudaGraphAddChildGraphNode": ("iiiii", add_child),
+    "cudaGraphClone": ("ii", clone),
+    "cudaGraphUpload": ("ii", upload),
+    "cudaGraphKernelNodeSetParams": ("ii", set_kernel_of_graph),
+    "cudaGraphExecUpdate": ("ii", update),
     "cudaGraphAddHostNode": ("iiiii", add_host),
     "cudaGraphAddEmptyNode": ("iiii", add_empty),
     "cudaGraphAddDependencies": ("iiii", add_dependencies),

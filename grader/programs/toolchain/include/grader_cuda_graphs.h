@@ -23,7 +23,13 @@ GRADER_IMPORT("cudaGraphAddMemsetNode") GRADER_CHECKED cudaError_t cudaGraphAddM
 GRADER_IMPORT("cudaGraphAddMemcpyNode1D") GRADER_CHECKED cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, GRADER_PLACE);
 GRADER_IMPORT("cudaGraphAddHostNode") GRADER_CHECKED cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, const cudaHostNodeParams *parameters, GRADER_PLACE);
 GRADER_IMPORT("cudaGraphAddEmptyNode") GRADER_CHECKED cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, GRADER_PLACE);
-GRADER_IMPORT("cudaGraphAddDependencies") GRADER_CHECKED cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *before, const cudaGraphNode_t *after, size_t count, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphAddDependencies") GRADER_CHECKED cudaError_t grader_cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *before, const cudaGraphNode_t *after, size_t count, int line, const char *file);
+GRADER_IMPORT("cudaGraphAddMemcpyNode") GRADER_CHECKED cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, const cudaMemcpy3DParms *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphAddChildGraphNode") GRADER_CHECKED cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, cudaGraph_t child, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphClone") GRADER_CHECKED cudaError_t cudaGraphClone(cudaGraph_t *copy, cudaGraph_t graph, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphUpload") GRADER_CHECKED cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphKernelNodeSetParams") GRADER_CHECKED cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphExecUpdate") GRADER_CHECKED cudaError_t grader_cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, int line, const char *file);
 GRADER_IMPORT("cudaGraphGetNodes") GRADER_CHECKED cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count, GRADER_PLACE);
 GRADER_IMPORT("cudaGraphNodeGetType") GRADER_CHECKED cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType *type, GRADER_PLACE);
 GRADER_IMPORT("cudaGraphInstantiate") GRADER_CHECKED cudaError_t grader_cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, int line, const char *file);
@@ -34,3 +40,12 @@ GRADER_IMPORT("cudaGraphExecDestroy") GRADER_CHECKED cudaError_t cudaGraphExecDe
 // As CUDA 12 and 13 have it, and as CUDA 11 had it.
 GRADER_CHECKED inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long = 0, grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())) { return grader_cudaGraphInstantiate(e, g, at.line, at.file); }
 GRADER_CHECKED inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, cudaGraphNode_t *, char *, size_t, grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())) { return grader_cudaGraphInstantiate(e, g, at.line, at.file); }
+GRADER_CHECKED inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long = 0, grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())) { return grader_cudaGraphInstantiate(e, g, at.line, at.file); }
+struct cudaGraphEdgeData { unsigned char from_port, to_port, type, reserved[5]; };
+GRADER_CHECKED inline cudaError_t cudaGraphAddDependencies(cudaGraph_t g, const cudaGraphNode_t *before, const cudaGraphNode_t *after, size_t count, grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())) { return grader_cudaGraphAddDependencies(g, before, after, count, at.line, at.file); }
+GRADER_CHECKED inline cudaError_t cudaGraphAddDependencies(cudaGraph_t g, const cudaGraphNode_t *before, const cudaGraphNode_t *after, const cudaGraphEdgeData *, size_t count, grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())) { return grader_cudaGraphAddDependencies(g, before, after, count, at.line, at.file); }
+enum cudaGraphExecUpdateResult { cudaGraphExecUpdateSuccess, cudaGraphExecUpdateError };
+struct cudaGraphExecUpdateResultInfo { cudaGraphExecUpdateResult result; cudaGraphNode_t errorNode, errorFromNode; };
+inline cudaGraphExecUpdateResult grader_update_result(cudaError_t error) { return error == cudaSuccess ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateError; }
+GRADER_CHECKED inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t e, cudaGraph_t g, cudaGraphExecUpdateResultInfo *info, grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())) { cudaError_t error = grader_cudaGraphExecUpdate(e, g, at.line, at.file); if (info) *info = {grader_update_result(error), nullptr, nullptr}; return error; }
+GRADER_CHECKED inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t e, cudaGraph_t g, cudaGraphNode_t *node, cudaGraphExecUpdateResult *result, grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())) { cudaError_t error = grader_cudaGraphExecUpdate(e, g, at.line, at.file); if (node) *node = nullptr; if (result) *result = grader_update_result(error); return error; }
