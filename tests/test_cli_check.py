@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
+from grader.cli import editors as watching
 from grader.cli import main as cli
-from grader.cli.elsewhere import watch as watching
 from tests.marks_only import put_marks_only
 from tests.pace import slowness
 
@@ -219,7 +219,7 @@ def test_a_save_in_pieces_is_taken_when_it_is_whole(tmp_path: Path, monkeypatch:
         if left:
             file.write_text(left.pop(0), "utf-8")
 
-    monkeypatch.setattr("grader.cli.elsewhere.watch.time.sleep", written_meanwhile)
+    monkeypatch.setattr("grader.cli.editors.time.sleep", written_meanwhile)
     saves = watching._saves(file)
     assert [next(saves), next(saves)] == [{file: b"before"}, {file: b"what is saved in the end"}]
 
@@ -234,7 +234,7 @@ def test_a_file_that_is_emptied_is_waited_for_a_while(tmp_path: Path, monkeypatc
         if left and (text := left.pop(0)) is not None:
             file.write_text(text, "utf-8")
 
-    monkeypatch.setattr("grader.cli.elsewhere.watch.time.sleep", written_meanwhile)
+    monkeypatch.setattr("grader.cli.editors.time.sleep", written_meanwhile)
     saves = watching._saves(file)
     found = [next(saves) for _save in range(3)]
     assert found == [{file: b"before"}, {file: b"what is saved"}, {file: b""}]
@@ -257,7 +257,7 @@ def between_looks(monkeypatch: pytest.MonkeyPatch) -> list[Step | None]:
         if left and (one := left.pop(0)) is not None:
             one()
 
-    monkeypatch.setattr("grader.cli.elsewhere.watch.time.sleep", step)
+    monkeypatch.setattr("grader.cli.editors.time.sleep", step)
     return left
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from grader.message import Message, verbatim
+from grader.ptx import PtxError, parse
 from grader.ptx.limits import ISSUED_PER_LAUNCH as ISSUED_PER_LAUNCH
+from grader.ptx.lowering.program import program_of
 from grader.ptx.records import Counters, Hazard, Read, Site, WarpSteps, Write
 from grader.result import BackendName
 
@@ -176,3 +179,19 @@ class Backend(Protocol):
     def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
         """Run one launch of a kernel of a program.  Never raises for what a submission can do."""
         ...
+
+
+@lru_cache(maxsize=64)
+def waits_for_grid(code: Code, entry: str) -> bool:
+    """Whether a kernel asks for the group of its whole grid, in code of its own or of functions that it may call.
+
+    Decided by what was compiled, however the source spells it.  What asks, and cannot be looked through, is taken to
+    wait: a cooperative launch runs any other kernel as well.
+    """
+    # All that can ask reads one of these registers, and hardly a program does: the others need not be parsed.
+    if "%envreg" not in code.ptx:
+        return False
+    try:
+        return program_of(parse(code.ptx)).needs(entry).whole_grid
+    except PtxError:
+        return True

@@ -7,6 +7,7 @@ like a command is written `./labs`).  Every error is one line and an exit code: 
 
 from __future__ import annotations
 
+import gettext
 import itertools
 import os
 import sys
@@ -17,23 +18,51 @@ from pathlib import Path
 import click
 
 from grader import i18n
-from grader.cli import click_texts
-from grader.cli.doctor import doctor_command
-from grader.cli.elsewhere.autograder import autograder_command
-from grader.cli.elsewhere.check import check_command
-from grader.cli.elsewhere.serve import serve_command
-from grader.cli.elsewhere.watch import watch_command
-from grader.cli.errors import complain, internal, refused_by_system, usage_message
-from grader.cli.export import export_command
+from grader.cli.editors import check_command, watch_command
+from grader.cli.errors import Interrupted, complain, internal, interruptible, refused_by_system, usage_message
 from grader.cli.grade import grade_command
-from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command
-from grader.cli.report import report_command, rescore_command
+from grader.cli.labs import calibrate_command, doctor_command, labs_command, new_lab_command, selftest_command
 from grader.cli.run import run_command, split
-from grader.cli.signals import Interrupted, interruptible
-from grader.cli.similar import similar_command
+from grader.cli.services import autograder_command, serve_command
+from grader.cli.stored import export_command, report_command, rescore_command, similar_command
 from grader.errors import GraderError, UsageError
-from grader.i18n import _
+from grader.i18n import LOCALE_FOLDER, _, ngettext
 from grader.report.stream import prepare_standard_streams
+
+DOMAIN = "grader"
+
+
+def speak(language: str) -> None:
+    """Let click speak `language`, as far as our catalogues have its texts."""
+    os.environ["LANGUAGE"] = language
+    gettext.bindtextdomain(DOMAIN, LOCALE_FOLDER)
+    gettext.textdomain(DOMAIN)
+
+
+def texts() -> list[str]:
+    """The texts as click has them, in the language in use; here so that they are extracted and translated."""
+    return [
+        _("Usage:"),
+        _("Options"),
+        _("required"),
+        _("default: {default}"),
+        _("Show this message and exit."),
+        _("Invalid value for {param_hint}: {message}"),
+        ngettext("{value!r} is not {choice}.", "{value!r} is not one of {choices}.", 2),
+        _("{name} {filename!r} is a file."),
+        _("{value!r} is not a valid {number_type}."),
+        _("{value} is not in the range {range}."),
+        _("Option {name!r} does not take a value."),
+        ngettext("Option {name!r} requires an argument.", "Option {name!r} requires {nargs} arguments.", 1),
+        ngettext("Got unexpected extra argument ({args})", "Got unexpected extra arguments ({args})", 2),
+    ]
+
+
+# The command line: `grade PATH… --lab LAB`, `grade labs`, `grade doctor`.
+#
+# A first argument that is a command's name is that command; anything else is a path to grade (a folder that is called
+# like a command is written `./labs`).  Every error is one line and an exit code: 2 for what the user can put right,
+# 3 for a failure of the grader itself, whose traceback goes to a log file.
 
 INTERRUPTED = 130
 KEEP_NOTHING = frozenset({"run", "check", "watch", "serve", "labs", "doctor"})
@@ -49,7 +78,7 @@ def run(arguments: list[str]) -> int:
     """Run the command line; returns the exit code, having printed one line on standard error if it is 2 or 3."""
     prepare_standard_streams()
     i18n.use(language_of(arguments, os.environ))
-    click_texts.speak(i18n.language())
+    speak(i18n.language())
     commands = {
         "labs": labs_command,
         "doctor": doctor_command,

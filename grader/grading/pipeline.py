@@ -34,8 +34,8 @@ from grader.words import told
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
     from grader.gpu.measurement.part import Gpu
+    from grader.grading.options import Warm
     from grader.grading.reading import Seen
-    from grader.grading.warm import Warm
     from grader.launching.trial import Trials
     from grader.oracle.expected import Oracle
     from grader.running.drawn import Draw
@@ -158,8 +158,8 @@ def _emulated(
     checked: Callable[[list[Check]], None] | None,
 ) -> _Emulated:
     from grader.backends.emulator import Emulator
-    from grader.grading.alternatives import with_best
-    from grader.grading.compilations import compiled
+    from grader.grading.reading import compiled
+    from grader.grading.recording import with_best
     from grader.launching.programs import ProgramStore
     from grader.launching.trial import Trials
     from grader.oracle.expected import Oracle

@@ -1,20 +1,32 @@
-"""A submission read for a lab: its files found, its programs run, its kernels bound to the lab's variants."""
+"""A submission read for a lab: files found, programs run, kernels bound to the lab's variants, each compiled."""
 
 from __future__ import annotations
 
+import re
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from grader.lab.records import Lab
+from grader.message import msg
+from grader.programs.sources import pasted_lines
+from grader.running.evidence import Compilation, Diagnostic, Evidence, OtherInput
+from grader.running.host_code import host_code
 from grader.submission.files.source import SourceText
+from grader.submission.kernels.records import Kernel
+from grader.submission.kernels.unset import unset_variables
+from grader.submission.lexical import without_comments
 from grader.submission.observed import Observed
-from grader.submission.records import Missing, Submission
+from grader.submission.records import Missing, Submission, VariantBinding
 
 if TYPE_CHECKING:
-    from grader.grading.warm import Warm
+    from grader.compiler.result import CompileResult
+    from grader.grading.options import Warm
+    from grader.launching.programs import ProgramStore
     from grader.observation.stored import Stored
+
 
 Seen = tuple[list[SourceText], Observed]
 """The files as they are graded, launches of comments among them, and what was seen of their programs."""
@@ -116,3 +128,160 @@ def _known_labs(lab: Lab) -> set[str]:
     from grader.lab.labs import folders
 
     return set(folders([lab.path.parent.parent]))
+
+
+# What the compiler says of each variant's kernel: the evidence that a grading begins with.
+
+
+def compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[str, Evidence]:
+    """The evidence of each variant after every file that holds a bound kernel was compiled."""
+    from grader.launching.programs import handed_in
+
+    of_host = _host_errors(submission)
+    built = {file: programs.get(program).result for file, program in handed_in(submission).items()}
+    found = {}
+    for variant in lab.variants:
+        binding = submission.bindings[variant.name]
+        unobserved = submission.observed.failed
+        evidence = Evidence(lab, variant, binding, source=submission.device_source, unobserved=unobserved)
+        found[variant.name] = evidence
+        if isinstance(binding, Missing):
+            found[variant.name] = replace(evidence, compilation=_unread(submission, binding, programs))
+        else:
+            compilation = _compilation(submission, binding, built[binding.kernel.file])
+            host = host_code(submission, binding.kernel)
+            # A few lines that show a launch are no program, and are not compiled by anybody.
+            if host.is_there:
+                compilation = _with_host_errors(compilation, of_host.get(binding.kernel.file, ()))
+            other = _other_input(submission, binding.kernel)
+            found[variant.name] = replace(evidence, compilation=compilation, host=host, other_input=other)
+    return found
+
+
+_DEVICE_ARRAY = re.compile(
+    r"\b__(?:constant|device)__\s+(?:(?:const|static|volatile)\s+)*(?P<type>float|double)\s+(?P<name>\w+)\s*\["
+)
+_MOST_SHOWN = 5
+
+
+def _other_input(submission: Submission, kernel: Kernel) -> OtherInput | None:
+    """Numbers of different value that the host was seen to put into an array of the device, and that a kernel reads as
+    no parameter of the lab: weights of a sum where plain means are asked for.  None where there are none."""
+    rows = submission.device_source.get(kernel.file, "").split("\n")
+    words = set(re.findall(r"\w+", "\n".join(rows[kernel.line - 1 : kernel.end_line])))
+    words -= {parameter.name for parameter in kernel.parameters}
+    filled = {
+        name: data for x in submission.observed.launches if x.kernel == kernel.name for name, data in x.filled if data
+    }
+    text = next((source.text for source in submission.sources if source.file == kernel.file), "")
+    for match in _DEVICE_ARRAY.finditer(without_comments(text)):
+        name = match["name"]
+        width, code = (4, "f") if match["type"] == "float" else (8, "d")
+        data = filled.get(name, b"")
+        if name not in words or not data or len(data) % width:
+            continue
+        values = struct.unpack(f"<{len(data) // width}{code}", data)
+        if len(set(values)) > 1:
+            shown = ", ".join(f"{value:g}" for value in values[:_MOST_SHOWN])
+            shown += ", …" if len(values) > _MOST_SHOWN else ""
+            return OtherInput(name, shown, text.count("\n", 0, match.start()) + 1)
+    return None
+
+
+# Clang's words for what is no C++ in any dialect.
+_SYNTAX = re.compile(
+    r"expected (?!.*\btype\b)|extraneous |unterminated |missing terminating |unexpected character"
+    r"|invalid operands to binary expression \('void \(|unmatched |function definition is not allowed here"
+)
+# A variable that nothing declares; a function may be one of a header that this machine has another of.
+_UNDECLARED = re.compile(r"use of undeclared identifier '(?P<name>[a-z]\w*)'")
+_OF_LIBRARIES = re.compile(r"std|__|cu[A-Z]|cuda|cublas|curand|nv|omp_|gl[A-Z]")
+
+
+def _host_errors(submission: Submission) -> dict[str, tuple[Diagnostic, ...]]:
+    """By file with kernels, what keeps the programs that it is a part of from being compiled by any compiler.
+
+    Where a header is missing nothing is certain: it may hold what a line is made of.
+    """
+    texts = {source.file: source.text for source in submission.sources}
+    found: dict[str, tuple[Diagnostic, ...]] = {
+        file: tuple(
+            Diagnostic(file, line, msg("compiler.pasted"), msg("compiler.hint_pasted")) for line in pasted_lines(text)
+        )
+        for file, text in texts.items()
+    }
+    if submission.missing_headers:
+        return found
+    for run in submission.observed.runs:
+        if run.probe or run.cause is None or run.cause.id != "programs.host_error" or not run.cause_line:
+            continue
+        said, file = str(run.cause.data.get("text", "")), run.cause_file or run.files[0]
+        if file in texts and _is_certain(said, texts[file], run.cause_line):
+            for own in run.files:
+                known = found.get(own, ())
+                if all((d.file, d.line) != (file, run.cause_line) for d in known):
+                    found[own] = (*known, Diagnostic(file, run.cause_line, said))
+    return found
+
+
+def _is_certain(said: str, text: str, line: int) -> bool:
+    """Whether the host's compiler says what every other one would say as well."""
+    if _SYNTAX.search(said):
+        return True
+    match = _UNDECLARED.search(said)
+    if match is None or _OF_LIBRARIES.match(match["name"]):
+        return False
+    rows = text.split("\n")
+    row = rows[line - 1] if 1 <= line <= len(rows) else ""
+    return re.search(rf"\b{match['name']}\b(?!\s*(?:\(|::|<))", row) is not None
+
+
+def _with_host_errors(compilation: Compilation, errors: Sequence[Diagnostic]) -> Compilation:
+    """The compiler's errors of the kernels, and those of the host code, each line once, in their order."""
+    if not errors or compilation.failure not in ("", "errors"):
+        return compilation
+    places = {(d.file, d.line) for d in compilation.diagnostics}
+    more = [d for d in errors if (d.file, d.line) not in places]
+    own = compilation.diagnostics
+    merged = sorted((*own, *more), key=lambda d: d.line) if len({d.file for d in (*own, *more)}) == 1 else (*own, *more)
+    return replace(compilation, failure="errors", is_host_broken=True, diagnostics=tuple(merged))
+
+
+def _unread(submission: Submission, missing: Missing, programs: ProgramStore) -> Compilation:
+    """What the compiler says of a kernel that could not be read, from its first line to its last."""
+    from grader.compiler.causes import closing_line
+
+    file, line = missing.data.get("file"), missing.data.get("line")
+    source = next((s for s in submission.sources if s.file == file), None)
+    if missing.reason != "inactive" or source is None or not isinstance(line, int):
+        return Compilation()
+    # The host's headers are not there; the kernel is judged without them.
+    text = re.sub(r"(?m)^[ \t]*#[ \t]*include\b[^\n]*", "", source.text)
+    last = closing_line(source.text, line)
+    errors = tuple(e for e in _errors(programs.get_text({str(file): text}, []).result) if line <= e.line <= last)
+    return Compilation("errors", errors) if errors else Compilation()
+
+
+def _errors(result: CompileResult) -> tuple[Diagnostic, ...]:
+    return tuple(
+        Diagnostic(d.file, d.line, d.message, d.hint, d.cause) for d in result.diagnostics if d.severity == "error"
+    )
+
+
+def _unset(submission: Submission, kernel: Kernel) -> tuple[tuple[str, int], ...]:
+    """Variables of a kernel that compiles which have no value where they are used first, and the lines of that."""
+    text = next((source.text for source in submission.sources if source.file == kernel.file), "")
+    return tuple(unset_variables(kernel, without_comments(text)))
+
+
+def _compilation(submission: Submission, binding: VariantBinding, result: CompileResult) -> Compilation:
+    if binding.expression in result.entries:
+        return Compilation(unset=_unset(submission, binding.kernel))
+    failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
+    unit = submission.units.get(binding.kernel.file, binding.kernel.file)
+    included = submission.included.get(unit, {})
+    errors = tuple(replace(error, file=included.get(error.file, error.file)) for error in _errors(result))
+    missing = [
+        (name, file, line) for file, name, line in submission.missing_headers if file in (unit, binding.kernel.file)
+    ]
+    return Compilation(failure, errors, tuple(missing))

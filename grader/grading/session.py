@@ -91,8 +91,7 @@ def grade(order: Order) -> int:
             (person,) = (work.person for work in found.works if not work.refusal)
             return grade_with_report(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
         from grader.gpu.host.inventory import several_gpus
-        from grader.grading.groups.feeding import at_once_on
-        from grader.grading.groups.group import Group
+        from grader.grading.groups.group import Group, at_once_on
         from grader.grading.output.cache import ResultCache
         from grader.grading.output.identity import Identity
         from grader.report import terminal
@@ -149,7 +148,7 @@ def _grading(order: Order, lab: Lab, jobs: int, tell: Callable[[Message], None])
     """What grades a group: processes of this machine, or a cluster's."""
     if not order.cluster:
         return workers.grading_pool(jobs)
-    from grader.grading.groups.cluster.pool import cluster_pool
+    from grader.grading.groups.cluster import cluster_pool
 
     return cluster_pool(order.cluster, lab, order.options.backend == "gpu", tell)
 

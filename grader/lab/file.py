@@ -5,33 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
 from grader.lab.parts import (
     BACKENDS,
     LANGUAGES,
+    LaunchPart,
+    Part,
+    ReferencePart,
     TextPart,
     case_of,
     check_known,
     check_patterns,
+    check_points,
     formula_text,
+    launch_of,
     plain_text,
+    reference_of,
     sibling,
+    sweeps_of,
+    variant_of,
 )
 from grader.lab.records import Cases, Drawn, Lab, Parameter, Sizes, Text, TimingRule, Tolerance
-from grader.lab.sweeps import sweeps_of
-from grader.lab.variants import LaunchPart, ReferencePart, check_points, launch_of, reference_of, variant_of
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 
 DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
-class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of the file's parts."""
-
-
-class _Parameter(_Part, frozen=True):
+class _Parameter(Part, frozen=True):
     kind: Literal["input", "output", "size"]
     names: list[str] = []
     dtype: str = ""
@@ -41,7 +41,7 @@ class _Parameter(_Part, frozen=True):
     twice: bool | None = None
 
 
-class _Sizes(_Part, frozen=True):
+class _Sizes(Part, frozen=True):
     correct: list[dict[str, int]]
     observe: dict[str, int]
     probe: dict[str, int]
@@ -49,17 +49,17 @@ class _Sizes(_Part, frozen=True):
     large: list[dict[str, int]] = []
 
 
-class _Drawn(_Part, frozen=True):
+class _Drawn(Part, frozen=True):
     shapes: list[dict[str, int | list[int]]] = []
     equal_values: bool = False
 
 
-class _Tolerance(_Part, frozen=True):
+class _Tolerance(Part, frozen=True):
     absolute: float | str = 0.0
     relative: float = 0.0
 
 
-class _Timing(_Part, frozen=True):
+class _Timing(Part, frozen=True):
     sizes: list[dict[str, int]]
     l2: Literal["cold", "warm"] = "cold"
     flops: str = ""
@@ -70,7 +70,7 @@ class _Timing(_Part, frozen=True):
 _TitleText = str | int | TextPart
 
 
-class _TitlePage(_Part, frozen=True):
+class _TitlePage(Part, frozen=True):
     university: _TitleText = ""
     department: _TitleText = ""
     course: _TitleText = ""
@@ -79,7 +79,7 @@ class _TitlePage(_Part, frozen=True):
     year: _TitleText = ""
 
 
-class _Lab(_Part, frozen=True):
+class _Lab(Part, frozen=True):
     title: TextPart
     aim: TextPart
     reference: str

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
-from grader.backends.cooperative import waits_for_grid
+from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument, waits_for_grid
 from grader.lab import formula
 from grader.lab.records import Lab, Sizes
 from grader.launching.arrays import Array, placeholder, shape_at

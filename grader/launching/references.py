@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
-from grader.backends.cooperative import waits_for_grid
+from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument, waits_for_grid
 from grader.errors import FileError
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Variant
 from grader.launching.arrays import placeholder, shape_at

@@ -28,7 +28,7 @@ OUTPUT_BYTES = 16 << 10
 """Of what a child prints, the last of it, where no more is asked for."""
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
-    "from grader.processes.entry import enter; enter(*sys.argv[2:])"
+    "from grader.processes.limits import enter; enter(*sys.argv[2:])"
 )
 
 

@@ -1,10 +1,17 @@
-"""What a process may use: bounds set for children, and in words what the shell's own bounds leave too little of."""
+"""What a process may use: bounds that a child sets before it imports what it is for.
+
+And in words what the shell's own bounds leave too little of.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import faulthandler
+import importlib
 import os
 import signal
+import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -154,3 +161,25 @@ def shortage() -> str:
     if file_bytes != resource.RLIM_INFINITY:
         found.append(f"ulimit -f {file_bytes // 1024}")
     return ", ".join(found)
+
+
+def enter(descriptor: str, parent: str, data_bytes: str, module: str, *arguments: str) -> None:
+    """Bind this process to its parent, bound its memory, and run `main` of `module`; see `grader.processes.child`."""
+    die_with_parent(int(parent))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    no_core_dumps()
+    one_blas_thread()
+    if int(data_bytes):
+        bound_memory(int(data_bytes))
+    # A crash of the interpreter says where, in what the parent reads of a dead child.
+    faulthandler.enable()
+    importlib.import_module(module).main(_connection(descriptor), *arguments)
+
+
+def _connection(descriptor: str) -> socket.socket:
+    """The socket that was inherited, or one to the port that the parent listens at (`Child`)."""
+    if not descriptor.startswith("port:"):
+        return socket.socket(fileno=int(descriptor))
+    connection = socket.create_connection(("127.0.0.1", int(descriptor.removeprefix("port:"))))
+    connection.sendall(sys.stdin.buffer.read())
+    return connection

@@ -1,4 +1,4 @@
-"""Several children of one kind, each working on one task at a time; one thread drives them all and waits for them.
+"""Children that work side by side: several of one kind, each on one task at a time; one thread drives them all.
 
 A child that dies or misses its deadline costs its own task and no other: the next task gets a fresh child.  A task
 whose child was killed by a signal before it said anything is given to another child once, as the signal may have been
@@ -8,14 +8,19 @@ somebody else's: the kernel's when memory ran out, or a user's.
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import queue
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 import msgspec
 
+from grader.processes import fork_server
 from grader.processes.channel import PeerGone
 from grader.processes.child import END_WAIT_S, Child, ChildProgram, Ending, start_server
 from grader.processes.system import READ, WRITE, wait_for
@@ -270,3 +275,45 @@ def wait(*pools: Awaited, limit_s: float = LONGEST_WAIT_S) -> None:
     descriptors = [one for pool in pools for one in pool.descriptors()]
     latest = min((pool.next_deadline() for pool in pools), default=time.monotonic() + limit_s)
     wait_for(descriptors, min(limit_s, max(0.001, latest - time.monotonic())))
+
+
+UNDER_WAY_WAIT_S = 2.0
+"""How long what is under way is waited for at the end: children that go on after it are ended with this process."""
+
+Made = TypeVar("Made")
+
+
+class Beside:
+    """The thread; its children are forked (`fork_server.kept`), as the kernel ends them with the thread they are of."""
+
+    def __init__(self) -> None:
+        self._asked: queue.SimpleQueue[tuple[Future[Any], Callable[[], None]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def start(self, work: Callable[[], Made]) -> Future[Made]:
+        """Have `work` done after what was asked for before; what it returns or raises is the future's."""
+        future: Future[Made] = Future()
+        context = contextvars.copy_context()
+
+        def done() -> None:
+            try:
+                future.set_result(context.run(work))
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._asked.put((future, done))
+        return future
+
+    def close(self) -> None:
+        """End it; what was asked for and not begun is not done, and its future is cancelled."""
+        with contextlib.suppress(queue.Empty):
+            while (asked := self._asked.get_nowait()) is not None:
+                asked[0].cancel()
+        self._asked.put(None)
+        self._thread.join(UNDER_WAY_WAIT_S)
+
+    def _work(self) -> None:
+        with fork_server.kept():
+            while (asked := self._asked.get()) is not None:
+                asked[1]()

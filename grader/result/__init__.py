@@ -11,6 +11,9 @@ from grader.result.check import (
     OF_TIME,
     Check,
     CheckStatus,
+    Decisions,
+    Lateness,
+    Override,
     Repair,
     ResultStatus,
     Score,
@@ -21,15 +24,49 @@ from grader.result.check import (
     status_of,
     weightier,
 )
-from grader.result.counters import Counters, LineCounters, WarpArray, WarpRequest, WarpSteps
-from grader.result.decisions import Decisions, Lateness, Override
-from grader.result.diagnosis import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
-from grader.result.file import decode, encode, json_schema, write_schema
-from grader.result.measured import HostMemory, Ratio, Resources, Timing, Witness
-from grader.result.record import Record
-from grader.result.result import SCHEMA_VERSION, Environment, Result, Source, Student, TitlePage, exit_code, marked
-from grader.result.sweep import Estimate, SweepPoint, SweepRecord
-from grader.result.variant import BackendName, Case, CaseKind, Hazard, HazardKind, Launch, Variant
+from grader.result.measured import (
+    Counters,
+    Diagnosis,
+    Element,
+    ElementRange,
+    ElementRead,
+    ElementWriter,
+    HostMemory,
+    LineCounters,
+    Ratio,
+    Record,
+    Resources,
+    Timing,
+    WarpArray,
+    WarpRequest,
+    WarpSteps,
+    Witness,
+    WrongPattern,
+)
+from grader.result.result import (
+    SCHEMA_VERSION,
+    BackendName,
+    Case,
+    CaseKind,
+    Environment,
+    Estimate,
+    Hazard,
+    HazardKind,
+    Launch,
+    Result,
+    Source,
+    Student,
+    SweepPoint,
+    SweepRecord,
+    TitlePage,
+    Variant,
+    decode,
+    encode,
+    exit_code,
+    json_schema,
+    marked,
+    write_schema,
+)
 
 __all__ = [
     "EXIT_CODES",

@@ -1,11 +1,123 @@
-"""What was measured on a GPU: times, copies, resources, and what other tools say."""
+"""What was counted and measured of a kernel, as records: counters by line, times, why an output is wrong."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from grader.message import Message
-from grader.result.record import Record
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all records: immutable, fields by name, unknown fields refused when read."""
+
+
+# Counted work of a launch: totals, and the memory requests of each source line.
+
+
+class WarpArray(Record, frozen=True):
+    """An array that a warp accesses, as the student calls it ("" where that is not known).
+
+    start: where it begins, in bytes: in the block's shared memory, or after the start of a sector of global memory.
+    shape: its sizes, slowest axis first, in elements of `element_bytes`; [] where they are not known.
+    """
+
+    name: str
+    element_bytes: int
+    start: int = 0
+    shape: list[int] = []
+
+
+class WarpRequest(Record, frozen=True):
+    """One request of the warp.
+
+    cost: its wavefronts (shared memory) or sectors (global memory).  ideal: the fewest that its bytes need.
+    at_once: how many neighbouring lanes shared memory serves together: 32, or 16 or 8 where they want 8 or 16 bytes.
+    runs: (array, lane, lanes, element, step): of so many lanes from `lane` on the first accesses that element of that
+    array, each next one the element `step` further on.  Lanes in no run take no part.
+    """
+
+    cost: int
+    ideal: int
+    runs: list[tuple[int, int, int, int, int]]
+    at_once: int = 32
+
+
+class WarpSteps(Record, frozen=True):
+    """What one warp does at a source line, request by request: the first warp that makes the worst request there.
+
+    warp: its number in `block`.  first: number, from 1, of the first of `requests` (at most 8) among the `total` that
+    the warp makes there; total is null where it was not watched to its end.
+    """
+
+    block: tuple[int, int, int]
+    warp: int
+    arrays: list[WarpArray]
+    requests: list[WarpRequest]
+    first: int = 1
+    total: int | None = None
+
+
+class LineCounters(Record, frozen=True):
+    """Memory requests of one source line: a request is one instruction of one warp.
+
+    wavefronts, ways: shared memory only (ways: the worst request's wavefronts over the least it could take).
+    sectors: global memory only, 32 bytes each.  ideal: the fewest wavefronts or sectors these bytes need.
+    lanes: thread accesses, summed over requests.
+    few_requests, few_lanes: requests in which so few lanes took part that their bytes fit into one sector of 32 (8
+    lanes of 4 bytes), and the lanes of these.
+    lane_words: the 32-bit word of shared memory that each of the 32 lanes addresses in the worst request,
+    null for a lane that takes no part, [] where not recorded; bank = word mod 32.
+    steps: a warp's requests, lane by lane, where these accesses cost points; else null.
+    """
+
+    line: int
+    space: Literal["shared", "global", "local"]
+    op: Literal["load", "store", "atomic"]
+    requests: int
+    width_bytes: int = 4
+    wavefronts: int = 0
+    sectors: int = 0
+    ideal: int = 0
+    ways: int = 1
+    unique_bytes: int = 0
+    lanes: int = 0
+    lane_words: list[int | None] = []
+    few_requests: int = 0
+    few_lanes: int = 0
+    steps: WarpSteps | None = None
+
+
+class Counters(Record, frozen=True):
+    """Totals over one launch at `size`, counted on addresses alone (no arbitration noise).
+
+    shared_excess = shared_wavefronts − shared_ideal.
+    shared_efficiency_pct = 100 · distinct bytes / (128 · wavefronts), nvprof's `shared_efficiency`;
+    null when shared memory is not used.  The per-request figures are null where there is no such request.
+    sampled_blocks < total_blocks: only that many blocks were watched.
+    """
+
+    size: dict[str, int]
+    shared_requests: int
+    shared_wavefronts: int
+    shared_ideal: int
+    shared_excess: int
+    worst_conflict_ways: int
+    shared_efficiency_pct: float | None
+    global_load_requests: int
+    global_load_sectors_per_request: float | None
+    global_load_ideal_per_request: float | None
+    global_store_requests: int
+    global_store_sectors_per_request: float | None
+    global_store_ideal_per_request: float | None
+    by_line: list[LineCounters]
+    thread_instructions: int | None = None
+    sampled_blocks: int = 0
+    total_blocks: int = 0
+
+
+# What was measured on a GPU: times, copies, resources, and what other tools say.
 
 
 class Ratio(Record, frozen=True):
@@ -101,3 +213,109 @@ class Witness(Record, frozen=True):
     text: str = ""
     text_said: Message | None = None
     line: int | None = None
+
+
+# Why an output is wrong, as records.
+
+
+class Element(Record, frozen=True):
+    """An element of an array; index: slowest axis first."""
+
+    array: str
+    index: list[int]
+
+
+class ElementRange(Record, frozen=True):
+    """Elements of an array: for each axis, slowest first, the first and the last index."""
+
+    array: str
+    ranges: list[tuple[int, int]]
+
+
+class ElementWriter(Record, frozen=True):
+    """A thread that wrote an element, and the source line at which it did."""
+
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    line: int
+    op: Literal["store", "atomic"] = "store"
+
+
+class ElementRead(Record, frozen=True):
+    """An element that a thread read, and how it had come there.
+
+    origin: "input" (it was there before the launch), "written" (by `put_by`, who had made it from `put_from`), or
+    "nothing" (nobody had written it by then; `put_by` is who wrote it later, null when nobody ever did).
+    """
+
+    array: str
+    space: Literal["shared", "global"]
+    index: list[int]
+    line: int
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    origin: Literal["input", "written", "nothing"]
+    put_by: ElementWriter | None = None
+    put_from: list[Element] = []
+
+
+class WrongPattern(Record, frozen=True):
+    """A rule that the wrong elements follow: it holds for `holds` of `of` of them; `data` are its numbers.
+
+    docs/result.md lists the ids.
+    """
+
+    id: str
+    holds: int
+    of: int
+    data: dict[str, int | float | str] = {}
+
+
+class Diagnosis(Record, frozen=True):
+    """Why an output is wrong, told of its first wrong element at the smallest size that goes wrong.
+
+        shape, tile: of the output, slowest axis first (tile: elements that a block covers; [] when unknown).
+        inputs: shapes of the inputs by name.
+        total, wrong, unwritten: counts of elements; unwritten ones still hold what was there before the launch.
+        first: index of the first wrong element; expected, got: its values, null where they are no finite number.
+        expected_at, got_at: where these values stand in an input, null when nowhere or in several places.
+        writer: who wrote it last, null when nobody did or it is not known (`traced` tells which).  writers: how many
+        threads wrote it.  overwritten: who had written the right value there before, else null.
+        reads: what the writer had read to make it (at most 64).  read: the input elements that it came to be made from
+        (at most 64 ranges, like the next two).  uses: how many readings of them it was made from.
+        missing, surplus: those that it should have been made from as well, or should not have been; found out from the
+        oracle where `compared`.
+        values: the rule of the wrong values.  region: where they lie.
+        sentences: all of this in words; sentences_said: as ids and data.
+    picture: a string for each row along the last axis, a character for each element: "." right, "x" wrong, "o" wrong
+    because nobody wrote it; [] for large outputs.
+    """
+
+    size: dict[str, int]
+    output: str
+    shape: list[int]
+    total: int
+    wrong: int
+    unwritten: int
+    first: list[int]
+    expected: float | int | None
+    got: float | int | None
+    tile: list[int] = []
+    inputs: dict[str, list[int]] = {}
+    expected_at: Element | None = None
+    got_at: Element | None = None
+    traced: bool = False
+    writer: ElementWriter | None = None
+    writers: int = 0
+    overwritten: ElementWriter | None = None
+    reads: list[ElementRead] = []
+    read: list[ElementRange] = []
+    uses: int = 0
+    compared: bool = False
+    missing: list[ElementRange] = []
+    surplus: list[ElementRange] = []
+    values: WrongPattern | None = None
+    region: WrongPattern | None = None
+    sentences: list[str] = []
+    sentences_said: list[Message] = []
+    picture: list[str] = []

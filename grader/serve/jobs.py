@@ -21,8 +21,8 @@ from typing import Any, Literal, Self
 from grader.errors import UsageError
 from grader.grading.groups.workers import grading_pool, lost
 from grader.grading.options import GradeOptions
-from grader.grading.result_only import task_of
 from grader.grading.task import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused
+from grader.grading.with_report import task_of
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import Message, msg

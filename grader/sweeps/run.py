@@ -1,15 +1,23 @@
-"""Sweeps of a submission that has been graded: its right kernels and the lab's own, on the GPU or counted."""
+"""Sweeps of a submission that has been graded: its right kernels and the lab's own, on the GPU or counted.
+
+Timed sweeps are kept on disk, and found again by their key.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import structs
+
+from grader.files import read_kept, write_atomically
 from grader.gpu.measurement.bench import lab_files
 from grader.lab.records import Lab
 from grader.launching.programs import ProgramStore
+from grader.message import Message
 from grader.oracle.expected import Oracle
 from grader.result import SweepRecord
 from grader.running.evidence import Evidence
@@ -19,7 +27,6 @@ from grader.submission.files.source import SourceText, decode
 from grader.submission.observed import Observed
 from grader.submission.records import Submission
 from grader.submission.rewriting.changes import Original
-from grader.sweeps import cache
 from grader.sweeps.counted import EmulatorSweeps, KnownPoints, targets_of
 from grader.sweeps.plan import Owner
 from grader.timing import lock
@@ -28,6 +35,30 @@ from grader.timing.summary import folder, key_of
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
     from grader.gpu.measurement.part import Gpu
+
+
+def keep(file: Path, records: Sequence[SweepRecord]) -> None:
+    """Write records as they come from a run; a folder that cannot be written to is no reason to stop grading."""
+    with suppress(OSError):
+        write_atomically(file, msgspec.json.encode(records))
+
+
+def find(file: Path, left_out: Mapping[str, Message]) -> list[SweepRecord] | None:
+    """The records in `file`, None where there are none; `left_out`: variants that are not swept, and why."""
+    try:
+        kept = msgspec.json.decode(read_kept(file), type=list[SweepRecord])
+    except (OSError, msgspec.DecodeError):
+        return None
+    return [
+        structs.replace(
+            record,
+            left_out_said={name: left_out.get(name, reason) for name, reason in record.left_out_said.items()},
+        )
+        for record in kept
+    ]
+
+
+# Sweeps of a submission that has been graded: its right kernels and the lab's own, on the GPU or counted.
 
 _known: dict[str, KnownPoints] = {}
 """Counts of the labs' own kernels, which are the same for every student that this process grades."""
@@ -117,7 +148,7 @@ def measure_time(
         device.driver,
     )
     file = folder() / f"{key}.sweeps.json"
-    found = None if remeasure else cache.find(file, left_out)
+    found = None if remeasure else find(file, left_out)
     if found is not None:
         return found
 
@@ -132,5 +163,5 @@ def measure_time(
         session.forget()
         sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]))
         records = sweeps.run(targets, left_out)
-    cache.keep(file, records)
+    keep(file, records)
     return records

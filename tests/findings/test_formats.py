@@ -18,7 +18,7 @@ from grader import i18n
 from grader.findings.finding import Whereabouts, repository_of
 from grader.findings.formats import FORMATS, write
 from grader.grading.options import GradeOptions
-from grader.grading.result_only import graded_result
+from grader.grading.with_report import graded_result
 from grader.result import Result
 from tests.findings.sarif_subset import SUBSET
 

@@ -13,7 +13,7 @@ from grader.errors import UsageError
 from grader.grading.options import GradeOptions
 from grader.grading.selftest import examine, specimens
 from grader.grading.task import GradeTask, grade_here
-from grader.lab import labs, new_lab
+from grader.lab import labs
 from grader.lab.file import load
 
 
@@ -24,7 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_skeleton_is_a_lab_of_its_name(here: Path) -> None:
-    folder = new_lab.create("row-sums", Path("assignments"))
+    folder = labs.create("row-sums", Path("assignments"))
     lab = load(folder)
     assert (lab.id, lab.title) == ("row-sums", {"en": "Row sums", "ru": "Row sums"})
     assert sum(check.points for variant in lab.variants for check in variant.checks) == 100
@@ -36,7 +36,7 @@ def test_the_skeleton_is_a_lab_of_its_name(here: Path) -> None:
 
 
 def test_its_kernels_get_their_verdicts() -> None:
-    lab = load(new_lab.create("sums", Path("assignments")))
+    lab = load(labs.create("sums", Path("assignments")))
     findings = examine(specimens(lab), backend="emulator", jobs=1)
     assert [(f.specimen.name, f.problems) for f in findings] == [
         ("good/grid_stride.cu", ()),
@@ -45,7 +45,7 @@ def test_its_kernels_get_their_verdicts() -> None:
 
 
 def test_its_starter_is_told_to_be_empty() -> None:
-    folder = new_lab.create("sums", Path("assignments"))
+    folder = labs.create("sums", Path("assignments"))
     task = GradeTask(path=bytes(folder / "starter.cu"), options=GradeOptions(lab="sums", backend="emulator"))
     result = grade_here(task)
     failed = [check for check in result.checks if check.status == "fail"]
@@ -57,26 +57,26 @@ def test_its_starter_is_told_to_be_empty() -> None:
 )
 def test_names_that_are_none(here: Path, name: str) -> None:
     with pytest.raises(UsageError, match="lower-case letters and digits"):
-        new_lab.create(name, Path("assignments"))
+        labs.create(name, Path("assignments"))
     assert list(here.iterdir()) == []
 
 
 def test_a_folder_that_is_there_stays_as_it_is(here: Path) -> None:
     (here / "assignments/sums").mkdir(parents=True)
     with pytest.raises(UsageError, match="assignments/sums"):
-        new_lab.create("sums", Path("assignments"))
+        labs.create("sums", Path("assignments"))
     assert list((here / "assignments/sums").iterdir()) == []
 
 
 def test_a_shipped_lab_s_name_is_taken() -> None:
     with pytest.raises(UsageError, match="a lab or a folder of that name"):
-        new_lab.create("transpose", Path("assignments"))
+        labs.create("transpose", Path("assignments"))
 
 
 def test_a_folder_that_cannot_be_written(here: Path) -> None:
     (here / "file").write_text("")
     with pytest.raises(UsageError, match="file"):
-        new_lab.create("sums", Path("file"))
+        labs.create("sums", Path("file"))
 
 
 def test_the_command_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,8 +113,8 @@ def test_what_an_installation_leaves_in_the_skeleton_does_no_harm(
     file = root / "templates" / "new_lab" / stray
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(b"\xa7\r\r\n\x00@NAME@\xff")
-    monkeypatch.setattr(new_lab, "data_root", lambda: root)
-    folder = new_lab.create("sums", Path("labs"))
+    monkeypatch.setattr(labs, "data_root", lambda: root)
+    folder = labs.create("sums", Path("labs"))
     assert load(folder).id == "sums"
     kept = [path.name for path in folder.rglob("*") if path.name == file.name]
     assert kept == (["a.bin"] if stray == "a.bin" else [])

@@ -10,8 +10,8 @@ import pytest
 from grader.errors import FileError
 from grader.lab import labs
 from grader.lab.file import load
+from grader.lab.parts import METRICS
 from grader.lab.records import Lab, Sweep
-from grader.lab.sweeps import METRICS
 from grader.paths import data_root
 
 SHIPPED = data_root() / "assignments"
@@ -132,7 +132,7 @@ def test_faults_beside_the_axis(tmp_path: Path, extra: str, words: list[str]) ->
 
 
 def test_rates_need_to_know_what_is_timed(tmp_path: Path) -> None:
-    from grader.lab.sweeps import sweeps_of
+    from grader.lab.parts import sweeps_of
     from grader.yaml_file import read
 
     lab = lab_with(tmp_path, TILE + "    metrics: {gpu: [gb_per_s]}\n")

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grader.processes.beside import Beside
 from grader.processes.child import Child, ChildProgram
+from grader.processes.pool import Beside
 from tests.processes.worker import Done, Word
 
 PROGRAM = ChildProgram("tests.processes.worker", is_forkable=True)
@@ -48,7 +48,7 @@ def test_it_sees_what_its_asker_has_set() -> None:
 
 
 def test_what_was_not_begun_is_not_done_after_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.processes.beside.END_WAIT_S", 0.0)
+    monkeypatch.setattr("grader.processes.pool.UNDER_WAY_WAIT_S", 0.0)
     beside = Beside()
     go_on, begun, done = threading.Event(), threading.Event(), []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from grader import i18n
 from grader.message import msg, verbatim
 from grader.result import Estimate, SweepPoint, SweepRecord
-from grader.sweeps import cache
+from grader.sweeps import run
 from grader.words import told
 
 WRONG = {"b": msg("sweeps.results_wrong")}
@@ -27,8 +27,8 @@ def record() -> SweepRecord:
 
 
 def test_what_was_kept_is_found(tmp_path: Path) -> None:
-    cache.keep(tmp_path / "k.json", [record()])
-    found = cache.find(tmp_path / "k.json", WRONG)
+    run.keep(tmp_path / "k.json", [record()])
+    found = run.find(tmp_path / "k.json", WRONG)
     assert found == [record()]
     assert [point.reason for point in told(found[0]).points] == [
         "",
@@ -39,9 +39,9 @@ def test_what_was_kept_is_found(tmp_path: Path) -> None:
 
 
 def test_reasons_are_said_in_the_language_of_the_day(tmp_path: Path) -> None:
-    cache.keep(tmp_path / "k.json", [told(record())])
+    run.keep(tmp_path / "k.json", [told(record())])
     i18n.use("ru")
-    found = cache.find(tmp_path / "k.json", WRONG)
+    found = run.find(tmp_path / "k.json", WRONG)
     assert found is not None
     russian = told(found[0])
     assert [point.reason for point in russian.points] == [
@@ -55,19 +55,19 @@ def test_reasons_are_said_in_the_language_of_the_day(tmp_path: Path) -> None:
 
 
 def test_why_variants_are_left_out_is_this_run_s(tmp_path: Path) -> None:
-    cache.keep(tmp_path / "k.json", [record()])
-    found = cache.find(tmp_path / "k.json", {"b": msg("sweeps.no_kernel")})
+    run.keep(tmp_path / "k.json", [record()])
+    found = run.find(tmp_path / "k.json", {"b": msg("sweeps.no_kernel")})
     assert found is not None
     assert found[0].left_out_said == {"b": msg("sweeps.no_kernel")}
 
 
 def test_nothing_and_rubbish_are_not_found(tmp_path: Path) -> None:
-    assert cache.find(tmp_path / "none.json", {}) is None
+    assert run.find(tmp_path / "none.json", {}) is None
     (tmp_path / "old.json").write_text('{"records": [], "reasons": {}}')
-    assert cache.find(tmp_path / "old.json", {}) is None
+    assert run.find(tmp_path / "old.json", {}) is None
 
 
 def test_a_folder_that_cannot_be_made_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    cache.keep(tmp_path / "file" / "k.json", [record()])
+    run.keep(tmp_path / "file" / "k.json", [record()])
     assert (tmp_path / "file").read_text() == ""

@@ -7,25 +7,24 @@ left and still holds is neither graded nor rendered again.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from msgspec import structs
 from msgspec.structs import replace as replace_fields
 
 from grader.course.decisions import Decider, write_ledger
 from grader.errors import describe_os_error
 from grader.exports.entries import gpu_models
 from grader.exports.pages import rows_of
-from grader.grading.groups.cluster.pool import ExecutorPool
-from grader.grading.groups.feeding import Feeder
-from grader.grading.groups.progress import Account, account
-from grader.grading.groups.rows import Rows
+from grader.grading.groups.cluster import ExecutorPool
+from grader.grading.groups.rows import Account, Rows, account
 from grader.grading.groups.workers import lost
 from grader.grading.output.cache import ResultCache
-from grader.grading.output.paths import Outputs
-from grader.grading.output.reporting import Announcer
+from grader.grading.output.paths import Announcer, Outputs
 from grader.grading.students import Work
 from grader.grading.task import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused
 from grader.lab.records import Lab
@@ -41,6 +40,84 @@ from grader.words import text
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+MOST_AT_ONCE = 16
+"""Gradings side by side for each GPU: one is timed there, others are getting ready or wait for it.
+
+Before a kernel is timed its results are looked at, beside others but with nobody timing: whoever is ready when it comes
+to that does it in the same second, and the fewer such pauses there are, the more is timed.
+"""
+LEAST_AT_ONCE = 4
+BYTES_AT_ONCE = 1 << 30
+"""Of a GPU's memory for each of them: a context takes half of it, arrays the rest."""
+
+
+def at_once_on(memory_bytes: int, gpus: int, tasks: int) -> int:
+    """How many gradings there are side by side on each of some GPUs with so much memory (0: nobody knows how much).
+
+    A third of the tasks is left for later, and goes to whichever GPU is done with its own.
+    """
+    early = -(-2 * tasks // (3 * gpus))
+    return max(LEAST_AT_ONCE, min(memory_bytes // BYTES_AT_ONCE, early, MOST_AT_ONCE))
+
+
+class Grading(Protocol):
+    """What tasks are handed to."""
+
+    def submit(self, task: GradeTask, message: object) -> None:
+        """Have a task done."""
+
+
+class Feeder:
+    """The tasks of a group that are not graded yet.
+
+    Parameters
+    ----------
+    at_once : how many tasks are worked on at the same time.
+    gpus : what a task is timed on, () where that is not to be chosen.  A student's second task goes where the first
+      went.
+    """
+
+    def __init__(self, grading: Grading, at_once: int, gpus: Sequence[str] = ()) -> None:
+        self._grading = grading
+        self._at_once = at_once
+        self._waiting: deque[GradeTask] = deque()
+        self._running = 0
+        self._load = dict.fromkeys(gpus, 0)
+        self._gpu_of: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        """Whether anything is still to be graded."""
+        return bool(self._running or self._waiting)
+
+    def submit(self, tasks: Iterable[GradeTask]) -> None:
+        """Have tasks graded, in this order as far as they begin one after another."""
+        self._waiting.extend(tasks)
+        self._hand_out()
+
+    def ended(self, task: GradeTask) -> None:
+        """Note that there is nothing more to come of a task."""
+        self._running -= 1
+        if task.gpu in self._load:
+            self._load[task.gpu] -= 1
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        while self._waiting and self._running < self._at_once:
+            task = self._waiting.popleft()
+            if self._load:
+                gpu = self._gpu_of.setdefault(task.student, min(self._load, key=lambda name: self._load[name]))
+                self._load[gpu] += 1
+                task = structs.replace(task, gpu=gpu)
+            self._running += 1
+            self._grading.submit(task, task)
+
+
+# Grades a group: several submissions at the same time, reports and tables of marks written beside.
+#
+# One thread listens to all processes; whatever becomes of one of them is one student's row.  What an earlier run has
+# left and still holds is neither graded nor rendered again.
 
 GradingPool = Pool[GradeTask, Checked | Judged | Outcome] | ExecutorPool
 

@@ -1,10 +1,12 @@
-"""The rows of a group's tables, as they come to stand, and the tables written of them."""
+"""The rows of a group's tables, as they come to stand, the tables written of them, and how far the group is."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from grader.course.decisions import Decider
 from grader.course.roster import Person
@@ -12,13 +14,18 @@ from grader.exports import pages
 from grader.exports.entries import Entry, Table, brief, source_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.grading.output.cache import with_person
-from grader.grading.output.comparing import compare_once
 from grader.grading.output.paths import Outputs
-from grader.grading.output.tables import Tables, course_tables
+from grader.grading.output.tables import Tables, compare_once, course_tables
 from grader.grading.students import Work
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.result import Result, exit_code, weightier
+from grader.words import text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
 
 TABLES_EVERY_S = 5.0
 """The tables show how far a group is; they are written no more often than this, and in 2 % of the time at most."""
@@ -138,3 +145,54 @@ class Rows:
         if entry.result is None or entry.student not in self._rendered:
             return entry
         return replace(entry, report=self._outputs.report_link(entry.student))
+
+
+# Tells how far a group is: a numbered line for each submission in a pipe, bars on a terminal.
+
+
+class Account:
+    """In a pipe: a numbered line for each submission."""
+
+    def __init__(self, out: Console, total: int) -> None:
+        self._out = out
+        self._total = total
+        self._done = 0
+
+    def graded(self, line: str) -> None:
+        """One more submission is graded; `line` says how it went."""
+        self._done += 1
+        self._out.print(f"{self._done}/{self._total} {line}", soft_wrap=True)
+        self._out.file.flush()
+
+    def rendered(self) -> None:
+        """One more report is finished."""
+
+
+class _Bars(Account):
+    """On a terminal: a line each, and bars below."""
+
+    def __init__(self, out: Console, total: int, progress: Progress) -> None:
+        super().__init__(out, total)
+        self._progress = progress
+        self._grading = progress.add_task(text(msg("session.grading")), total=total)
+        self._reports = progress.add_task(text(msg("session.reports")), total=total)
+
+    def graded(self, line: str) -> None:
+        self._progress.console.print(line, soft_wrap=True)
+        self._progress.advance(self._grading)
+
+    def rendered(self) -> None:
+        self._progress.advance(self._reports)
+
+
+@contextmanager
+def account(out: Console, total: int) -> Iterator[Account]:
+    """The account of a group of `total` submissions, while the block runs."""
+    if not out.is_terminal:
+        yield Account(out, total)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=out, transient=True) as progress:
+        yield _Bars(out, total, progress)

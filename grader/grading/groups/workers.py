@@ -17,7 +17,6 @@ import msgspec
 
 from grader.errors import InternalError, UsageError, describe_os_error
 from grader.gpu.host.inventory import on
-from grader.grading.shortages import no_process, with_bounds
 from grader.grading.task import (
     MEMORY_BYTES,
     Checked,
@@ -35,16 +34,33 @@ from grader.naming import printable, printable_all
 from grader.processes import fork_server
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import ChildProgram, start_server
+from grader.processes.limits import shortage
 from grader.processes.pool import Lost, Pool, Waiting, wait
 from grader.processes.system import cores
 from grader.result import Check, Result
 from grader.words import text
 
+
+def no_process(reason: str) -> Message:
+    """What to tell where the system lets no process start."""
+    return with_bounds(msg("session.no_process", reason=reason))
+
+
+def with_bounds(what: Message) -> Message:
+    bounds = shortage()
+    return msg("session.with_bounds", what=what, bounds=bounds) if bounds else what
+
+
+# Grades submissions of a group in processes of their own, several at a time.
+#
+# What goes wrong with one, be it a crash of the interpreter or a grading that never ends, is that one's outcome and
+# nobody else's.  In such a process `main` runs: a `GradeTask` comes, outcomes go back.
+
 _NEEDED = (
     "grader.backends.emulator",
     "grader.checks",
-    "grader.grading.alternatives",
-    "grader.grading.compilations",
+    "grader.grading.recording",
+    "grader.grading.reading",
     "grader.grading.pipeline",
     "grader.lab.file",
     "grader.lab.labs",

@@ -1,4 +1,7 @@
-"""Where everything that a run writes lies; the only place that makes paths of students' names."""
+"""Where everything that a run writes lies; the only place that makes paths of students' names.
+
+And what becomes of the reports of a run, in words.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,16 @@ from urllib.parse import quote
 
 from grader.errors import LOG_NAME, UsageError, system_reason
 from grader.files import PARTIAL_SUFFIX, discard_partial, write_atomically
-from grader.message import msg
+from grader.grading.groups.workers import no_process
+from grader.message import Message, msg, verbatim
 from grader.naming import folder_names, quoted
-from grader.report.rendering.worker import HTML_NAME, PDF_NAME
+from grader.processes.pool import Answer, Lost
+from grader.report.job import ReportJob
+from grader.report.rendering.renderer import DEADLINE_S
+from grader.report.rendering.worker import HTML_NAME, PDF_NAME, Reply
+from grader.report.visible import visible_line
 from grader.result import Result, encode
+from grader.words import text
 
 RESULT_NAME = "result.json"
 
@@ -131,3 +140,80 @@ def command(path: Path, lab_id: str, backend: str, labs_folders: Iterable[str]) 
     for folder in labs_folders:
         words += ["--labs", quoted(Path(folder))]
     return " ".join(words)
+
+
+RenderingEvent = Answer[ReportJob, Reply] | Lost[ReportJob]
+
+
+class Announcer:
+    """Turns what the renderers tell into lines; what holds for all reports is said once.
+
+    notices: the lines that a group prints in the end.  code: the exit code that the reports ask for.
+    rendered: the students whose page is written; files: the names of the reports that were written, by student.
+    """
+
+    def __init__(self, outputs: Outputs) -> None:
+        self.notices: list[str] = []
+        self.code = 0
+        self.rendered: set[str] = set()
+        self.files: dict[str, set[str]] = {}
+        self._outputs = outputs
+
+    def lines(self, event: RenderingEvent) -> list[str]:
+        """Lines to print for an event of a single grading."""
+        student = event.task.result.student.id
+        if isinstance(event, Lost):
+            return self._lost(event, student)
+        reply = event.reply
+        if reply.event == "html":
+            self.rendered.add(student)
+            self.files.setdefault(student, set()).add(HTML_NAME)
+            return [text(msg("session.report", path=visible_line(reply.text)))]
+        if reply.event == "pdf":
+            self.files.setdefault(student, set()).add(PDF_NAME)
+            return [text(msg("session.pdf", path=visible_line(reply.text)))]
+        if reply.event == "no_pdf":
+            from grader.report.page.pdf import DEBIAN_PACKAGES
+
+            return self._notice(msg("session.no_pdf", packages=" ".join(DEBIAN_PACKAGES)))
+        if reply.event == "unwritable":
+            self.code = max(self.code, 2)
+            return self._notice(msg("session.unwritable", student=student, reason=reply.text))
+        if reply.event == "failed":
+            return self._failed(student, None, reply.text)
+        return []
+
+    def _lost(self, event: Lost[ReportJob], student: str) -> list[str]:
+        self._outputs.discard_partial(student)
+        if event.reason == "deadline":
+            reason: Message = msg("session.deadline", seconds=f"{DEADLINE_S:.0f}")
+        elif event.reason == "unstarted":
+            reason = no_process(event.detail)
+        elif event.ending is not None and event.ending.by_signal:
+            reason = msg("session.signal", signal=str(event.ending))
+        else:
+            reason = verbatim(str(event.ending or event.detail))
+        output = event.ending.output if event.ending is not None else ""
+        return self._failed(student, reason, f"{student}: the report: {text(reason)}\n{output}")
+
+    def _failed(self, student: str, reason: Message | None, details: str) -> list[str]:
+        self.code = 3
+        log = self._outputs.write_log(student, details)
+        if reason:
+            return self._notice(msg("session.not_rendered_why", student=student, reason=reason, log=log))
+        return self._notice(msg("session.not_rendered", student=student, log=log))
+
+    def fails(self, student: str, what: Message, message: Message | str | None, details: str) -> list[str]:
+        """Lines about something else that the grader could not do for a student."""
+        self.code = 3
+        log = self._outputs.write_log(student, details)
+        if message:
+            return self._notice(msg("session.failed_why", student=student, what=what, error=message, log=log))
+        return self._notice(msg("session.failed", student=student, what=what, log=log))
+
+    def _notice(self, notice: Message) -> list[str]:
+        line = visible_line(text(notice))
+        if line in self.notices:
+            return []
+        self.notices.append(line)
+        return [line]

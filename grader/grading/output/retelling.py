@@ -14,11 +14,9 @@ from grader.exports.pages import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.files import read_kept, write_atomically
 from grader.grading.output.cache import is_rendered, put_reports, retold
-from grader.grading.output.comparing import compare_once
-from grader.grading.output.paths import RESULT_NAME
-from grader.grading.output.reporting import Announcer
+from grader.grading.output.paths import RESULT_NAME, Announcer
 from grader.grading.output.stored import StoredRun, find_stored
-from grader.grading.output.tables import Tables, course_tables
+from grader.grading.output.tables import Tables, compare_once, course_tables
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import msg

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from grader.i18n import _
-from grader.lab.sweeps import RATES
+from grader.lab.parts import RATES
 from grader.report.figures.sweep_charts import (
     MEASURED,
     amount,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.cli import main as cli
-from grader.grading.groups.feeding import MOST_AT_ONCE, Feeder, at_once_on
+from grader.grading.groups.group import MOST_AT_ONCE, Feeder, at_once_on
 from grader.grading.options import GradeOptions
 from grader.grading.task import GradeTask
 

@@ -199,7 +199,7 @@ def test_a_killed_group_leaves_no_process(bench: Bench) -> None:
     # So many that they are at it whenever somebody looks.
     bench.add(*(f"student{n:02}" for n in range(20)))
     process = bench.start("group", "--jobs", "2")
-    awaited(lambda: len(bench.processes("processes.entry")) >= 3 and bench.processes("grader.compiler"))
+    awaited(lambda: len(bench.processes("processes.limits")) >= 3 and bench.processes("grader.compiler"))
     process.kill()
     process.communicate()
     awaited(lambda: not bench.processes())

@@ -10,7 +10,7 @@ import pytest
 from grader.cli import main as cli
 from grader.course.roster import Person
 from grader.exports.entries import Entry
-from grader.grading.output import comparing
+from grader.grading.output import tables
 from grader.lab import labs
 from grader.similarity.pairs import Similar
 from tests.marks_only import put_marks_only
@@ -21,22 +21,22 @@ TEXT = (Path(__file__).parents[3] / "submissions" / "ivanov" / "transpose.cu").r
 def test_what_was_found_is_kept_until_a_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = labs.find("transpose")
     entries = [Entry("a", source=TEXT), Entry("b", source=TEXT)]
-    found = comparing.compare_once(lab, entries, tmp_path)
+    found = tables.compare_once(lab, entries, tmp_path)
     assert [(pair.left, pair.right) for pair in found.pairs] == [("a", "b")]
     asked: list[int] = []
-    real = comparing.compare
+    real = tables.compare
 
     def counted(*known: Any) -> Similar:
         asked.append(1)
         return real(*known)
 
-    monkeypatch.setattr(comparing, "compare", counted)
-    assert comparing.compare_once(lab, entries, tmp_path) == found and not asked
+    monkeypatch.setattr(tables, "compare", counted)
+    assert tables.compare_once(lab, entries, tmp_path) == found and not asked
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:-9])
-    assert comparing.compare_once(lab, entries, tmp_path) == found and len(asked) == 1
+    assert tables.compare_once(lab, entries, tmp_path) == found and len(asked) == 1
     changed = [entries[0], Entry("b", source="// another work altogether")]
-    assert comparing.compare_once(lab, changed, tmp_path).pairs == () and len(asked) == 2
+    assert tables.compare_once(lab, changed, tmp_path).pairs == () and len(asked) == 2
 
 
 def test_a_team_is_one_work() -> None:
@@ -45,7 +45,7 @@ def test_a_team_is_one_work() -> None:
         Entry(name, source=TEXT, person=Person(id=name, team=team))
         for name, team in (("a", "team 1"), ("b", "team 1"), ("c", "team 2"), ("d", "team 2"), ("e", ""))
     ]
-    pairs = [(pair.left, pair.right) for pair in comparing.compare(lab, entries).pairs]
+    pairs = [(pair.left, pair.right) for pair in tables.compare(lab, entries).pairs]
     assert sorted(pairs) == [("a", "c"), ("a", "e"), ("c", "e")]
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.grading.output.paths import Outputs
-from grader.grading.output.reporting import Announcer
+from grader.grading.output.paths import Announcer, Outputs
 from grader.processes.pool import Answer, Lost
 from grader.report.rendering.worker import Reply
 from tests.report.jobs import job

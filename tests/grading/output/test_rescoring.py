@@ -10,7 +10,7 @@ import pytest
 
 from grader.cli import main as cli
 from grader.course.decisions import find_decider, read_ledger, write_ledger
-from grader.grading.output.rescored_check import rescored_check
+from grader.grading.output.rescoring import rescored_check
 from grader.lab import labs
 from grader.lab.checks import BankConflictSettings, SpeedupSettings, WaysShare
 from grader.lab.records import CheckSpec

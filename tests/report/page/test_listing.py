@@ -10,7 +10,7 @@ from grader.report.numbers import Numbers
 from grader.report.page import highlight, listing
 from grader.report.page.views import LineRow, Listing
 from grader.result import Source
-from grader.result.counters import LineCounters
+from grader.result.measured import LineCounters
 from tests import sample_results
 from tests.report.jobs import job
 

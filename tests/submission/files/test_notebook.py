@@ -14,8 +14,8 @@ from grader import i18n
 from grader.errors import UsageError
 from grader.findings.formats import write
 from grader.grading.options import GradeOptions
-from grader.grading.result_only import graded_result, task_of
 from grader.grading.task import grade_here
+from grader.grading.with_report import graded_result, task_of
 from grader.lab import labs
 from grader.report.summary import where
 from grader.result import Check

@@ -14,9 +14,8 @@ import pytest
 
 from grader.cli import main as cli
 from grader.errors import UsageError
-from grader.grading.groups.cluster import packed
-from grader.grading.groups.cluster.packed import pack, pack_lab
-from grader.grading.groups.cluster.pool import ExecutorPool
+from grader.grading.groups import cluster
+from grader.grading.groups.cluster import ExecutorPool, pack, pack_lab
 from grader.grading.options import GradeOptions
 from grader.grading.task import Failed, Graded, GradeTask, Refused, grade_here
 from grader.lab import labs
@@ -57,8 +56,8 @@ def test_any_executor_gives_what_this_process_gives(tmp_path: Path) -> None:
 def test_another_version_grades_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = labs.find(LAB)
     data = pack(task(SAMPLES / "petrova", "petrova"), lab, pack_lab(lab))
-    monkeypatch.setattr(packed, "code_hash", lambda: b"another")
-    outcome = packed.outcome_of(packed.grade_packed(data))
+    monkeypatch.setattr(cluster, "code_hash", lambda: b"another")
+    outcome = cluster.outcome_of(cluster.grade_packed(data))
     assert isinstance(outcome, Failed) and outcome.message is not None
     assert outcome.message.id == "session.other_version"
 
@@ -67,7 +66,7 @@ def test_a_cluster_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("distributed")
-    from grader.grading.groups.cluster import dask
+    from grader.grading.groups import dask
 
     monkeypatch.setattr(dask, "CONNECT_S", 1)
     monkeypatch.chdir(tmp_path)
@@ -145,7 +144,7 @@ def test_workers_that_come_later_get_work(served: tuple[ExecutorPool, Workers, H
 
 def test_a_worker_of_another_version_costs_no_task(served: tuple[ExecutorPool, Workers, Handed]) -> None:
     pool, _workers, executor = served
-    executor.futures[0].set_result(failed(packed.OTHER_VERSION))
+    executor.futures[0].set_result(failed(cluster.OTHER_VERSION))
     assert list(pool.events()) == []
     assert len(pool.unfinished) == 9
     # Not for ever, though.
@@ -154,9 +153,9 @@ def test_a_worker_of_another_version_costs_no_task(served: tuple[ExecutorPool, W
         rounds += 1
         for future in executor.futures:
             if not future.done():
-                future.set_result(failed(packed.OTHER_VERSION))
+                future.set_result(failed(cluster.OTHER_VERSION))
         told = list(pool.events())
-    assert told and all(event.reply == Failed(details="", message=packed.OTHER_VERSION) for event in told)
+    assert told and all(event.reply == Failed(details="", message=cluster.OTHER_VERSION) for event in told)
 
 
 def test_what_waits_for_workers_that_have_gone_is_handed_to_others(

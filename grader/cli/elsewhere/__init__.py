@@ -1,1 +1,0 @@
-"""The commands of other places: editors, services, a page."""

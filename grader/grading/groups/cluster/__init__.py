@@ -1,1 +1,0 @@
-"""Gradings handed to an executor, of this process or of a cluster: what travels, what runs there, what comes back."""
