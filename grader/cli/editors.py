@@ -20,7 +20,8 @@ from grader.i18n import _
 from grader.report.stream import speak_utf8
 
 if TYPE_CHECKING:
-    from grader.grading.options import GradeOptions, Warm
+    from grader.grading.options import GradeOptions
+    from grader.grading.warm import Warm
 
 
 LINES = ("gcc", "github")
@@ -183,7 +184,8 @@ def watch_command() -> click.Command:
 
 def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
     """Ends with Ctrl-C only, as every command that is interrupted does."""
-    from grader.grading.options import GradeOptions, Warm
+    from grader.grading.options import GradeOptions
+    from grader.grading.warm import Warm
     from grader.grading.with_report import lab_of, task_of
 
     names = tuple(str(folder) for folder in labs_folders)

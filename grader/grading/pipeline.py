@@ -34,8 +34,8 @@ from grader.words import told
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
     from grader.gpu.measurement.part import Gpu
-    from grader.grading.options import Warm
     from grader.grading.reading import Seen
+    from grader.grading.warm import Warm
     from grader.launching.trial import Trials
     from grader.oracle.expected import Oracle
     from grader.running.drawn import Draw

@@ -23,7 +23,7 @@ from grader.submission.records import Missing, Submission, VariantBinding
 
 if TYPE_CHECKING:
     from grader.compiler.result import CompileResult
-    from grader.grading.options import Warm
+    from grader.grading.warm import Warm
     from grader.launching.programs import ProgramStore
     from grader.observation.stored import Stored
 

@@ -18,7 +18,7 @@ from grader.naming import printable_result
 from grader.result import Check, Record, Result
 
 if TYPE_CHECKING:
-    from grader.grading.options import Warm
+    from grader.grading.warm import Warm
 
 MEMORY_BYTES = 4 << 30
 _GPU_DEVICE = Path("/dev/nvidiactl")

@@ -37,7 +37,7 @@ from grader.submission.files.folder import find_sources
 from grader.words import text, told
 
 if TYPE_CHECKING:
-    from grader.grading.options import Warm
+    from grader.grading.warm import Warm
 
 
 def grade_with_report(
