@@ -17,7 +17,7 @@ from grader.cli.errors import blamed_on_us, complain, end_if_asked
 from grader.cli.options import PathType, backend_option, labs_option, lang_option, one_lab
 from grader.errors import UsageError
 from grader.i18n import _
-from grader.report.stream import speak_utf8
+from grader.report.visible import speak_utf8
 
 if TYPE_CHECKING:
     from grader.grading.options import GradeOptions
@@ -121,8 +121,7 @@ def _one(
     from grader.findings.formats import mark_text, write
     from grader.grading.options import GradeOptions
     from grader.grading.with_report import graded_result, lab_of, stored_result
-    from grader.report.labels import result_status
-    from grader.report.numbers import Numbers
+    from grader.report.numbers import Numbers, result_status
     from grader.report.visible import visible_line
     from grader.result import exit_code
 
@@ -210,8 +209,7 @@ def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
 
     from grader.findings.formats import mark_text, write
     from grader.grading.with_report import graded_result
-    from grader.report.labels import result_status
-    from grader.report.numbers import Numbers
+    from grader.report.numbers import Numbers, result_status
     from grader.report.visible import visible_line
 
     # The first character of these two lines is what an editor knows a round by (docs/places.md).

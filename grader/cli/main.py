@@ -27,7 +27,7 @@ from grader.cli.services import autograder_command, serve_command
 from grader.cli.stored import export_command, report_command, rescore_command, similar_command
 from grader.errors import GraderError, UsageError
 from grader.i18n import LOCALE_FOLDER, _, ngettext
-from grader.report.stream import prepare_standard_streams
+from grader.report.visible import prepare_standard_streams
 
 DOMAIN = "grader"
 

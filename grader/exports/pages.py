@@ -12,9 +12,8 @@ from grader.exports.entries import CourseExport, Entry, Export, Table, course_pe
 from grader.exports.overview import overview
 from grader.i18n import _
 from grader.message import Message, msg
-from grader.report.decisions import decided
 from grader.report.group import GroupRow, failed_row, group_row
-from grader.report.job import in_language
+from grader.report.job import decided, in_language
 from grader.report.numbers import Numbers
 from grader.report.visible import visible, visible_line
 from grader.similarity.pairs import Pair, alike
@@ -23,7 +22,7 @@ from grader.words import said
 
 def page(table: Table, language: str) -> bytes:
     """The page of one lab, one self-contained file."""
-    from grader.report.page.groups import group_page
+    from grader.report.page.html import group_page
 
     entries, lab = in_order(table.entries), table.lab
     names = [variant.name for variant in lab.variants]
@@ -36,7 +35,7 @@ def page(table: Table, language: str) -> bytes:
 
 def course_page(tables: Sequence[Table], language: str) -> bytes:
     """The page of all labs: a line for each student, links to each report and to each lab's page."""
-    from grader.report.page.groups import course_page as html
+    from grader.report.page.html import course_page as html
 
     numbers = Numbers(language)
     labs = [(table.lab.id, in_language(table.lab.title, language)) for table in tables]
@@ -91,7 +90,7 @@ def sheet(table: Table, language: str) -> bytes:
 
 def sheet_html(table: Table, language: str) -> str:
     """The sheet to be signed before it is laid out."""
-    from grader.report.page.groups import sheet_page
+    from grader.report.page.html import sheet_page
 
     names, entries = [variant.name for variant in table.lab.variants], in_order(table.entries)
     rows = [
@@ -165,7 +164,7 @@ class PairView:
 
 def similar_page(table: Table, language: str) -> bytes:
     """The page, one self-contained file."""
-    from grader.report.page.groups import similar_page as html
+    from grader.report.page.html import similar_page as html
 
     sources = {entry.student: entry.source for entry in table.entries}
     names = shown_names(table.entries)

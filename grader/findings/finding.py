@@ -17,8 +17,7 @@ from typing import Literal
 from grader.i18n import _
 from grader.message import Message
 from grader.report import summary
-from grader.report.labels import result_status
-from grader.report.numbers import Numbers
+from grader.report.numbers import Numbers, result_status
 from grader.report.summary import FAULT_STATUSES, blocked_points, in_cell, lost_points, unjudged
 from grader.report.visible import clipped, visible_line
 from grader.result import Check, Result, Variant

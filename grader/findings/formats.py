@@ -26,8 +26,7 @@ from grader.findings.finding import (
     title_of,
 )
 from grader.i18n import _
-from grader.report.labels import result_status
-from grader.report.numbers import Numbers
+from grader.report.numbers import Numbers, result_status
 from grader.report.summary import code_at, matrix, unjudged_lines, where
 from grader.report.summary_views import CellView
 from grader.report.visible import clipped, visible_line

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.i18n import _
-from grader.report.decisions import decided
-from grader.report.labels import check_status, result_status
-from grader.report.numbers import Numbers
+from grader.report.job import decided
+from grader.report.numbers import Numbers, check_status, result_status
 from grader.report.summary import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of, unjudged, where
 from grader.report.visible import visible_line
 from grader.result import Result

@@ -1,10 +1,14 @@
-"""Numbers as text, in the language of the report: Russian writes 6,06 % and 63 488, English 6.06 % and 63,488."""
+"""Numbers as text in the language of the report, and the words, symbols and colours that every view shares.
+
+Russian writes 6,06 % and 63 488, English 6.06 % and 63,488.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from grader.i18n import form_of, ngettext
+from grader.i18n import _, form_of, ngettext
 
 NO_BREAK_SPACE = "\u00a0"
 NARROW_NO_BREAK_SPACE = "\u202f"
@@ -113,3 +117,55 @@ def digits_needed(values: Iterable[float], most: int = 2) -> int:
     """Decimals with which all of some numbers are written alike: none for whole ones, at most `most`."""
     rounded = [f"{value:.{most}f}".rstrip("0").partition(".")[2] for value in values]
     return max((len(decimals) for decimals in rounded), default=0)
+
+
+# Words, symbols and colours that every view of a result shares.
+
+# Ordered so that neighbours differ in lightness too: a grey print still tells them apart.
+VARIANT_COLOURS = ("#3a5a8c", "#d08a2e", "#2f8068", "#8a4a78", "#7f93a8", "#5d4a2f")
+
+
+class Status(NamedTuple):
+    """How a status is shown; never by colour alone."""
+
+    key: str
+    symbol: str
+    word: str
+
+
+def variant_colour(index: int) -> str:
+    """The colour of the lab's `index`-th variant, the same in every table and figure."""
+    return VARIANT_COLOURS[index % len(VARIANT_COLOURS)]
+
+
+def check_status(status: str, skip_reason: str = "") -> Status:
+    """How a check's status is shown; skip_reason: of one that is skipped, as results have it."""
+    if status == "skip" and skip_reason == "not_applicable":
+        return Status("none", "·", _("does not apply"))
+    if status == "skip" and skip_reason == "prerequisite":
+        return Status("blocked", "–", _("not reached"))
+    shown = {
+        "pass": Status("pass", "✓", _("passed")),
+        "fail": Status("fail", "✗", _("failed")),
+        "borderline": Status("borderline", "≈", _("borderline")),
+        "skip": Status("skip", "…", _("not measured")),
+        "error": Status("error", "!", _("grader error")),
+    }
+    return shown[status]
+
+
+def result_status(status: str) -> Status:
+    """How the status of a whole result is shown."""
+    shown = {
+        "passed": Status("pass", "✓", _("passed")),
+        "failed": Status("fail", "✗", _("needs work")),
+        "not_judged": Status("unjudged", "?", _("not judged")),
+        "error": Status("error", "!", _("grading incomplete")),
+    }
+    return shown[status]
+
+
+INK = "#1f2933"
+"""Letters, axes, and what is pointed out."""
+FAINT = "#d5dbe1"
+"""Grids."""

@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.i18n import _
-from grader.report.decisions import decision_lines
-from grader.report.job import ReportJob
-from grader.report.labels import Status, check_status, result_status, variant_colour
-from grader.report.numbers import Numbers
+from grader.report.job import ReportJob, decision_lines
+from grader.report.numbers import Numbers, Status, check_status, result_status, variant_colour
 from grader.report.summary_views import (
     CellView,
     FaultView,

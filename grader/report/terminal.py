@@ -8,9 +8,8 @@ from typing import IO, TYPE_CHECKING, cast
 
 from grader.i18n import _
 from grader.report.group import GroupRow
-from grader.report.stream import LastingStream
 from grader.report.summary_views import CellView, FaultView, Summary
-from grader.report.visible import visible, visible_all
+from grader.report.visible import LastingStream, visible, visible_all
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderResult

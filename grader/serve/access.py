@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from grader.report.page.scripts import REPORT, script_hash
+from grader.report.page.html import REPORT, script_hash
 
 COOKIE = "grade_token"
 HEADERS = {

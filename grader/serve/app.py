@@ -23,8 +23,7 @@ from grader.lab import labs
 from grader.lab.records import Lab
 from grader.paths import data_root
 from grader.report.job import in_language, make_job
-from grader.report.labels import check_status, result_status
-from grader.report.numbers import Numbers
+from grader.report.numbers import Numbers, check_status, result_status
 from grader.report.page.html import STYLES
 from grader.report.summary import faults, unjudged_lines
 from grader.report.visible import visible, visible_line

@@ -15,7 +15,7 @@ from grader.course.roster import Person
 from grader.course.rules import Penalty, Rules, days_late, penalty_pct, read_rules
 from grader.errors import FileError, UsageError
 from grader.lab import labs
-from grader.report.decisions import decision_lines
+from grader.report.job import decision_lines
 from grader.result import decode, encode
 from tests import sample_results
 

@@ -14,7 +14,8 @@ from jinja2 import Environment, FileSystemLoader, nodes
 from grader import i18n
 from grader.paths import data_root
 from grader.report.group import failed_row, group_row
-from grader.report.page import groups, html
+from grader.report.page import html
+from grader.report.page.html import sheet_page
 from grader.report.page.views import ReportPage
 from tests import sample_results
 from tests.report.jobs import job
@@ -195,4 +196,4 @@ def test_every_page_can_be_made(language: str) -> None:
         assert set(page) == set(typing.get_type_hints(ReportPage)) - added
         rows.append(group_row(result, ["naive", "shared", "padded"], language, "x/report.html"))
     lines = [(row, (50.0, "50")) for row in rows]
-    assert groups.sheet_page(lines, ["naive", "shared", "padded"], "Title", language).count("<tr>") == 4
+    assert sheet_page(lines, ["naive", "shared", "padded"], "Title", language).count("<tr>") == 4

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from grader.i18n import decimal
-from grader.report.figures.charts import BINARY_STEPS
-from grader.report.figures.colours import FAINT, INK
-from grader.report.figures.sweep_charts import Gap, Line, LineChart, Panel
+from grader.report.figures.charts import BINARY_STEPS, Gap, Line, LineChart, Panel
+from grader.report.numbers import FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from grader.i18n import _
-from grader.report.figures.colours import INK
 from grader.report.job import ReportJob
+from grader.report.numbers import INK
 from grader.report.summary import size_text
 from grader.result import Diagnosis, ElementRange
 

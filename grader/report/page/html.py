@@ -1,8 +1,9 @@
-"""The report as one self-contained HTML page: no script but ours, nothing fetched, every value escaped."""
+"""Reports and pages of groups as self-contained HTML: no script but ours, nothing fetched, every value escaped."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -11,19 +12,22 @@ from typing import TYPE_CHECKING
 
 from grader.i18n import _, ngettext
 from grader.paths import data_root
-from grader.report.figures.charts import bank_maps, sector_chart, wavefront_chart
-from grader.report.figures.draw import Chart, Format, Medium
-from grader.report.figures.drawings import DRAWINGS
-from grader.report.figures.sweep_charts import sweep_charts
+from grader.report.figures.charts import bank_maps, sector_chart, sweep_charts, wavefront_chart
+from grader.report.figures.draw import DRAWINGS, Chart, Format, Medium
 from grader.report.figures.wrong_map import wrong_maps
+from grader.report.group import GroupRow
 from grader.report.job import ReportJob
-from grader.report.page.conclusions import conclusions
-from grader.report.page.device import resource_table, witness_tables
+from grader.report.page.conclusions import conclusions, sweep_conclusions, sweep_notes, sweeps_intro
 from grader.report.page.listing import listings
-from grader.report.page.scripts import REPORT, script, script_hash
-from grader.report.page.sweep_text import sweep_conclusions, sweep_notes, sweeps_intro
-from grader.report.page.tables import counter_table, kernel_rows, reproduce
-from grader.report.page.times import host_memory_table, time_table
+from grader.report.page.tables import (
+    counter_table,
+    host_memory_table,
+    kernel_rows,
+    reproduce,
+    resource_table,
+    time_table,
+    witness_tables,
+)
 from grader.report.page.views import FigureView, Page, Picture, SweepSection, TitleView, WrongPicture
 from grader.report.page.warp_steps import warp_steps
 from grader.report.summary import summary
@@ -31,6 +35,26 @@ from grader.report.visible import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+REPORT = "report.js"
+GROUP = "group.js"
+
+
+@cache
+def script(name: str) -> str:
+    """The text of a script of ours."""
+    return (data_root() / "templates" / name).read_text("utf-8")
+
+
+@cache
+def script_hash(name: str) -> str:
+    """What names it in a page's policy (CSP level 3, `script-src`)."""
+    digest = base64.b64encode(hashlib.sha256(script(name).encode()).digest()).decode("ascii")
+    return f"sha256-{digest}"
+
+
+# The report as one self-contained HTML page: no script but ours, nothing fetched, every value escaped.
 
 NO_PICTURES: Mapping[str, WrongPicture] = MappingProxyType({})
 STYLES = "report.css"
@@ -197,3 +221,43 @@ def environment() -> Environment:
     environment.filters["own_markup"] = Markup
     environment.filters["steps"] = steps
     return environment
+
+
+# Pages of groups and courses: self-contained HTML with a script of ours that sorts, searches and filters.
+
+Rows = Sequence[tuple[GroupRow, tuple[float, str]]]
+"""Students' rows, each with the mark in per cent, for sorting and in words."""
+
+
+def group_page(rows: Rows, variants: Sequence[str], title: str, language: str, overview: object, lab: str) -> str:
+    """A lab's page; overview: of `grader.exports.overview`."""
+    return (
+        environment()
+        .get_template("group.html.j2")
+        .render(rows=rows, variants=variants, title=title, language=language, overview=overview, lab=lab, **_script())
+    )
+
+
+def course_page(labs: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, object]], language: str) -> str:
+    """The page of all labs; labs: ids and titles."""
+    return environment().get_template("course.html.j2").render(labs=labs, rows=rows, language=language, **_script())
+
+
+def sheet_page(rows: Rows, variants: Sequence[str], title: str, language: str) -> str:
+    """The marks on paper, with a line for a signature."""
+    return (
+        environment().get_template("sheet.html.j2").render(rows=rows, variants=variants, title=title, language=language)
+    )
+
+
+def similar_page(pairs: Sequence[object], too_short: Sequence[str], title: str, language: str) -> str:
+    """Pairs of similar submissions; pairs: of `grader.exports.pages.PairView`."""
+    return (
+        environment()
+        .get_template("similar.html.j2")
+        .render(pairs=pairs, too_short=too_short, title=title, language=language)
+    )
+
+
+def _script() -> dict[str, str]:
+    return {"script": script(GROUP), "script_hash": script_hash(GROUP)}

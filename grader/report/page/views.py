@@ -4,8 +4,66 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from grader.report.page.step_views import StepsView
 from grader.report.summary_views import StatusView, Summary, VariantView
+
+
+class StepCell(TypedDict):
+    """What some lanes access at once.  lanes: their numbers, blanks between them; text: what stands in the cell."""
+
+    x: float
+    width: float
+    lanes: str
+    text: str
+
+
+class StepRow(TypedDict):
+    """A wavefront or a sector."""
+
+    y: float
+    label: str
+    cells: list[StepCell]
+
+
+class StepTick(TypedDict):
+    """The number of a column."""
+
+    x: float
+    text: str
+
+
+class StepRequest(TypedDict):
+    """A request.  words: what it costs; said: a sentence for each lane; ideal_y: where its rows could end.
+
+    grid: lines between columns, as an SVG path.
+    """
+
+    head: str
+    words: str
+    rows: list[StepRow]
+    ticks: list[StepTick]
+    left: float
+    width: float
+    height: float
+    ideal_y: float
+    grid: str
+    said: list[str]
+
+
+class StepsView(TypedDict):
+    """The requests of a warp at a line.
+
+    worst: the index of the one that is shown first.  is_wide: the pictures need the page's width.
+    """
+
+    title: str
+    is_wide: bool
+    colour: str
+    note: str
+    requests: list[StepRequest]
+    worst: int
+
+
+# The page of a report, as typed records of plain text: the summary and all that stands below it.
 
 Token = tuple[str, str]
 """CSS class ("" for plain text) and text."""

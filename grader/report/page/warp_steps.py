@@ -10,16 +10,9 @@ from collections.abc import Mapping
 from grader.device_limits import BANKS, SECTOR_BYTES, WARP_LANES
 from grader.i18n import _, ngettext
 from grader.lab.checks import SPACES
-from grader.report.figures.warp_rows import (
-    WORD_BYTES,
-    LaneAccess,
-    Row,
-    accesses,
-    sectors,
-    wavefronts,
-)
+from grader.report.figures.bank_map import WORD_BYTES, LaneAccess, Row, accesses, sectors, wavefronts
 from grader.report.job import ReportJob
-from grader.report.page.step_views import StepCell, StepRequest, StepRow, StepsView, StepTick
+from grader.report.page.views import StepCell, StepRequest, StepRow, StepsView, StepTick
 from grader.report.summary import variant_columns, where
 from grader.report.visible import visible
 from grader.result import LineCounters, Result, Variant, WarpArray, WarpRequest, WarpSteps

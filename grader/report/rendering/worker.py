@@ -67,7 +67,7 @@ def main(connection: socket.socket, *options: str) -> None:
     # Imports make next to no garbage in cycles, and a report some 20 MB; looking for it takes a tenth of the time.
     gc.disable()
     channel = Channel(connection, msgspec.msgpack.Decoder(ReportJob))
-    from grader.report.figures.drawings import DRAWINGS
+    from grader.report.figures.draw import DRAWINGS
 
     for option in options:
         if option.startswith("--drawings="):
@@ -126,7 +126,7 @@ def _load_for_pdf() -> None:
 def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
     """An event with its text for each file as it is written."""
     from grader import i18n
-    from grader.report.figures.drawings import DRAWINGS
+    from grader.report.figures.draw import DRAWINGS
     from grader.report.page import html, pdf
 
     i18n.use(job.language)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from grader.report.figures import charts, draw, drawings
+from grader.report.figures import charts, draw
+from grader.report.figures import draw as drawings
 from tests.report.jobs import job
 
 

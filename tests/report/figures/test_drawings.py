@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from grader import i18n
-from grader.report.figures import drawings
+from grader.report.figures import draw as drawings
 from grader.report.figures.charts import Bar, BarChart, BarGroup
-from grader.report.figures.drawings import Drawings, draw
+from grader.report.figures.draw import Drawings, draw
 
 CHART = BarChart("title", "axis", "least", (BarGroup("tiled", "#27468a", (Bar("load", 1.5, 1.0, "1.5"),)),), "words")
 OTHER = replace(CHART, axis="another axis")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.report.figures.drawings import draw
+from grader.report.figures.charts import LineChart, sweep_charts
+from grader.report.figures.draw import draw
 from grader.report.figures.line_chart import draw_line_chart, spread
-from grader.report.figures.sweep_charts import LineChart, sweep_charts
 from grader.result import Estimate, SweepRecord
 from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep
 

@@ -9,11 +9,9 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 
-from grader.report.figures.charts import BankMap, Bar, BarChart, BarGroup
-from grader.report.figures.draw import Chart
-from grader.report.figures.drawings import Drawings
+from grader.report.figures.charts import BankMap, Bar, BarChart, BarGroup, sweep_charts
+from grader.report.figures.draw import Chart, Drawings
 from grader.report.figures.pdf_operators import NotVectors, pdf_operators
-from grader.report.figures.sweep_charts import sweep_charts
 from grader.report.figures.wrong_map import Panel, WrongMap
 from grader.report.page import pdf
 from tests.report.sweeps import memory_sweep, size_sweep, swept, tile_sweep

@@ -5,9 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader.report.figures.sweep_charts import LineChart, amount, axis_title, gap_notes, quantity, sweep_charts
-from grader.report.labels import variant_colour
-from grader.report.numbers import Numbers
+from grader.report.figures.charts import LineChart, amount, axis_title, gap_notes, quantity, sweep_charts
+from grader.report.numbers import Numbers, variant_colour
 from grader.result import Estimate, SweepRecord
 from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep
 

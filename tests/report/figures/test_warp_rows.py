@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from grader.launching.warp_steps import runs_of
 from grader.ptx.observers import metrics
 from grader.ptx.records import LaneAccess
-from grader.report.figures.warp_rows import accesses, sectors, wavefronts
+from grader.report.figures.bank_map import accesses, sectors, wavefronts
 from grader.result import WarpArray, WarpRequest
 
 ELEMENTS = st.one_of(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from grader.report.figures import drawings
+from grader.report.figures import draw
 from grader.report.figures.draw import PNG_DPI
 from grader.report.figures.wrong_map import PANEL_INCHES, Panel, WrongMap, wrong_maps
 from grader.report.job import ReportJob
@@ -158,16 +158,16 @@ def test_only_checks_with_a_picture_have_a_map() -> None:
 def test_every_shape_can_be_drawn(shape: tuple[int, int]) -> None:
     rows = ["o" * shape[1]] * shape[0]
     chart = only_map(diagnosis(shape=list(shape), tile=[8, 8], first=[0, 0], picture=rows, compared=False))
-    image = Image.open(BytesIO(drawings.draw(chart, "png")))
+    image = Image.open(BytesIO(draw.draw(chart, "png")))
     assert image.width == round(PANEL_INCHES * PNG_DPI)
-    assert b"<svg" in drawings.draw(chart, "svg")
+    assert b"<svg" in draw.draw(chart, "svg")
 
 
 def test_wrong_and_right_cells_differ_in_a_grey_print() -> None:
     chart = only_map(
         diagnosis(shape=[32, 32], tile=[], first=[0, 16], compared=False, picture=["." * 16 + "x" * 16] * 32)
     )
-    image = Image.open(BytesIO(drawings.draw(chart, "png"))).convert("L")
+    image = Image.open(BytesIO(draw.draw(chart, "png"))).convert("L")
     levels = [image.getpixel((int(image.width * x), image.height // 2)) for x in (0.25, 0.6)]
     assert levels[0] - levels[1] > 100  # type: ignore[operator]
 

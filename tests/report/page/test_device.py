@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from grader.report.job import ReportJob
-from grader.report.page import device, html
+from grader.report.page import html
+from grader.report.page.tables import resource_table, witness_tables
 from grader.result import Resources, Witness
 from tests import sample_results
 from tests.report.jobs import job
@@ -32,7 +33,7 @@ def measured(witnesses: list[Witness] | None = None) -> ReportJob:
 
 
 def test_resources_of_the_variants_that_have_them() -> None:
-    table = device.resource_table(measured())
+    table = resource_table(measured())
     assert table is not None and table["architecture"] == "sm_90"
     assert [v["name"] for v in table["variants"]] == ["padded"]
     cells = [row["cells"][0].replace("\u202f", "").replace("\u00a0", " ").replace(",", "") for row in table["rows"]]
@@ -40,12 +41,12 @@ def test_resources_of_the_variants_that_have_them() -> None:
 
 
 def test_without_a_gpu_there_is_no_table() -> None:
-    assert device.resource_table(job()) is None
-    assert device.witness_tables(job()) is None
+    assert resource_table(job()) is None
+    assert witness_tables(job()) is None
 
 
 def test_counters_stand_beside_the_emulators_and_findings_below() -> None:
-    tables = device.witness_tables(
+    tables = witness_tables(
         measured(
             [
                 Witness(tool="ncu", name="global_load_sectors", value=8192.0, emulator=8192.0),

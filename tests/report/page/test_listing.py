@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.report.numbers import Numbers
-from grader.report.page import highlight, listing
+from grader.report.page import listing
+from grader.report.page import listing as highlight
 from grader.report.page.views import LineRow, Listing
 from grader.result import Source
 from grader.result.measured import LineCounters

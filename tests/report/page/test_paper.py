@@ -11,7 +11,7 @@ import pytest
 from grader import i18n
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
-from grader.report.figures.drawings import DRAWINGS
+from grader.report.figures.draw import DRAWINGS
 from grader.report.job import make_job
 from grader.report.page import html, pdf
 from grader.report.rendering.worker import drawn

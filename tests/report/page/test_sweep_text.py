@@ -9,7 +9,7 @@ import pytest
 
 from grader import i18n
 from grader.report.page import html
-from grader.report.page.sweep_text import sweep_conclusions, sweep_notes, sweeps_intro
+from grader.report.page.conclusions import sweep_conclusions, sweep_notes, sweeps_intro
 from grader.result import SweepRecord
 from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep
 

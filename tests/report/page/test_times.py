@@ -6,7 +6,7 @@ import msgspec
 
 from grader import i18n
 from grader.report.job import ReportJob
-from grader.report.page import html, times
+from grader.report.page import html, tables
 from grader.report.page.views import TimeTable
 from grader.result import HostMemory, Ratio, Timing
 from tests import sample_results
@@ -48,7 +48,7 @@ def titles(table: TimeTable) -> list[str]:
 
 
 def test_a_row_for_every_variant_and_size_that_was_timed() -> None:
-    table = times.time_table(timed())
+    table = tables.time_table(timed())
     assert table is not None
     assert [(row["name"], row["first"], row["size"]) for row in table["rows"]] == [
         ("naive", True, "n\u00a0=\u00a064"),
@@ -58,7 +58,7 @@ def test_a_row_for_every_variant_and_size_that_was_timed() -> None:
 
 
 def test_the_columns_that_the_sources_ask_for() -> None:
-    table = times.time_table(timed())
+    table = tables.time_table(timed())
     assert table is not None
     assert dict(zip(titles(table), table["rows"][2]["cells"], strict=True)) == {
         "time, µs": "125.5\u2007",
@@ -74,7 +74,7 @@ def test_the_columns_that_the_sources_ask_for() -> None:
 
 
 def test_columns_without_a_value_are_left_out_and_gaps_are_dashes() -> None:
-    table = times.time_table(timed())
+    table = tables.time_table(timed())
     assert table is not None
     assert not [title for title in titles(table) if title.startswith("GFLOP")]
     first = [cell.rstrip("\u2007\u2008") for cell in table["rows"][0]["cells"]]
@@ -82,7 +82,7 @@ def test_columns_without_a_value_are_left_out_and_gaps_are_dashes() -> None:
 
 
 def test_notes_tell_of_threads_and_of_times_that_are_mostly_a_launch() -> None:
-    table = times.time_table(timed())
+    table = tables.time_table(timed())
     assert table is not None
     assert (table["rows"][1]["size"], table["rows"][1]["cells"][0]) == ("n\u00a0=\u00a064*", "1.25")
     assert "NumPy on the CPU used 2 threads." in table["notes"]
@@ -93,7 +93,7 @@ def rows_of(*timing: Timing) -> TimeTable:
     """The table of a job whose first variant alone was timed."""
     result = sample_results.passed()
     naive = msgspec.structs.replace(result.variants["naive"], timing=list(timing))
-    table = times.time_table(job(msgspec.structs.replace(result, variants={**result.variants, "naive": naive})))
+    table = tables.time_table(job(msgspec.structs.replace(result, variants={**result.variants, "naive": naive})))
     assert table is not None
     return table
 
@@ -126,8 +126,8 @@ def test_how_many_threads_numpy_kept_busy() -> None:
 
 
 def test_nothing_timed_is_no_table() -> None:
-    assert times.time_table(job()) is None
-    assert times.host_memory_table(job()) is None
+    assert tables.time_table(job()) is None
+    assert tables.host_memory_table(job()) is None
 
 
 def test_kinds_of_host_memory() -> None:
@@ -142,7 +142,7 @@ def test_kinds_of_host_memory() -> None:
     ]
     naive = msgspec.structs.replace(result.variants["naive"], host_memory=rows)
     shown = job(msgspec.structs.replace(result, variants={**result.variants, "naive": naive}))
-    table = times.host_memory_table(shown)
+    table = tables.host_memory_table(shown)
     assert table is not None
     parts = ["copy to GPU", "kernel", "copy from GPU", "total", "CPU reads the result"]
     assert titles(table) == [f"time, µs {part}" for part in parts]
