@@ -23,7 +23,7 @@ Scalar = str | int | float | bool | None
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sentence or a part of one.
 
-    id: where its words stand: those of "checks.races.none" in `grader/words/checks/races.py` under "none".
+    id: where its words stand: those of "checks.races.none" under "none" in `RACES`, `grader/words/counted_checks.py`.
     data: what is put in, by name: numbers as numbers (the language chooses plural and decimal mark), names and
     program text as strings, parts of sentences as messages, or lists of these.
     """

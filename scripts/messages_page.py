@@ -9,9 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from html import escape
-from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
 
 import messages
 from message_samples import COUNTS, filled, sentences
@@ -27,11 +25,8 @@ STYLE = (
 
 def areas() -> Iterator[tuple[str, object]]:
     """Every message of `grader.words`: its id and its words."""
-    for module in walk_packages(words.__path__, "grader.words."):
-        texts = getattr(import_module(module.name), "TEXTS", None)
-        if texts is not None and module.name != "grader.words.texts":
-            area = module.name.removeprefix("grader.words.")
-            yield from ((f"{area}.{name}", text) for name, text in texts.items())
+    for area, texts in words.areas().items():
+        yield from ((f"{area}.{name}", text) for name, text in texts.items())
 
 
 def rows(language: str) -> Iterator[tuple[str, list[str]]]:

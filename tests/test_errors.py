@@ -9,10 +9,10 @@ import pytest
 
 from grader import i18n
 from grader.errors import describe_os_error
-from grader.words.errors import TEXTS
+from grader.words.labs import ERRORS
 
 
-@pytest.mark.parametrize("name", sorted(TEXTS.keys() - {"at"}))
+@pytest.mark.parametrize("name", sorted(ERRORS.keys() - {"at"}))
 def test_the_reasons_in_english_are_the_system_s_own(name: str) -> None:
     number = getattr(errno, name.upper())
     assert describe_os_error(OSError(number, "", "a/b")) == f"a/b: {os.strerror(number)}"

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-import pkgutil
 import re
 import string
 import typing
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -21,21 +19,16 @@ from grader.diagnosis import regions
 from grader.diagnosis.text import region_msg
 from grader.message import Message, joined, msg, number, sizes_msg, verbatim
 from grader.result import WrongPattern
-from grader.words.texts import Plural, Texts, Words
+from grader.words.texts import Plural, Words
 
 PACKAGE = Path(words.__file__).parent.parent
 MADE_BY_HELPERS = {"pieces.sentences", "pieces.verbatim", "pieces.sizes", "pieces.number"}
 """Ids that `grader.message` itself makes."""
 
 
-def areas() -> Iterator[tuple[str, Texts]]:
-    for module in pkgutil.walk_packages(words.__path__, "grader.words."):
-        texts = getattr(import_module(module.name), "TEXTS", None)
-        if texts is not None and module.name != "grader.words.texts":
-            yield module.name.removeprefix("grader.words."), texts
-
-
-IDS: dict[str, Words] = {f"{area}.{name}": value for area, texts in areas() for name, value in texts.items()}
+IDS: dict[str, Words] = {
+    f"{area}.{name}": value for area, texts in words.areas().items() for name, value in texts.items()
+}
 
 
 class Use(typing.NamedTuple):

@@ -58,12 +58,6 @@ def texts() -> list[str]:
     ]
 
 
-# The command line: `grade PATH… --lab LAB`, `grade labs`, `grade doctor`.
-#
-# A first argument that is a command's name is that command; anything else is a path to grade (a folder that is called
-# like a command is written `./labs`).  Every error is one line and an exit code: 2 for what the user can put right,
-# 3 for a failure of the grader itself, whose traceback goes to a log file.
-
 INTERRUPTED = 130
 KEEP_NOTHING = frozenset({"run", "check", "watch", "serve", "labs", "doctor"})
 """Commands that leave no results behind."""

@@ -191,8 +191,6 @@ def _argument(argument: Argument) -> str:
     )
 
 
-# `grade run PROG.cu… [-- ARGS]`: a whole CUDA program on a machine without a GPU.
-
 MAX_STDIN_BYTES = 64 << 20
 _FOLDERS = "grader.cli.run.folders"
 _DEFINED = "grader.cli.run.defined"

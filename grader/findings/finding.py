@@ -22,7 +22,7 @@ from grader.report.summary import FAULT_STATUSES, blocked_points, in_cell, lost_
 from grader.report.visible import clipped, visible_line
 from grader.result import Check, Result, Variant
 from grader.words import NoWordsError, text
-from grader.words.cells import speaking_of, speaking_of_file
+from grader.words.texts import speaking_of, speaking_of_file
 
 MOST_FOLDERS = 1000
 """That are looked into for a file."""
@@ -106,8 +106,6 @@ def _exists(path: Path) -> bool:
     except OSError:
         return False
 
-
-# One thing to be mended, at its place: what a compiler would print a line about.
 
 Level = Literal["error", "warning", "note"]
 

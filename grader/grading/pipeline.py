@@ -158,8 +158,8 @@ def _emulated(
     checked: Callable[[list[Check]], None] | None,
 ) -> _Emulated:
     from grader.backends.emulator import Emulator
+    from grader.grading.alternatives import with_best
     from grader.grading.reading import compiled
-    from grader.grading.recording import with_best
     from grader.launching.programs import ProgramStore
     from grader.launching.trial import Trials
     from grader.oracle.expected import Oracle

@@ -51,8 +51,6 @@ class Decisions(Record, frozen=True):
     asks_time: bool = False
 
 
-# One check's verdict, and what a list of them comes to: points, status, exit code.
-
 CheckStatus = Literal["pass", "fail", "borderline", "skip", "error"]
 SkipReason = Literal["", "not_measured", "prerequisite", "not_applicable"]
 

@@ -157,8 +157,6 @@ class SweepRecord(Record, frozen=True):
     left_out_said: dict[str, Message] = {}
 
 
-# The result of grading one submission: everything below it, and the exit code of several.
-
 SCHEMA_VERSION: Literal[3] = 3
 
 

@@ -58,8 +58,6 @@ def find(file: Path, left_out: Mapping[str, Message]) -> list[SweepRecord] | Non
     ]
 
 
-# Sweeps of a submission that has been graded: its right kernels and the lab's own, on the GPU or counted.
-
 _known: dict[str, KnownPoints] = {}
 """Counts of the labs' own kernels, which are the same for every student that this process grades."""
 

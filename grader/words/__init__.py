@@ -4,8 +4,8 @@ The rule: whoever finds something out makes a `grader.message.Message`, an id wi
 and `cli` know a language.  A result carries both, text in the language that was asked for and message, so it can be
 said again in another one (`told`).
 
-An id says where its words stand: those of "checks.races.none" under "none" in the `TEXTS` of `checks/races.py` in
-this folder.  Words are one of three things (`texts.py`):
+An id says where its words stand: those of "checks.races.none" under "none" in the area "checks.races", which a file
+here lists in its `AREAS`.  Words are one of three things (`texts.py`):
 
 - an English text with placeholders, marked for translation: `N_("{who} waits at a barrier …")`;
 - `Plural("{n} byte", "{n} bytes")`, whose form the number `n` chooses;
@@ -13,14 +13,13 @@ this folder.  Words are one of three things (`texts.py`):
 
 Parts of sentences that are messages come as text, numbers with a fraction print with the language's decimal mark.
 
-A new sentence takes: `msg("area.name", …)` where it is found out, an entry in `area.py` here, its Russian in the
+A new sentence takes: `msg("area.name", …)` where it is found out, an entry in its area here, its Russian in the
 catalogue (`make messages`).  A test compares ids and placeholders of both sides, over the whole code.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TypeVar
@@ -29,12 +28,11 @@ import msgspec
 
 from grader import i18n
 from grader.message import Message, msg
-from grader.words.cells import Text, file_of, in_cells, speaking_of, speaking_of_file
-from grader.words.texts import Texts, Words, put_in
+from grader.words.texts import Text, Texts, Words, file_of, in_cells, put_in, speaking_of, speaking_of_file
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
-_ID = re.compile(r"[a-z_]+(\.[a-z_]+)*\.[A-Za-z0-9_]+")
+_FILES = ("labs", "programs", "diagnosis", "grading", "checks", "counted_checks", "repairs")
 
 
 class NoWordsError(LookupError):
@@ -173,13 +171,15 @@ def _part(value: object) -> object:
 
 
 @cache
+def areas() -> Mapping[str, Texts]:
+    """The words of all messages, by the first parts of their ids: "checks.races" for "checks.races.none"."""
+    modules = [import_module(f"{__name__}.{name}") for name in _FILES]
+    return {area: texts for module in modules for area, texts in module.AREAS.items()}
+
+
 def _words(id: str) -> Words:
-    """Where an id's words stand, by its name: no list has to know all areas."""
-    if not _ID.fullmatch(id):
-        raise NoWordsError(f"{id!r} is no message")
     area, _dot, name = id.rpartition(".")
     try:
-        texts: Texts = import_module(f"{__name__}.{area}").TEXTS
-        return texts[name]
-    except (ModuleNotFoundError, AttributeError, KeyError) as error:
-        raise NoWordsError(f"{id!r}: this version has no such message") from error
+        return areas()[area][name]
+    except KeyError:
+        raise NoWordsError(f"{id!r}: this version has no such message") from None

@@ -1,10 +1,79 @@
-"""What is wrong with a lab's own files, and what `grade new-lab` says."""
+"""What is said of what people wrote: labs and their oracles, courses, rosters, `submission.yaml`, files handed in."""
 
 from __future__ import annotations
 
-from grader.words.texts import N_, Texts
+from grader.i18n import _
+from grader.words.texts import N_, Plural, Texts
 
-TEXTS: Texts = {
+
+def at(where: str, what: str) -> str:
+    """A file, with a line where there is one, and what is wrong there."""
+    return f"{where}: {what}"
+
+
+ERRORS: Texts = {
+    "at": at,
+    # What Linux calls its errors, by their symbols.
+    "eacces": N_("Permission denied"),
+    "eaddrinuse": N_("Address already in use"),
+    "edquot": N_("Disk quota exceeded"),
+    "eexist": N_("File exists"),
+    "eisdir": N_("Is a directory"),
+    "eloop": N_("Too many levels of symbolic links"),
+    "emfile": N_("Too many open files"),
+    "enametoolong": N_("File name too long"),
+    "enoent": N_("No such file or directory"),
+    "enomem": N_("Cannot allocate memory"),
+    "enospc": N_("No space left on device"),
+    "enotdir": N_("Not a directory"),
+    "eperm": N_("Operation not permitted"),
+    "erofs": N_("Read-only file system"),
+}
+
+
+def either(choices: list[str]) -> str:
+    """One of some things."""
+    return _(" or ").join(choices)
+
+
+YAML: Texts = {
+    "either": either,
+    "allowed": N_("allowed: {names}"),
+    "missing_key": N_("missing key `{name}`; {allowed}"),
+    "unknown_key": N_("unknown key; {allowed}"),
+    "kind": N_("must be {kind} (got {value})"),
+    "at_least": N_("{kind} of at least {limit}"),
+    "at_most": N_("{kind} of at most {limit}"),
+    "more_than": N_("{kind} greater than {limit}"),
+    "less_than": N_("{kind} less than {limit}"),
+    "at_least_long": N_("{kind} of length {limit} or more"),
+    "at_most_long": N_("{kind} of length {limit} or less"),
+    "unknown_value": N_("{value} is not known here; {allowed}"),
+    "fault": N_("{fault} (got {value})"),
+    "keys": N_("keys with values"),
+    "list": N_("a list"),
+    "text": N_("text"),
+    "whole_number": N_("a whole number"),
+    "number": N_("a number"),
+    "boolean": N_("true or false"),
+    "nothing": N_("nothing"),
+    "not_plain": N_("is not a plain file"),
+    "large": N_("{size} bytes; at most {limit} are allowed"),
+    "unreadable": N_("cannot be read: {reason}"),
+    "not_utf8": N_("not UTF-8 text"),
+    "tab": N_("the line is indented with a tab; YAML takes spaces only"),
+    "not_yaml": N_("not YAML: {problem}"),
+    "alias": N_("anchors and aliases (&, *) are not allowed"),
+    "deep": N_("nested more than {most} levels deep"),
+    "key_text": N_("keys must be plain text"),
+    "twice": N_("{key}: the key is there twice, first in line {line}"),
+    "tag": N_("the tag {tag} is not allowed"),
+    "long_number": N_("a number of {count} characters; at most {limit} are allowed"),
+    "did_you_mean": N_("did you mean {near}?"),
+}
+
+
+LABS: Texts = {
     "no_parameter": N_("no parameter of kind {kind}"),
     "missing_key": N_("missing key `{backend}`"),
     "unknown_type": N_("unknown type {dtype!r}; {allowed}"),
@@ -60,3 +129,172 @@ TEXTS: Texts = {
     "cannot_write": N_("{path}: {reason}"),
     "new_made": N_("The lab is in {folder}; it is ready to be graded:"),
 }
+
+
+ORACLE: Texts = {
+    "missing_output": N_("the oracle does not compute `{name}`"),
+    "shape": N_("`{name}` has shape {got}, the lab says {shape}"),
+    "failed": N_("the oracle failed at {sizes}: {kind}: {error}"),
+    "no_python": N_("is not a Python file"),
+    "no_function": N_("has no function `{name}`"),
+}
+
+
+COURSE: Texts = {
+    "no_time": N_("{text}: not a time; write 2026-09-05 18:14"),
+    "no_zone": N_("{zone}: not a time zone; write Europe/Moscow"),
+    "no_check": N_("{check}: no such check in this lab; allowed: {allowed}"),
+    "too_many": N_("{got} points; at most {most}"),
+    "file_gone": N_(
+        "{file}: the decisions that hold for {folder} stood there; put the file back, or into that folder "
+        "(an empty one for none)"
+    ),
+    "file_unknown": N_(
+        "{student}: what was decided stood in {file}, and {folder} no longer tells where that is; put the file into "
+        "that folder (an empty one for none)"
+    ),
+    "two_files": N_("there are {one} and {other}; keep one of them"),
+    "asks_time": N_("{student}: it is not known when the work was submitted; write it into the roster or {file}"),
+    "no_days": N_("{text}: not a number of days"),
+    "roster_kind": N_("{path}: a roster is a .csv or .xlsx file"),
+    "roster_unread": N_("{path}: cannot be read: {reason}"),
+    "no_value": N_(
+        "the value of the formula in cell {cell} is not stored; open the file in a spreadsheet program and save it"
+    ),
+    "error_value": N_("cell {cell} holds the error {value}"),
+    "open_quotes": N_("a quotation mark without the one that closes the cell"),
+    "roster_columns": N_("{path}: no column identifies a student; name one id, name, e-mail or number"),
+    "roster_line": N_("{path}, line {line}: {what}"),
+    "roster_twice": N_("{path}, line {line}: {student} is listed twice"),
+    "not_in_roster": N_("{student}: not in the roster"),
+    "one_line_for_many": N_("{students}: any of them may be {listed} in the roster, so none is taken to be"),
+    "unknown_student": N_("{file} speaks of {student}, but nobody here goes by that name"),
+    "unknown_student_like": N_("{file} speaks of {student}, but nobody here goes by that name; is it {like}?"),
+    "unknown_lab": N_("{file} speaks of the lab {lab}, which is unknown; known labs: {known}"),
+}
+
+
+SUBMISSION: Texts = {
+    "no_notebook": N_("{path}: not a Jupyter notebook (a JSON file with cells)"),
+    "no_cells": N_(
+        "{path}: no cell of this notebook holds CUDA code; such a cell begins with %%cu, %%cuda, %%grade, "
+        "%%cuda_group_save or %%writefile x.cu"
+    ),
+    "nested": N_("{path}: line {line}: brackets are nested {depth} deep; at most {limit} are allowed"),
+    "kernels": N_("{path}: {count} kernels; at most {limit} are allowed"),
+    "too_large": N_("{path}: the program is too large or too deeply nested to be read"),
+    "no_lab": N_("no such lab; {allowed}"),
+    "block": N_("a block has at most {threads} threads, {x} × {y} × {z} along its axes (got {got}, which are {count})"),
+    "tile": N_("a tile has at most {limit} elements (got {got}, which are {count})"),
+    "no_variant": N_("the lab has no such variant; {allowed}"),
+    "not_plain": N_("{path}: is not a plain file"),
+    "unreadable": N_("{path}: cannot be read ({reason})"),
+    "utf16": N_("{path}: is UTF-16 or UTF-32 text; save it as UTF-8"),
+    "nul": N_("{path}: not a text file: NUL byte in line {line}; save the program as UTF-8 text"),
+    "empty": N_("{path}: the file is empty"),
+    "bytes": N_("{path}: the file has {size} bytes; at most {limit} are allowed"),
+    "no_kernel": N_("no such kernel: {kernel}; {allowed}"),
+    "kernel_twice": N_("the kernel {kernel} is named for the variant {other} already"),
+    "instance_twice": N_(
+        "the kernel {kernel} is named for the variant {other} already; template arguments tell two kernels of one "
+        "template apart, as in tiled<32, 0> and tiled<32, 1>"
+    ),
+    "template_arguments": N_(
+        "{got} template arguments for the kernel {kernel}, which has {expected} template parameters"
+    ),
+    "no_parameter": N_("no such parameter of the lab: {role}; {allowed}"),
+    "roles": N_("{got} roles for the kernel {kernel}, which has {expected} parameters"),
+    "cannot_be": N_("the parameter {name} of the kernel {kernel} cannot be {role}"),
+    "missing_roles": N_("no parameter is {roles}"),
+    "no_path": N_("{path}: no such file or folder"),
+    "not_cu": N_("{path}: not a .cu file; a CUDA program or a notebook (.ipynb) is expected"),
+    "too_many_files": N_("{path}: {count} .cu files; at most {limit} are allowed"),
+    "entries": N_("{path}: more than {limit} files and folders lie there"),
+    "no_file": N_("no such file: {file}"),
+    "several": N_("{path}: several .cu files ({files}) and none is called {lab}.cu; name the right one in {settings}"),
+    "nothing": N_("nothing"),
+    "none": N_("{path}: no .cu file; looked for {lab}.cu and {lab}/*.cu; there lies: {found}"),
+    "no_cuda_suffix": N_(
+        "{path}: no .cu file; {file} is a CUDA program, but nvcc compiles {suffix} files without CUDA: "
+        "rename it to {lab}.cu"
+    ),
+    "no_cuda_suffixes": N_(
+        "{path}: no .cu file; {files} are CUDA programs, but nvcc compiles {suffix} files without CUDA: "
+        "change {suffix} to .cu in their names"
+    ),
+    "other_name": N_("{path}: no .cu file, but {file} holds CUDA code; if it is the program, rename it to {lab}.cu"),
+    "outside": N_("{path}: lies outside the student's folder {folder}"),
+}
+
+
+INTAKE: Texts = {
+    "too_much": N_("{name}: the archive is larger than allowed"),
+    "broken": N_("{name}: cannot be unpacked: {reason}"),
+    "link": N_("{name}: a link, skipped"),
+    "encrypted": N_("{name}: needs a password, skipped"),
+    "outside": N_("{name}: leads out of its folder, skipped"),
+    "large": N_("{name}: larger than {limit} MiB, skipped"),
+    "unread": N_("{name}: archives of this kind are not read; zip and tar are"),
+    "no_archive": N_("{path}: {reason}"),
+    "renamed": N_("{name}: read as {meant}"),
+    "doubled": N_("{name}: the archive holds two files of this name; the later one counts"),
+    "name_taken": N_("{name}: another file or folder has this name, skipped"),
+    "nobodys": N_("{name}: lies in no student's folder, skipped"),
+    "nobody": N_("{path}: no submissions in it"),
+    "problem": N_("{student}: {what}"),
+    "twice": N_("submitted several times ({archives}), and it is not known which was last: name only one archive"),
+    "earlier": N_("{student}: submitted several times; the last one counts, from {archive}"),
+    "nothing": N_("nothing was submitted"),
+}
+
+
+SELFTEST: Texts = {
+    "no_folder": N_("no such folder: {path}"),
+    "no_verdict": N_("{name} is in the folder, but has no verdict here"),
+    "no_kernel": N_("no such kernel: {path}"),
+    "unknown_variant": N_("unknown variant {variant!r}; {allowed}"),
+    "unknown_check": N_("unknown check {check!r}; {allowed}"),
+    "good_and_bad": N_("a bad kernel fails something, a good one nothing"),
+    "failed": N_("the grader failed: {reason}"),
+    "binding": N_("found as {got} instead of {expected}"),
+    "nothing": N_("nothing"),
+    "fails": N_("{check} fails: {message}"),
+    "why": N_("{check}: {message}"),
+    "passes": N_("{check} does not fail"),
+    "line": N_("{check} fails at line {got} instead of {expected}"),
+    "lab_without": N_("{lab}: the lab file sets no `selftest` folder of kernels"),
+    "kernel": N_("Kernel"),
+    "must_fail": N_("Must fail"),
+    "verdict": N_("Verdict"),
+    "count": Plural(
+        "{n} of {total} kernels got the expected verdict.",
+        "{n} of {total} kernels got the expected verdict.",
+    ),
+    "place": N_("{check} (line {line})"),
+}
+
+
+CALIBRATE: Texts = {
+    "which_lab": N_("grade calibrate LAB: name a lab; {allowed}"),
+    "no_gpu": N_("grade calibrate needs an NVIDIA GPU; see grade doctor"),
+    "no_speed_check": N_("{lab}: the lab has no speedup check or no sizes to time at"),
+    "refused": N_("grade calibrate: {reason}; see grade doctor"),
+    "launch_bound": N_("{lab}: the kernels of {variant} take hardly longer than an empty launch"),
+    "sound": N_("sound"),
+    "in_noise": N_("within the noise"),
+    "out_of_reach": N_("the reference kernel itself does not reach it"),
+    "too_close": N_("minimum and full are closer together than the noise"),
+}
+
+AREAS: dict[str, Texts] = {
+    "errors": ERRORS,
+    "yaml": YAML,
+    "labs": LABS,
+    "oracle": ORACLE,
+    "course": COURSE,
+    "submission": SUBMISSION,
+    "intake": INTAKE,
+    "selftest": SELFTEST,
+    "calibrate": CALIBRATE,
+}
+"""By the first parts of the ids."""

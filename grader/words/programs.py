@@ -1,4 +1,4 @@
-"""What is said of a whole program that was run: calls that failed, copies, launches, and why it did not run."""
+"""What is said of whole programs: their runs, how they were observed for grading, and what compilers want."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def smaller(name: str, before: str, after: str) -> str:
     return text.format(after=after, before=changed(before, name))
 
 
-TEXTS: Texts = {
+PROGRAMS: Texts = {
     "not_on_this_system": N_("whole programs are run on Linux only (on Windows in WSL, on macOS in the container)"),
     # -- calls of the CUDA API
     "call_failed": N_("{call} fails: {error}."),
@@ -249,3 +249,134 @@ TEXTS: Texts = {
     "process_failed": N_("the process of the program failed ({reason})"),
     "process_died": N_("The process of the program ended without a message ({reason})."),
 }
+
+
+# Why a submission's program was not run, and what that means for its result.
+
+
+def read(why: str, line: int, in_file: str = "") -> str:
+    """A program that was not run, with the reason as a part of the sentence."""
+    return _("The program was not run: {why}. Its launches were read from its text.").format(
+        why=_at(why, line, in_file)
+    )
+
+
+def read_file(file: str, why: str, line: int, in_file: str = "") -> str:
+    """The same of one file of several."""
+    text = _("{file} was not run as a program: {why}. Its launches were read from its text.")
+    return text.format(file=file, why=_at(why, line, in_file))
+
+
+def cut(why: str, line: int, in_file: str = "") -> str:
+    """A program whose own code never ends, as far as can be told, though its launches are known."""
+    return _("The program, run without its kernels, was stopped: {why}.").format(why=_at(why, line, in_file))
+
+
+def not_graded(why: str) -> str:
+    """The machine's failure, not the program's, where others can run it."""
+    text = _("Not graded: this machine could not run the program ({why}). `grade doctor` says what is missing.")
+    return text.format(why=_part(why))
+
+
+def absent(why: str) -> str:
+    """The machine's failure, not the program's."""
+    text = _(
+        "This machine could not run the program ({why}). Its launches were read from its text, so the result may "
+        "differ from that of other machines; `grade doctor` says what is missing."
+    )
+    return text.format(why=_part(why))
+
+
+def smaller_program(name: str, before: str, after: str) -> str:
+    """A program that was run with one of its numbers made smaller."""
+    text = _("The program was run with {after} in place of {before}: it is too large to run as it is.")
+    return text.format(after=after, before=changed(before, name))
+
+
+def _at(why: str, line: int, in_file: str) -> str:
+    """A reason, with the line that the program had come to, and its file where that is another than the program's."""
+    if line and in_file:
+        return _("{why} ({file}, line {line})").format(why=_part(why), file=in_file, line=line)
+    return _("{why} (line {line})").format(why=_part(why), line=line) if line else _part(why)
+
+
+def _part(sentence: str) -> str:
+    """A sentence as a part of another: no full stop, and no capital but in a name."""
+    first, rest = sentence[:1], sentence[1:].rstrip(".")
+    return (first.lower() if rest[:1].islower() or rest[:1] == " " else first) + rest
+
+
+OBSERVATION: Texts = {
+    "no_main": N_("there is no main() in it"),
+    "no_launch": N_("it ended without launching a kernel"),
+    "read": read,
+    "read_file": read_file,
+    "cut": cut,
+    "not_graded": not_graded,
+    "absent": absent,
+    "smaller": smaller_program,
+    "uncommented": N_(
+        "{file}, line {line}: {kernel} is launched in a comment only; it was graded as if that launch were there."
+    ),
+}
+
+
+COMPILER: Texts = {
+    "std_in_device": N_("Device code has a built-in {name}: write it without std::."),
+    "std_for_host": N_("The C++ standard library is for host code: a kernel cannot use std::{name}."),
+    "host_only": N_("{name} is for host code: a kernel cannot use it."),
+    "nested_launch": N_("Kernels are launched from host code here, not from another kernel."),
+    "host_variable": N_(
+        "A kernel cannot use a variable of the host. Memory that is sized at the launch is declared as extern "
+        "__shared__ float name[]; a constant as const or __constant__."
+    ),
+    "fence": N_("Three backquotes mark program text in a chat or a Markdown file: delete these lines."),
+    "pasted": N_("« and » stand in the code, as in a text copied from a PDF: no compiler takes them."),
+    "hint_pasted": N_("Type << and >> there, and <<< and >>> around what a kernel is launched with."),
+    "semicolon": N_(
+        "A semicolon seems to be missing at the end of line {line}: the compiler notices that only at the next word, "
+        "in line {noticed}."
+    ),
+    "bracket": N_(
+        "A closing {sign} seems to be missing at the end of line {line}: the compiler notices that only at the next "
+        "word, in line {noticed}."
+    ),
+    "brace_before": N_(
+        "A closing brace is missing before line {line}: a function begins there while the brace that opens in line "
+        "{opened} is not closed."
+    ),
+    "never_closed": N_(
+        "The brace that opens in line {line} is never closed: count the braces down to the end of the file."
+    ),
+    "macro_semicolon": N_(
+        "The macro {name} ends in a semicolon (line {line}), which lands wherever the macro is used: take it away."
+    ),
+    "did_you_mean": N_("Nothing here is called {name}. Did you mean {near}?"),
+    "refused": N_("NVRTC refused to compile: {reason}"),
+    "error_elsewhere": N_(
+        "the compiler found an error outside this file: in a header, or in a line it reports under another name"
+    ),
+    "forbidden_include": N_("{include} cannot be included: only the CUDA device headers can"),
+    "static_arrays": N_(
+        "the array {array} takes {megabytes} MB; all global arrays of a program together may take at most {limit} MB"
+    ),
+    "macros": N_("the macro {macro} expands to too much: more than {limit} tokens in the whole program"),
+    "too_large": N_("the program becomes {megabytes} MB of PTX; at most {limit} MB are allowed"),
+    "short": N_("the compiler cannot run within the limits of this shell ({limits}): {reason}"),
+    "ended": N_("the compiler process ended unexpectedly ({ending})"),
+    "not_started": N_("the compiler process did not start"),
+    "no_toolkit": N_(
+        "NVRTC {version} comes without device headers (cuda_fp16.h, cooperative_groups.h, …), and no "
+        "CUDA toolkit of that version was found; run: pip install --upgrade nvidia-cuda-nvrtc, or set "
+        "CUDA_HOME to a toolkit's folder"
+    ),
+    "no_headers": N_("NVRTC's headers cannot be unpacked ({reason}); set XDG_CACHE_HOME to a writable folder"),
+    "unusable": N_("CUDA's compiler NVRTC cannot be used ({reason}); install it with: pip install nvidia-cuda-nvrtc"),
+}
+
+AREAS: dict[str, Texts] = {
+    "programs": PROGRAMS,
+    "observation": OBSERVATION,
+    "compiler": COMPILER,
+}
+"""By the first parts of the ids."""

@@ -46,7 +46,7 @@ def _sectors(line: int, before: float, after: float) -> str:
     ).format(line=line, before=before, after=after)
 
 
-TEXTS: Texts = {
+REPAIRS: Texts = {
     "index": N_("An index in line {line} is wrong."),
     "index_axes": N_("In line {line} x and y are in each other's place."),
     "index_axes_next": N_("In line {line} and the one after it x and y are in each other's place."),
@@ -133,3 +133,6 @@ TEXTS: Texts = {
     "wavefronts": _wavefronts,
     "sectors": _sectors,
 }
+
+AREAS: dict[str, Texts] = {"repairs": REPAIRS}
+"""By the first parts of the ids."""

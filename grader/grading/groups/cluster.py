@@ -154,12 +154,6 @@ def _as_at_home(outcome: Outcome, there: str, here: str) -> Outcome:
     return outcome
 
 
-# Gradings on an executor (`concurrent.futures`), with the interface of the pool of processes.
-#
-# Which executor does not matter: threads of this process in a test, a Dask scheduler with workers on many machines
-# (`dask.py`).
-# A worker that dies costs its own task; the executor tries it again elsewhere as often as it is set up to.
-
 OTHER_VERSION_TRIES = 10
 """So often a task is handed out anew that a worker with another version of the grader got: there are others."""
 

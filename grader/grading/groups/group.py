@@ -114,11 +114,6 @@ class Feeder:
             self._grading.submit(task, task)
 
 
-# Grades a group: several submissions at the same time, reports and tables of marks written beside.
-#
-# One thread listens to all processes; whatever becomes of one of them is one student's row.  What an earlier run has
-# left and still holds is neither graded nor rendered again.
-
 GradingPool = Pool[GradeTask, Checked | Judged | Outcome] | ExecutorPool
 
 

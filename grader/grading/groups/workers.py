@@ -51,15 +51,10 @@ def with_bounds(what: Message) -> Message:
     return msg("session.with_bounds", what=what, bounds=bounds) if bounds else what
 
 
-# Grades submissions of a group in processes of their own, several at a time.
-#
-# What goes wrong with one, be it a crash of the interpreter or a grading that never ends, is that one's outcome and
-# nobody else's.  In such a process `main` runs: a `GradeTask` comes, outcomes go back.
-
 _NEEDED = (
     "grader.backends.emulator",
     "grader.checks",
-    "grader.grading.recording",
+    "grader.grading.alternatives",
     "grader.grading.reading",
     "grader.grading.pipeline",
     "grader.lab.file",

@@ -121,9 +121,6 @@ def _speedup(check: Check, settings: SpeedupSettings) -> _Again | None:
     return _Again("fail", earned, timed)
 
 
-# Scores stored results again by a changed lab file and a teacher's decisions; nothing is run.
-
-
 def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]) -> int:
     """Mark what lies in `folder` again and say whose marks change and why; returns the exit code.
 

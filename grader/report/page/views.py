@@ -63,8 +63,6 @@ class StepsView(TypedDict):
     worst: int
 
 
-# The page of a report, as typed records of plain text: the summary and all that stands below it.
-
 Token = tuple[str, str]
 """CSS class ("" for plain text) and text."""
 

@@ -1,0 +1,413 @@
+"""The words of the checks of text and results: title, what was found, how to fix it; first those of any check."""
+
+from __future__ import annotations
+
+from grader.i18n import _, decimal, form_of, ngettext
+from grader.words.texts import N_, Plural, Texts
+
+CHECKS: Texts = {
+    "blocked": N_("Not graded: the check “{check}” failed."),
+    "not_judged": N_("Not graded: the check “{check}” could not be completed."),
+    "not_counted": N_("Memory accesses were not counted."),
+    "hint_stage": N_(
+        "Load a tile into a __shared__ array, call __syncthreads(), then write the output from the array."
+    ),
+}
+
+
+PRESENT: Texts = {
+    "title": N_("kernel found"),
+    "fault": N_("kernel not found"),
+    "fault_unknown_parameter": N_("parameters do not fit the task"),
+    "fault_arrays": N_("parameters do not fit the task"),
+    "fault_parameters": N_("parameters do not fit the task"),
+    "fault_rows": N_("parameters do not fit the task"),
+    "fault_handle": N_("parameters do not fit the task"),
+    "fault_two_inputs": N_("another task"),
+    "two_inputs": N_(
+        "The program solves another task: it hands the kernel {kernel} two different inputs, {first} and {second}. "
+        "This task has one, which is used with itself."
+    ),
+    "hint_two_inputs": N_("Is this the right file? For this task {first} and {second} are the same array."),
+    "fault_unreadable": N_("kernel cannot be read"),
+    "fault_declared": N_("kernel without a body"),
+    "fault_declared_elsewhere": N_("kernel without a body"),
+    "fault_cut_macro": N_("macro cut short"),
+    "fault_missing_header": N_("header missing"),
+    "fault_commented": N_("kernel commented out"),
+    "fault_inactive": N_("kernel not compiled"),
+    "fault_no_global": N_("no kernel in the files"),
+    "declared": N_("The kernel {kernel} is only declared ({file}:{line}); its body is in none of the files."),
+    "hint_declared": N_("Submit the file with the body of {kernel}, or write it."),
+    "declared_elsewhere": N_(
+        "The kernel {kernel} is only declared ({file}:{line}); its body may be in {header}, which was not submitted."
+    ),
+    "hint_declared_elsewhere": N_("Submit {header} too."),
+    "cut_macro": N_("The macro that ends in line {line} of {file} is cut short: a brace that it opens is not closed."),
+    "hint_cut_macro": N_("End every line of a macro but the last with a backslash, and put nothing after it."),
+    "missing_header": N_("The files have no kernel, and {header} ({file}:{line}) was not submitted."),
+    "hint_missing_header": N_("Submit {header} too."),
+    "commented": N_("The files have no kernel: the one in line {line} of {file} is commented out."),
+    "hint_commented": N_("Take the kernel out of the comment."),
+    "inactive": N_(
+        "The files have no kernel: the one in line {line} of {file} is excluded by an #if, or cannot be read."
+    ),
+    "unreadable": N_("The kernel in line {start} cannot be read; the compiler says of line {line}: {message}"),
+    "hint_unreadable": N_("Until that is fixed no kernel of the file can be found."),
+    "hint_inactive": N_("Look at the #if around it, and at the line before it."),
+    "no_global": N_("The files have no kernel: there is no __global__ function in them."),
+    "hint_no_global": N_("A kernel is a function that begins with __global__ void. Is this the right file?"),
+    "fault_empty": N_("empty kernel"),
+    "found": N_("Found: kernel {kernel}."),
+    "no_candidate": N_("No kernel for this variant was found."),
+    "kernels_are": N_("The file has: {kernels}."),
+    "hint_name": N_(
+        "Write it. If it is there, give it a name that says which variant it is, or name it in submission.yaml: labs: "
+        "{{{lab}: {{variants: {{{variant}: name_of_the_kernel}}}}}}"
+    ),
+    "unknown_parameter": N_("The kernel {kernel} has a parameter {type} {parameter}, which is not in this task."),
+    "arrays": Plural(
+        "The kernel {kernel} takes {got} array; this task has {expected}.",
+        "The kernel {kernel} takes {got} arrays; this task has {expected}.",
+        by="got",
+    ),
+    "rows": N_(
+        "The kernel {kernel} takes {type} {parameter}, an array of pointers to rows; this task's arrays are plain "
+        "ones, an element after the other."
+    ),
+    "hint_rows": N_(
+        "Take a plain pointer and compute the index: a[row * n + column]. An array of row pointers costs another read "
+        "for each element, and its rows have to be allocated and copied one by one: a pointer that malloc returned "
+        "means nothing on the device."
+    ),
+    "handle": N_(
+        "The kernel {kernel} takes {type} {parameter}, a pointer to a struct that holds the array's address: such a "
+        "kernel cannot be called from outside of its program."
+    ),
+    "hint_handle": N_(
+        "Hand the struct over by value, without the asterisk, or the pointer and the sizes by themselves: each thread "
+        "then has them at hand and need not read them from global memory first."
+    ),
+    "parameters": N_("The parameters of the kernel {kernel} do not fit this task."),
+    "hint_parameters": N_(
+        "A kernel of this task takes {parameters}; the sizes may be omitted. If your parameters are in "
+        "an unusual order, state it in submission.yaml."
+    ),
+    "empty": N_("The kernel {kernel} has an empty body."),
+    "hint_empty": N_("Write the body of the kernel: the starter file only gives its name."),
+}
+
+
+COMPILES: Texts = {
+    "title": N_("compiles"),
+    "fault": N_("does not compile"),
+    "fault_missing_entry": N_("kernel missing from the compiled program"),
+    "passed": N_("Compiled without errors."),
+    "timeout": N_("Compilation was stopped: it took too long."),
+    "crashed": N_("Compilation was stopped: the compiler ran out of memory."),
+    "missing_entry": N_("The file compiles, but the kernel {kernel} is not in the result."),
+    "hint_missing_entry": N_("Look for an #if that removes it, or for a template that nothing instantiates."),
+    "hint_endless": N_("Look for a macro or a template that expands without end, or a very large initialised array."),
+    "refused": N_("The compiler rejected the file without saying why."),
+    "hint_refused": N_("Compile it with nvcc to see the reason."),
+    "elsewhere": N_("{file}, line {line}: {message}"),
+    "inside": N_("In this kernel, line {line}: {message}"),
+    "more": Plural("(and {n} more error)", "(and {n} more errors)"),
+    "hint_first": N_(
+        "A compiler error stops the whole program: none of its kernels can run. Fix the first error first."
+    ),
+    "missing_header": N_("The header {header}, included in line {n} of {file}, was not submitted: {message}"),
+    "hint_missing_headers": N_("The file includes {headers}, which was not submitted: put it next to the file."),
+    "hint_elsewhere": N_("The error is outside this kernel, but in the same program."),
+}
+
+
+LAUNCH: Texts = {
+    "title": N_("launch configuration"),
+    "fault": N_("impossible launch"),
+    "no_launch": N_("No launch of this kernel could be read from the host code."),
+    "impossible_side": N_(
+        "A block of {shape} threads is impossible: its sides must be at least 1 and at most {limit}."
+    ),
+    "shared_bytes": Plural(
+        "The launch asks for {n} byte of dynamic shared memory; {limit} are allowed.",
+        "The launch asks for {n} bytes of dynamic shared memory; {limit} are allowed.",
+    ),
+    "shared_bytes_at": N_(
+        "At {sizes} the launch asks for {n} bytes of dynamic shared memory; {limit} are allowed. It fails there."
+    ),
+    "hint_fewer_threads": N_("Launch fewer threads in a block where their data take more."),
+    "hint_fewer_or_opt_in": N_(
+        "Launch fewer threads in a block where their data take more, or raise the limit: cudaFuncSetAttribute(kernel, "
+        "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)."
+    ),
+    "hint_shared_bytes": N_("Use a smaller tile, or raise the limit with cudaFuncSetAttribute."),
+    "impossible_grid": N_(
+        "The launch has a grid of {grid} blocks: along {axis} {size}, where 1 to {limit} are allowed."
+    ),
+    "one_thread": N_("The kernel is launched with one block of one thread, which does all the work alone."),
+    "hint_one_thread": N_(
+        "Give each thread an element of its own, by blockIdx, blockDim and threadIdx, and launch as many threads as "
+        "there are elements."
+    ),
+    "never_launched": N_("The program never launches {kernel}."),
+    "hint_never_launched": N_(
+        "Nothing that the program prints or measures comes of this kernel. Launch it, and check its result."
+    ),
+    "exchanged": N_(
+        "The launch of {kernel} has {first_given} for {first} and {second_given} for {second}: these two are in each "
+        "other's place."
+    ),
+    "hint_exchanged": N_("Exchange the two arguments. The kernel itself was graded with both in their places."),
+    "own_check": N_("The program's own check shows it: “{line}”."),
+    "hint_of_program": N_("The kernel itself was graded as if it were launched rightly."),
+    "passed": Plural("A block of {shape} threads ({n} thread).", "A block of {shape} threads ({n} threads)."),
+    "too_large": N_(
+        "The program launches {shape} = {threads} threads per block; the limit is {limit}. The launch "
+        "fails, so this kernel never ran, and any time that the program prints for it is the time of a "
+        "failed launch."
+    ),
+    "hint_too_large": N_(
+        "The limit is on all threads of a block together: {shape} is {threads} threads, {allowed} is "
+        "{n}. Use a block of {allowed} threads and divide the grid by the same numbers."
+    ),
+    "hint_other_block": N_(
+        "It was run with blocks of {block} threads, since {asked} are impossible: if the kernel counts on {asked}, it "
+        "may be wrong for that reason alone. Fix the launch first."
+    ),
+    "hint_graded_with": N_("The kernel is graded with the lab's block instead."),
+    "hint_never_ran": N_("Call cudaGetLastError() after every launch: it would have reported the error."),
+}
+
+
+HOST_CODE: Texts = {
+    "title": N_("host code"),
+    "none": N_("No host code that feeds the kernels was handed in."),
+    "sound": N_(
+        "The program was run: launches are checked for errors, copies and times are right, results are compared."
+    ),
+    "reads_sound": N_("Judging by its text, the host code checks launches for errors and compares results."),
+    "data_sound": N_("The program was run: what its kernels work on is copied, filled and freed as it must be."),
+    "reads_data_sound": N_("Judging by its text, the host code fills what its kernels read."),
+    "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
+    "not_compared": N_("The program compares its results with nothing."),
+    "never_filled": N_("{kernel} reads {array}, but the program never puts anything into it."),
+    "constant_unset": N_("Nothing is ever copied into {name}: constant memory is zero until it is filled."),
+    "hint_unfilled": N_(
+        "Copy the data to the device before the launch: with cudaMemcpy() into an array, with cudaMemcpyToSymbol() "
+        "into constant memory."
+    ),
+    "hint_unchecked": N_(
+        "A launch returns nothing, and a kernel that never ran leaves the output as it was: call cudaGetLastError() "
+        "right after it, and check what cudaDeviceSynchronize() or cudaMemcpy() returns."
+    ),
+    "hint_copy": N_(
+        "Check the order of the arguments, the size in bytes and the direction, and what the copy returns."
+    ),
+    "hint_lifetime": N_(
+        "Free each array once, by the function that goes with its allocation, after the last launch and the last copy "
+        "that use it."
+    ),
+    "hint_time": N_(
+        "A launch returns before its kernel has ended: call cudaDeviceSynchronize() before the clock is read, or "
+        "cudaEventSynchronize() before the time between events is asked for."
+    ),
+    "hint_not_compared": N_("Compute the result on the CPU as well, and compare every element within a tolerance."),
+}
+
+
+def reads(reads: float, allowed: float) -> str:
+    """How often an element is read, and how often it need be."""
+    shown = float(f"{float(reads):.2g}")
+    times = ngettext("{n} time", "{n} times", form_of(shown)).format(n=f"{decimal(shown):g}")
+    text = _("Every input element is read from global memory {times}; {allowed} would be enough.")
+    return text.format(times=times, allowed=f"{decimal(allowed):g}")
+
+
+TECHNIQUE: Texts = {
+    "title": N_("technique"),
+    "fault": N_("required technique not used"),
+    "unused": N_(
+        "What is in shared memory does not reach the result: of {sampled} elements traced back, "
+        "{through} came through it."
+    ),
+    "unused_at": N_("At {sizes} the result does not depend on what is in shared memory."),
+    "hint_unused": N_("After the barrier take the elements from the tile, not from global memory."),
+    "own": N_("Every thread reads from shared memory only what it stored there itself: nothing is shared."),
+    "hint_own": N_(
+        "A thread can keep a private copy in a register. Let threads use what others have loaded: after "
+        "the barrier read the element that the thread needs, whichever thread stored it."
+    ),
+    "not_unrolled": N_("No inner loop of the kernel is unrolled: each does one step per pass."),
+    "hint_unroll": N_(
+        "Write {n} or more steps in the body of the inner loop and increase its counter by as many, or "
+        "put “#pragma unroll {n}” right before it."
+    ),
+    "unrolled": N_("The inner loop is unrolled."),
+    "uses_shared": N_("The kernel uses shared memory, which this variant must not use."),
+    "hint_direct": N_("The other variants are compared with this one: read and write global memory directly."),
+    "global_only": N_("Uses global memory only."),
+    "left_out": N_("{array} is in shared memory, but the result does not depend on it: the compiler removed it."),
+    "hint_left_out": N_("After the barrier take the elements from {array}, not from global memory."),
+    "no_shared": N_("The kernel does not use shared memory."),
+    "part": N_("Only a part of the data goes through shared memory: {stored} bytes in, {loaded} bytes out."),
+    "hint_part": N_("Every element has to be stored in the tile and read from it: {bytes} bytes each way."),
+    "reads": reads,
+    "hint_reads": N_("Read an element from global memory once, into the tile; after the barrier take it from there."),
+    "hint_small_tile": N_(
+        "A block computes only {shape} elements here, and every block reads its rows and columns anew. Let a block be "
+        "16×16 or 32×32."
+    ),
+    "passed": N_("All data goes through shared memory."),
+}
+
+
+CORRECT: Texts = {
+    "title": N_("correct result"),
+    "fault": N_("wrong result"),
+    "fault_endless": N_("kernel never ends"),
+    "fault_deadlock": N_("kernel never ends"),
+    "fault_limit": N_("kernel does not finish"),
+    "fault_impossible": N_("impossible launch"),
+    "fault_illegal_address": N_("invalid memory access"),
+    "fault_trap": N_("kernel stops with an error"),
+    "fault_other_task": N_("another task"),
+    "other_task": N_(
+        "The program solves another task: the kernel reads {array}, which the host fills with {values} (line {line}), "
+        "and this task has no such input."
+    ),
+    "hint_other_task": N_("Is this the right file? A kernel of this task works on {inputs} alone."),
+    "own_says": N_("The program's own check says: “{line}”."),
+    "own_wrong": N_(
+        "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right: the check itself is "
+        "wrong, in its reference, its tolerance or the arrays that it compares."
+    ),
+    "own_sees": N_("The program's own check sees it at {sizes}, too: “{line}”."),
+    "own_right": N_("The program's own check says “{line}”: at {sizes}, where it ran, the kernel is right indeed."),
+    "own_misses": N_(
+        "The program's own check says “{line}”, but the kernel is wrong at {sizes}, where it ran, as well: the check "
+        "does not notice."
+    ),
+    "passed": Plural("Every element is right at {n} tested size.", "Every element is right at {n} tested sizes."),
+    "luck": N_("The result depends on the order in which the threads run. {what}"),
+    "hint_columns_made": N_("Only the first {made} columns are computed, as many as the block has threads."),
+    "hint_rows_made": N_("Only the first {made} rows are computed, as many as the block has threads."),
+    "hint_loop_on": N_(
+        "Let every thread take several of them, in a loop whose step is the number of threads: for (int "
+        "j = threadIdx.x; j < n; j += blockDim.x)."
+    ),
+    "smaller_block": Plural(
+        "The kernel is right only while the block has a thread for each element. With a block of {n} thread: {what}",
+        "The kernel is right only while the block has a thread for each element. With a block of {n} threads: {what}",
+    ),
+    "hint_smaller_block": N_(
+        "A block has at most 1024 threads, so a row or column may have more elements than the block has threads."
+    ),
+    "hint_drawn": N_(
+        "With the lab's own sizes and data the result is right. This case is drawn at random for every "
+        "submission: the kernel has to work for any size and any data, so look for what it assumes "
+        "about them."
+    ),
+    "right_at_squares": N_("It is right at squares, wrong at rectangles ({sizes})."),
+    "right_at_some": N_("It is right at {n} of {total} sizes, for instance at {sizes}."),
+    "hint_unwritten": N_(
+        "Take an element that no thread wrote, work out which thread should write it, and follow that thread: is there "
+        "such a thread in the launch, does a condition or a loop turn it away, or does its index lead elsewhere?"
+    ),
+    "hint_few_threads": N_(
+        "It is right only where the block has a thread for each element of a row or column: nobody takes the rest."
+    ),
+    "hint_memory_first": N_("Fix the faulty memory access first: the wrong result may come of it."),
+    "hint_race_first": N_("Fix the data race first: the wrong result may come of it."),
+    "hint_by_hand": N_(
+        "Follow one element by hand: which thread makes it, what that thread reads for it, and where it stores it."
+    ),
+    "hint_reads_nothing": N_(
+        "This thread stores its result without having read anything for it: find out by hand which loops and "
+        "conditions it should pass on the way."
+    ),
+    "hint_missing": N_(
+        "Work out by hand what this thread reads for the element in each pass of its loop: what is missing is either "
+        "never read, or read and then lost."
+    ),
+    "hint_surplus": N_(
+        "Work out by hand what this thread reads for the element in each pass of its loop: what is not needed is "
+        "either read too, or left over from what it computed before."
+    ),
+    "hint_other_reads": N_(
+        "Work out by hand where the indices lead for this thread: other elements are read than the result needs."
+    ),
+    "hint_indices": N_("Work out by hand where the indices in that line lead for this thread."),
+    "hint_follow": N_(
+        "Follow one element by hand: which thread reads it, where it stores it, and which thread writes "
+        "the result. The value you got instead shows where it was taken from."
+    ),
+}
+
+
+RAGGED_SIZES: Texts = {
+    "title": N_("sizes not divisible by the tile"),
+    "fault": N_("wrong at sizes not divisible by the tile"),
+    "size_is_constant": N_(
+        "The size is a constant of the program, {name}, so only multiples of the tile can be required."
+    ),
+    "takes_no_size": N_("The kernel does not take the size, so only multiples of the tile can be required."),
+    "no_sizes": N_("The lab sets no such sizes for this kernel."),
+    "passed": Plural("Right at {n} size not divisible by the tile.", "Right at {n} sizes not divisible by the tile."),
+    "hint_guard": N_(
+        "At such a size the last blocks have threads outside the data, and some threads have less to do than others: "
+        "no access of theirs may leave its array."
+    ),
+}
+
+
+GRIDS: Texts = {
+    "left_out": N_(
+        "Line {line} launches a grid of {grid} blocks at {sizes}: along {axis} it covers {covered} of "
+        "{extent} elements, and the rest are not computed."
+    ),
+    "empty": N_("Line {line} launches a grid of {grid} blocks at {sizes}: without a block the launch fails."),
+    "hint": N_(
+        "Round the number of blocks up: (n + {tile} - 1) / {tile}. In C++ the integer division n / "
+        "{tile} rounds down, even inside ceil(): there one of the two must be a float first. Then guard "
+        "the surplus threads."
+    ),
+    "hint_other_extent": N_(
+        "The number of blocks is rounded up, but from another extent: there are {extent} elements along this axis, so "
+        "that ({extent} + {tile} - 1) / {tile} blocks are needed."
+    ),
+    "hint_swapped": N_(
+        "The axes of the grid are swapped: the kernel's blocks go along x over {x} and along y over {y}, so the grid "
+        "has to be dim3(({x} + {tile} - 1) / {tile}, ({y} + {tile} - 1) / {tile}). With equal sizes that goes "
+        "unnoticed."
+    ),
+    "of_one_size": N_(
+        "Line {line} launches a grid of {grid} blocks at {sizes}: both of its axes follow from {size}, and a part of "
+        "the elements is not computed."
+    ),
+    "hint_of_one_size": N_(
+        "One axis of the grid has to follow from {other} in place of {size}: the one along which the kernel's index is "
+        "compared with it. With equal sizes that goes unnoticed."
+    ),
+    "hint_block_first": N_(
+        "The block stands in the place of the grid: write <<<grid, block>>>, and compute the number of blocks from the "
+        "size, rounded up."
+    ),
+    "hint_fixed": N_(
+        "Along {axis} the number of blocks is the same at every size. Compute it from the size, as "
+        "(n + {tile} - 1) / {tile}; with more than one axis hand both over in a dim3."
+    ),
+}
+
+AREAS: dict[str, Texts] = {
+    "checks": CHECKS,
+    "checks.present": PRESENT,
+    "checks.compiles": COMPILES,
+    "checks.launch": LAUNCH,
+    "checks.host_code": HOST_CODE,
+    "checks.technique": TECHNIQUE,
+    "checks.correct": CORRECT,
+    "checks.ragged_sizes": RAGGED_SIZES,
+    "checks.grids": GRIDS,
+}
+"""By the first parts of the ids."""

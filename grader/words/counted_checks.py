@@ -1,0 +1,326 @@
+"""The words of the checks of what was counted and measured: memory, races, bank conflicts, coalescing, speed."""
+
+from __future__ import annotations
+
+from grader.i18n import _, decimal, form_of, ngettext
+from grader.words.texts import N_, Plural, Texts
+
+FEW_LANES: Texts = {
+    "found": N_(
+        "Only a few lanes are active in the requests of line {line}: {requests} requests, where full "
+        "warps need {needed}."
+    ),
+    "hint_block": N_(
+        "A block of {x}×{y} threads leaves most of its warp idle: a warp has 32 lanes, and a request "
+        "costs the same whether one of them is active or all. Launch blocks of at least 32 threads, "
+        "ideally a multiple of 32."
+    ),
+    "hint_turns": N_(
+        "A request costs the same whether one lane of a warp is active or all 32. Let all threads of a "
+        "warp execute this line together: no loop in which they take turns, no if that picks one thread."
+    ),
+}
+
+
+FAULTS: Texts = {
+    "uninitialized": N_("{who} reads {array}, byte {offset}, which was never written."),
+    "unset_element": N_("{who} reads element {index} {of_array}, which was never written."),
+    "different_barriers": N_("{who} waits at this barrier, while others of its block wait at the one in line {line}."),
+    "barrier": N_("{who} waits at a barrier that other threads of its block never reach."),
+    "no_texture": N_("{who} reads through a texture object that does not exist."),
+    "no_surface": N_("{who} uses a surface object that does not exist."),
+    "outside_surface": N_("{who} reaches outside the surface (x counts bytes, y rows)."),
+    "warp_mask": N_("{who} passes a warp mask with lanes that do not take part."),
+    "warp_mask_without_caller": N_("{who} passes a warp mask that leaves its own lane out."),
+    "warp_source": N_("{who} takes its value in a shuffle from a lane that does not take part in it."),
+    # Seen on a GPU by guard zones, which do not tell who it was.
+    "beside": N_("The kernel writes outside {array}: on the GPU, bytes next to it have changed."),
+    "frees_foreign": N_("{who} frees a pointer that neither malloc() nor new returned."),
+    "frees_twice": N_("{who} frees memory that has been freed already."),
+    "uses_freed": N_("{who} uses memory that has been freed."),
+    "misaligned": N_("{who} uses an address in {array} that is not a multiple of {width} bytes."),
+    # Counted in elements, as the program counts: a student can compare that with the index in the line.
+    "reads_element": N_("{who} reads element {index} {of_array}, which has elements 0 to {last} ({width} bytes each)."),
+    "writes_element": N_(
+        "{who} writes element {index} {of_array}, which has elements 0 to {last} ({width} bytes each)."
+    ),
+    "reads_empty": N_("{who} reads element {index} {of_array}, which has no elements at all."),
+    "writes_empty": N_("{who} writes element {index} {of_array}, which has no elements at all."),
+    "reads_bytes": N_("{who} reads {distance} {side} of {array} ({size} bytes)."),
+    "writes_bytes": N_("{who} writes {distance} {side} of {array} ({size} bytes)."),
+    "before_start": N_("before the start"),
+    "past_end": N_("past the end"),
+    "bytes": Plural("{n} byte", "{n} bytes"),
+    "reads_nowhere": N_("{who} reads at an address that belongs to no array."),
+    "writes_nowhere": N_("{who} writes at an address that belongs to no array."),
+    "write_write": N_("{who} writes the element {of_array} that {other} writes too (line {other_line})."),
+    "read_write": N_(
+        "{who} reads the element {of_array} that {other} writes (line {other_line}), with no barrier between them."
+    ),
+    "write_read": N_(
+        "{who} writes the element {of_array} that {other} reads (line {other_line}), with no barrier between them."
+    ),
+    "reads_copied": N_(
+        "{who} reads the element {of_array} that is still being copied: {other} began the asynchronous copy in line "
+        "{other_line} and has not waited for it."
+    ),
+    "writes_copied": N_(
+        "{who} writes the element {of_array} that is still being copied: {other} began the asynchronous copy in line "
+        "{other_line} and has not waited for it."
+    ),
+    "reads_own_copy": N_(
+        "{who} reads the element {of_array} that it is still copying: it began the asynchronous copy in line "
+        "{other_line} and has not waited for it."
+    ),
+    "writes_own_copy": N_(
+        "{who} writes the element {of_array} that it is still copying: it began the asynchronous copy in line "
+        "{other_line} and has not waited for it."
+    ),
+    "late_copy": N_(
+        "{who} reads the element {of_array} that {other} has copied asynchronously (line {other_line}), with no "
+        "barrier between that thread's wait for the copy and this access."
+    ),
+    "scope": N_(
+        "{who} and {other} access the same element {of_array} (line {other_line}), but one of the two accesses is "
+        "atomic only within its own block."
+    ),
+}
+
+
+MEMORY_SAFETY: Texts = {
+    "title": N_("memory safety"),
+    "fault": N_("access outside an array"),
+    "fault_uninitialized": N_("read of uninitialised memory"),
+    "fault_unset_element": N_("read of uninitialised memory"),
+    "fault_misaligned": N_("misaligned access"),
+    "passed": N_("Every access is within its array, and nothing is read before it is written."),
+    "more_lines": Plural("({n} more line does the same.)", "({n} more lines do the same.)"),
+    "hint_dynamic": N_(
+        "The launch gives the array {array} a size of {bytes} bytes. The third argument of <<<grid, block, bytes>>> "
+        "counts bytes, not elements: it is the number of elements that the whole block stores there times "
+        "sizeof(float)."
+    ),
+    "hint_shared_unset": N_(
+        "Shared memory holds whatever the previous block left there. Every element that is read must "
+        "first be written by some thread of this block, with a barrier between the two."
+    ),
+    "hint_unset": N_("Every element that is read must be written first: copied by the host or stored by the kernel."),
+    "hint_freed": N_(
+        "What one malloc() or new returns is freed once, after its last use; where several threads share it, by one of "
+        "them, behind a barrier."
+    ),
+    "hint_misaligned": N_(
+        "A float4 or float2 access needs an index that is a multiple of 4 or 2, and an array aligned the same way."
+    ),
+    "hint_before": N_(
+        "The index is negative there. Compute its smallest value by hand, for the first threads of a block and the "
+        "first pass of the loop: it must not be below 0."
+    ),
+    "hint_shared": N_(
+        "Compare the largest value of the index with the declared size: the index that blockDim and the "
+        "last pass of the loop lead to must be smaller than it, in each dimension."
+    ),
+    "hint_global": N_(
+        "Compute the largest index by hand, for the last thread of the last block: is it below the "
+        "number of elements? On a GPU such an access may go unnoticed, overwrite another array, or stop "
+        "the program."
+    ),
+}
+
+
+RACES: Texts = {
+    "title": N_("no data races"),
+    "fault": N_("data race"),
+    "fault_barrier": N_("barrier not reached by all threads"),
+    "fault_different_barriers": N_("barrier not reached by all threads"),
+    "fault_warp_mask": N_("wrong warp mask"),
+    "none": N_("No data races, and every thread reaches every barrier."),
+    "hint_barrier": N_(
+        "__syncthreads() inside an if or a loop that not every thread of the block enters is undefined behaviour: "
+        "every thread of the block has to reach it."
+    ),
+    "hint_warp_mask": N_("The mask of a _sync function must name exactly the lanes that call it."),
+    "hint_warp_source": N_(
+        "A shuffle hands over values of the lanes that call it: what it takes from any other lane is undefined."
+    ),
+    "hint_global": N_(
+        "Nothing orders the threads of different blocks: let each thread write its own elements, or use an atomic "
+        "operation."
+    ),
+    "hint_global_read": N_(
+        "One thread reads here what another writes, and nothing orders the threads of different blocks: read from an "
+        "array that nobody writes in this launch, or read in the next launch."
+    ),
+    "hint_global_block": N_(
+        "Two threads of a block write the same element, and nothing orders them: let each element be written by one "
+        "thread, or use an atomic operation."
+    ),
+    "hint_copy": N_(
+        "An asynchronous copy goes on by itself, past every barrier, until the thread that began it waits for it: "
+        "__pipeline_commit() and __pipeline_wait_prior(0), cp.async.commit_group and cp.async.wait_group 0, "
+        "cg::wait(), or the wait of the cuda::pipeline or cuda::barrier that it was given. Wait first, then "
+        "__syncthreads(). A wait for all but the last N groups leaves these on their way, and what was not committed "
+        "as well."
+    ),
+    "hint_scope": N_(
+        "An atomic operation of block scope (atomicAdd_block(), cuda::thread_scope_block, .cta) is one only to threads "
+        "of its own block: among blocks use device scope (atomicAdd(), cuda::thread_scope_device, .gpu)."
+    ),
+    "hint_write_write": N_(
+        "Two threads write the same element of shared memory, and nothing orders them: on a GPU luck decides which "
+        "value stays."
+    ),
+    "hint_within_warp": N_(
+        "Nothing orders these two accesses, and since Volta not even the threads of one warp run in step: on a GPU the "
+        "result depends on luck."
+    ),
+    "hint_between_warps": N_(
+        "Nothing orders these two accesses, and the warps of a block run in any order: on a GPU the result depends on "
+        "luck."
+    ),
+}
+
+
+def failed(conflict: str, also: str | None, efficiency: str | None) -> str:
+    """The worst conflict, other lines with some, the efficiency that it comes to."""
+    return conflict + (f", {also}" if also else "") + (f"; {efficiency}" if efficiency else "") + "."
+
+
+BANK_CONFLICTS: Texts = {
+    "title": N_("bank conflicts"),
+    "no_shared": N_("The kernel does not use shared memory, so there is no conflict to resolve."),
+    "passed": N_("No bank conflicts: {requests} requests in {wavefronts} wavefronts, the fewest possible."),
+    "failed": failed,
+    "conflict": N_("{ways}-way bank conflict in line {line} (excess wavefronts per request: {excess:g})"),
+    "also": Plural("also in line {lines}", "also in lines {lines}"),
+    "efficiency": N_("efficiency of shared memory {pct:.2f} %"),
+    "hint_lanes": N_(
+        "Lanes {lane_a} and {lane_b} of a warp access words {word_a} and {word_b} of shared memory; "
+        "both are in bank {bank} (word mod 32), which serves one word at a time."
+    ),
+    "hint_words": N_("In total {n} different words of that bank are accessed at once."),
+    "hint_rows_pad": N_(
+        "In a block {width} threads wide a warp spans {rows} rows of threads, so one request touches "
+        "{rows} rows of the tile, and padding by one element is not enough to separate them."
+    ),
+    "hint_rows": N_(
+        "In a block {width} threads wide a warp spans {rows} rows of threads, so one request touches "
+        "{rows} rows of the tile."
+    ),
+    "hint_block": N_(
+        "Use a block 32 threads wide (32×32, or 32×8 with a loop) and a [32][32 + 1] tile: every warp "
+        "then works on one row or one column of it."
+    ),
+    "hint_column": N_(
+        "Rows of {name} are {pitch} words apart, so the elements of a column share banks. Declare it "
+        "with one extra column, {name}[{rows}][{pitch} + 1]: a column then spans all 32 banks. The "
+        "extra column is never used."
+    ),
+    "hint_odd": N_(
+        "Make the distance between the words of neighbouring lanes odd: pad every row of the tile by one element, "
+        "and count that element in every index of the tile."
+    ),
+}
+
+
+# `coalescing` in words: its title, what it found, how to fix it.
+
+
+def ideal_figure(sectors: float) -> str:
+    """Sectors a request, as few as can be."""
+    return f"{sectors:g}"
+
+
+def hint(sectors: float, ideal: float) -> str:
+    """How many sectors a request touches and needs, and which addresses neighbours should use."""
+    text = _(
+        "Memory is accessed in 32-byte sectors: here one request of a warp touches {touched}, while {ideal} would hold "
+        "all its bytes. Threads with neighbouring threadIdx.x should use neighbouring addresses: add threadIdx.x to "
+        "the index as it is, not multiplied by the row length."
+    )
+    return text.format(touched=_sectors(sectors), ideal=f"{decimal(ideal):g}")
+
+
+def hint_narrow(sectors: float, ideal: float, width: int, rows: int) -> str:
+    """The same of a block so narrow that a warp takes pieces of several rows."""
+    text = _(
+        "Memory is accessed in 32-byte sectors: here one request of a warp touches {touched}, while {ideal} would hold "
+        "all its bytes. In a block {width} threads wide a warp spans {rows} rows of threads, so a request is made of "
+        "short pieces of {rows} rows, each of which begins and ends within a sector. Use a block whose width is a "
+        "multiple of 32."
+    )
+    return text.format(touched=_sectors(sectors), ideal=f"{decimal(ideal):g}", width=width, rows=rows)
+
+
+def _sectors(n: float) -> str:
+    return ngettext("{n} sector", "{n} sectors", form_of(round(float(n), 5))).format(n=f"{decimal(n):g}")
+
+
+COALESCING: Texts = {
+    "title": N_("coalescing"),
+    "fault": N_("uncoalesced accesses"),
+    "figures": N_("{loads} sectors per request for loads, {stores} for stores"),
+    "passed": N_("Coalesced: {figures}."),
+    "passed_one": N_("Coalesced on one side: {figures}."),
+    "failed": N_("Not coalesced: {figures}. Line {line} is the worst."),
+    "no_access": N_("no"),
+    "ideal_figure": ideal_figure,
+    "figure": N_("{sectors:g} (best: {ideal:g})"),
+    "hint": hint,
+    "hint_narrow": hint_narrow,
+    "hint_tile": N_(
+        "With a tile both sides can be coalesced: swap the block indices for the output and the thread "
+        "indices inside the tile."
+    ),
+    "hint_step": N_(
+        "If a thread processes several elements, let it step by the number of threads instead of taking "
+        "neighbouring ones."
+    ),
+}
+
+
+def timed(figures: str, thresholds: str) -> str:
+    """What was measured, and what it is measured by."""
+    return f"{figures}. {thresholds}"
+
+
+SPEEDUP: Texts = {
+    "title": N_("speedup"),
+    "fault": N_("speedup below the requirement"),
+    "hint_wrong": N_("A wrong kernel is not timed. Make the result right first."),
+    "figures": N_("At {sizes}: {speedup:.2f} times as fast as the reference kernel ({low:.2f} to {high:.2f})"),
+    "figures_of": N_(
+        "At {sizes}: {speedup:.2f} times as fast as the reference kernel {variant} ({low:.2f} to {high:.2f})"
+    ),
+    "timed": timed,
+    "thresholds": N_("All points from {full:g} on, the first from {minimum:g}."),
+    "undecided": N_("The measurement is not precise enough to tell whether the threshold is reached."),
+    "launch_bound": N_(
+        "At every size the kernel takes hardly longer than an empty launch: too little to compare speeds."
+    ),
+    "not_timed": N_("The time was not measured."),
+    "hint_bank_conflicts": N_("Bank conflicts cost time here: {n} more wavefronts than needed. Remove them first."),
+    "hint_coalescing": N_(
+        "Global memory costs time here: {got:g} sectors per request, {ideal:g} at best. Let "
+        "neighbouring threads use neighbouring addresses."
+    ),
+    "hint_occupancy": N_(
+        "Few warps fit on a multiprocessor: {pct:g} % of what it can hold. Use fewer registers, less "
+        "shared memory per block, or another block size."
+    ),
+    "hint_work": N_(
+        "The memory accesses cannot be improved. Look at the work per thread: fewer threads with "
+        "several elements each are often faster."
+    ),
+}
+
+AREAS: dict[str, Texts] = {
+    "few_lanes": FEW_LANES,
+    "faults": FAULTS,
+    "checks.memory_safety": MEMORY_SAFETY,
+    "checks.races": RACES,
+    "checks.bank_conflicts": BANK_CONFLICTS,
+    "checks.coalescing": COALESCING,
+    "checks.speedup": SPEEDUP,
+}
+"""By the first parts of the ids."""
