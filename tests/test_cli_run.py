@@ -185,6 +185,31 @@ def test_files_with_one_name_in_two_folders_are_one_program(tmp_path: Path, capf
     assert run(["run", str(tmp_path / "a" / "main.cu"), str(tmp_path / "b" / "main.cu")]) == 7, capfd.readouterr().err
 
 
+def test_headers_that_lie_above_are_found_from_wherever_it_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    for name, text in {
+        "course/common/common.h": '#pragma once\n#include "../config/seven.h"\n',
+        "course/config/seven.h": "#define SEVEN 7\n",
+        "course/week1/main.cu": '#include <cstdio>\n#include "../common/common.h"\n'
+        "__global__ void k(int *p) { *p = SEVEN; }\n"
+        "int main() { int *p, h; cudaMalloc(&p, 4); k<<<1, 1>>>(p); cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); "
+        'cudaFree(p); printf("%d\\n", h); }\n',
+        "course/week1/secret.cu": '#include "../../secret.txt"\nint main() { return SECRET; }\n',
+        "secret.txt": "#define SECRET 3\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    for folder, named in (("course/week1", "main.cu"), ("course", "week1/main.cu"), ("", "course/week1/main.cu")):
+        monkeypatch.chdir(tmp_path / folder)
+        assert run(["run", named, "--lang", "en"]) == 0
+        assert capfdbinary.readouterr().out == b"7\n"
+    # What is no header is not read from elsewhere.
+    monkeypatch.chdir(tmp_path / "course" / "week1")
+    assert run(["run", "secret.cu", "--lang", "en"]) == 1
+    assert b"secret.txt" in capfdbinary.readouterr().err
+
+
 def test_a_program_that_cannot_run_says_why_and_fails(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["run", str(PROGRAMS / "uses_threads" / "main.cu"), "--lang", "en"]) == 1
     assert "main.cu:1: The program cannot run here: it uses threads (condition_variable)." in capfd.readouterr().err

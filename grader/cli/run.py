@@ -5,6 +5,7 @@ What it showed is told on the terminal and as JSON (docs/run.md).
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -192,6 +193,11 @@ def _argument(argument: Argument) -> str:
 
 
 MAX_STDIN_BYTES = 64 << 20
+MAX_HEADERS_ABOVE = 64
+MAX_SEARCHED_BYTES = 1 << 20
+_HEADER_ABOVE = re.compile(
+    rb'^[ \t]*#[ \t]*include[ \t]*"((?:\.\./){1,8}[\w./ -]{1,200}\.(?:h|hh|hpp|hxx|cuh|inl))"', re.MULTILINE
+)
 _FOLDERS = "grader.cli.run.folders"
 _DEFINED = "grader.cli.run.defined"
 _WITH_VALUE = frozenset(
@@ -245,7 +251,7 @@ def run_command() -> click.Command:
         click.Option(
             ["--limit"],
             metavar="N|none",
-            help=_("Instructions that a launch, and the host code, may take; 20 and 40 billion otherwise."),
+            help=_("Instructions that a launch, and the host code, may take; 20 and 200 billion otherwise."),
         ),
         click.Option(
             ["--shrink"], is_flag=True, help=_("Beyond the limits, run the program with one of its sizes made smaller.")
@@ -402,11 +408,30 @@ def _run(words: tuple[str, ...], device: str, limit: str | None, shrink: bool, a
 def _started_in(paths: Sequence[Path], folders: Sequence[Path]) -> Path | None:
     """The folder that the program's files lie in: that in which we were started, where they are named from there."""
     here = Path.cwd()
-    named = [*paths, *folders]
+    named = [*paths, *folders, *_headers_above(paths)]
     if any(path.is_absolute() or not path.resolve().is_relative_to(here) for path in named):
-        lie_in = {path.resolve().parent for path in paths} | {folder.resolve() for folder in folders}
+        lie_in = {path.resolve().parent for path in named if path not in folders}
+        lie_in |= {folder.resolve() for folder in folders}
         return None if len(lie_in) == 1 else Path(os.path.commonpath(lie_in))
-    return None if all(path.resolve().parent == here for path in paths) and not folders else here
+    return None if all(path.resolve().parent == here for path in named) and not folders else here
+
+
+def _headers_above(paths: Sequence[Path]) -> list[Path]:
+    """The headers that files, or these headers themselves, include by a path that leads out of their folder.
+
+    Nothing but headers: what else lies there is none of a program's business.
+    """
+    found: dict[Path, None] = {}
+    queue = list(paths)
+    while queue and len(found) < MAX_HEADERS_ABOVE:
+        path = queue.pop()
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            for match in _HEADER_ABOVE.finditer(file.read(MAX_SEARCHED_BYTES)):
+                header = (path.parent / os.fsdecode(match[1])).resolve()
+                if header not in found and header.is_file():
+                    found[header] = None
+                    queue.append(header)
+    return list(found)
 
 
 def _build_progress() -> Callable[[int, int], None]:

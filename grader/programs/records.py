@@ -33,7 +33,7 @@ class RunLimits(msgspec.Struct, frozen=True):
 
     executes: bool = True
     passes_over: bool = False
-    host_instructions: int = 40_000_000_000
+    host_instructions: int = 200_000_000_000
     host_bytes: int = 3 << 30
     device_bytes: int = 2 << 30
     launch_instructions: int = 20_000_000_000

@@ -37,7 +37,7 @@ _FORMATS = {
     "char": "b",
     "signed char": "b",
     "unsigned char": "B",
-    "bool": "?",
+    "bool": "B",
 }
 
 
