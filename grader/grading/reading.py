@@ -15,8 +15,8 @@ from grader.programs.sources import pasted_lines
 from grader.running.evidence import Compilation, Diagnostic, Evidence, OtherInput
 from grader.running.host_code import host_code
 from grader.submission.files.source import SourceText
+from grader.submission.kernels.kernel import unset_variables
 from grader.submission.kernels.records import Kernel
-from grader.submission.kernels.unset import unset_variables
 from grader.submission.lexical import without_comments
 from grader.submission.observed import Observed
 from grader.submission.records import Missing, Submission, VariantBinding

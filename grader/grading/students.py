@@ -13,7 +13,7 @@ from grader.errors import UsageError, describe_os_error
 from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.naming import printable
-from grader.submission.files.entries import HOST_SUFFIXES, SUFFIXES
+from grader.submission.files.search import HOST_SUFFIXES, SUFFIXES
 from grader.submission.files.submission_yaml import SETTINGS_NAME
 
 RESULT_PATTERN = "*/*/result.json"

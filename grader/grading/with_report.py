@@ -32,8 +32,8 @@ from grader.report.rendering.worker import Reply
 from grader.report.summary import summary
 from grader.report.visible import visible_line
 from grader.result import Result, exit_code, weightier
-from grader.submission.files.entries import SUFFIXES
 from grader.submission.files.folder import find_sources
+from grader.submission.files.search import SUFFIXES
 from grader.words import text, told
 
 if TYPE_CHECKING:

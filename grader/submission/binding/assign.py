@@ -1,14 +1,89 @@
-"""Which kernel is which variant: by name first, by what it does where names are silent."""
+"""Which kernel is which variant: by name first, by what it does where names are silent.
+
+A program may itself call its kernels something, in the text that it prints beside a launch.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from grader.lab.records import Variant
-from grader.submission.kernels.records import Kernel
+from grader.errors import UsageError
+from grader.lab.records import Lab, Variant
+from grader.submission.cpp.parse import parse
+from grader.submission.files.source import decode
+from grader.submission.kernels.kernel import kernels_in
+from grader.submission.kernels.records import Kernel, LaunchSite
+from grader.submission.kernels.shape import KernelShape
+
+AXES = 4.0
+STAGED = 3.0
+
+_SECOND_AXIS = re.compile(r"\b(?:blockIdx|threadIdx)\s*\.\s*y\b")
+_STORED = re.compile(r"\b(\w+)\s*(?:\[[^\]=;]{0,120}\]\s*)+=(?!=)\s*([^;]{1,300});")
+_WORD = re.compile(r"[A-Za-z_]\w*+")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """has_rows: its threads are numbered along two axes.  staged: roles of the arrays copied to shared memory."""
+
+    has_rows: bool
+    staged: frozenset[str]
+
+
+def profile_of(kernel: Kernel, shape: KernelShape, roles: Sequence[str]) -> Profile:
+    """What a kernel does, whose parameters have these roles."""
+    by_name = {p.name: role for p, role in zip(kernel.parameters, roles, strict=False) if p.is_pointer}
+    shared = {array.name for array in kernel.shared_arrays}
+    staged = {
+        by_name[word]
+        for target, value in _STORED.findall(shape.text)
+        if target in shared
+        for word in _WORD.findall(value)
+        if word in by_name
+    }
+    return Profile(_SECOND_AXIS.search(shape.text) is not None, frozenset(staged))
+
+
+def alike(lab: Lab) -> list[Variant]:
+    """Variants that some other one equals in all that its record says a kernel does."""
+    keys = [(variant.shared_memory, variant.padded) for variant in lab.variants]
+    return [
+        variant
+        for variant, key in zip(lab.variants, keys, strict=True)
+        if variant.shared_memory and keys.count(key) > 1
+    ]
+
+
+def profiles(lab: Lab) -> dict[str, Profile]:
+    """Those of the lab's own kernels, of variants that are `alike`."""
+    found = {}
+    for variant in alike(lab):
+        reference = variant.reference
+        try:
+            parsed = parse(decode(reference.file))
+        except UsageError:
+            # It is told where the lab's own kernels are needed.
+            continue
+        kernel = next((k for k in kernels_in(parsed) if k.name == reference.kernel), None)
+        if kernel is not None:
+            found[variant.name] = profile_of(kernel, KernelShape(parsed, kernel, {}), reference.arguments)
+    return found
+
+
+def likeness(profile: Profile, of_variants: Mapping[str, Profile]) -> dict[str, float]:
+    """By variant, what speaks for or against it."""
+    found = {}
+    for name, other in of_variants.items():
+        score = 0.0 if profile.has_rows == other.has_rows else -AXES
+        if profile.staged and other.staged:
+            score += STAGED if profile.staged == other.staged else -STAGED
+        found[name] = score
+    return found
+
 
 # A name outweighs everything a kernel does: a tile called padded that is not is a fault to show, not to hide.
 NAMED = 100.0
@@ -360,3 +435,39 @@ def strong_rank(variant: Variant, name: str) -> int | None:
 def _weak_rank(variant: Variant, name: str) -> int | None:
     """The place of the first pattern that finds a word which any kernel may be called by."""
     return name_rank(variant, name) if strong_rank(variant, name) is None else None
+
+
+MAX_LINES = 16
+# What is said of a launch, of sizes and of errors names no variant: "Block: 16x16", "3 rows", "error in line 7".
+_NUMBER = r"\s*[:=(,#]?\s*(?:\d|%\d*l*z?[dux])"
+_NO_CLAIM = re.compile(
+    r"(?i)(?:number of|num|threads?|grids?|per|max\w*|/)[\W_]*blocks?\b|\bblocks\b"
+    rf"|\bblock[\W_]*(?:size|dim\w*|count|shape|per)\b|\b(?:blocks?|lines?|rows?|cols?|columns?){_NUMBER}"
+    # What a comparison says of a result: "the answer is wrong".
+    r"|\b(?:(?:is|are|was|were|results?|answer|ans)\W+)+(?:not\W+)?wrong\b|\bwrong\W*(?:results?\b|answer|!|\\n|$)"
+    r"|(?:\d|%\d*l*z?[dux])\s*(?:rows?|cols?|columns?|lines?)\b|\bshared mem\w*[\W_]*(?:per|size)\b"
+)
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*+)"?')
+
+
+def claimed(
+    sites: Sequence[LaunchSite],
+    all_sites: Iterable[LaunchSite],
+    lines: Mapping[str, Sequence[str]],
+    variants: Sequence[Variant],
+) -> frozenset[str]:
+    """The variants that are named in what is printed between a kernel's launch and the next kernel's.
+
+    lines: of each file's text.
+    """
+    found: set[str] = set()
+    others = sorted({(site.file, site.line) for site in all_sites})
+    for site in sites:
+        after = next((line for file, line in others if file == site.file and line > site.line), site.line + MAX_LINES)
+        text = "\n".join(lines.get(site.file, ())[site.line - 1 : min(after - 1, site.line + MAX_LINES)])
+        for string in _STRING.findall(text):
+            said = _NO_CLAIM.sub(" ", string)
+            named = [(rank, v.name) for v in variants if (rank := strong_rank(v, said)) is not None]
+            if named:
+                found.add(min(named)[1])
+    return frozenset(found)

@@ -1,28 +1,37 @@
-"""A student's files bound to a lab: which kernel is which variant, what its parameters mean, how it is launched."""
+"""A student's files bound to a lab: which kernel is which variant, what its parameters mean, how it is launched.
+
+And why a file has no kernel that could be a variant's, where that is another thing than a missing name.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from grader.lab.records import Lab, Variant
 from grader.submission import effort
-from grader.submission.binding.absent import why_absent
-from grader.submission.binding.assign import Known, assign, compared, strong_rank
+from grader.submission.binding.assign import (
+    Known,
+    Profile,
+    assign,
+    compared,
+    likeness,
+    profile_of,
+    profiles,
+    strong_rank,
+)
 from grader.submission.binding.entries import Entry, entries_of, sites_of
 from grader.submission.binding.exchanged import in_their_places
-from grader.submission.binding.launch.plans import interpretations, requested_launch
-from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
+from grader.submission.binding.plans import interpretations, requested_launch
 from grader.submission.binding.precedence import Fact, first
 from grader.submission.binding.reconcile import Place, places_read_true
 from grader.submission.binding.roles import role_assignments
 from grader.submission.binding.stated import stated_kernels, stated_roles
-from grader.submission.binding.zeroed import zeroed_before
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.expressions.number_types import NUMBER_WORDS
+from grader.submission.expressions.nodes import NUMBER_WORDS
 from grader.submission.files.folder import FoundSubmission, variant_settings
 from grader.submission.files.source import SourceText, decode
 from grader.submission.files.submission_yaml import VariantSettings
@@ -32,6 +41,105 @@ from grader.submission.observed import NOTHING_OBSERVED, Observed
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
 from grader.submission.rewriting.compile_time import constant_edits
 from grader.submission.rewriting.translation_units import read_files
+
+_TO_ZERO = re.compile(r"\]\s*=\s*(?:\(\w+\)\s*)?0(?:\.0*)?[fF]?\s*;|\*\s*\w+\s*=\s*0(?:\.0*)?[fF]?\s*;")
+
+
+def zeroed_before(entry: Entry, entries: Sequence[Entry]) -> set[str]:
+    """Pointers to arrays that the program sets to zero before the launch, and that the kernel adds to."""
+    text = entry.shape.text
+    adds = {
+        p.name for p in entry.kernel.parameters if p.is_pointer and p.is_written and (p.is_read or "atomic" in text)
+    }
+    if entry.seen:
+        by_kernels = {buffer for other in entries for buffer in _buffers_zeroed_by(other)}
+        return {
+            a.name
+            for a in entry.seen
+            if a.name in adds and (a.before == "zeros" or (a.before == "kernel" and a.buffer in by_kernels))
+        }
+    found = set()
+    for site in entry.sites[:1]:
+        for argument, parameter in zip(site.arguments, entry.kernel.parameters[-len(site.arguments) :], strict=False):
+            set_to_zero = rf"\bcudaMemset(?:Async)?\s*\(\s*{re.escape(argument)}\s*,\s*0\s*,"
+            if parameter.name in adds and re.search(set_to_zero, entry.parsed.source.text):
+                found.add(parameter.name)
+    return found
+
+
+def _buffers_zeroed_by(entry: Entry) -> set[str]:
+    """The arrays that were handed to a kernel which does nothing but set its only array to zero."""
+    arrays = [p for p in entry.kernel.parameters if p.is_pointer]
+    if len(arrays) != 1 or arrays[0].is_read or not _TO_ZERO.search(entry.shape.text):
+        return set()
+    return {a.buffer for site in entry.sites for a in site.seen if a.name == arrays[0].name and a.buffer}
+
+
+# Why a file has no kernel that could be a variant's, where that is another thing than a missing name.
+
+# What is not closed goes on to the end of the line: nothing is looked for from its every character again.
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
+_GLOBAL = re.compile(r"\b__global__\b")
+_DECLARED = re.compile(r"\b__global__\b[^;{}()]{0,200}?\b(\w+)\s*\([^;{}]{0,2000}\)\s*;")
+_DEFINED = re.compile(r"\b__global__\b[^;{}()]{0,200}?\b(\w+)\s*\([^;{}]{0,2000}\)\s*\{")
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define\b")
+
+
+def why_absent(
+    sources: Sequence[SourceText], missing_headers: Sequence[tuple[str, str, int]], found: Collection[str]
+) -> tuple[str, Mapping[str, object]] | None:
+    """The reason as the id of a message, with its data; None where the names are all that is wrong.
+
+    found: names of the kernels that were found.
+    """
+    header = next(iter(missing_headers), None)
+    for source in sources:
+        plain = _blanked(source.text)
+        defined = {match[1] for match in _DEFINED.finditer(plain)}
+        for match in _DECLARED.finditer(plain):
+            if match[1] not in {*defined, *found}:
+                where = {"file": source.file, "line": _line(plain, match.start()), "kernel": match[1]}
+                return ("declared_elsewhere", {**where, "header": header[1]}) if header else ("declared", where)
+    if found:
+        return None
+    for source in sources:
+        plain = _blanked(source.text)
+        cut = _cut_macro(plain)
+        if cut and _GLOBAL.search(plain):
+            return "cut_macro", {"file": source.file, "line": cut}
+    if header is not None:
+        return "missing_header", {"file": header[0], "line": header[2], "header": header[1]}
+    for source in sources:
+        commented = _GLOBAL.search(source.text)
+        if commented is not None:
+            kind = "inactive" if _GLOBAL.search(_blanked(source.text)) else "commented"
+            return kind, {"file": source.file, "line": _line(source.text, commented.start())}
+    return "no_global", {}
+
+
+def _blanked(text: str) -> str:
+    """`text` without comments and strings, lines kept."""
+    return _STRING.sub(lambda match: re.sub(r'[^"]', " ", match[0]), without_comments(text))
+
+
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+def _cut_macro(text: str) -> int:
+    """The line of a macro that ends before its braces are closed, for want of a backslash; 0 where there is none."""
+    depth, inside = 0, False
+    for number, line in enumerate(text.split("\n"), 1):
+        if not inside and _DEFINE.match(line):
+            inside, depth = True, 0
+        if inside:
+            depth += line.count("{") - line.count("}")
+            if not line.rstrip().endswith("\\"):
+                if depth > 0:
+                    return number
+                inside = False
+    return 0
+
 
 _WORDS = re.compile(r"\w+|\S")
 _LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')

@@ -9,8 +9,7 @@ from functools import partial
 from math import prod
 
 from grader.lab.records import Lab
-from grader.submission.binding.assign import strong_rank
-from grader.submission.binding.claims import claimed
+from grader.submission.binding.assign import claimed, strong_rank
 from grader.submission.binding.precedence import first, weakest_of
 from grader.submission.binding.reconcile import Place, with_observed
 from grader.submission.binding.roles import Unbindable, role_assignments
@@ -18,7 +17,7 @@ from grader.submission.binding.sizes import CompileTime
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.instances import argument_of, instantiated
 from grader.submission.cpp.tree import WORD, ParsedFile
-from grader.submission.expressions.number_types import SIZES_OF_TYPES
+from grader.submission.expressions.nodes import SIZES_OF_TYPES
 from grader.submission.kernels.kernel import kernel_of, kernels_in, local_values
 from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops
@@ -29,12 +28,13 @@ from grader.submission.records import Origin
 from grader.submission.rewriting.compile_time import (
     SET_BY_HOST,
     constant_edits,
+    filled_edits,
     mentioned,
     size_names,
+    whole_numbers,
     with_global_arrays,
 )
 from grader.submission.rewriting.device_code import DeviceCode
-from grader.submission.rewriting.filled import filled_edits, whole_numbers
 from grader.submission.rewriting.structs import is_handle, with_fields_seen, with_struct_arrays, with_struct_parameters
 
 _KNOWN_TYPES = frozenset(

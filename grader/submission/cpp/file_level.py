@@ -6,17 +6,20 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.submission import effort
-from grader.submission.cpp.declarations import (
+from grader.submission.cpp.tree import (
     TYPE_NODES,
+    Item,
+    declared_name,
+    descendants,
     enumerators,
+    function_declarator,
     is_assigned,
     learn_constants,
     node_text,
+    qualifiers_of,
     unset_variables,
 )
-from grader.submission.cpp.tree import Item, declared_name, descendants, function_declarator, qualifiers_of
-from grader.submission.expressions.constants import Constants
-from grader.submission.expressions.macros import Macro
+from grader.submission.expressions.constants import Constants, Macro
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from grader.submission.effort import spend
-from grader.submission.expressions.macros import Macro
+from grader.submission.expressions.constants import Macro
 
 MAX_TEXT = 1 << 20
 MAX_NESTING = 8

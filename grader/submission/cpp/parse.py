@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import mmap
+import re
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
@@ -15,20 +17,38 @@ from typing import TYPE_CHECKING
 from grader.errors import UsageError
 from grader.message import msg
 from grader.submission import effort
+from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.file_level import FileLevel
 from grader.submission.cpp.kernel_macros import with_kernels_shown
-from grader.submission.cpp.tree import Item, ParsedFile
-from grader.submission.expressions.macros import Macro
+from grader.submission.cpp.tree import Item, ParsedFile, remembered
+from grader.submission.expressions.constants import Macro
 from grader.submission.files.source import SourceText
-from grader.submission.lexical import (
-    deepest_nesting,
-    with_bodies_of_macros,
-    with_plain_casts,
-    without_unclosed_comment,
-)
+from grader.submission.lexical import deepest_nesting, with_bodies_of_macros, with_plain_casts, without_unclosed_comment
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+# Every byte of a character in UTF-8 but the first.
+_FOLLOWING = re.compile(rb"[\x80-\xbf]")
+
+
+def blank(parsed: ParsedFile, start: int, end: int) -> Edit:
+    """The edit that makes the bytes from `start` to `end` spaces."""
+    first, last = characters(parsed, start, end)
+    return Edit(first, last, re.sub(r"[^\n]", " ", parsed.source.text[first:last]))
+
+
+def characters(parsed: ParsedFile, start: int, end: int) -> tuple[int, int]:
+    """Positions in bytes as positions in characters, which device code and the student's text have in common."""
+    return _character(parsed, start), _character(parsed, end)
+
+
+def _character(parsed: ParsedFile, place: int) -> int:
+    """How many characters stand before the byte at `place`."""
+    following = remembered(parsed, "following bytes", lambda: [m.start() for m in _FOLLOWING.finditer(parsed.data)])
+    return place - bisect_left(following, place)
+
 
 MAX_KERNELS = 256
 # Brackets in each other: the grammar takes kilobytes for each.  The compiler judges what is less deep.

@@ -10,10 +10,8 @@ from pathlib import Path
 from grader.errors import FileError, UsageError
 from grader.lab.records import Variant
 from grader.message import Message, msg
-from grader.submission.files.entries import NOTEBOOK, SUFFIXES, kind_at, real_path, sources_in
 from grader.submission.files.notebook import read_notebook
-from grader.submission.files.one_program import MAX_SOURCES
-from grader.submission.files.search import search
+from grader.submission.files.search import MAX_SOURCES, NOTEBOOK, SUFFIXES, kind_at, real_path, search, sources_in
 from grader.submission.files.source import SourceText, decode, named_within
 from grader.submission.files.submission_yaml import (
     SETTINGS_NAME,

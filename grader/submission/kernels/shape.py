@@ -11,8 +11,7 @@ from grader.submission.cpp.instances import argument_of
 from grader.submission.cpp.tree import WORD, ParsedFile, descendants
 from grader.submission.effort import spend_on
 from grader.submission.expressions.constants import Constants, Lookup
-from grader.submission.expressions.nodes import Expression, Number
-from grader.submission.expressions.number_types import SIZES_OF_TYPES
+from grader.submission.expressions.nodes import SIZES_OF_TYPES, Expression, Number
 from grader.submission.kernels.kernel import local_values
 from grader.submission.kernels.records import Kernel
 

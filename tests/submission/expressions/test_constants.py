@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.submission.expressions.constants import Constants
-from grader.submission.expressions.macros import Macro
+from grader.submission.expressions.constants import Constants, Macro
 from grader.submission.expressions.nodes import Call, Name, Number
-from grader.submission.expressions.syntax import parse_expression
-from grader.submission.expressions.tokens import NotReadable
+from grader.submission.expressions.syntax import NotReadable, parse_expression
 from tests.submission.labs import parsed
 
 

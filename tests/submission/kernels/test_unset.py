@@ -8,8 +8,7 @@ import pytest
 
 from grader.submission.cpp.parse import parse
 from grader.submission.files.source import SourceText
-from grader.submission.kernels.kernel import kernels_in
-from grader.submission.kernels.unset import unset_variables
+from grader.submission.kernels.kernel import kernels_in, unset_variables
 
 
 def found(body: str) -> list[tuple[str, int]]:

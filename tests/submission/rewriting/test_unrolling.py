@@ -11,7 +11,7 @@ from grader.submission.cpp.edits import apply
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.files.source import SourceText
-from grader.submission.rewriting.unrolling import has_pragma, unroll_edits
+from grader.submission.rewriting.changes import has_pragma, unroll_edits
 
 ROW_SUMS = """__device__ float element(const float *a, int i) { return a[i]; }
 __global__ void sums(const float *a, float *out, int n)

@@ -11,12 +11,17 @@ from dataclasses import replace
 
 from grader.device_limits import is_possible_block
 from grader.lab.records import Lab, Variant
-from grader.submission.binding.launch.context import LaunchContext
-from grader.submission.binding.launch.covers import covers_of
-from grader.submission.binding.launch.grids import formulas_of, is_unsure
-from grader.submission.binding.launch.profiled import Block, block_at, shared_bytes_at
-from grader.submission.binding.launch.shared_bytes import shared_bytes_of
-from grader.submission.binding.launch.threads import Threads, threads_of
+from grader.submission.binding.blocks import (
+    Block,
+    LaunchContext,
+    Threads,
+    block_at,
+    covers_of,
+    shared_bytes_at,
+    shared_bytes_of,
+    threads_of,
+)
+from grader.submission.binding.grids import formulas_of, is_unsure
 from grader.submission.binding.precedence import OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.sizes import CompileTime, NamedSizes
 from grader.submission.files.submission_yaml import VariantSettings

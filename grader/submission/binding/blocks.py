@@ -1,0 +1,314 @@
+"""Blocks that kernels are launched with: who says how many threads and how much shared memory, and how they follow from
+the sizes.
+
+Also which size each axis of a grid runs over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from grader.device_limits import is_possible_block
+from grader.lab import formula
+from grader.lab.records import Lab, LaunchRule, Variant
+from grader.submission.binding.grids import THE_SIZE
+from grader.submission.binding.precedence import OF_LAUNCHES, Fact, first
+from grader.submission.binding.sizes import NamedSizes, OwnSizes
+from grader.submission.expressions.nodes import SIZES_OF_TYPES, Expression
+from grader.submission.files.submission_yaml import VariantSettings
+from grader.submission.kernels.records import Kernel, LaunchSite
+from grader.submission.kernels.shape import KernelShape
+from grader.submission.kernels.symbolic import formula_of, named_constants
+from grader.submission.records import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchContext:
+    """What a launch plan is made of, for one assignment of roles.
+
+    site: what the host code says, where it says anything usable.  roles: one for each parameter.
+    """
+
+    kernel: Kernel
+    shape: KernelShape
+    site: LaunchSite | None
+    roles: tuple[str, ...]
+    settings: VariantSettings
+    variant: Variant
+    lab: Lab
+    sizes: NamedSizes
+
+    @property
+    def own(self) -> OwnSizes:
+        """The program's own sizes."""
+        return OwnSizes(self.kernel, self.roles, self.site, self.sizes, self.lab)
+
+    @property
+    def rule(self) -> LaunchRule:
+        """How the lab launches the variant."""
+        return self.lab.launch_of(self.variant)
+
+    @property
+    def said(self) -> Origin:
+        """How what the host code says is known."""
+        return "observed" if self.site is not None and self.site.observed else "read"
+
+    @property
+    def arguments(self) -> int:
+        """Parameters that the host code hands in: global arrays come before them."""
+        return sum(not p.is_global for p in self.kernel.parameters)
+
+    def formula(self, expression: Expression | None, over: str = "", *, top: bool = True) -> str | None:
+        """A host expression as a formula of the sizes.
+
+        over: the size that is meant by a variable which is handed in for several, as by `n` in `k<<<…>>>(a, b, n, n)`.
+        """
+        constants = self.shape.constants
+        by_name = {name: role for role, name in self.sizes.constants}
+        if self.site is not None and len(self.site.arguments) == self.arguments:
+            own = self.roles[len(self.roles) - self.arguments :]
+            sizes = [(t, r) for t, r in zip(self.site.arguments, own, strict=True) if r in self.lab.size_names]
+            by_name |= dict(sizes) | {text: role for text, role in sizes if role == over}
+        if over in self.lab.size_names:
+            by_name |= {THE_SIZE.name: over}
+        if self.site is not None:
+            by_name |= {
+                t: role for t, (_n, role) in zip(self.site.template_texts, self.sizes.template, strict=False) if role
+            }
+        return formula_of(expression, by_name, named_constants(constants), top=top)
+
+    def grid_formula(self) -> tuple[str, ...]:
+        """The grid as the host code computes it, where its one axis runs over several sizes."""
+        if self.site is None or len(self.site.grid_expressions) != 1:
+            return ()
+        text = self.formula(self.site.grid_expressions[0])
+        return (text,) if text and len(formula.names_of(text)) > 1 else ()
+
+
+# Which size each axis of a grid runs over.
+
+
+def covers_of(context: LaunchContext, sites: Sequence[LaunchSite]) -> Fact[list[tuple[str, ...]]]:
+    """The size that each grid axis runs over; without a clue, either order.
+
+    A kernel that numbers all elements, or all tiles, along one axis runs over the product, "rows*cols"; one that
+    is launched with a block for each row runs over the rows alone.
+    """
+    # A launch that no device can run still tells what its grid runs over.
+    site = context.site or next(iter(sites), None)
+    usual = context.rule.covers
+    either_order = len(set(usual)) == 2 and set(usual) <= set(context.roles)
+
+    def inferred() -> list[tuple[str, ...]] | None:
+        is_flat = len(usual) > 1 and context.shape.is_flat and (site is None or len(site.tile) <= 1)
+        return [("*".join(usual),)] if is_flat else None
+
+    return first(
+        {
+            context.said: lambda: _covers_read(context, site, either_order) if site is not None else None,
+            "inferred": inferred,
+        },
+        otherwise=[usual, usual[::-1]] if either_order else [usual],
+    )
+
+
+def _covers_read(context: LaunchContext, site: LaunchSite, either_order: bool) -> list[tuple[str, ...]] | None:
+    """As the arguments tell that the grid divides."""
+    usual = context.rule.covers
+    alone_seen = _covered_alone(context, site)
+    if alone_seen:
+        return [(name,) for name in alone_seen]
+    if len(usual) > 1 and len(site.grid_expressions) == 1 and site.tile == (1,):
+        alone = dict(zip(site.arguments, context.roles, strict=False)).get(site.grid_over[0])
+        if alone in usual and "blockIdx.y" not in context.shape.text:
+            return [(alone,)]
+    if len(usual) > 1 and context.grid_formula():
+        return [("*".join(usual),)]
+    if either_order and len(site.arguments) == len(context.roles):
+        by_argument = {t: role for t, role in zip(site.arguments, context.roles, strict=True) if role in usual}
+        read = tuple(by_argument.get(variable, "") for variable in site.grid_over[:2])
+        if len(read) == 2 and set(read) == set(usual):
+            return [read]
+    return None
+
+
+def _covered_alone(context: LaunchContext, site: LaunchSite) -> list[str]:
+    """Of several sizes those that a launch seen along one axis runs over alone: a thread for each row, say."""
+    usual = context.rule.covers
+    if len(usual) < 2 or not site.observed or site.grid is None or site.block is None:
+        return []
+    if ".y" in context.shape.text or context.shape.numbers_elements:
+        return []
+    sizes = context.own.sizes()
+    if prod(site.grid[1:]) * prod(site.block[1:]) > 1 or not all(sizes.get(name, 0) > 1 for name in usual):
+        return []
+    threads, reach = site.block[0], site.grid[0] * site.block[0]
+    if 2 * reach > prod(sizes[name] for name in usual):
+        return []
+    return [name for name in dict.fromkeys(usual) if abs(reach - sizes[name]) < threads]
+
+
+# What a launch's formulas come to at the sizes that a lab has profiled (`observe` in its file).
+
+Block = tuple[int, int, int]
+
+
+def block_at(formulas: tuple[str, ...], otherwise: Block, lab: Lab) -> Block:
+    """The block at the profiled sizes, where it depends on them."""
+    sizes = next((cases.observe for cases in lab.cases.values()), {})
+    try:
+        x, y, z = [*(formula.integer(text, sizes) for text in formulas), 1, 1, 1][:3]
+    except formula.FormulaError:
+        return otherwise
+    return (x, y, z) if formulas and is_possible_block((x, y, z)) else otherwise
+
+
+def shared_bytes_at(shared_formula: str, block: Block, lab: Lab, otherwise: int) -> int:
+    """Dynamic shared memory at the profiled sizes, where it depends on them."""
+    sizes = next((cases.observe for cases in lab.cases.values()), {})
+    try:
+        threads = block[0] * block[1] * block[2]
+        return formula.integer(shared_formula, {**sizes, "threads": threads}) if shared_formula else otherwise
+    except formula.FormulaError:
+        return otherwise
+
+
+def lab_block(rule: LaunchRule, lab: Lab) -> Block:
+    """The lab's block, at the profiled sizes where it depends on them."""
+    sizes = next((cases.observe for cases in lab.cases.values()), {})
+    try:
+        return rule.block_at(sizes)
+    except formula.FormulaError:
+        return 32, 1, 1
+
+
+# Threads of a block: who says how many there are, and how they follow from the sizes.
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """A block; `formulas` of the sizes for its axes where it depends on them, () where it does not."""
+
+    block: Block
+    formulas: tuple[str, ...] = ()
+
+
+def threads_of(context: LaunchContext) -> Fact[Threads]:
+    """Threads of a block."""
+    rule = context.rule
+    formulas = tuple(str(n) for n in rule.block) if any(isinstance(n, str) for n in rule.block) else ()
+    return first(
+        {
+            "stated": lambda: _stated(context),
+            context.said: lambda: _read(context),
+            "inferred": lambda: _inferred(context),
+        },
+        otherwise=Threads(lab_block(rule, context.lab), formulas),
+        among=OF_LAUNCHES,
+    )
+
+
+def _stated(context: LaunchContext) -> Threads | None:
+    if context.settings.block is None:
+        return None
+    x, y, z = [*context.settings.block, 1, 1][:3]
+    return Threads((x, y, z))
+
+
+def _read(context: LaunchContext) -> Threads | None:
+    site = context.site
+    if site is None:
+        return None
+    formulas = tuple(context.formula(e, top=False) or "" for e in site.block_expressions)
+    if site.block is not None:
+        depends = any(context.formula(e) for e in site.block_expressions)
+        return Threads(site.block, formulas if depends and all(formulas) else _sides_of_data(context))
+    if not formulas or not all(formulas):
+        return None
+    # The formulas may have no value at the profiled sizes.
+    inferred = _inferred(context)
+    return Threads(inferred.block if inferred is not None else lab_block(context.rule, context.lab), formulas)
+
+
+def _sides_of_data(context: LaunchContext) -> tuple[str, ...]:
+    """The block's axes as sizes, where a launch of one block was seen that is as large as the data.
+
+    Only of a kernel that knows of no other block: `k<<<1, m>>>(a, b, n, p)`, whose text does not tell what `m` is.
+    """
+    site = context.site
+    if site is None or not site.observed or site.grid != (1, 1, 1) or site.block is None:
+        return ()
+    if "blockIdx" in context.shape.text or "gridDim" in context.shape.text or not is_possible_block(site.block):
+        return ()
+    own, usual = context.own.sizes(), context.rule.covers
+    found = []
+    for axis, threads in enumerate(site.block):
+        names = [*usual[axis : axis + 1], *usual, *context.lab.size_names]
+        found.append("1" if threads == 1 else next((name for name in names if own.get(name) == threads), ""))
+    return tuple(found) if all(found) and any(name != "1" for name in found) else ()
+
+
+def _inferred(context: LaunchContext) -> Threads | None:
+    width = context.shape.width()
+    if len(context.rule.covers) <= 1:
+        return Threads((width, 1, 1)) if width is not None else None
+    if context.shape.is_flat:
+        return Threads((width or 256, 1, 1))
+    side = context.shape.side()
+    if side is None or side <= 1:
+        return None
+    block = (side, context.shape.rows_at_a_time(side) or side, 1)
+    return Threads(block) if is_possible_block(block) else None
+
+
+# Dynamic shared memory of a launch: who says how much, and how it follows from the sizes.
+
+
+@dataclass(frozen=True, slots=True)
+class SharedBytes:
+    """Dynamic shared memory, and its formula of the sizes and of `threads`, "" where it has none."""
+
+    number: int = 0
+    formula: str = ""
+
+
+def shared_bytes_of(context: LaunchContext, tile: tuple[int, ...], block: Block) -> Fact[SharedBytes]:
+    """Dynamic shared memory: without better, an element for each of the tile, a row longer where it is padded."""
+    stated = context.settings.shared_bytes
+    dynamic = [array for array in context.kernel.shared_arrays if array.dynamic]
+    itemsize = SIZES_OF_TYPES.get((dynamic[0].dtype if dynamic else None) or "float32", 4)
+    rows = max(block[1], tile[1] if len(tile) > 1 else 1)
+    usual = rows * (max(block[0], tile[0]) + (1 if context.variant.padded else 0)) * itemsize
+
+    def read() -> SharedBytes | None:
+        if context.site is None or (not dynamic and not context.site.observed):
+            return None
+        if not dynamic:
+            return SharedBytes()
+        text = context.formula(context.site.shared_expression) or ""
+        if context.site.observed:
+            return SharedBytes(context.site.shared_bytes or 0, text or _usual_formula(context))
+        return SharedBytes(context.site.shared_bytes or usual, text) if context.site.shared_bytes or text else None
+
+    return first(
+        {
+            "stated": lambda: SharedBytes(stated) if stated is not None else None,
+            context.said: read,
+            "inferred": lambda: None if dynamic else SharedBytes(),
+        },
+        otherwise=SharedBytes(usual, context.rule.shared_bytes),
+        among=OF_LAUNCHES,
+    )
+
+
+def _usual_formula(context: LaunchContext) -> str:
+    """The lab's formula of shared memory, where it gives what was seen at the program's own sizes."""
+    if context.site is None or context.site.block is None or not context.rule.shared_bytes:
+        return ""
+    try:
+        usual = formula.integer(context.rule.shared_bytes, {**context.own.sizes(), "threads": prod(context.site.block)})
+    except formula.FormulaError:
+        return ""
+    return context.rule.shared_bytes if usual == context.site.shared_bytes else ""
