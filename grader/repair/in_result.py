@@ -50,7 +50,7 @@ READS = "checks.correct.hint_other_reads"
 SEEN = frozenset(
     [f"remedies.{name}" for name in ("divided", "pitch", "scaled", "onto_unset")]
     + [f"repairs.{name}" for name in ("turned_away", "turned_away_wrong", "guard_protects")]
-    + [PADS, "checks.technique.hint_small_tile"]
+    + ["checks.technique.hint_small_tile"]
     + [f"checks.bank_conflicts.hint_{name}" for name in ("lanes", "words")]
 )
 """What runs, counters and the wrong values themselves show: it stays true beside a change that mends them."""
