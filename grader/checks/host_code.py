@@ -12,6 +12,7 @@ from grader.running.evidence import Evidence
 
 SHARE_LOST = 0.5
 """Of the points, for each kind of fault."""
+OF_ORDER = ("programs.read_before_", "programs.stream_race", "programs.host_changed")
 
 
 def judge(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
@@ -32,8 +33,14 @@ def judge(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         data |= SEEN
         message = with_own_words(evidence, message)
     credit = max(0.0, 1 - SHARE_LOST * len(kinds))
-    verdict = failed(message, _hint(first.kind), first.line, credit=credit, data=data)
+    hint = None if _is_of_order(first.message) else _hint(first.kind)
+    verdict = failed(message, hint, first.line, credit=credit, data=data)
     return replace(verdict, file="" if first.file == evidence.bound.kernel.file else first.file)
+
+
+def _is_of_order(message: Message) -> bool:
+    """Whether a fault is one of order, of which no argument of a copy is the cause."""
+    return message.id.startswith(OF_ORDER)
 
 
 def _hint(kind: str) -> Message:

@@ -74,7 +74,7 @@ HOST_FAULTS = frozenset(
     {"copy_direction", "copy_size", "bad_symbol", "clock_before_end", "event_not_recorded", "event_not_reached"}
     | {"launch_refused", "host_pointer"}
     | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak", "never_read", "alloc_size"}
-    | {"overwritten"}
+    | {"overwritten", "not_waited", "stream_race", "host_changed"}
 )
 """Findings of a run that are the host code's doing."""
 NO_FINDING = ProgramFinding("", "remark", msg("observation.no_main"))

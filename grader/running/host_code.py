@@ -20,6 +20,7 @@ from grader.submission.records import Missing, Submission
 
 _COPY = frozenset(
     {"copy_direction", "copy_size", "bad_symbol", "never_read", "overwritten", "alloc_size", "not_waited"}
+    | {"stream_race", "host_changed"}
 )
 _LAUNCH = frozenset({"host_pointer", "launch_refused"})
 _LIFETIME = frozenset({"use_after_free", "double_free", "wrong_free"})
