@@ -188,9 +188,9 @@ def test_petrova_s_hint_names_the_declaration_to_change() -> None:
     # The lab keeps changes from students: where one was tried is named, and what was counted.
     assert row.hint == (
         "The row length of the shared array declared in line 34 is wrong. With one change there the kernel passes "
-        "every check: this was compiled and run. Lanes 0 and 1 of a warp access words 0 and 32 of shared memory; both are "
-        "in bank 0 (word mod 32), which serves one word at a time. In total 32 different words of that bank are accessed "
-        "at once."
+        "every check: this was compiled and run. Lanes 0 and 1 of a warp access words 0 and 32 of shared memory; both "
+        "are in bank 0 (word mod 32), which serves one word at a time. In total 32 different words of that bank are "
+        "accessed at once."
     )
     assert row.repair is not None and (row.repair.kind, row.repair.line, row.repair.diff) == ("padding", 34, [])
     assert row.data["excess"] == 63488
