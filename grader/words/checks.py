@@ -279,8 +279,9 @@ CORRECT: Texts = {
     "hint_other_task": N_("Is this the right file? A kernel of this task works on {inputs} alone."),
     "own_says": N_("The program's own check says: “{line}”."),
     "own_wrong": N_(
-        "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right: the check itself is "
-        "wrong, in its reference, its tolerance or the arrays that it compares."
+        "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right. What is wrong lies "
+        "outside of it: in the copies to the device and back (how much, from where, when), or in the check itself (its "
+        "reference, its tolerance, the arrays that it compares)."
     ),
     "own_sees": N_("The program's own check sees it at {sizes}, too: “{line}”."),
     "own_right": N_("The program's own check says “{line}”: at {sizes}, where it ran, the kernel is right indeed."),
