@@ -191,7 +191,7 @@ HOST_CODE: Texts = {
     "reads_data_sound": N_("Judging by its text, the host code fills what its kernels read."),
     "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
     "not_compared": N_("The program compares its results with nothing."),
-    "never_filled": N_("{kernel} reads {array}, but the program never puts anything into it."),
+    "never_filled": N_("{kernel} reads {array}, but nothing has been put into it before the launch."),
     "constant_unset": N_("Nothing is ever copied into {name}: constant memory is zero until it is filled."),
     "hint_unfilled": N_(
         "Copy the data to the device before the launch: with cudaMemcpy() into an array, with cudaMemcpyToSymbol() "

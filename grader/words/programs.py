@@ -97,7 +97,7 @@ PROGRAMS: Texts = {
         "of a copy is in bytes, so multiply by sizeof."
     ),
     "copy_too_short": N_(
-        "Of {array} only the first {bytes} bytes of {size} are copied to the device; {kernel} reads beyond them (line "
+        "Of the {size} bytes of {array} only {bytes} are copied to the device; {kernel} reads others as well (line "
         "{kernel_line})."
     ),
     "freed_before_launch": N_(

@@ -34,3 +34,32 @@ int main() {
 """)
     told = {finding.message.id for finding in observe([path]).findings if finding.line == 6}
     assert told and not any(name.startswith("programs.") for name in told), told
+
+
+@pytest.mark.parametrize(
+    ("copies", "bytes_copied"),
+    [
+        # Rows that leave gaps, parts that overlap, the beginning alone.
+        ("cudaMemcpy2D(in, 16, host, 16, 4, 8, cudaMemcpyHostToDevice);", 32),
+        ("cudaMemcpy(in, host, 40, H); cudaMemcpy(in + 8, host, 40, H);", 72),
+        ("cudaMemcpy(in, host, 100, H);", 100),
+    ],
+)
+def test_bytes_that_are_copied_to_an_array_count_once(tmp_path: Path, copies: str, bytes_copied: int) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text(f"""
+#define H cudaMemcpyHostToDevice
+__global__ void doubled(const float *in, float *out) {{ out[threadIdx.x] = 2 * in[threadIdx.x]; }}
+int main() {{
+    float *in, *out, host[32] = {{}};
+    cudaMalloc(&in, sizeof host);
+    cudaMalloc(&out, sizeof host);
+    {copies}
+    doubled<<<1, 32>>>(in, out);
+    cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+    cudaFree(in);
+    cudaFree(out);
+}}
+""")
+    told = [finding.message for finding in observe([path]).findings if finding.message.id == "programs.copy_too_short"]
+    assert [(message.data["bytes"], message.data["size"]) for message in told] == [(bytes_copied, 128)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -15,7 +15,7 @@ from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import State
 
 MAX_COPIED = 2000
-MAX_RANGES = 64
+MAX_RANGES = 256
 POINTER_BYTES = 8
 VECTOR_BYTES = 24
 _WIDTHS = {"double": 8, "long": 8, "float": 4, "int": 4, "unsigned int": 4, "short": 2, "unsigned short": 2}
@@ -95,9 +95,9 @@ def _tell_count(state: State, known: Copied) -> bool:
 def tell_unfilled(state: State, allocation: Allocation, kernel: str, line: int) -> bool:
     """Tell of the copy that should have filled what a kernel reads of an array; whether there is one."""
     known = state.copied.get((allocation.serial, True, 0))
-    if known is None or min(known.ranges)[0]:
+    if known is None or min(known.ranges)[0] or len(known.ranges) >= MAX_RANGES:
         return False
-    filled = max(end for _begin, end in known.ranges)
+    filled = _bytes_in(known.ranges)
     if filled >= allocation.size or known.is_told or (_is_of_count(known) and _tell_count(state, known)):
         return bool(filled < allocation.size)
     known.is_told = True
@@ -111,6 +111,15 @@ def tell_unfilled(state: State, allocation: Allocation, kernel: str, line: int) 
     )
     state.tell("copy_size", "error", told, known.place)
     return True
+
+
+def _bytes_in(ranges: Collection[tuple[int, int]]) -> int:
+    """Bytes that lie in any of the ranges: rows of a pitched copy leave gaps, copies may overlap."""
+    filled = reached = 0
+    for begin, end in sorted(ranges):
+        filled += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return filled
 
 
 def check_size(state: State, allocation: Allocation | None, size: int, place: Place) -> None:
