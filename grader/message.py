@@ -42,10 +42,18 @@ def msg(id: str, /, **data: Scalar | Message | PurePath | Sequence[object]) -> M
 
 def joined(*parts: Message | None) -> Message | None:
     """Several sentences one after another, those left out that are None; None when nothing is left."""
-    said = [part for part in parts if part is not None]
+    said = [sentence for part in parts for sentence in sentences_of(part)]
     if len(said) < 2:
         return said[0] if said else None
     return Message(SENTENCES, {"parts": list(said)})
+
+
+def sentences_of(said: Message | None) -> list[Message]:
+    """The sentences that `joined` put together."""
+    parts = said.data.get("parts") if said is not None and said.id == SENTENCES else None
+    if not isinstance(parts, list):
+        return [] if said is None else [said]
+    return [part for part in parts if isinstance(part, Message)]
 
 
 def as_message(said: str | Message) -> Message:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from grader.message import SENTENCES, Message, joined, msg
+from grader.message import Message, joined, msg, sentences_of
 from grader.result import Check, Repair, Result
 from grader.words import told
 
@@ -109,19 +109,6 @@ def hint_msg(found: FoundRepair) -> Message | None:
     return joined(fault, msg("repairs.verified"))
 
 
-def _sentences(hint: Message | None) -> Iterator[Message]:
-    """A hint's sentences, one by one."""
-    if hint is None:
-        return
-    parts = hint.data.get("parts")
-    if hint.id != SENTENCES or not isinstance(parts, list):
-        yield hint
-        return
-    for part in parts:
-        if isinstance(part, Message):
-            yield from _sentences(part)
-
-
 def _beside(said: Message, change: Change) -> Message | None:
     """What is left of a sentence of the hint where a change is known to mend the fault."""
     if said.id in OVERRULED | OVERRULED_BY.get(change.group, frozenset()):
@@ -152,7 +139,7 @@ def _with_repair(check: Check, found: FoundRepair | None) -> Check:
             diff=list(found.diff),
             effect_said=found.effect,
         )
-    beside = [said for part in _sentences(check.hint_said) if (said := _beside(part, found.change)) is not None]
+    beside = [said for part in sentences_of(check.hint_said) if (said := _beside(part, found.change)) is not None]
     if found.is_complete:
         # What was only supposed of the same fault has nothing to add to what was run.
         others = OTHER_WAY if found.change.kind != "launch" else frozenset[str]()
