@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from grader.ptx.memory.device import MemoryArray
-from grader.ptx.values.lanes import Array
+from grader.ptx.values import Array
 
 LOOKS = 4
 _SMALLEST = 1e-30

@@ -25,7 +25,11 @@ from grader.device_limits import OPT_IN_SHARED_BYTES
 from grader.message import Message, msg, verbatim
 from grader.oracle.compare import sentinel
 from grader.ptx import Buffer, Device, DeviceTrap, Launch, Limits, launch, parse
-from grader.ptx.errors import (
+from grader.ptx.frontend.nodes import Module
+from grader.ptx.launch import MAX_STATIC_SHARED, linked
+from grader.ptx.limits import (
+    ISSUED_PER_LAUNCH,
+    SECONDS_PER_LAUNCH,
     InvalidInstruction,
     LaunchError,
     LimitExceeded,
@@ -33,9 +37,6 @@ from grader.ptx.errors import (
     PtxSyntaxError,
     UnsupportedInstruction,
 )
-from grader.ptx.frontend.nodes import Module
-from grader.ptx.launch import MAX_STATIC_SHARED, linked
-from grader.ptx.limits import ISSUED_PER_LAUNCH, SECONDS_PER_LAUNCH
 from grader.ptx.lowering.program import Part, part_of, program_of
 from grader.ptx.observers.interface import Enough, Observer
 from grader.ptx.observers.provenance import AlteredShared, Provenance

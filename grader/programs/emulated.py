@@ -11,7 +11,7 @@ from grader.programs.device_memory import Allocation, DeviceMemory
 from grader.programs.meter import Meter
 from grader.programs.records import RunLimits
 from grader.ptx import DeviceTrap, Launch, Limits, Module, launch, linked, parse
-from grader.ptx.errors import LaunchError, LimitExceeded, PtxError
+from grader.ptx.limits import LaunchError, LimitExceeded, PtxError
 from grader.ptx.memory.device import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
 from grader.ptx.records import Counters, Hazard

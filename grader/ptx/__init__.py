@@ -31,18 +31,18 @@ array([0., 2., 4., 6.], dtype=float32)
 1
 """
 
-from grader.ptx.errors import (
+from grader.ptx.frontend.nodes import Module
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch, linked
+from grader.ptx.limits import (
     DeviceTrap,
     LaunchError,
     LimitExceeded,
+    Limits,
     PtxError,
     PtxSyntaxError,
     UnsupportedInstruction,
 )
-from grader.ptx.frontend.nodes import Module
-from grader.ptx.frontend.parser import parse
-from grader.ptx.launch import Launch, launch, linked
-from grader.ptx.limits import Limits
 from grader.ptx.memory.device import Buffer, Device
 from grader.ptx.records import Counters, Hazard, LaunchReport, LineCounter
 

@@ -9,21 +9,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.ptx.counted.runner import shortcuts_of
-from grader.ptx.errors import LaunchError
 from grader.ptx.frontend.nodes import Function, Module
-from grader.ptx.limits import Budget, Limits, resident_blocks, side_by_side, spread
+from grader.ptx.geometry import geometry_of
+from grader.ptx.limits import Budget, LaunchError, Limits, resident_blocks, side_by_side, spread
 from grader.ptx.lowering.program import Linker, program_of
-from grader.ptx.machine.block_batch import BlockBatch, Outcome, Setting
-from grader.ptx.machine.groups import Frame, Group
+from grader.ptx.machine.batch import BlockBatch, Frame, Group, Outcome, Setting
 from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.memory.device import Buffer, Device, MemoryArray, shared_window, workspace_of
+from grader.ptx.native.counted_runner import shortcuts_of
 from grader.ptx.native.engine import FEW_LANES, Engine
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
 from grader.ptx.records import Index3, LaunchReport
-from grader.ptx.values.geometry import geometry_of
 
 LAUNCH_CYCLES = 4096
 """Between one batch's end and the next one's start."""

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 
 from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgument
 from grader.backends.emulator import Emulator
-from grader.ptx import Device, DeviceTrap, Launch, LimitExceeded, Limits, PtxError, launch, parse
-from grader.ptx.errors import InvalidInstruction
-from grader.ptx.values import geometry, lanes
-from grader.ptx.values.kinds import Vec
-from grader.ptx.values.lanes import Lanes
+from grader.ptx import Device, DeviceTrap, Launch, LimitExceeded, Limits, PtxError, geometry, launch, parse, values
+from grader.ptx.limits import InvalidInstruction
+from grader.ptx.values import Lanes, Vec
 from tests.ptx.nvrtc import compile_ptx
 from tests.ptx.ptx_text import module_text
 from tests.ptx.running import compiled, run
@@ -295,7 +293,7 @@ def test_blocks_with_much_shared_memory_run_a_few_at_a_time() -> None:
 
 
 def test_nothing_holds_a_launch_that_is_over_but_where_its_threads_stood(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = __import__("grader.ptx.machine.block_batch", fromlist=["BlockBatch"])
+    machine = __import__("grader.ptx.machine.batch", fromlist=["BlockBatch"])
     seen: list[weakref.ref[Any]] = []
     roots: weakref.WeakSet[Lanes] = weakref.WeakSet()
     start = machine.BlockBatch.__init__
@@ -327,7 +325,7 @@ def test_nothing_holds_a_launch_that_is_over_but_where_its_threads_stood(monkeyp
             assert [ref for ref in seen if ref() is not None and ref() not in roots] == [], source
             assert [vec for vec in gc.get_objects() if isinstance(vec, Vec) and not vec.lasting] == [], source
             monkeypatch.setattr(geometry, "KEPT_BYTES", 0)
-            monkeypatch.setattr(lanes, "KEPT_BYTES", 0)
+            monkeypatch.setattr(values, "KEPT_BYTES", 0)
             with contextlib.suppress(DeviceTrap):
                 run(source, 2, 64, np.zeros(64, np.int32), 3)
             assert [ref for ref in seen if ref() is not None] == [], source
@@ -344,7 +342,7 @@ def test_what_is_kept_for_later_launches_has_its_limits() -> None:
         run(source, blocks, 64, np.zeros(64, np.int32), 3 if blocks % 5 else 300)
         kept = geometry._kept.values()
         assert len(kept) <= geometry.KEPT_SHAPES
-        assert sum(known.layout.kept_bytes for known in kept) <= lanes.KEPT_BYTES
+        assert sum(known.layout.kept_bytes for known in kept) <= values.KEPT_BYTES
 
 
 def test_a_form_that_cannot_be_is_told_from_one_that_is_lacking() -> None:
@@ -364,6 +362,6 @@ def test_a_name_that_no_instruction_has_costs_nothing_here(text: str) -> None:
 
 
 def test_every_instruction_that_is_executed_has_its_name_in_the_list() -> None:
-    from grader.ptx.isa.opcodes import MNEMONICS, OPCODES
+    from grader.ptx.isa.instructions import MNEMONICS, OPCODES
 
     assert set(OPCODES) <= MNEMONICS

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx.values import geometry
+from grader.ptx import geometry
 from tests.ptx.random_kernels import Program
 from tests.ptx.running import Bytes, run
 

@@ -9,21 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx.values import affine
-from grader.ptx.values.kinds import (
+from grader.ptx import affine
+from grader.ptx.values import (
     BOOL,
+    MEMO_ENTRIES,
     SIGNED,
     UNSIGNED,
     Affine,
+    Array,
+    Lanes,
+    Layout,
     Vec,
     as_array,
     constant,
     from_array,
     merge,
+    remember,
     select,
     shifted,
 )
-from grader.ptx.values.lanes import MEMO_ENTRIES, Array, Lanes, Layout, remember
 
 LAYOUT = Layout((40, 1, 1), 2)
 EDGES = [0, 1, 2, 31, 32, 33, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 62, 1 << 63, (1 << 64) - 1, (1 << 64) - 5]

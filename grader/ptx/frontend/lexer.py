@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from grader.ptx.errors import PtxSyntaxError
+from grader.ptx.limits import PtxSyntaxError
 
 IDENTIFIER = r"(?:[A-Za-z][\w$]*|[_$%][\w$]+)"
 STRING = r'"(?:[^"\\\n]|\\[^\n])*"'

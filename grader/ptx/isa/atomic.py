@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.errors import UnsupportedInstruction
-from grader.ptx.isa.modifiers import DTYPES, Array
-from grader.ptx.isa.registry import lookup
+from grader.ptx.isa.instructions import DTYPES, Array, lookup
 from grader.ptx.isa.rounding import NAN_32, canonical_nan, flush
+from grader.ptx.limits import UnsupportedInstruction
 
 TYPES: dict[str, tuple[str, ...]] = {
     "add": ("u32", "s32", "u64", "s64", "f32", "f64", "f16", "f16x2", "bf16", "bf16x2"),

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.ptx.isa.modifiers import DTYPES, ROUNDINGS, Array, Modifiers, Semantics, Table, make, register
+from grader.ptx.isa.instructions import DTYPES, ROUNDINGS, Array, Modifiers, Semantics, Table, make, register
 from grader.ptx.isa.rounding import (
     QUIET_64,
     bf16_to_float32,

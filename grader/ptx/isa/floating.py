@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.ptx.isa.modifiers import FLOATS, ROUNDINGS, Array, Modifiers, Semantics, Table, make, register
+from grader.ptx.isa.instructions import FLOATS, ROUNDINGS, Array, Modifiers, Semantics, Table, make, register
 from grader.ptx.isa.rounding import (
     NAN_32,
     canonical_nan,

@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.ptx.isa.compare import COMBINATIONS, FLOAT_COMPARISONS
 from grader.ptx.isa.convert import narrow, widen
 from grader.ptx.isa.floating import FUNCTIONS, select
-from grader.ptx.isa.modifiers import DTYPES, HALVES, Array, Modifiers, Semantics, Table, make, register
+from grader.ptx.isa.instructions import DTYPES, HALVES, Array, Modifiers, Semantics, Table, make, register
+from grader.ptx.isa.logic import COMBINATIONS, FLOAT_COMPARISONS
 from grader.ptx.isa.rounding import NAN_16, saturate, to_odd, two_sum
 
 Exact = Callable[..., Array]

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.ptx.isa.modifiers import DTYPES, INTEGERS, Array, Modifiers, Semantics, Table, make, plain, register
+from grader.ptx.isa.instructions import DTYPES, INTEGERS, Array, Modifiers, Semantics, Table, make, plain, register
 
 WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 SIGNED = ("s16", "s32", "s64")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grader.ptx.isa.modifiers import Array
+from grader.ptx.isa.instructions import Array
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -12,18 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Address, Instruction, Operand, Register, Sink, Vector
 from grader.ptx.isa.atomic import MBARRIER_FIELD_BITS, mbarrier_phase, mbarrier_start
+from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.lowering.data_movement import address_getter
-from grader.ptx.lowering.operands import getter
 from grader.ptx.machine import load_store
 from grader.ptx.machine.async_copies import AsyncCopies, copies_of, places_of
+from grader.ptx.machine.batch import Group
 from grader.ptx.machine.code import Code, Getter, Step
-from grader.ptx.machine.groups import Group
+from grader.ptx.machine.operands import getter
 from grader.ptx.memory.access import AccessSpec, InlineCache
-from grader.ptx.values.kinds import BOOL, UNSIGNED, Affine, Value, Vec, as_array, from_array, select
-from grader.ptx.values.lanes import Array, Lanes
+from grader.ptx.values import BOOL, UNSIGNED, Affine, Array, Lanes, Value, Vec, as_array, from_array, select
 
 U32, U64 = UNSIGNED[4], UNSIGNED[8]
 _SIZES = (4, 8, 16)

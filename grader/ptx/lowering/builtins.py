@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.errors import DeviceTrap
 from grader.ptx.frontend.nodes import Instruction
-from grader.ptx.machine.block_batch import BlockBatch
-from grader.ptx.machine.groups import Group
+from grader.ptx.limits import DeviceTrap
+from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.memory.device import LOCAL_WINDOW, Owner
 from grader.ptx.memory.heap import heap_of
-from grader.ptx.values.lanes import Array
+from grader.ptx.values import Array
 
 U64 = np.dtype(np.uint64)
 _CONVERSION = re.compile(r"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXcsfFeEgGaAp%])")

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.errors import DeviceTrap, InvalidInstruction, UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Register, Symbol, Vector
+from grader.ptx.limits import DeviceTrap, InvalidInstruction, UnsupportedInstruction
 from grader.ptx.lowering.builtins import BUILTINS
-from grader.ptx.lowering.operands import getter, refuse
 from grader.ptx.machine.barriers import Barriers, BarrierWaiter
+from grader.ptx.machine.batch import Frame, Group, report_outsiders
 from grader.ptx.machine.code import Code, CodeBlock, Finish
-from grader.ptx.machine.groups import Frame, Group, report_outsiders
+from grader.ptx.machine.operands import getter, refuse
 from grader.ptx.machine.scheduler import Scheduler
-from grader.ptx.values.kinds import BOOL, UNSIGNED, Affine, Vec, as_array, from_array, select
-from grader.ptx.values.lanes import Lanes, remember
+from grader.ptx.values import BOOL, UNSIGNED, Affine, Lanes, Vec, as_array, from_array, remember, select
 
 
 def terminator(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Finish | None:

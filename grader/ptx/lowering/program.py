@@ -13,17 +13,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.ptx.analysis.cfg import build_cfg
-from grader.ptx.errors import DeviceTrap, LimitExceeded, UnsupportedInstruction
+from grader.ptx.cfg import build_cfg
 from grader.ptx.frontend.functions import LOC
 from grader.ptx.frontend.nodes import Instruction, Module, SourceLocation, Symbol, Variable
-from grader.ptx.isa.registry import check_forms
-from grader.ptx.limits import Limits
+from grader.ptx.isa.instructions import check_forms
+from grader.ptx.limits import DeviceTrap, LimitExceeded, Limits, UnsupportedInstruction
 from grader.ptx.lowering.lower import lower
 from grader.ptx.machine.code import Code
-from grader.ptx.machine.special import asks_for_grid
+from grader.ptx.machine.operands import asks_for_grid
 from grader.ptx.memory.device import FUNCTION_WINDOW, SHARED_WINDOW, Device, MemoryArray, SharedLayout
-from grader.ptx.values.lanes import Array
+from grader.ptx.values import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Vector
-from grader.ptx.lowering.operands import getter
+from grader.ptx.limits import UnsupportedInstruction
+from grader.ptx.machine.batch import Group
 from grader.ptx.machine.code import Code, Getter, Step
-from grader.ptx.machine.groups import Group
+from grader.ptx.machine.operands import getter
 from grader.ptx.memory.textures import Surface, Texture
-from grader.ptx.values.kinds import UNSIGNED, as_array, from_array
-from grader.ptx.values.lanes import Array
+from grader.ptx.values import UNSIGNED, Array, as_array, from_array
 
 _DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2}
 _ELEMENT_BYTES = {"b8": 1, "b16": 2, "b32": 4, "b64": 8}

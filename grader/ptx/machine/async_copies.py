@@ -14,12 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.ptx.machine import load_store
-from grader.ptx.machine.block_batch import BlockBatch
-from grader.ptx.machine.groups import Group
+from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.machine.load_store import mark_written
 from grader.ptx.memory.access import Access, AccessSpec, ResolvedAddress
-from grader.ptx.values.kinds import Value, select
-from grader.ptx.values.lanes import Array, Lanes
+from grader.ptx.values import Array, Lanes, Value, select
 
 UNIT = 4
 """Bytes: the least that is copied."""

@@ -15,15 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.errors import LimitExceeded
 from grader.ptx.frontend.nodes import Instruction
-from grader.ptx.isa.opcodes import facts, is_barrier
-from grader.ptx.machine.block_batch import BlockBatch
+from grader.ptx.isa.instructions import facts, is_barrier
+from grader.ptx.limits import LimitExceeded
+from grader.ptx.machine.batch import FULL, U32, BlockBatch, Group, Queue, merge_groups, missing, report_missing
 from grader.ptx.machine.code import CodeBlock
-from grader.ptx.machine.groups import FULL, U32, Group, Queue, merge_groups, missing, report_missing
 from grader.ptx.observers.interface import BarrierCompletion
-from grader.ptx.values.kinds import Value, Vec, as_array
-from grader.ptx.values.lanes import Array, Lanes
+from grader.ptx.values import Array, Lanes, Value, Vec, as_array
 
 
 @dataclass

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from grader.ptx.analysis.cfg import ControlFlowGraph
-from grader.ptx.analysis.dataflow import DefUse, destinations
+from grader.ptx.cfg import ControlFlowGraph
+from grader.ptx.dataflow import DefUse, destinations
 from grader.ptx.frontend.nodes import Instruction, Module
-from grader.ptx.isa.opcodes import facts
+from grader.ptx.isa.instructions import facts
 from grader.ptx.memory.access import InlineCache
 
 Step = Callable[[Any], None]

@@ -11,13 +11,23 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.isa.atomic import apply
-from grader.ptx.isa.modifiers import DTYPES
-from grader.ptx.machine.block_batch import BlockBatch
-from grader.ptx.machine.groups import Group
+from grader.ptx.isa.instructions import DTYPES
+from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.memory.access import Access, AccessSpec, Fault, InlineCache, ResolvedAddress, locate, scatter
 from grader.ptx.memory.device import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, MemoryArray, Owner, Space
-from grader.ptx.values.kinds import UNSIGNED, Affine, Value, Vec, as_array, from_array, select, split_shift
-from grader.ptx.values.lanes import Array, Lanes, remember
+from grader.ptx.values import (
+    UNSIGNED,
+    Affine,
+    Array,
+    Lanes,
+    Value,
+    Vec,
+    as_array,
+    from_array,
+    remember,
+    select,
+    split_shift,
+)
 
 _ALL_WRITTEN = {size: np.array(int.from_bytes(b"\x01" * size, "little"), UNSIGNED[size]) for size in (1, 2, 4, 8)}
 

@@ -20,14 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.errors import LimitExceeded
-from grader.ptx.limits import TakesLong
+from grader.ptx.limits import LimitExceeded, TakesLong
 from grader.ptx.machine.barriers import Barriers, Convergence
-from grader.ptx.machine.block_batch import BlockBatch
+from grader.ptx.machine.batch import BlockBatch, Group, ProgramPoint, Queue
 from grader.ptx.machine.code import Code, CodeBlock, LoopInfo
-from grader.ptx.machine.groups import Group, ProgramPoint, Queue
-from grader.ptx.values.kinds import UNSIGNED, Affine, Vec, split_shift
-from grader.ptx.values.lanes import Lanes
+from grader.ptx.values import UNSIGNED, Affine, Lanes, Vec, split_shift
 
 
 class _Snapshot:

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Instruction
+from grader.ptx.geometry import Geometry
+from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.memory.device import MemoryArray, Space
-from grader.ptx.values.geometry import Geometry
-from grader.ptx.values.kinds import SIGNED, UNSIGNED, Affine, Value, Vec, split_shift
-from grader.ptx.values.lanes import Array, Lanes, remember
+from grader.ptx.values import SIGNED, UNSIGNED, Affine, Array, Lanes, Value, Vec, remember, split_shift
 
 
 class ResolvedAddress:

@@ -20,8 +20,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from grader.ptx.errors import LaunchError
-from grader.ptx.values.lanes import Array, Lanes, remember
+from grader.ptx.limits import LaunchError
+from grader.ptx.values import Array, Lanes, remember
 
 GLOBAL_SPACING = 28
 GLOBAL_BASE = 0x7F00_0000_0000

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.ptx.memory.device import Device, MemoryArray, Owner
-from grader.ptx.values.lanes import Array
+from grader.ptx.values import Array
 
 HEAP_BYTES = 8 << 20
 """What live allocations take together (`cudaLimitMallocHeapSize`, its default)."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from grader.ptx.values.lanes import Array
+from grader.ptx.values import Array
 
 WRAP, CLAMP, MIRROR, BORDER = range(4)
 """As cudaTextureAddressMode numbers them."""

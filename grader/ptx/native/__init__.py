@@ -1,4 +1,5 @@
-"""The second engine: a kernel's blocks as WebAssembly, for launches of few threads that take long.
+"""Carried out as WebAssembly: kernels of few threads that take long, and loops of known length.
 
-`engine.py` decides and hands over; everything else in this folder serves it.
+`engine.py` decides on kernels and hands them over; `counted_runner.py` carries out loops at once, for the interpreter;
+everything else in this folder serves these two.
 """

@@ -15,21 +15,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from grader.ptx.analysis.dataflow import destinations, sources
-from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.dataflow import destinations, sources
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Register, Special, Symbol, Vector
-from grader.ptx.isa.modifiers import Semantics
-from grader.ptx.isa.opcodes import facts, is_barrier
-from grader.ptx.isa.registry import lookup
+from grader.ptx.isa.instructions import Semantics, facts, is_barrier, lookup
+from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.lowering import warps
-from grader.ptx.machine import special
 from grader.ptx.machine.code import Code, CodeBlock
+from grader.ptx.machine.operands import is_known
 from grader.ptx.memory.device import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
-from grader.ptx.native.kernel import WARPS, Generated, Kernel, header, is_refused
 from grader.ptx.native.layout import CONTEXT, SEEN, Unfit, local_type, transfer_of
-from grader.ptx.native.pieces import Piece
+from grader.ptx.native.pieces import WARPS, Generated, Kernel, Piece, header, is_refused
 
 _CLOCKS = ("clock", "globaltimer")
 
@@ -56,7 +53,7 @@ class Generator:
         self._check()
         names = {o.name for b in code.blocks for i in b.instructions for o in i.operands if isinstance(o, Special)}
         for name in sorted(names):
-            if not special.is_known(name) or name.startswith(_CLOCKS):
+            if not is_known(name) or name.startswith(_CLOCKS):
                 raise Unfit(f"%{name}")
             out.specials[name] = len(out.specials)
         bodies = [self._block(block) for block in code.blocks]
@@ -249,7 +246,7 @@ class Generator:
                 current.append(instruction)
             else:
                 close()
-                left = opcode in warps.STEPS or self._computable(instruction)
+                left = opcode in warps.EXCHANGES or self._computable(instruction)
                 pieces.append(("numpy" if left else "refused", [instruction]))
         close()
         return pieces

@@ -393,7 +393,7 @@
       (local.set $h (i32.add (local.get $h) (i32.const 16)))
       (br_if $next (i32.lt_u (local.get $h) (local.get $end)))))
 
-  ;; ---- traffic: metrics.py, one request of a warp at a time ----------------------------
+  ;; ---- traffic: observers/traffic.py, one request of a warp at a time ----------------------------
   ;; $buffer holds an address (i64) for each lane of the warp, $mask says which lanes take part.
 
   (func $bump (param $at i32) (param $by i32)

@@ -8,10 +8,8 @@ from grader.ptx.memory.access import Access
 from grader.ptx.observers.happens_before import HappensBefore
 from grader.ptx.observers.interface import HazardLog
 from grader.ptx.observers.order_graph import StrongAccess
-from grader.ptx.observers.shadow import OTHER_BLOCKS, AccessEpoch, BarrierOrder, Shadow
-from grader.ptx.observers.vector_clocks import VectorClock
-from grader.ptx.values.kinds import UNSIGNED, Value, as_array
-from grader.ptx.values.lanes import Array
+from grader.ptx.observers.shadow import OTHER_BLOCKS, AccessEpoch, BarrierOrder, Shadow, VectorClock
+from grader.ptx.values import UNSIGNED, Array, Value, as_array
 
 
 def report_conflicts(

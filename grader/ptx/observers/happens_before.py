@@ -20,9 +20,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grader.ptx.observers.order_graph import NONE, Node, Progress, StrongAccess, Walk, keys_of, same
-from grader.ptx.observers.shadow import AccessEpoch
-from grader.ptx.observers.vector_clocks import VectorClock
-from grader.ptx.values.lanes import Array, Lanes, Layout
+from grader.ptx.observers.shadow import AccessEpoch, VectorClock
+from grader.ptx.values import Array, Lanes, Layout
 
 KEPT_ENTRIES = 4_000_000
 """Lanes of nodes that are kept; what is beyond is judged by blocks (see `HappensBefore.ordered`)."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.ptx.frontend.nodes import Instruction
+from grader.ptx.geometry import Geometry
 from grader.ptx.limits import Budget
 from grader.ptx.memory.access import Access, ResolvedAddress
 from grader.ptx.memory.device import MemoryArray
 from grader.ptx.records import Hazard, Index3, LaunchReport
-from grader.ptx.values.geometry import Geometry
-from grader.ptx.values.lanes import Array, Lanes
+from grader.ptx.values import Array, Lanes
 
 MAX_HAZARDS = 200
 """Different faults kept; a kernel with more is broken enough."""

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.memory.access import Access
-from grader.ptx.observers.shadow import AccessEpoch
-from grader.ptx.observers.vector_clocks import VectorClock
-from grader.ptx.values.lanes import Array, Lanes, Layout
+from grader.ptx.observers.shadow import AccessEpoch, VectorClock
+from grader.ptx.values import Array, Lanes, Layout
 
 NONE = -1
 

@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.analysis.dataflow import BackwardSlice, backward_slice
+from grader.ptx.dataflow import BackwardSlice, backward_slice
 from grader.ptx.frontend.nodes import Function, Instruction, Module, Vector
-from grader.ptx.isa.opcodes import facts
+from grader.ptx.geometry import Geometry
+from grader.ptx.isa.instructions import facts
 from grader.ptx.memory.access import Access
 from grader.ptx.memory.device import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
 from grader.ptx.records import Read, Write
-from grader.ptx.values.geometry import Geometry
-from grader.ptx.values.kinds import UNSIGNED, as_array
-from grader.ptx.values.lanes import Array, Lanes
+from grader.ptx.values import UNSIGNED, Array, Lanes, as_array
 
 KEPT_LANES = 6_000_000
 """Accesses (of single threads) that are kept; a launch with more leaves no history."""

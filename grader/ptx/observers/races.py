@@ -18,9 +18,8 @@ from grader.ptx.observers.conflicts import Conflicts
 from grader.ptx.observers.happens_before import HappensBefore
 from grader.ptx.observers.interface import BarrierCompletion, Observer, RepeatedLoads, Scene
 from grader.ptx.observers.order_graph import StrongAccess
-from grader.ptx.observers.shadow import Shadow
-from grader.ptx.observers.vector_clocks import VectorClock
-from grader.ptx.values.lanes import Array, Lanes, remember
+from grader.ptx.observers.shadow import Shadow, VectorClock
+from grader.ptx.values import Array, Lanes, remember
 
 INTERVAL_LANES = 4_000_000
 """Lane accesses kept before an interval is examined early."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from grader.ptx.geometry import Geometry
 from grader.ptx.memory.access import Access, ResolvedAddress
-from grader.ptx.observers import metrics
+from grader.ptx.observers import traffic
 from grader.ptx.observers.interface import Enough, Observer, Scene
 from grader.ptx.observers.traffic import addresses_of
 from grader.ptx.records import LaneAccess, Site, WarpRequest, WarpSteps
-from grader.ptx.values.geometry import Geometry
-from grader.ptx.values.lanes import WARP_SIZE, Array, Lanes
+from grader.ptx.values import WARP_SIZE, Array, Lanes
 
 MOST_REQUESTS = 8
 """Of the warp, that are told."""
@@ -131,10 +131,10 @@ def _costs(site: Site, event: _Event) -> tuple[Array, Array, Array]:
     active = event.lanes.active_table()
     offsets = event.lanes.to_warps(event.addresses, 0)
     if site.space == "shared":
-        wavefronts, ideal = metrics.shared_wavefronts(offsets, active, site.width_bytes, site.op)
-        return wavefronts, ideal, metrics.lanes_at_once(offsets, active, site.width_bytes, site.op)
-    sectors = metrics.sectors(offsets, active)
-    ideal = -(-metrics.unique_bytes(offsets, active, site.width_bytes) // metrics.SECTOR_BYTES)
+        wavefronts, ideal = traffic.shared_wavefronts(offsets, active, site.width_bytes, site.op)
+        return wavefronts, ideal, traffic.lanes_at_once(offsets, active, site.width_bytes, site.op)
+    sectors = traffic.global_sectors(offsets, active)
+    ideal = -(-traffic.unique_bytes(offsets, active, site.width_bytes) // traffic.SECTOR_BYTES)
     return sectors, ideal, np.full(len(sectors), WARP_SIZE)
 
 
@@ -150,6 +150,6 @@ def _request(site: Site, event: _Event, warp: int) -> WarpRequest:
         for lane, offset in zip(part.lanes.ids[inside].tolist(), part.offsets()[inside].tolist(), strict=True):
             owner = array.owner(offset)
             start = where + owner.start
-            start = start if site.space == "shared" else start % metrics.SECTOR_BYTES
+            start = start if site.space == "shared" else start % traffic.SECTOR_BYTES
             lanes.append(LaneAccess(lane % WARP_SIZE, owner.name, start, offset - owner.start))
     return WarpRequest(cost, ideal, at_once, tuple(sorted(lanes, key=lambda access: access.lane)))

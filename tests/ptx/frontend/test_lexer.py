@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx.errors import PtxSyntaxError
 from grader.ptx.frontend.lexer import STATEMENT, Cursor, strip_comments, unquote
+from grader.ptx.limits import PtxSyntaxError
 
 
 def test_comments_become_blanks_of_the_same_length_and_keep_lines() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx.errors import PtxSyntaxError
 from grader.ptx.frontend.parser import parse
+from grader.ptx.limits import PtxSyntaxError
 from tests.ptx.nvrtc import compile_file
 from tests.ptx.ptx_text import HEADER, module_text
 

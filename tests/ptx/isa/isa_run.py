@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.ptx.isa.registry import lookup
+from grader.ptx.isa.instructions import lookup
 from tests.ptx.isa.isa_case import Case
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from grader.ptx.isa.registry import lookup
+from grader.ptx.isa.instructions import lookup
 from tests.ptx.isa.isa_oracle import decode
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.isa import atomic
-from grader.ptx.isa.modifiers import DTYPES
+from grader.ptx.isa.instructions import DTYPES
+from grader.ptx.limits import UnsupportedInstruction
 from tests.ptx.isa import isa_oracle as exact
 from tests.ptx.isa.isa_case import WIDTHS, edges
 from tests.ptx.isa.isa_oracle import decode, encode, signed, wrap

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from grader.ptx.errors import UnsupportedInstruction
-from grader.ptx.isa.registry import lookup
+from grader.ptx.isa.instructions import lookup
+from grader.ptx.limits import UnsupportedInstruction
 from tests.ptx.isa.isa_case import Case, operand_rows
 from tests.ptx.isa.isa_cases import CASES
 from tests.ptx.isa.isa_run import to_lanes
@@ -84,7 +84,7 @@ def test_is_cached() -> None:
 
 
 def test_import_brings_numpy_only_and_no_tables() -> None:
-    code = "import sys, grader.ptx.isa.registry; print(*sys.modules)"
+    code = "import sys, grader.ptx.isa.instructions; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = run.stdout.split()
     packages = {name.partition(".")[0] for name in loaded if not name.startswith("__editable__")}

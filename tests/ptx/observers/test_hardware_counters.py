@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from grader.ptx import Counters, Device, Launch, Module, launch, parse
-from grader.ptx.observers.metrics import efficiency_pct, shared_efficiency_pct
+from grader.ptx.observers.traffic import efficiency_pct, shared_efficiency_pct
 from tests.ptx.nvrtc import DATA, compile_file
 
 _TABLE = (DATA / "h200_memory_counters.csv").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ import csv
 import numpy as np
 import pytest
 
-from grader.ptx.observers import metrics
+from grader.ptx.observers import traffic
 from tests.ptx.nvrtc import DATA
 
 ROWS = list(csv.DictReader((DATA / "h200_requests.csv").read_text(encoding="utf-8").splitlines()))
@@ -34,7 +34,7 @@ def selected(space: str, op: str, width: int) -> tuple[list[dict[str, str]], np.
 @pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
 def test_wavefronts_and_conflicts(width: int, op: str) -> None:
     rows, offsets, active = selected("shared", op, width)
-    wavefronts, ideal = metrics.shared_wavefronts(offsets, active, width, op)
+    wavefronts, ideal = traffic.shared_wavefronts(offsets, active, width, op)
     for row, mine, least in zip(rows, wavefronts, ideal, strict=True):
         assert (mine, mine - least) == (int(row["count"]), int(row["conflicts"])), row
 
@@ -42,7 +42,7 @@ def test_wavefronts_and_conflicts(width: int, op: str) -> None:
 @pytest.mark.parametrize(("op", "width"), [("store", 1), *((op, w) for op in ("load", "store") for w in (2, 4, 8, 16))])
 def test_sectors(width: int, op: str) -> None:
     rows, offsets, active = selected("global", op, width)
-    for row, mine in zip(rows, metrics.sectors(offsets, active), strict=True):
+    for row, mine in zip(rows, traffic.global_sectors(offsets, active), strict=True):
         assert mine == int(row["count"]), row
 
 
@@ -50,7 +50,7 @@ def test_sectors(width: int, op: str) -> None:
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_a_wavefront_is_a_cycle(width: int, op: str) -> None:
     rows, offsets, active = selected("shared", op, width)
-    wavefronts, _ideal = metrics.shared_wavefronts(offsets, active, width, op)
+    wavefronts, _ideal = traffic.shared_wavefronts(offsets, active, width, op)
     timed = [(float(row["cycles"]), mine) for row, mine in zip(rows, wavefronts, strict=True) if row["cycles"] and mine]
     assert timed
     assert max(abs(cycles - mine) for cycles, mine in timed) < 0.25

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from grader.ptx.observers import metrics
+from grader.ptx.observers import traffic
 
 WIDTHS = [1, 2, 4, 8, 16]
 
@@ -58,7 +58,7 @@ def requests(width: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_wavefronts(width: int, op: str) -> None:
     offsets, active = requests(width)
-    wavefronts, ideal = metrics.shared_wavefronts(offsets, active, width, op)
+    wavefronts, ideal = traffic.shared_wavefronts(offsets, active, width, op)
     for row in range(len(offsets)):
         lanes = {int(lane): int(offsets[row, lane]) for lane in np.flatnonzero(active[row])}
         assert (wavefronts[row], ideal[row]) == by_hand(lanes, width, op), lanes
@@ -67,7 +67,7 @@ def test_wavefronts(width: int, op: str) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_sectors_and_distinct_bytes(width: int) -> None:
     offsets, active = requests(width)
-    sectors, unique = metrics.sectors(offsets, active), metrics.unique_bytes(offsets, active, width)
+    sectors, unique = traffic.global_sectors(offsets, active), traffic.unique_bytes(offsets, active, width)
     for row in range(len(offsets)):
         touched = {int(a) + i for a in offsets[row][active[row]] for i in range(width)}
         assert (sectors[row], unique[row]) == (len({byte // 32 for byte in touched}), len(touched))

@@ -11,7 +11,7 @@ from grader.ptx import Device, Launch, launch, parse
 from grader.ptx.observers import provenance
 from grader.ptx.observers.provenance import Provenance
 from grader.ptx.records import Read
-from grader.ptx.values.lanes import Array
+from grader.ptx.values import Array
 from tests.ptx.nvrtc import compile_ptx
 
 SIDE = 8

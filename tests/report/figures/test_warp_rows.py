@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.launching.warp_steps import runs_of
-from grader.ptx.observers import metrics
+from grader.ptx.observers import traffic
 from grader.ptx.records import LaneAccess
 from grader.report.figures.bank_map import accesses, sectors, wavefronts
 from grader.result import WarpArray, WarpRequest
@@ -38,20 +38,20 @@ def test_there_are_as_many_rows_as_the_request_costs(
     elements: list[int], active: list[bool], width: int, op: str
 ) -> None:
     offsets, mask = np.array([elements], np.int64) * width, np.array([active])
-    (at_once,) = metrics.lanes_at_once(offsets, mask, width, op).tolist()
+    (at_once,) = traffic.lanes_at_once(offsets, mask, width, op).tolist()
     asked = request(elements, active, width, at_once)
     found = list(accesses([WarpArray(name="a", element_bytes=width)], asked))
     assert [(a.lane, a.element) for a in found] == [
         (n, e) for n, (e, on) in enumerate(zip(elements, active, strict=True)) if on
     ]
     rows = wavefronts(found, width, at_once)
-    assert [len(rows)] == metrics.shared_wavefronts(offsets, mask, width, op)[0].tolist()
+    assert [len(rows)] == traffic.shared_wavefronts(offsets, mask, width, op)[0].tolist()
     # A bank serves one word a wavefront, and every lane gets all of its words.
     assert all(len({cell.byte for cell in row.cells}) == len(row.cells) for row in rows)
     served = {lane for row in rows for cell in row.cells for lane in cell.lanes}
     assert served == {a.lane for a in found}
     touched = sectors(found, width)
-    assert [len(touched)] == metrics.sectors(offsets, mask).tolist()
+    assert [len(touched)] == traffic.global_sectors(offsets, mask).tolist()
     assert {lane for row in touched for cell in row.cells for lane in cell.lanes} == served
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from grader.ptx.analysis.dataflow import destinations, live_at_entry, sources
-from grader.ptx.analysis.loops import ExitDecision, NaturalLoop, exit_decisions, loop_order, natural_loops
+from grader.ptx.dataflow import destinations, live_at_entry, sources
 from grader.ptx.frontend.nodes import Function, Guard, Instruction, Label, LabelMark, Module, Vector
-from grader.ptx.isa.opcodes import facts
+from grader.ptx.isa.instructions import facts
+from grader.ptx.loops import ExitDecision, NaturalLoop, exit_decisions, loop_order, natural_loops
 
 __all__ = ["Block", "ControlFlowGraph", "Loop", "build_cfg", "destinations", "sources"]
 
@@ -44,7 +44,7 @@ class ControlFlowGraph:
     blocks: in an order where every block of a loop comes before the blocks behind the loop's exits.
     loops: natural loops, outer before inner.
     live_in: indices of registers that are live at each block's entry.
-    exit_decisions: for each loop, what decides whether it is left (see `grader.ptx.analysis.loops`).
+    exit_decisions: for each loop, what decides whether it is left (see `grader.ptx.loops`).
     """
 
     function: Function

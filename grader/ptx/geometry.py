@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from grader.ptx.records import Index3
-from grader.ptx.values.kinds import Value
-from grader.ptx.values.lanes import KEPT_BYTES, Lanes, Layout, remember
+from grader.ptx.values import KEPT_BYTES, Lanes, Layout, Value, remember
 
 MAX_UNIONS = 256
 """Unions of lane sets that are remembered."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx.analysis.cfg import Block, ControlFlowGraph, build_cfg
+from grader.ptx.cfg import Block, ControlFlowGraph, build_cfg
 from grader.ptx.frontend.nodes import Function, Instruction, LabelMark, Register
 from grader.ptx.frontend.parser import parse
 from tests.ptx.nvrtc import DATA, compile_file, header_options

@@ -16,9 +16,9 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.ptx.analysis.dataflow import destinations, sources
+from grader.ptx.dataflow import destinations, sources
 from grader.ptx.frontend.nodes import Address, Function, Instruction, Module, Register, Sink, Special, Symbol, Vector
-from grader.ptx.isa.opcodes import facts, is_barrier
+from grader.ptx.isa.instructions import facts, is_barrier
 
 Graph = Sequence[Sequence[int]]
 

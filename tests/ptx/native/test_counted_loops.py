@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.ptx import Device, Launch, LimitExceeded, Limits, Module, launch, parse
-from grader.ptx.counted import generate as loop_code
-from grader.ptx.counted import progress, runner
-from grader.ptx.counted.runner import CountedLoop
-from grader.ptx.machine.groups import Group
+from grader.ptx.machine.batch import Group
+from grader.ptx.native import counted_loops as loop_code
+from grader.ptx.native import counted_runner
+from grader.ptx.native.counted_runner import CountedLoop
 from grader.ptx.observers.interface import Observer
 from tests.ptx.running import Bytes, compiled
 
@@ -31,8 +31,8 @@ K = 'extern "C" __global__ void k'
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No loop is too short."""
-    monkeypatch.setattr(runner, "PATIENCE", 0)
-    monkeypatch.setattr(runner, "FEWEST_TRIPS", 1)
+    monkeypatch.setattr(counted_runner, "PATIENCE", 0)
+    monkeypatch.setattr(counted_runner, "FEWEST_TRIPS", 1)
 
 
 def one_launch(
@@ -192,15 +192,15 @@ def test_whoever_wants_to_see_every_access_does() -> None:
 @pytest.mark.parametrize("wasm", [True, False])
 def test_what_is_not_worth_it_or_not_possible_is_found_out_once(monkeypatch: pytest.MonkeyPatch, wasm: bool) -> None:
     looked = []
-    plain = runner.CountedLoop._progress
+    plain = counted_runner.CountedLoop._progress
 
-    def counted(*args: Any) -> progress.Progress:
+    def counted(*args: Any) -> counted_runner.Progress:
         looked.append(args)
         return plain(*args)
 
-    monkeypatch.setattr(runner.CountedLoop, "_progress", counted)
+    monkeypatch.setattr(counted_runner.CountedLoop, "_progress", counted)
     if wasm:
-        monkeypatch.setattr(runner, "PATIENCE", 10**9)
+        monkeypatch.setattr(counted_runner, "PATIENCE", 10**9)
     else:
         monkeypatch.setattr(loop_code.Module, "of", lambda form, shape: None)
     _, trips = shortened(PRODUCT.replace("* b", "*b"), (4, 4), (16, 16), FLOATS, FLOATS, Bytes(4 * 4096), 64)

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from grader.ptx.frontend.nodes import Address, Function, Instruction, Negated, Operand, Register, Symbol, Vector
-from grader.ptx.isa.opcodes import facts, is_barrier
+from grader.ptx.isa.instructions import facts, is_barrier
 
 
 def _registers(operand: Operand) -> tuple[Register, ...]:

@@ -1,20 +1,22 @@
-"""Special registers: what a thread can ask about itself and its grid."""
+"""How a step gets at its operands: registers, constants, addresses, and special registers.
+
+Special registers are what a thread can ask about itself and its grid.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from grader.ptx.frontend.nodes import Special
-from grader.ptx.limits import CYCLES, MULTIPROCESSORS, WARPS
-from grader.ptx.machine.block_batch import BlockBatch
-from grader.ptx.machine.code import Code
-from grader.ptx.machine.groups import Group
+from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol
+from grader.ptx.limits import CYCLES, MULTIPROCESSORS, WARPS, UnsupportedInstruction
+from grader.ptx.machine.batch import BlockBatch, Group
+from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.memory.device import Device
 from grader.ptx.records import Index3
-from grader.ptx.values.kinds import Value, Vec, keep, select
-from grader.ptx.values.lanes import Array, Layout
+from grader.ptx.values import Array, Layout, Value, Vec, keep, select
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 
@@ -179,3 +181,49 @@ def _value(batch: BlockBatch, found: int | Array) -> Value:
 
 def _vec(batch: BlockBatch, values: Array) -> Value:
     return _value(batch, _uniform_or_words(values))
+
+
+def refuse(instruction: Instruction, reason: str) -> Step:
+    """A step that says, when it is reached, that the emulator cannot execute the instruction."""
+
+    def step(group: Group) -> None:
+        raise UnsupportedInstruction(instruction.text, instruction.location.line, reason)
+
+    return step
+
+
+def getter(code: Code, operand: Operand, size: int = 8) -> Getter:
+    """A function group → value for a source operand; immediates are cut to `size` bytes."""
+    if isinstance(operand, Register):
+        index = operand.index
+        return lambda group: group.registers[index]
+    if isinstance(operand, Immediate):
+        value = bool(operand.value) if size == 0 else operand.value & ((1 << 8 * size) - 1)
+        return lambda group: value
+    if isinstance(operand, Special):
+        name = operand.name
+        if not is_known(name):
+            raise UnsupportedInstruction(f"%{name}", reason=f"special register %{name}")
+        return lambda group: read(group, name)
+    if isinstance(operand, Symbol):
+        return symbol_getter(code, operand.name, operand.offset)
+    if isinstance(operand, Negated):
+        index = operand.register.index
+
+        def negated(group: Group) -> Any:
+            value = group.registers[index]
+            return Vec(~value.array, value.lanes) if isinstance(value, Vec) else not value
+
+        return negated
+    raise UnsupportedInstruction(str(operand), reason="operand")
+
+
+def symbol_getter(code: Code, name: str, offset: int) -> Getter:
+    """The address of a variable or function; local and `.param` variables have one in every activation."""
+    address = code.program.addresses.get(name)
+    if address is not None:
+        total = address + offset
+        return lambda group: total
+    if code.program.space_of(name) in ("global", "const"):
+        return lambda group: group.batch.addresses[name] + offset
+    return lambda group: group.frames[-1].symbols[name] + offset

@@ -1,7 +1,7 @@
 """Integer arithmetic on uniform and shifted values without touching an array.
 
-Each function takes register values and returns one, or None when there is no short cut and the
-general semantics must compute over all lanes.  All arithmetic is modulo 2^bits, as in PTX.
+Each function takes register values and returns one, or None when there is no short cut and the general semantics must
+compute over all lanes.  All arithmetic is modulo 2^bits, as in PTX.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.values.kinds import SIGNED, UNSIGNED, Affine, Value, Vec, keep, shifted, split_shift
-from grader.ptx.values.lanes import Array, remember
+from grader.ptx.values import SIGNED, UNSIGNED, Affine, Array, Value, Vec, keep, remember, shifted, split_shift
 
 
 def to_signed(value: int, bits: int) -> int:

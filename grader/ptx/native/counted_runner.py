@@ -1,0 +1,447 @@
+"""Carries out loops with a known number of iterations at once: what advances by how much, and how often they go round.
+
+A register that moves is known as the value that it has in the first iteration and the step that every iteration adds.
+Where all that an iteration computes from such registers is a sum, a difference or a multiple of them, modulo 2^bits,
+it moves as well, and the loop's own registers are found to move by the same step in every iteration to come.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from grader.ptx import affine
+from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register
+from grader.ptx.machine.batch import BlockBatch, Group
+from grader.ptx.machine.code import Code, CodeBlock
+from grader.ptx.machine.scheduler import Shortcut
+from grader.ptx.memory.access import Access, as_int64, locate
+from grader.ptx.native.counted_loops import (
+    CONTIGUOUS,
+    EQUAL,
+    LANES,
+    SCATTERED,
+    UNIFORM,
+    UNROLLED,
+    WORD,
+    Form,
+    Module,
+    ResolvedLoad,
+    Shape,
+    form_of,
+)
+from grader.ptx.observers.interface import RepeatedLoads
+from grader.ptx.values import Affine, Array, Value, Vec, remember, shifted, split_shift
+
+Moving = tuple[Value, int]
+"""(what it is in the first iteration, what each iteration adds: signed)."""
+
+_HOLDS: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
+    "ge": operator.ge, "lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge,
+}  # fmt: skip
+
+
+class Irregular(Exception):
+    """The loop does not move by constants, or not in every thread the same way."""
+
+
+@dataclass
+class Progress:
+    """An iteration in terms of the first.
+
+    before: registers as loads find them, by the place of the load among all; after: as the first iteration leaves
+    them.  trips: how many iterations there are, at most as many as were asked for; leaves: the loop is left then.
+    """
+
+    before: list[Moving]
+    after: dict[int, Moving]
+    trips: int = 0
+    leaves: bool = False
+    widened: list[tuple[Value, int, int, bool]] = field(default_factory=list)
+
+
+def signed(value: int, bits: int) -> int:
+    """The representative of a number modulo 2^bits that is nearest to 0."""
+    half = 1 << bits - 1
+    return ((value + half) & (2 * half - 1)) - half
+
+
+def advance(value: Value, amount: int, bits: int) -> Value:
+    """value + amount modulo 2^bits."""
+    if isinstance(value, (Vec, Affine)):
+        vec, shift = split_shift(value)
+        return shifted(vec, shift + amount)
+    return (value + amount) & ((1 << bits) - 1)
+
+
+def progress_of(form: Form, registers: Sequence[Any], register_bytes: Sequence[int], most: int) -> Progress:
+    """How a loop that is about to begin an iteration goes on.  Raises Irregular where that is not known."""
+    once = _iteration(form, registers, dict.fromkeys(form.moving, 0))
+    steps = {i: _difference(registers[i], once.after[i][0], 8 * register_bytes[i]) for i in form.moving}
+    found = _iteration(form, registers, steps)
+    for index, step in steps.items():
+        if signed(found.after[index][1], 8 * register_bytes[index]) != step:
+            raise Irregular
+    _count(form, found, registers, steps, most)
+    for value, step, bits, is_signed in found.widened:
+        low_high = affine.bounds(value, bits, is_signed)
+        low, high = (-(1 << bits - 1), 1 << bits - 1) if is_signed else (0, 1 << bits)
+        if low_high is None:
+            raise Irregular
+        last = (found.trips - 1) * step
+        if low_high[0] + last < low or low_high[1] + last >= high:
+            raise Irregular
+    return found
+
+
+def _difference(first: Value, second: Value, bits: int) -> int:
+    if not isinstance(first, (Vec, Affine)) and not isinstance(second, (Vec, Affine)):
+        return signed(second - first, bits)
+    if isinstance(first, (Vec, Affine)) and isinstance(second, (Vec, Affine)):
+        (vec, shift), (other, other_shift) = split_shift(first), split_shift(second)
+        if vec is other:
+            return signed(other_shift - shift, bits)
+    raise Irregular
+
+
+def _iteration(form: Form, registers: Sequence[Any], steps: dict[int, int]) -> Progress:
+    """One iteration of the addressing, with the steps that registers have when it begins."""
+    known: dict[int, Moving] = {}
+    found = Progress([], known)
+
+    def read(operand: Operand, bits: int) -> Moving:
+        if isinstance(operand, Immediate):
+            return operand.value & ((1 << bits) - 1), 0
+        assert isinstance(operand, Register)
+        if operand.index in known:
+            return known[operand.index]
+        return registers[operand.index], steps.get(operand.index, 0)
+
+    # Loads read their addresses where they stand among the instructions.
+    places = iter(form.addressing)
+    done = 0
+    order = {id(i): k for k, i in enumerate(form.block.instructions)}
+    pending = next(places, None)
+    for load in form.loads:
+        while pending is not None and order[id(pending)] < order[id(load.spec.instruction)]:
+            target, moving = _compute(pending, read, found)
+            known[target] = moving
+            pending = next(places, None)
+            done += 1
+        base = known.get(load.base) or (registers[load.base], steps.get(load.base, 0))
+        found.before.append(base)
+    while pending is not None:
+        target, moving = _compute(pending, read, found)
+        known[target] = moving
+        pending = next(places, None)
+    return found
+
+
+def _compute(i: Instruction, read: Callable[[Operand, int], Moving], found: Progress) -> tuple[int, Moving]:
+    target, *operands = i.operands
+    assert isinstance(target, Register)
+    bits = int(i.modifiers[-1][1:])
+    is_signed = i.modifiers[-1].startswith("s")
+    values = [read(operand, bits) for operand in operands]
+    result: Moving
+    if i.opcode == "mov":
+        result = values[0]
+    elif i.opcode == "add":
+        result = _add(values[0], values[1], bits)
+    elif i.opcode == "sub":
+        (a, step), (b, other) = values
+        result = _certain(affine.sub(a, b, bits)), signed(step - other, bits)
+    elif i.opcode == "shl":
+        (a, step), (b, other) = values
+        if other or isinstance(b, (Vec, Affine)) or b >= bits:
+            raise Irregular
+        result = _certain(affine.shl(a, b, bits)), signed(step << b, bits)
+    elif i.opcode == "cvt":
+        to_bits = int(i.modifiers[0][1:])
+        result = _convert(values[0], bits, to_bits, is_signed, found)
+    else:
+        wide = i.modifiers[0] == "wide"
+        result = _multiply(values[0], values[1], bits, wide, is_signed, found)
+        if i.opcode == "mad":
+            sum_bits = 2 * bits if wide else bits
+            result = _add(result, read(operands[2], sum_bits), sum_bits)
+    return target.index, result
+
+
+def _certain(value: Value | None) -> Value:
+    if value is None:
+        raise Irregular
+    return value
+
+
+def _add(left: Moving, right: Moving, bits: int) -> Moving:
+    return _certain(affine.add(left[0], right[0], bits)), signed(left[1] + right[1], bits)
+
+
+def _convert(moving: Moving, bits: int, to_bits: int, is_signed: bool, found: Progress) -> Moving:
+    value, step = moving
+    if to_bits == bits:
+        return moving
+    if to_bits < bits:
+        return _certain(affine.narrow(value, to_bits)), signed(step, to_bits)
+    if step:
+        # Linear as long as the narrow one does not wrap around.
+        found.widened.append((value, step, bits, is_signed))
+    return _certain(affine.widen(value, bits, to_bits, is_signed)), step
+
+
+def _multiply(a: Moving, b: Moving, bits: int, wide: bool, is_signed: bool, found: Progress) -> Moving:
+    if isinstance(b[0], (Vec, Affine)) or b[1]:
+        a, b = b, a
+    factor, factor_step = b
+    if factor_step or isinstance(factor, (Vec, Affine)):
+        raise Irregular
+    if not wide:
+        return _certain(affine.mul_lo(a[0], factor, bits)), signed(a[1] * factor, bits)
+    value, step = _convert(a, bits, 2 * bits, is_signed, found)
+    factor = affine.to_signed(factor, bits) if is_signed else factor
+    product = affine.mul_lo(value, factor & ((1 << 2 * bits) - 1), 2 * bits)
+    return _certain(product), signed(step * factor, 2 * bits)
+
+
+def _count(form: Form, found: Progress, registers: Sequence[Any], steps: dict[int, int], most: int) -> None:
+    """Find out how often the loop goes round."""
+    relation, type_name = form.exit.modifiers
+    bits = int(type_name[1:])
+    is_signed = type_name.startswith("s") and relation not in ("lo", "ls", "hi", "hs")
+    sides: list[tuple[int, int]] = []
+    place = form.block.instructions.index(form.exit)
+    for operand in form.exit.operands[1:]:
+        if isinstance(operand, Immediate):
+            sides.append((operand.value & ((1 << bits) - 1), 0))
+            continue
+        assert isinstance(operand, Register)
+        value, step = registers[operand.index], steps.get(operand.index, 0)
+        written = [i for i in form.addressing if i.operands[0] == operand]
+        if written:
+            if any(form.block.instructions.index(i) > place for i in written):
+                raise Irregular
+            value, step = found.after[operand.index]
+        if isinstance(value, (Vec, Affine)):
+            raise Irregular
+        sides.append((value, step))
+    (left, left_step), (right, right_step) = sides
+    if not left_step and not right_step:
+        raise Irregular
+    holds, mask = _HOLDS[relation], (1 << bits) - 1
+    for trip in range(1, most + 1):
+        a, b = left & mask, right & mask
+        if is_signed:
+            a, b = affine.to_signed(a, bits), affine.to_signed(b, bits)
+        if holds(a, b) != form.again:
+            found.trips, found.leaves = trip, True
+            return
+        left, right = left + left_step, right + right_step
+    found.trips = most
+
+
+# Carries out the loops, in place of their iterations.
+
+FEWEST_LANES = 256
+"""Fewer are no slower one iteration after the other."""
+FEWEST_TRIPS = 4
+MOST_TRIPS = 4096
+"""At once: in between the clock is looked at."""
+PATIENCE = 4_000_000
+"""Thread-instructions of a loop before it is worth its compilation, of 10 ms."""
+
+
+def shortcuts_of(code: Code) -> Mapping[CodeBlock, Shortcut]:
+    """The loops of a kernel that can be carried out at once."""
+    kept_with: dict[str, dict[CodeBlock, Shortcut]] = code.program.module.derived.setdefault("counted", {})
+    found = kept_with.get(code.name)
+    if found is None:
+        found = kept_with[code.name] = {}
+        for block, known in zip(code.blocks, code.graph.blocks, strict=True):
+            form = form_of(code, block, known.successors)
+            if form is not None:
+                found[block] = CountedLoop(code, form)
+    return found
+
+
+@dataclass
+class CountedLoop:
+    """One loop; called with a group at its header.
+
+    waited: thread-instructions that it has executed, one iteration after the other.  pause: iterations that are not
+    looked at any more.  failures: how often in a row it did not move by constants.  refused: there is no WebAssembly.
+    """
+
+    code: Code
+    form: Form
+    waited: int = 0
+    pause: int = 0
+    failures: int = 0
+    refused: bool = False
+    modules: dict[Shape, Module | None] = field(default_factory=dict)
+
+    def __call__(self, group: Group) -> bool:
+        """Go round as often as can be told, with everybody told of it; False where nothing was done."""
+        lanes, batch = group.lanes, group.batch
+        watchers = batch.watchers
+        if self.refused or lanes.n < FEWEST_LANES or len(watchers.repeated) != len(watchers.access):
+            return False
+        size = self.form.block.size
+        self.waited += size * lanes.n
+        if self.pause:
+            self.pause -= 1
+            return False
+        try:
+            progress = self._progress(group)
+            loads = self._resolved(batch, group, progress)
+        except Irregular:
+            self.failures += 1
+            self.pause = 2 ** min(self.failures, 10)
+            return False
+        self.failures = 0
+        if not self._is_worth_it(batch, lanes.n, progress.trips):
+            # Nor will it be in the iterations that are left.
+            self.pause = progress.trips - 1
+            return False
+        results = self._computed(group, progress, loads)
+        if results is None:
+            self.pause = progress.trips - 1
+            return False
+        self._tell(batch, progress, loads)
+        batch.count(self.form.block, lanes, progress.trips)
+        batch.budget.turns += progress.trips
+        self._go_on(group, progress, results)
+        return True
+
+    def _progress(self, group: Group) -> Progress:
+        """How the loop goes on, which is the same whenever it is come to with the same values."""
+        known: list[Any] = []
+        lasts = group.lanes.lasting
+        for index in self.form.reads:
+            value = group.registers[index]
+            if isinstance(value, (Vec, Affine)):
+                vec, shift = split_shift(value)
+                lasts &= vec.lasting
+                known += [id(vec), shift]
+            else:
+                known += [None, value]
+        key = ("progress", id(self.form), *known)
+        found = group.lanes.memo.get(key) if lasts else None
+        if found is None:
+            progress = progress_of(self.form, group.registers, self.code.register_bytes, MOST_TRIPS)
+            if not lasts:
+                return progress
+            found = remember(group.lanes.memo, key, (self.form, progress))
+        return found[1]
+
+    def _is_worth_it(self, batch: BlockBatch, lanes: int, trips: int) -> bool:
+        """Whether so many iterations take long enough, and no limit falls into them."""
+        budget, limits = batch.budget, batch.budget.limits
+        work = self.form.block.size * trips
+        if budget.issued + work > limits.issued or budget.thread_instructions + work * lanes > limits.instructions:
+            return False
+        return trips >= FEWEST_TRIPS and self.waited + work * lanes >= PATIENCE
+
+    def _resolved(self, batch: BlockBatch, group: Group, progress: Progress) -> list[ResolvedLoad]:
+        """Where the loads go.  Raises Irregular unless all of them are all right in all iterations."""
+        found = []
+        further = progress.trips - 1
+        for load, (value, step) in zip(self.form.loads, progress.before, strict=True):
+            resolved = locate(batch.device, value, load.offset, WORD, group.lanes)
+            if resolved is None or step % WORD:
+                raise Irregular
+            array = resolved.array
+            low, high = (0, 0) if resolved.vec is None else resolved.vec.signed_bounds()
+            low, high = low + resolved.shift, high + resolved.shift
+            first, last = low + min(0, further * step), high + max(0, further * step) + WORD
+            if array.space != "global" or array.rows or first < 0 or last > array.size:
+                raise Irregular
+            if array.valid is not None and not array.valid[array.storage + first : array.storage + last].all():
+                raise Irregular
+            found.append(ResolvedLoad(resolved, step, low))
+        return found
+
+    def _tell(self, batch: BlockBatch, progress: Progress, loads: list[ResolvedLoad]) -> None:
+        if batch.watchers.repeated:
+            first = tuple(
+                Access(load.spec, where.address, batch.geometry)
+                for load, where in zip(self.form.loads, loads, strict=True)
+            )
+            all_loads = RepeatedLoads(first, tuple(where.step for where in loads), progress.trips)
+            for tell in batch.watchers.repeated:
+                tell(all_loads)
+
+    def _go_on(self, group: Group, progress: Progress, results: dict[int, Array]) -> None:
+        """Registers and place after the last iteration."""
+        sizes = self.code.register_bytes
+        for index, (value, step) in progress.after.items():
+            group.registers[index] = advance(value, (progress.trips - 1) * step, 8 * sizes[index])
+        for index, result in results.items():
+            group.registers[index] = Vec(result, group.lanes)
+        if progress.leaves:
+            group.block = self.form.after
+            group.from_back_edge = (self.form.block.index, self.form.after) in self.code.back_edges
+        else:
+            group.from_back_edge = True
+
+    def _computed(self, group: Group, progress: Progress, loads: list[ResolvedLoad]) -> dict[int, Array] | None:
+        """Registers of data as the last iteration leaves them."""
+        kinds: list[str] = []
+        tables: list[int] = []
+        offsets: list[Array] = []
+        numbers: dict[int, int] = {}
+        for where in loads:
+            vec = where.address.vec
+            if vec is None:
+                kinds.append(UNIFORM)
+                tables.append(-1)
+                continue
+            kind, table = _quads(vec)
+            kinds.append(kind)
+            if id(vec) not in numbers:
+                numbers[id(vec)] = len(offsets)
+                offsets.append(table)
+            tables.append(numbers[id(vec)])
+        if not offsets:
+            return None
+        shape = Shape(tuple(kinds), tuple(tables))
+        if shape not in self.modules:
+            self.modules[shape] = Module.of(self.form, shape)
+        module = self.modules[shape]
+        if module is None:
+            self.refused = True
+            return None
+        return module.run(group, progress.trips, loads, offsets)
+
+
+def _quads(vec: Vec) -> tuple[str, Array]:
+    """How four neighbouring lanes lie to each other, and the byte offsets from the smallest lane's that tell the rest.
+
+    The offsets are one for four lanes, or for each lane where lanes are scattered; the last ones are repeated until
+    there are as many as are worked on at once.
+    """
+    found: tuple[str, Array] | None = vec.memo.get("quads")
+    if found is None:
+        offsets = (as_int64(vec) - vec.signed_bounds()[0]).astype(np.int32)
+        if len(offsets) % LANES:
+            offsets = np.pad(offsets, (0, -len(offsets) % LANES), "edge")
+        quads = offsets.reshape(-1, LANES)
+        distances = quads - quads[:, :1]
+        if (distances == _NEIGHBOURS).all():
+            kind, quads = CONTIGUOUS, quads[:, :1]
+        elif not distances.any():
+            kind, quads = EQUAL, quads[:, :1]
+        else:
+            kind = SCATTERED
+        if len(quads) % UNROLLED:
+            quads = np.pad(quads, ((0, -len(quads) % UNROLLED), (0, 0)), "edge")
+        found = remember(vec.memo, "quads", (kind, quads.ravel()))
+    return found
+
+
+_NEIGHBOURS = np.arange(LANES, dtype=np.int32) * WORD

@@ -1,1 +1,0 @@
-"""What registers hold, for all threads at once."""
