@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.checks.base import Verdict, failed, not_applicable, passed
+from grader.checks.base import Verdict, failed, not_applicable, not_measured, passed
 from grader.checks.launch import SEEN, with_own_words
 from grader.lab.checks import HostCodeSettings
 from grader.message import Message, msg
@@ -21,6 +21,11 @@ def judge(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
     if not host.is_there:
         return not_applicable(msg("checks.host_code.none"))
     faults = host.counted(settings.of)
+    if not faults and evidence.lab.function is not None and not evidence.launches:
+        # Host code that stands around no launch, or does not come to its end, has shown nothing.
+        return not_measured(msg("checks.host_code.function_not_seen", name=evidence.bound.kernel.name))
+    if not faults and evidence.lab.function is not None:
+        return passed(msg("checks.host_code.function_data_sound" if settings.of == "data" else "checks.host_code.function_sound"))
     if not faults and settings.of == "data":
         return passed(msg("checks.host_code.data_sound" if host.is_observed else "checks.host_code.reads_data_sound"))
     if not faults:

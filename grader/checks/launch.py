@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from math import prod
 
-from grader.checks.base import Verdict, failed, not_applicable, passed
+from grader.checks.base import Verdict, failed, not_applicable, not_measured, passed
 from grader.device_limits import (
     MAX_BLOCK,
     MAX_GRID,
@@ -36,7 +36,24 @@ def file_of_launch(evidence: Evidence) -> str:
     return site.file if site is not None and site.file != evidence.bound.kernel.file else ""
 
 
+def _of_function(evidence: Evidence) -> Verdict:
+    """Of a function, whose launches are all its own: fail for one that is refused, and where there is none."""
+    name = evidence.bound.kernel.name
+    for fault in evidence.host.of_launch:
+        hint = None if fault.message.id == "programs.launch_refused" else msg("checks.launch.hint_of_program")
+        return failed(fault.message, hint, line=fault.line, data=SEEN)
+    if evidence.host.never_launches:
+        none = msg("checks.launch.function_launches_none", name=name)
+        return failed(none, msg("checks.launch.hint_function_launches"), line=evidence.bound.kernel.line, data=SEEN)
+    if not evidence.launches:
+        return not_measured(msg("checks.launch.function_not_seen", name=name))
+    told = msg("checks.launch.function_passed", name=name, n=evidence.launches)
+    return passed(told, data={"launches": evidence.launches})
+
+
 def _judged(evidence: Evidence) -> Verdict:
+    if evidence.lab.function is not None:
+        return _of_function(evidence)
     site = evidence.bound.requested
     kernel = evidence.bound.kernel
     if evidence.bound.is_never_launched or evidence.host.never_launches:

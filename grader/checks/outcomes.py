@@ -38,8 +38,19 @@ HINTS = {
     "repeat_input_changed": msg("launches.hint_repeat"),
     "repeat_guard": msg("launches.hint_address"),
     "too_large": msg("launches.hint_too_large"),
+    "second_call": msg("launches.hint_second_call"),
+    "call_ended": msg("launches.hint_call_ended"),
+    "left_early": msg("launches.hint_left"),
+    "left_before": msg("launches.hint_left"),
+    "freed_array": msg("launches.hint_freed_array"),
+    "strayed": msg("launches.hint_strayed"),
+    "by_host": msg("launches.hint_by_host"),
 }
 """What usually causes it."""
+
+
+OF_CALLS = frozenset({"second_call", "call_ended", "left_early", "left_before", "freed_array", "strayed", "by_host"})
+"""Reasons of a function's, which say what there is to say themselves."""
 
 
 def verdict_of_runs(runs: list[Run]) -> Verdict | None:
@@ -105,6 +116,8 @@ def fault_msg(outcome: LaunchOutcome) -> Message:
             return msg("launches.limit", line=line)
         case "trap" | "grid_sync" | "memory":
             return msg(f"launches.{outcome.reason}", line=line)
+    if outcome.reason in OF_CALLS:
+        return reason_msg(outcome)
     if outcome.reason in REASONS:
         return REASONS[outcome.reason]
     if outcome.status == "impossible":

@@ -28,7 +28,7 @@ from grader.message import Message, msg
 from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Evidence
 from grader.submission.files.source import SourceText
-from grader.submission.records import Submission
+from grader.submission.records import Missing, Submission
 from grader.words import told
 
 if TYPE_CHECKING:
@@ -73,14 +73,14 @@ def grade(
     UsageError : no such file, no text, empty; settings or lab files that are wrong; a backend that is not there.
     InternalError : the compiler cannot be run at all.
     """
-    _check_backend(backend)
+    _check_backend(backend, lab)
     from grader.compiler.process import CompilerProcess
 
     secret = course_secret()
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
-        gpu = _start_gpu(stack, backend)
+        gpu = _start_gpu(stack, backend) if lab.function is None else None
         compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
         from grader.grading.reading import Reading
         from grader.oracle.expected import Oracle
@@ -91,8 +91,11 @@ def grade(
         def on_emulator(seen: Seen) -> _Emulated:
             return _emulated(lab, reading.bound(seen), oracle, compiler, secret, warm, checked)
 
-        # Run the programs; bind, compile, and run the kernels on the emulator.
-        emulated = reading.with_programs_run(on_emulator)
+        if lab.function is None:
+            # Run the programs; bind, compile, and run the kernels on the emulator.
+            emulated = reading.with_programs_run(on_emulator)
+        else:
+            emulated = _called(lab, reading.function(), oracle, compiler, secret, warm, checked)
         submission, found = emulated.submission, emulated.found
         environment = _environment(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
@@ -107,6 +110,9 @@ def grade(
         result = _result(lab, submission, found, environment)
         if judged is not None:
             judged(result)
+        if lab.function is not None:
+            # What follows changes a kernel, or its launch, and runs it by itself.
+            return result
         from grader.launching.kernel import bound_kernels
         from grader.launching.warp_steps import with_warp_steps
 
@@ -157,27 +163,64 @@ def _emulated(
     warm: Warm | None,
     checked: Callable[[list[Check]], None] | None,
 ) -> _Emulated:
-    from grader.backends.emulator import Emulator
     from grader.grading.alternatives import with_best
     from grader.grading.reading import compiled
+
+    # Compile: what does not is evidence already.
+    made, trials, drawn_trials = _trials(lab, submission, oracle, compiler, secret, warm)
+    programs = trials.programs
+    found = compiled(lab, submission, programs)
+    # Run at the lab's sizes and at a case that is drawn.
+    found = _run(trials, drawn_trials, submission, found, checked)
+    submission, found = with_best(
+        submission, found, lambda one: _run(trials, drawn_trials, one, compiled(lab, one, programs))
+    )
+    return _Emulated(submission, found, made, trials, drawn_trials)
+
+
+def _called(
+    lab: Lab,
+    submission: Submission,
+    oracle: Oracle,
+    compiler: CompilerProcess,
+    secret: str,
+    warm: Warm | None,
+    checked: Callable[[list[Check]], None] | None,
+) -> _Emulated:
+    """The same of a function, which makes its launches itself."""
+    from grader.checks import judge
+    from grader.grading.functions import run_function
+
+    drawn, trials, drawn_trials = _trials(lab, submission, oracle, compiler, secret, warm)
+    found = run_function(lab, submission, trials.programs, oracle, drawn_trials.lab, drawn_trials.oracle)
+    sources = [_source(source) for source in submission.sources]
+    for evidence in found.values():
+        if checked is not None:
+            file = "" if isinstance(evidence.binding, Missing) else evidence.bound.kernel.file
+            checked([told(check, sources, file) for check in judge(evidence)])
+    return _Emulated(submission, found, drawn, trials, drawn_trials)
+
+
+def _trials(
+    lab: Lab,
+    submission: Submission,
+    oracle: Oracle,
+    compiler: CompilerProcess,
+    secret: str,
+    warm: Warm | None,
+) -> tuple[Draw, Trials, Trials]:
+    """What runs kernels at the lab's sizes, and at a case that is drawn."""
+    from grader.backends.emulator import Emulator
     from grader.launching.programs import ProgramStore
     from grader.launching.trial import Trials
     from grader.oracle.expected import Oracle
     from grader.running.drawn import draw
 
-    # Compile: what does not is evidence already.
     programs = ProgramStore(compiler, ARCHITECTURE)
-    found = compiled(lab, submission, programs)
-    # Run at the lab's sizes and at a case that is drawn.
     drawn = draw(lab, {s.file: s.text for s in submission.sources}, secret)
     drawn_lab = replace(lab, seed=drawn.seed)
     trials = Trials(lab, oracle, programs, Emulator(warm.launches if warm is not None else None))
-    drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
-    found = _run(trials, drawn_trials, submission, found, checked)
-    submission, found = with_best(
-        submission, found, lambda one: _run(trials, drawn_trials, one, compiled(lab, one, programs))
-    )
-    return _Emulated(submission, found, drawn, trials, drawn_trials)
+    return drawn, trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
 
 
 def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], environment: Environment) -> Result:
@@ -228,7 +271,9 @@ def _host_remark(file: str, lines: Sequence[int], fault: Message) -> Message:
     return msg("remarks.host_code", file=file, line=lines[0], fault=fault, **several)
 
 
-def _check_backend(backend: str) -> None:
+def _check_backend(backend: str, lab: Lab) -> None:
+    if backend == "gpu" and lab.function is not None:
+        raise UsageError(msg("session.function_on_gpu", lab=lab.id))
     if backend not in BACKENDS:
         raise UsageError(msg("session.unknown_backend", backend=repr(backend), allowed=", ".join(BACKENDS)))
 

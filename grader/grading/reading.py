@@ -62,6 +62,12 @@ class Reading:
             submission = bind(self.found, sources, self._lab, observed=observed)
         return submission
 
+    def function(self) -> Submission:
+        """The submission for a lab that asks for a function: its programs are not run, for none is asked for."""
+        from grader.grading.functions import read_function
+
+        return read_function(self.found, self._sources, self._lab)
+
     def changed(self, texts: Mapping[Path, SourceText]) -> Submission:
         """The submission with other texts for some of its files, its programs run anew.
 
@@ -258,11 +264,12 @@ def _unread(submission: Submission, missing: Missing, programs: ProgramStore) ->
     # The host's headers are not there; the kernel is judged without them.
     text = re.sub(r"(?m)^[ \t]*#[ \t]*include\b[^\n]*", "", source.text)
     last = closing_line(source.text, line)
-    errors = tuple(e for e in _errors(programs.get_text({str(file): text}, []).result) if line <= e.line <= last)
+    errors = tuple(e for e in errors_of(programs.get_text({str(file): text}, []).result) if line <= e.line <= last)
     return Compilation("errors", errors) if errors else Compilation()
 
 
-def _errors(result: CompileResult) -> tuple[Diagnostic, ...]:
+def errors_of(result: CompileResult) -> tuple[Diagnostic, ...]:
+    """The compiler's errors, in its order."""
     return tuple(
         Diagnostic(d.file, d.line, d.message, d.hint, d.cause) for d in result.diagnostics if d.severity == "error"
     )
@@ -280,7 +287,7 @@ def _compilation(submission: Submission, binding: VariantBinding, result: Compil
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
     unit = submission.units.get(binding.kernel.file, binding.kernel.file)
     included = submission.included.get(unit, {})
-    errors = tuple(replace(error, file=included.get(error.file, error.file)) for error in _errors(result))
+    errors = tuple(replace(error, file=included.get(error.file, error.file)) for error in errors_of(result))
     missing = [
         (name, file, line) for file, name, line in submission.missing_headers if file in (unit, binding.kernel.file)
     ]

@@ -139,5 +139,8 @@ CHECKS = {
 }
 """By name, in the order in which they run and are shown: what a check depends on comes before it."""
 
+OF_FUNCTIONS = tuple(name for name in CHECKS if name != "technique")
+"""Those of labs that ask for a function: what goes through shared memory on its way there, nobody follows yet."""
+
 SPACES = {"bank_conflicts": "shared", "coalescing": "global"}
 """Of checks that judge a warp's accesses one by one: the memory that they look at."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
+from grader.lab.function import check_keys, check_of_function, function_of
 from grader.lab.parts import (
     BACKENDS,
     LANGUAGES,
@@ -24,7 +25,7 @@ from grader.lab.parts import (
     sweeps_of,
     variant_of,
 )
-from grader.lab.records import Cases, Drawn, Lab, Parameter, Sizes, Text, TimingRule, Tolerance
+from grader.lab.records import Cases, Drawn, Lab, LaunchRule, Parameter, Sizes, Text, TimingRule, Tolerance
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 
@@ -32,19 +33,21 @@ DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "
 
 
 class _Parameter(Part, frozen=True):
-    kind: Literal["input", "output", "size"]
+    kind: Literal["input", "output", "size", "in_out", "scalar"]
     names: list[str] = []
     dtype: str = ""
     shape: list[str | int] = []
     from_grid: bool | None = None
     usual: int | None = None
     twice: bool | None = None
+    values: list[float] = []
+    initial: float | None = None
 
 
 class _Sizes(Part, frozen=True):
     correct: list[dict[str, int]]
     observe: dict[str, int]
-    probe: dict[str, int]
+    probe: dict[str, int] | None = None
     ragged: list[dict[str, int]] = []
     large: list[dict[str, int]] = []
 
@@ -84,9 +87,12 @@ class _Lab(Part, frozen=True):
     aim: TextPart
     reference: str
     parameters: dict[str, Any]
-    launch: LaunchPart
     sizes: dict[str, Any]
     variants: dict[str, Any]
+    interface: Literal["kernel", "function"] = "kernel"
+    signature: str = ""
+    memory: Literal["host", "device", ""] = ""
+    launch: LaunchPart | None = None
     equal_sizes: list[str] = []
     tolerance: _Tolerance = _Tolerance()
     seed: int = 1
@@ -108,25 +114,30 @@ def load(folder: Path) -> Lab:
     """
     file = read(folder / "lab.yaml")
     top = file.decode(_Lab)
-    parameters = tuple(_parameter(file, name, data) for name, data in top.parameters.items())
+    is_function = top.interface == "function"
+    check_keys(file, is_function)
+    parameters = tuple(_parameter(file, name, data, is_function) for name, data in top.parameters.items())
     sizes = [p.name for p in parameters if p.kind == "size"]
     for parameter in parameters:
         check_known(
             file, ("parameters", parameter.name, "shape"), (s for s in parameter.shape if isinstance(s, str)), sizes
         )
     for kind in ("input", "output"):
-        if not any(p.kind == kind for p in parameters):
+        if not any(p.kind in (kind, "in_out") for p in parameters):
             raise file.error(msg("labs.no_parameter", kind=kind), ("parameters",))
-    launch = launch_of(file, ("launch",), top.launch, sizes)
+    rule, parameters = function_of(file, top.interface, top.signature, top.memory, parameters)
+    launch = _launch(file, top.launch, sizes, is_function)
     check_known(file, ("equal_sizes",), top.equal_sizes, sizes)
     references = (folder / top.reference).resolve()
-    variants = tuple(variant_of(file, name, data, parameters, references) for name, data in top.variants.items())
+    variants = tuple(variant_of(file, name, data, parameters, references, rule) for name, data in top.variants.items())
     check_points(file, variants)
-    check_known(file, ("sizes",), top.sizes, BACKENDS)
-    for backend in BACKENDS:
+    # A function's launches are the student's own, and nothing times them yet.
+    backends = BACKENDS[:1] if is_function else BACKENDS
+    check_known(file, ("sizes",), top.sizes, backends)
+    for backend in backends:
         if backend not in top.sizes:
             raise file.error(msg("labs.missing_key", backend=backend), ("sizes",))
-    cases = {backend: _cases(file, backend, data, sizes) for backend, data in top.sizes.items()}
+    cases = {backend: _cases(file, backend, data, sizes, is_function) for backend, data in top.sizes.items()}
     return Lab(
         id=folder.name,
         path=file.path,
@@ -149,10 +160,20 @@ def load(folder: Path) -> Lab:
         selftest=(folder / top.selftest).resolve() if top.selftest else None,
         timing=_timing(file, top.timing, sizes) if top.timing else None,
         sweeps=sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing)),
-        repairs=top.repairs,
+        repairs="off" if is_function else top.repairs,
         drawn=_drawn(file, top.drawn, sizes),
         title_page=_title_page(top.title_page),
+        function=rule,
     )
+
+
+def _launch(file: YamlFile, part: LaunchPart | None, sizes: list[str], is_function: bool) -> LaunchRule:
+    """How kernels are launched where nothing else says it; a function launches them itself."""
+    if is_function:
+        return LaunchRule((1, 1, 1), tuple(sizes[:1]))
+    if part is None:
+        raise file.error(msg("labs.missing_key", backend="launch"))
+    return launch_of(file, ("launch",), part, sizes)
 
 
 def _drawn(file: YamlFile, part: _Drawn, sizes: list[str]) -> Drawn:
@@ -179,16 +200,17 @@ def _title_page(part: _TitlePage) -> dict[str, Text]:
     }
 
 
-def _parameter(file: YamlFile, name: str, data: object) -> Parameter:
+def _parameter(file: YamlFile, name: str, data: object, is_function: bool) -> Parameter:
     keys: KeyPath = ("parameters", name)
     part = file.decode(_Parameter, keys, data)
-    is_size = part.kind == "size"
+    check_of_function(file, keys, part.kind, part.values, part.initial, is_function)
+    is_size, is_array = part.kind == "size", part.kind not in ("size", "scalar")
     dtype = part.dtype or ("int32" if is_size else "float32")
     if dtype not in DTYPES:
         raise file.error(msg("labs.unknown_type", dtype=dtype, allowed=choose(dtype, DTYPES)), (*keys, "dtype"))
-    if is_size and part.shape:
+    if not is_array and part.shape:
         raise file.error(msg("labs.size_shape"), (*keys, "shape"))
-    if not is_size and not part.shape:
+    if is_array and not part.shape:
         raise file.error(msg("labs.missing_shape"), keys)
     for i, extent in enumerate(part.shape):
         if isinstance(extent, int) and extent < 1:
@@ -202,10 +224,13 @@ def _parameter(file: YamlFile, name: str, data: object) -> Parameter:
     check_patterns(file, (*keys, "names"), part.names)
     from_grid = True if part.from_grid is None else part.from_grid
     shape, names = tuple(part.shape), tuple(part.names)
-    return Parameter(name, part.kind, dtype, shape, names, from_grid, part.usual, bool(part.twice))
+    # A function's signature says the type where its lab does not.
+    dtype = "" if is_function and not part.dtype else dtype
+    numbers = tuple(part.values)
+    return Parameter(name, part.kind, dtype, shape, names, from_grid, part.usual, bool(part.twice), numbers, part.initial)
 
 
-def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Cases:
+def _cases(file: YamlFile, backend: str, data: object, sizes: list[str], is_function: bool) -> Cases:
     keys: KeyPath = ("sizes", backend)
     part = file.decode(_Sizes, keys, data)
 
@@ -214,11 +239,15 @@ def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Case
 
     if part.large and backend == "emulator":
         raise file.error(msg("labs.only_gpu"), (*keys, "large"))
+    # Nothing of a function's signature is in doubt, so that nothing is tried out.
+    probe = part.observe if is_function and part.probe is None else part.probe
+    if probe is None:
+        raise file.error(msg("labs.missing_key", backend="probe"), keys)
     return Cases(
         correct=cases("correct", part.correct),
         ragged=cases("ragged", part.ragged),
         observe=case_of(file, (*keys, "observe"), part.observe, sizes),
-        probe=case_of(file, (*keys, "probe"), part.probe, sizes),
+        probe=case_of(file, (*keys, "probe"), probe, sizes),
         large=cases("large", part.large),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,10 +12,11 @@ import msgspec
 
 from grader.device_limits import MAX_THREADS_PER_BLOCK
 from grader.lab import formula
-from grader.lab.checks import CHECKS
+from grader.lab.checks import CHECKS, OF_FUNCTIONS
 from grader.lab.records import (
     Cases,
     CheckSpec,
+    FunctionRule,
     LaunchRule,
     Parameter,
     ReferenceKernel,
@@ -135,9 +136,9 @@ class _SmallerBlockPart(Part, frozen=True):
 
 class _VariantPart(Part, frozen=True):
     title: TextPart
-    names: list[str]
-    reference: ReferencePart
     checks: dict[str, Any]
+    reference: ReferencePart | str
+    names: list[str] = []
     shared_memory: bool | None = None
     padded: bool | None = None
     unrolled: bool | None = None
@@ -165,27 +166,51 @@ def launch_of(file: YamlFile, keys: KeyPath, part: LaunchPart, sizes: list[str])
     return LaunchRule((x, y, z), tuple(part.covers), tuple(part.tile), shared)
 
 
-def variant_of(file: YamlFile, name: str, data: object, parameters: tuple[Parameter, ...], references: Path) -> Variant:
-    """The variant of that name.  FileError, with its line, where anything in it is wrong."""
+def variant_of(
+    file: YamlFile,
+    name: str,
+    data: object,
+    parameters: tuple[Parameter, ...],
+    references: Path,
+    function: FunctionRule | None = None,
+) -> Variant:
+    """The variant of that name.  FileError, with its line, where anything in it is wrong.
+
+    function: what the lab asks for in place of kernels; a variant's reference is a file with that, then.
+    """
     keys: KeyPath = ("variants", name)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise file.error(msg("labs.variant_name"), keys)
     part = file.decode(_VariantPart, keys, data)
     sizes = [p.name for p in parameters if p.kind == "size"]
     check_patterns(file, (*keys, "names"), part.names)
+    reference = _reference(part.reference, function)
+    if reference is None:
+        allowed = "file.cu" if function is not None else "{file: …, kernel: …, arguments: […], block: […], tile: […]}"
+        raise file.error(msg("labs.reference", got=str(part.reference), allowed=allowed), (*keys, "reference"))
+    if function is None and "names" not in (data if isinstance(data, dict) else {}):
+        raise file.error(msg("labs.missing_key", backend="names"), keys)
     return Variant(
         name=name,
         title=plain_text(part.title),
         names=tuple(part.names),
         shared_memory=part.shared_memory,
-        reference=reference_of(file, (*keys, "reference"), part.reference, parameters, references),
-        checks=_checks(file, (*keys, "checks"), part.checks),
+        reference=reference_of(file, (*keys, "reference"), reference, parameters, references),
+        checks=_checks(file, (*keys, "checks"), part.checks, OF_FUNCTIONS if function is not None else tuple(CHECKS)),
         padded=part.padded,
         launch=launch_of(file, (*keys, "launch"), part.launch, sizes) if part.launch is not None else None,
         unrolled=part.unrolled,
         smaller_block=_smaller_block(file, (*keys, "smaller_block"), part.smaller_block, sizes),
         more_sizes=tuple(case_of(file, (*keys, "more_sizes", i), row, sizes) for i, row in enumerate(part.more_sizes)),
     )
+
+
+def _reference(part: ReferencePart | str, function: FunctionRule | None) -> ReferencePart | None:
+    """What stands there for a kernel, or made of a file for a function; None where it is of the other kind."""
+    if function is None or not isinstance(part, str):
+        return part if function is None and not isinstance(part, str) else None
+    signature = function.signature
+    return ReferencePart(part, signature.name, [a.name for a in signature.arguments], [1], [1])
 
 
 def _smaller_block(
@@ -228,15 +253,20 @@ def reference_of(
     )
 
 
-def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object]) -> tuple[CheckSpec, ...]:
-    """Checks as `name: points` or `name: {points: …, setting: …}`, in the order in which the grader runs them."""
+def _checks(
+    file: YamlFile, keys: KeyPath, data: Mapping[str, object], known: Sequence[str]
+) -> tuple[CheckSpec, ...]:
+    """Checks as `name: points` or `name: {points: …, setting: …}`, in the order in which the grader runs them.
+
+    known: those that there are for what the lab asks for.
+    """
     specs: dict[str, CheckSpec] = {
         name: CheckSpec(name, 0.0, kind.settings()) for name, kind in CHECKS.items() if kind.implied
     }
     for name, value in data.items():
         at = (*keys, name)
-        if name not in CHECKS:
-            raise file.error(msg("labs.unknown_check", allowed=choose(name, CHECKS)), at)
+        if name not in known:
+            raise file.error(msg("labs.unknown_check", allowed=choose(name, known)), at)
         settings = dict(value) if isinstance(value, dict) else {"points": value}
         points = settings.pop("points", None)
         if isinstance(points, bool) or not isinstance(points, (int, float)) or not 0 <= points <= FULL_MARKS:

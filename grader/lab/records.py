@@ -9,12 +9,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from grader.lab import formula
 from grader.lab.checks import NO_SETTINGS, Settings
+from grader.lab.signature import Signature
 
 S = TypeVar("S", bound=Settings)
 
@@ -27,14 +28,17 @@ Text = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A role that a kernel's parameter can take.
+    """A role that a parameter of a kernel, or of the lab's function, can take.
 
-    kind: "input" or "output" (pointers) or "size" (an integer).
+    kind: "input" or "output" (pointers) or "size" (an integer); of a function also "in_out" (a pointer to what is
+      changed in place) and "scalar" (a number that is no size).
     shape: for pointers, the array's shape, as size names or integers, slowest axis first.
     names: regular expressions (full match, case ignored) of the names students give it, best first.
     from_grid: for sizes: a kernel may work it out from its grid, so that only multiples of a tile can be asked of it.
     usual: for sizes: the value that a kernel which neither takes nor names the size has built in; None: any.
     twice: for the only input: the task uses it with itself, so a kernel that takes two may be handed it twice.
+    values: of a scalar, what it is at first; a second call gets one between the least and the greatest of them.
+    initial: of a function's output: what all its elements hold before the call; None: nothing that may be read.
     """
 
     name: str
@@ -45,6 +49,13 @@ class Parameter:
     from_grid: bool = True
     usual: int | None = None
     twice: bool = False
+    values: tuple[float, ...] = ()
+    initial: float | None = None
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is a pointer to an array."""
+        return self.kind in ("input", "output", "in_out")
 
     def rank_of(self, name: str) -> int | None:
         """The place of the first of the parameter's patterns that `name` matches; its own name comes before all."""
@@ -282,6 +293,17 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionRule:
+    """The function that the lab asks for: its parameters are the lab's, by name.
+
+    memory: where its pointers lead.
+    """
+
+    signature: Signature
+    memory: Literal["host", "device"]
+
+
+@dataclass(frozen=True, slots=True)
 class Lab:
     """A whole assignment."""
 
@@ -313,6 +335,8 @@ class Lab:
     drawn: Drawn = Drawn()
     title_page: Mapping[str, Text] = field(default_factory=dict)
     """By field of `grader.result.TitlePage`: what stands on the title page where a submission does not say it."""
+    function: FunctionRule | None = None
+    """What is handed in where that is a function with launches of its own; None: bare kernels."""
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name.  KeyError when there is none."""

@@ -36,14 +36,19 @@ class Oracle:
         self._cases: dict[tuple[object, ...], tuple[dict[str, Array], dict[str, Array]]] = {}
         self._inputs: dict[tuple[object, ...], dict[str, Array]] = {}
 
-    def case(self, sizes: Sizes, dtypes: Mapping[str, str]) -> tuple[dict[str, Array], dict[str, Array]]:
+    def case(
+        self, sizes: Sizes, dtypes: Mapping[str, str], again: bool = False
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
         """Inputs and expected outputs by parameter name; `dtypes` are the element types that the kernel takes.
 
-        The inputs depend on the lab's seed and the sizes alone, so that every grading sees the same ones.
+        The inputs depend on the lab's seed and the sizes alone, so that every grading sees the same ones.  What is
+        changed in place is among both; scalars, arrays without axes, are inputs.
+
+        again: other values, for a second call at the same sizes.
         """
-        key = _key(sizes, dtypes)
+        key = (*_key(sizes, dtypes), again)
         if key not in self._cases:
-            inputs = self._given(sizes, dtypes)
+            inputs = self._given(sizes, dtypes, again)
             self._cases[key] = inputs, self._outputs(sizes, dtypes, inputs)
         return self._cases[key]
 
@@ -93,12 +98,15 @@ class Oracle:
         result: Array = self._module.expected(dict(inputs), dict(sizes))[output]
         return result
 
-    def _given(self, sizes: Sizes, dtypes: Mapping[str, str]) -> dict[str, Array]:
+    def _given(self, sizes: Sizes, dtypes: Mapping[str, str], again: bool = False) -> dict[str, Array]:
         """The inputs of a case."""
-        key = _key(sizes, dtypes)
+        key = (*_key(sizes, dtypes), again)
         if key not in self._inputs:
-            rng = np.random.default_rng([self._lab.seed, *(sizes[name] for name in self._lab.size_names)])
-            self._inputs[key] = self._arrays("input", sizes, dtypes, lambda: self._module.inputs(dict(sizes), rng))
+            seed = [self._lab.seed, *(sizes[name] for name in self._lab.size_names), *([1] if again else [])]
+            rng = np.random.default_rng(seed)
+            arrays = self._arrays("input", sizes, dtypes, lambda: self._module.inputs(dict(sizes), rng))
+            scalars = (p for p in self._lab.parameters if p.kind == "scalar")
+            self._inputs[key] = arrays | {p.name: _scalar(p, rng, again) for p in scalars}
         return self._inputs[key]
 
     def _outputs(self, sizes: Sizes, dtypes: Mapping[str, str], inputs: dict[str, Array]) -> dict[str, Array]:
@@ -117,7 +125,7 @@ class Oracle:
 
         arrays = self._call(sizes, converted)
         for parameter in self._lab.parameters:
-            if parameter.kind != kind:
+            if parameter.kind not in (kind, "in_out"):
                 continue
             if parameter.name not in arrays:
                 raise FileError(msg("oracle.missing_output", name=parameter.name), self._lab.oracle)
@@ -146,9 +154,16 @@ class Oracle:
 class _EqualValues(Oracle):
     """The same with one value in all elements of an input: that of the first."""
 
-    def _given(self, sizes: Sizes, dtypes: Mapping[str, str]) -> dict[str, Array]:
-        given = super()._given(sizes, dtypes)
+    def _given(self, sizes: Sizes, dtypes: Mapping[str, str], again: bool = False) -> dict[str, Array]:
+        given = super()._given(sizes, dtypes, again)
         return {name: np.broadcast_to(a.flat[0], a.shape).copy() if a.size else a for name, a in given.items()}
+
+
+def _scalar(parameter: Parameter, rng: np.random.Generator, again: bool) -> Array:
+    """One of its values; for a second call one between them, which nobody can have written into a program."""
+    low, high = min(parameter.values), max(parameter.values)
+    value = rng.uniform(low, high) if again else float(rng.choice(parameter.values))
+    return _of_type(np.asarray(value), parameter.dtype).reshape(())
 
 
 def _given_as(array: Array, dtype: str | None) -> Array:

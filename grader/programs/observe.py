@@ -14,7 +14,7 @@ import msgspec
 
 from grader.message import Message, msg
 from grader.programs.kernels import DeviceCompiler
-from grader.programs.records import LIMITS, Observation, ProgramFinding, RunLimits
+from grader.programs.records import LIMITS, FunctionCall, Observation, ProgramFinding, RunLimits
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.runtime.devices import DEFAULT, GRADING, model_of
 from grader.programs.sandbox.messages import Order
@@ -38,10 +38,11 @@ NO_LIMITS = RunLimits()
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a program is started: its arguments, and what it reads from standard input."""
+    """How a program is started: its arguments, and what it reads from standard input; the calls of its harness."""
 
     arguments: Sequence[str] = ()
     stdin: bytes = b""
+    calls: Sequence[FunctionCall] = ()
 
 
 Then = Callable[[Sequence[Observation]], "tuple[Start, RunLimits] | None"]
@@ -128,6 +129,16 @@ def observe_each(
     words = [word for run in runs for word in run.arguments]
     program = read_program(paths, words, replaced, root)
     return _observe(program, runs, model, limits, _to_nobody, progress, None, enough, remembered, then)
+
+
+def observe_calls(program: Program, first: Start, limits: RunLimits, then: Then) -> list[Observation]:
+    """Run a program that has a harness, compiled once: for the `first` calls, and for what `then` asks.
+
+    Raises
+    ------
+    InternalError : the toolchain is not installed, or a process of ours failed.
+    """
+    return _observe(program, [first], GRADING, limits, _to_nobody, None, None, then=then)
 
 
 def is_too_large(observation: Observation) -> bool:
@@ -237,6 +248,7 @@ def _order(program: Program, host: HostProgram, run: Start, model: str, limits: 
         unused=sorted((_as_text(file), line) for file, line in host.unused_results),
         parameters=program.parameters,
         limits=limits,
+        calls=run.calls,
     )
 
 

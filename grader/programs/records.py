@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from grader.message import Message
+from grader.ptx.records import Counters, Hazard
 
 NO_LIMIT = 1 << 62
 LIMITS = frozenset(
@@ -135,6 +136,63 @@ class ObservedLaunch(msgspec.Struct):
     filled: dict[str, bytes] = {}
 
 
+class CallArgument(msgspec.Struct, frozen=True):
+    """An argument that a function is called with.
+
+    raw: eight bytes that begin with a number's own; b"" for an array.
+    data: an array's bytes.  is_set: whether they may be read; else they only show what is not written.
+    is_output: whether its bytes are wanted afterwards.
+    """
+
+    name: str
+    raw: bytes = b""
+    data: bytes = b""
+    is_set: bool = True
+    is_output: bool = False
+
+
+class FunctionCall(msgspec.Struct, frozen=True):
+    """A call that the harness makes; on_device: its pointers lead to the device's memory."""
+
+    arguments: list[CallArgument]
+    on_device: bool
+
+
+class CallLaunch(msgspec.Struct, frozen=True):
+    """A launch that a called function made, with all that the emulator saw of it.
+
+    status, reason, line: as of `grader.programs.emulated.Outcome`; "refused" where it was not run at all.
+    file: that the kernel's lines are in.
+    """
+
+    kernel: str
+    file: str
+    status: str
+    reason: str = ""
+    line: int = 0
+    hazards: list[Hazard] = []
+    counters: Counters | None = None
+    thread_instructions: int = 0
+
+
+class CallSeen(msgspec.Struct):
+    """What came of a call.
+
+    has_returned: it came back to the harness; else all below is what was seen until then.
+    outputs: bytes of arrays that are wanted.  changed: arrays that it may only read, and changed.
+    freed: arrays of the harness's that it gave back.  strayed: arrays with "before" or "after": the host wrote there.
+    by_host: outputs that the host filled, after it had copied the inputs out of the device's memory.
+    """
+
+    launches: list[CallLaunch] = []
+    has_returned: bool = False
+    outputs: dict[str, bytes] = {}
+    changed: list[str] = []
+    freed: list[str] = []
+    strayed: list[tuple[str, str]] = []
+    by_host: list[str] = []
+
+
 class Observation(msgspec.Struct):
     """A run of a program.
 
@@ -145,6 +203,7 @@ class Observation(msgspec.Struct):
       far, launches so far), where kernels are run.
     smaller: which number was made smaller for this run, where the program was beyond the limits ("name", "file",
       "line", "before", "after").
+    calls: of the function that it was run for.
     """
 
     exit: int | None
@@ -155,3 +214,4 @@ class Observation(msgspec.Struct):
     stderr: bytes = b""
     printed_after: list[tuple[int, int, int]] = []
     smaller: dict[str, str | int] = {}
+    calls: list[CallSeen] = []

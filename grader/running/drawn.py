@@ -98,7 +98,7 @@ def _with_unusual_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel,
     What cannot be launched so, or comes to no end, is no fault: a row may have to fit into a block.
     """
     equal = replace(trials, oracle=trials.oracle.of_equal_values())
-    cases = [(trials, kind, sizes) for kind, sizes in _shapes(trials.lab, evidence, kernel.sizes)]
+    cases = [(trials, kind, sizes) for kind, sizes in drawn_shapes(trials.lab, evidence, kernel.sizes)]
     if trials.lab.drawn.equal_values:
         sizes = evidence.hard_coded_sizes or _as_asked(kernel.sizes, trials.lab.cases["emulator"].probe, exact=True)
         cases.append((equal, "correct", sizes))
@@ -113,7 +113,7 @@ def _with_unusual_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel,
     return evidence
 
 
-def _shapes(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tuple[CaseKind, Sizes]]:
+def drawn_shapes(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tuple[CaseKind, Sizes]]:
     """The lab's drawn shapes, as the kernel can be asked for them: off the tile where that is graded."""
     if evidence.hard_coded_sizes is not None:
         return

@@ -180,6 +180,7 @@ class Evidence:
     newer: what was found out about its code for newer devices, by their compute capability, where that is other code.
     needs: compute capability of the oldest device on which it is right, where that is not the oldest of all; "" else.
     own_check: what the program says of the kernel's results, where that is not what was found.
+    launches: of a function, how many a call made at the observed size; None where that was not seen.
     """
 
     lab: Lab
@@ -211,6 +212,7 @@ class Evidence:
     newer: Mapping[str, Evidence] = field(default_factory=dict)
     needs: str = ""
     own_check: OwnCheck | None = None
+    launches: int | None = None
 
     @property
     def bound(self) -> VariantBinding:

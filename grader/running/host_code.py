@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from grader.message import msg
+from grader.programs.records import Observation
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.records import Kernel
@@ -113,6 +114,39 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
         of_launch=tuple(dict.fromkeys(fault for fault in faults if fault.kind == "launch")),
         misleads=any(f.is_of_data or f.kind == "launch" for f in faults) or any(map(_misleads, runs)),
         untidy=tuple(dict.fromkeys(untidy)),
+    )
+
+
+def of_call(observations: Sequence[Observation]) -> HostCode:
+    """What a function that a harness calls does wrong on the host's side, in any of its runs."""
+    faults: list[HostFault] = []
+    untidy: list[HostFault] = []
+    for observation in observations:
+        for told in observation.findings:
+            kind = _kind_of(told.kind)
+            if told.kind == "leak":
+                untidy.append(HostFault("copy", told.file, told.line, told.message))
+            elif kind is not None and told.line:
+                faults.append(HostFault(kind, told.file, told.line, told.message))
+        if observation.exit is not None:
+            # Of a call that did not return nobody knows what it would have looked at.
+            launches = [launch for launch in observation.launches if not launch.checked]
+            checked = {(launch.file, launch.line) for launch in observation.launches if launch.checked}
+            faults += [
+                HostFault("unchecked", x.file, x.line, msg("checks.host_code.unchecked", kernel=x.kernel.partition("<")[0]))
+                for x in launches
+                if (x.file, x.line) not in checked
+            ]
+    faults.sort(key=lambda fault: not fault.is_of_data)
+    calls = [call for observation in observations for call in observation.calls]
+    has_launched = any(observation.launches for observation in observations)
+    return HostCode(
+        is_there=True,
+        is_observed=True,
+        faults=tuple(dict.fromkeys(fault for fault in faults if fault.kind != "launch")),
+        of_launch=tuple(dict.fromkeys(fault for fault in faults if fault.kind == "launch")),
+        untidy=tuple(dict.fromkeys(untidy)),
+        never_launches=not has_launched and bool(calls) and all(call.has_returned for call in calls),
     )
 
 
@@ -235,13 +269,18 @@ def _is_never_read(runs: Sequence[SeenRun], fault: SeenFault) -> bool:
 
 
 def _kind(fault: SeenFault) -> FaultKind | None:
-    if fault.kind in _COPY:
+    return _kind_of(fault.kind)
+
+
+def _kind_of(name: str) -> FaultKind | None:
+    """Of what kind something is that the runtime told of, by its name there; None where it is no fault."""
+    if name in _COPY:
         return "copy"
-    if fault.kind in _LAUNCH:
+    if name in _LAUNCH:
         return "launch"
-    if fault.kind in _LIFETIME:
+    if name in _LIFETIME:
         return "lifetime"
-    return "time" if fault.kind in _TIME else None
+    return "time" if name in _TIME else None
 
 
 def _read_faults(submission: Submission, kernel: Kernel, whole: str) -> list[HostFault]:

@@ -59,6 +59,25 @@ PRESENT: Texts = {
     "hint_no_global": N_("A kernel is a function that begins with __global__ void. Is this the right file?"),
     "fault_empty": N_("empty kernel"),
     "found": N_("Found: kernel {kernel}."),
+    "function_found": N_("Found: function {name}."),
+    "no_function": N_("No function {name} is defined."),
+    "hint_no_function": N_("The task asks for {signature}; define it with exactly this name and these parameters."),
+    "function_is_kernel": N_("{name} in line {line} is a kernel; a host function that launches kernels is asked for."),
+    "hint_function_is_kernel": N_("Give the kernel another name and launch it from {signature}."),
+    "function_is_template": N_("{name} in line {line} is a template, so no other file can call it."),
+    "hint_function_is_template": N_("Define it as {signature}; it may call a template."),
+    "function_in_namespace": N_("{name} in line {line} is inside the namespace {namespace}, so it has another full name."),
+    "hint_function_in_namespace": N_("Define {signature} outside of every namespace."),
+    "function_hidden": N_("{name} in line {line} is declared {word}, so no other file can call it."),
+    "hint_function_hidden": N_("Define it without {word}: {signature}."),
+    "function_count": N_("{name} in line {line} has {got} parameters instead of {expected}."),
+    "hint_function_count": N_("The task asks for {signature}."),
+    "function_parameter": N_(
+        "Parameter {number} of {name} in line {line}, {parameter}, is of type {got} instead of {expected}."
+    ),
+    "hint_function_parameter": N_("The task asks for {signature}."),
+    "function_returns": N_("{name} in line {line} returns {got} instead of void."),
+    "hint_function_returns": N_("The task asks for {signature}: results go into the arrays that it is handed."),
     "no_candidate": N_("No kernel for this variant was found."),
     "kernels_are": N_("The file has: {kernels}."),
     "hint_name": N_(
@@ -126,6 +145,13 @@ LAUNCH: Texts = {
     "title": N_("launch configuration"),
     "fault": N_("impossible launch"),
     "no_launch": N_("No launch of this kernel could be read from the host code."),
+    "function_launches_none": N_("{name} launches no kernel."),
+    "hint_function_launches": N_("The work is to be done on the device: launch a kernel from the function."),
+    "function_not_seen": N_("Not judged: {name} was not seen to return, so its launches are not all known."),
+    "function_passed": Plural(
+        "At the observed size a call of {name} makes {n} launch; none is refused at any size.",
+        "At the observed size a call of {name} makes {n} launches; none is refused at any size.",
+    ),
     "impossible_side": N_(
         "A block of {shape} threads is impossible: its sides must be at least 1 and at most {limit}."
     ),
@@ -183,6 +209,11 @@ LAUNCH: Texts = {
 HOST_CODE: Texts = {
     "title": N_("host code"),
     "none": N_("No host code that feeds the kernels was handed in."),
+    "function_not_seen": N_("Not judged: {name} was not seen to launch a kernel and return."),
+    "function_sound": N_(
+        "The function was run: its launches are checked for errors, what they work on is copied and filled correctly."
+    ),
+    "function_data_sound": N_("The function was run: what its kernels work on is copied and filled correctly."),
     "sound": N_(
         "The program was run: launches are checked for errors, copies and times are right, results are compared."
     ),
@@ -318,6 +349,7 @@ CORRECT: Texts = {
     "hint_few_threads": N_(
         "It is right only where the block has a thread for each element of a row or column: nobody takes the rest."
     ),
+    "hint_launch_first": N_("Correct the launch first: a kernel that does not start computes nothing."),
     "hint_memory_first": N_("Fix the faulty memory access first: the wrong result may come of it."),
     "hint_race_first": N_("Fix the data race first: the wrong result may come of it."),
     "hint_by_hand": N_(

@@ -45,6 +45,9 @@ SESSION: Texts = {
     "groups": N_("{path}: folders of groups, each with its students' folders in it: {groups}"),
     "passed_over": N_("{path}: not graded; to grade it, name it: grade {path} --lab {lab}"),
     "unknown_backend": N_("unknown backend {backend}; allowed: {allowed}"),
+    "function_on_gpu": N_(
+        "--backend gpu: the lab {lab} asks for a function; functions run on the emulator only (--backend emulator)"
+    ),
     "no_driver": N_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"),
     "no_gpu": N_("--backend gpu: {reason}; see grade doctor"),
     "result_unwritable": N_("graded, but the result could not be written: {reason}"),
@@ -227,6 +230,26 @@ LAUNCHES: Texts = {
     "threads": N_("{threads} threads per block, at most {limit} are allowed"),
     "cooperative": N_("a cooperative launch of {blocks} blocks; at most {limit} can be resident at once"),
     "no_blocks": N_("the grid has no blocks"),
+    "elements_wrong": Plural(
+        "{n} of {total} elements of {name} is wrong.", "{n} of {total} elements of {name} are wrong."
+    ),
+    "second_call": N_("the first call gives the right result, a second one in the same process does not: {what}"),
+    "hint_second_call": N_(
+        "A second call gets new data. Whatever lives on from call to call (static and __device__ variables, memory "
+        "that is kept) must be set anew in each of them."
+    ),
+    "call_ended": N_("call {number} of the function did not return: {what}"),
+    "hint_call_ended": N_("The program ended inside the function; run it under the same conditions with grade run."),
+    "left_early": N_("call {number} of the function did not return: the program ended in it."),
+    "left_before": N_("the function was not called: the program ended before."),
+    "hint_left": N_("The function must return to its caller: do not call exit(), and leave nothing to constructors."),
+    "freed_array": N_("the function frees {name}, which belongs to its caller."),
+    "hint_freed_array": N_("Free only what the function has allocated itself."),
+    "by_host": N_("{name} is computed by the host: the inputs are copied to it, and the result from it."),
+    "hint_by_host": N_("Leave the data on the device and compute every element in a kernel."),
+    "strayed_before": N_("host code writes before the beginning of {name}."),
+    "strayed_after": N_("host code writes past the end of {name}."),
+    "hint_strayed": N_("Check the indices of host loops and the sizes of copies into this array."),
     "shared_bytes": N_("{bytes} bytes of shared memory per block, at most {limit} are allowed"),
 }
 
@@ -234,6 +257,7 @@ LAUNCHES: Texts = {
 RUNS: Texts = {
     "fails_on_gpu": N_("At {sizes} the kernel fails on the GPU: the fault found in it has real consequences."),
     "not_timed": N_("Not measured: speed can only be timed on an NVIDIA GPU."),
+    "function_not_timed": N_("Not measured: functions with launches of their own are not timed yet."),
     "margin": N_(
         "Not judged: in the program {array} is {bytes} bytes larger than its size says, and line {line} works in that "
         "margin, of which the task knows nothing."

@@ -119,6 +119,22 @@ LABS: Texts = {
     "needs_timing": N_("{name} needs the lab's `timing`"),
     "not_for_memory": N_("{name} is not for sweeps over kinds of host memory"),
     "only_for_memory": N_("{name} is only for sweeps over kinds of host memory"),
+    "only_interface": N_("is for labs with `interface: {interface}` only"),
+    "only_kind": N_("is for a parameter of kind {kind} only"),
+    "missing_values": N_("missing key `values`: a scalar needs the numbers that it is called with"),
+    "reference": N_("not a reference of this lab's interface (got {got}); allowed: {allowed}"),
+    "signature": N_(
+        "not a signature that can be read (got {got!r}); allowed: a C++ function as in "
+        "`void solve(const float *in, float *out, int n)`, every parameter with a name, of the types {types}"
+    ),
+    "signature_returns": N_("the function must return nothing (got {got}); allowed: void"),
+    "signature_lacks": N_("the signature must have this parameter once (got {signature}); name: {name}"),
+    "signature_type": N_(
+        "the signature has {got} for this parameter of kind {kind}; allowed: {wanted}, where T is one of {types}"
+    ),
+    "signature_size": N_("the signature has {got} for a size; allowed: a type of whole numbers"),
+    "signature_dtype": N_("the signature says another type (got {got}); allowed: {allowed}, or leave the key out"),
+    "signature_number": N_("{got} is no {dtype}"),
     "no_folder": N_("--labs {directory}: no such folder"),
     "unknown_lab": N_("unknown lab {lab!r}; {allowed}"),
     "new_name": N_(

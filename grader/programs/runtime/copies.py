@@ -85,8 +85,10 @@ def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int
     """Note what a copy means for later: rows of (offset in to, offset in source, bytes)."""
     if not source.is_device:
         sizes.copied(state, to.allocation, [(row[0], row[2]) for row in rows], place, into=True)
+        state.calls.copied(to.allocation, sum(row[2] for row in rows), into=True)
     elif not to.is_device:
         sizes.copied(state, source.allocation, [(row[1], row[2]) for row in rows], place, into=False)
+        state.calls.copied(source.allocation, sum(row[2] for row in rows), into=False)
     unwritten = 0
     total = sum(size for _to, _from, size in rows)
     for to_offset, from_offset, size in rows:

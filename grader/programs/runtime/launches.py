@@ -143,12 +143,14 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     if len(state.launches) < MAX_LAUNCHES:
         state.launches.append(record)
     if state.sticky:
+        state.calls.launched(record, "")
         return failed(state, record, state.sticky, place)
     code, why = refusal(state, kernel, entry, asked)
     if code:
         state.tell("launch_refused", "error", msg("programs.launch_refused", kernel=kernel.display, why=why), place)
         if state.limits.executes:
             _run_smaller(state, kernel, entry, asked, raw, record)
+        state.calls.launched(record, "")
         return failed(state, record, code, place)
     stream = state.stream(asked.stream)
     ticket = state.begin(stream)
@@ -178,6 +180,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     seconds = outcome.thread_instructions / (state.model.multiprocessors * state.model.cores_per_multiprocessor)
     stream.ready_ns += 5_000 + int(seconds / state.model.clock_khz * 1e6)
     state.pending.append(Pending(kernel.display, stream.number, ticket, place, state.launch_count))
+    state.calls.launched(record, state.unit_names[kernel.unit], outcome)
     return judge(state, kernel, record, outcome, place)
 
 
@@ -222,7 +225,7 @@ def _run(
         state.model.shared_opt_in,
         state.instructions_left,
         state.limits,
-        observe=seen <= OBSERVED_REPEATS,
+        observe=seen <= OBSERVED_REPEATS or state.calls.is_underway,
         cooperative=asked.is_cooperative,
     )
     for found, address, before in managed:

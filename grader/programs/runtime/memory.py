@@ -139,7 +139,7 @@ def free(state: State, place: Place, pointer: int) -> int:
         return 0
     state.wait_for_all()
     found = state.memory.live.get(pointer) or state.host_memory.get(pointer)
-    if found is None or found.kind not in ("device", "managed"):
+    if found is None or found.kind not in ("device", "managed", "handed"):
         raise CudaError(1, _wrong_free(state, pointer, found, place))
     release(state, found, place)
     return 0
@@ -150,7 +150,7 @@ def free_async(state: State, place: Place, pointer: int, stream: int) -> int:
     if pointer == 0:
         return 0
     found = state.memory.live.get(pointer)
-    if found is None or found.kind != "device":
+    if found is None or found.kind not in ("device", "handed"):
         raise CudaError(1, _wrong_free(state, pointer, found, place))
     state.access(found, queue, state.begin(queue), 0, found.size, place, is_write=True)
     release(state, found, place)

@@ -164,6 +164,8 @@ class State:
         self.seen_launches: dict[tuple[Any, ...], int] = {}
         self.managed: list[tuple[int, str, int, int]] = []
         self.variables: dict[tuple[int, str], Allocation | None] = {}
+        self.calls: Any = None
+        """What its harness calls, and what came of that: `runtime.calls.Calls`."""
 
     # -- what is told ------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from grader.programs.records import Observation, RunLimits
+from grader.programs.records import FunctionCall, Observation, RunLimits
 
 
 class Order(msgspec.Struct, frozen=True, tag="order"):
@@ -32,6 +32,7 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
     unused: Sequence[tuple[str, int]]
     parameters: Mapping[str, Sequence[str]]
     limits: RunLimits
+    calls: Sequence[FunctionCall] = ()
 
 
 class Code(msgspec.Struct, frozen=True, tag="code"):

@@ -85,6 +85,7 @@ class ProgramRun:
 
     def _begin(self) -> None:
         """As if nothing had been run before."""
+        from grader.programs.runtime.calls import Calls
         from grader.programs.runtime.devices import model_of
         from grader.programs.runtime.state import State
         from grader.programs.sandbox.wasi import Wasi
@@ -108,6 +109,7 @@ class ProgramRun:
             lambda raw: self._emit(1, raw),
             self._limits,
         )
+        self.state.calls = Calls(order.calls)
         arguments, files = list(order.arguments), dict(order.files)
         self._wasi = Wasi(
             lambda: self._guest,
@@ -244,6 +246,7 @@ class ProgramRun:
             bytes(self._printed[1]),
             bytes(self._printed[2]),
             self._marks,
+            calls=state.calls.seen,
         )
 
     def _look_for_early(self, place_of_trap: Callable[[], Place] | None = None) -> None:

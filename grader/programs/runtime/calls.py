@@ -1,0 +1,188 @@
+"""Calls of one function, as a harness makes them: its arguments made, what it left in them looked at."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.programs.device_memory import Allocation
+from grader.programs.emulated import Outcome
+from grader.programs.records import CallArgument, CallLaunch, CallSeen, FunctionCall, ObservedLaunch
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import State
+
+GUARD_BYTES = 4096
+GUARD = 0xA5
+"""What the memory before and behind an array of the host's is filled with."""
+
+
+@dataclass
+class _Array:
+    """An array that a function was handed; host: its address there, 0 for one of the device's.
+
+    read_out: bytes that the host has copied out of it.  filled: bytes that the host has copied into it since a kernel
+    was handed it last, which `launches` of them had been then.
+    """
+
+    argument: CallArgument
+    allocation: Allocation | None = None
+    host: int = 0
+    read_out: int = 0
+    filled: int = 0
+    launches: int = 0
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether all that is in it was computed by the host, as far as copies and launches tell."""
+        return self.allocation is not None and self.allocation.written == self.launches and self.filled >= self.allocation.size
+
+
+class Calls:
+    """The calls that a harness is to make, and what came of those that it has made.
+
+    Which one is made, and what counts as its outcome, is known here alone: nothing in the program's memory tells.
+    """
+
+    def __init__(self, ordered: Sequence[FunctionCall]) -> None:
+        self._ordered = ordered
+        self.seen: list[CallSeen] = []
+        self.arrays: dict[int, _Array] = {}
+        self.is_underway = False
+
+    @property
+    def current(self) -> FunctionCall:
+        return self._ordered[len(self.seen) - 1]
+
+    def next(self) -> bool:
+        """Whether there is another call to be made, which begins."""
+        self.is_underway = len(self.seen) < len(self._ordered)
+        if self.is_underway:
+            self.seen.append(CallSeen())
+            self.arrays = {}
+        return self.is_underway
+
+    def copied(self, allocation: Allocation | None, size: int, into: bool) -> None:
+        """Bytes were copied between the host and an array of the device's."""
+        array = next((a for a in self.arrays.values() if a.allocation is allocation), None)
+        if array is None or allocation is None:
+            return
+        if not into:
+            array.read_out += size
+            return
+        if array.launches != allocation.written:
+            array.filled, array.launches = 0, allocation.written
+        array.filled += size
+
+    def launched(self, record: ObservedLaunch, file: str, outcome: Outcome | None = None) -> None:
+        """A launch was made, or refused."""
+        if not self.is_underway:
+            return
+        if outcome is None:
+            self.seen[-1].launches.append(CallLaunch(record.kernel, file, "refused", record.error, record.line))
+            return
+        self.seen[-1].launches.append(
+            CallLaunch(
+                record.kernel,
+                file,
+                outcome.status,
+                outcome.reason,
+                outcome.line,
+                list(outcome.hazards),
+                outcome.counters,
+                outcome.thread_instructions,
+            )
+        )
+
+
+def begins(state: State, _place: Place) -> int:
+    """1 where a call is to be made, 0 where there is none."""
+    return int(state.calls.next())
+
+
+def argument(state: State, _place: Place, index: int) -> int:
+    """An argument of the call: an address, or a number's bytes."""
+    calls: Calls = state.calls
+    if not calls.is_underway or not 0 <= index < len(calls.current.arguments):
+        return 0
+    wanted = calls.current.arguments[index]
+    if wanted.raw:
+        return int(struct.unpack("<q", wanted.raw)[0])
+    known = calls.arrays.get(index)
+    if known is None:
+        known = calls.arrays[index] = _made(state, wanted, calls.current.on_device)
+    return known.allocation.base if known.allocation is not None else known.host
+
+
+def _made(state: State, wanted: CallArgument, on_device: bool) -> _Array:
+    size = len(wanted.data)
+    data = np.frombuffer(wanted.data, np.uint8)
+    if not on_device:
+        block = int(state.call_guest("grader_malloc", size + 2 * GUARD_BYTES))
+        view = state.guest.view(block, size + 2 * GUARD_BYTES)
+        view[:] = GUARD
+        view[GUARD_BYTES : GUARD_BYTES + size] = data
+        return _Array(wanted, host=block + GUARD_BYTES)
+    found = state.memory.allocate(wanted.name, size, "handed", 0, "")
+    found.view()[:] = data
+    valid = found.valid()
+    if valid is not None:
+        valid[:] = wanted.is_set
+    if wanted.is_set:
+        found.origins.add("copied")
+    return _Array(wanted, found)
+
+
+def ends(state: State, _place: Place) -> int:
+    """The call has returned: all that the device still does is waited for, and what is in the arrays is kept."""
+    calls: Calls = state.calls
+    if not calls.is_underway:
+        return 0
+    state.wait_for_all()
+    state.arrive()
+    calls.is_underway = False
+    seen = calls.seen[-1]
+    seen.has_returned = True
+    # Of a host that has seen the inputs, what it fills the outputs with is its own work.
+    inputs = [a for a in calls.arrays.values() if a.argument.is_set]
+    saw_inputs = bool(inputs) and all(a.read_out >= len(a.argument.data) for a in inputs)
+    for array in calls.arrays.values():
+        wanted = array.argument
+        if saw_inputs and wanted.is_output and array.is_of_host:
+            seen.by_host.append(wanted.name)
+        if array.allocation is not None and state.memory.live.get(array.allocation.base) is not array.allocation:
+            seen.freed.append(wanted.name)
+            continue
+        left = _left(state, array, seen)
+        if wanted.is_output:
+            seen.outputs[wanted.name] = left.tobytes()
+        elif left.tobytes() != wanted.data:
+            seen.changed.append(wanted.name)
+        if array.allocation is not None:
+            state.results.pop(id(array.allocation), None)
+            state.flow.append((None, (array.allocation,), ()))
+            state.memory.free(array.allocation)
+    return 0
+
+
+def _left(state: State, array: _Array, seen: CallSeen) -> npt.NDArray[np.uint8]:
+    """An array's bytes; tells where the host wrote around it."""
+    if array.allocation is not None:
+        return array.allocation.view()
+    size = len(array.argument.data)
+    view = state.guest.view(array.host - GUARD_BYTES, size + 2 * GUARD_BYTES)
+    for side, part in (("before", view[:GUARD_BYTES]), ("after", view[GUARD_BYTES + size :])):
+        if (part != GUARD).any():
+            seen.strayed.append((array.argument.name, side))
+    return view[GUARD_BYTES : GUARD_BYTES + size].copy()
+
+
+HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+    "call_begins": ("", begins),
+    "call_argument": ("i", argument),
+    "call_ends": ("", ends),
+}
+"""What a harness imports, from the module `grader`."""

@@ -1,0 +1,11 @@
+// As many threads as elements, in one block.
+__global__ void saxpy(float a, const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a * x[i] + y[i];
+    }
+}
+
+void solve(float a, const float *x, float *y, int n) {
+    saxpy<<<1, n>>>(a, x, y, n);
+}

@@ -1,0 +1,11 @@
+// x and y in each other's place.
+__global__ void saxpy(float a, const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] + a * y[i];
+}
+
+void solve(float a, const float *x, float *y, int n) {
+    int threads = 256;
+    saxpy<<<(n + threads - 1) / threads, threads>>>(a, x, y, n);
+    cudaDeviceSynchronize();
+}
