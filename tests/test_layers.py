@@ -274,6 +274,7 @@ SUBMISSION_PARTS = [
     "records",
     "rewriting",
     "binding",
+    "functions",
 ]
 
 

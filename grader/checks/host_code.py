@@ -25,7 +25,9 @@ def judge(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         # Host code that stands around no launch, or does not come to its end, has shown nothing.
         return not_measured(msg("checks.host_code.function_not_seen", name=evidence.bound.kernel.name))
     if not faults and evidence.lab.function is not None:
-        return passed(msg("checks.host_code.function_data_sound" if settings.of == "data" else "checks.host_code.function_sound"))
+        return passed(
+            msg("checks.host_code.function_data_sound" if settings.of == "data" else "checks.host_code.function_sound")
+        )
     if not faults and settings.of == "data":
         return passed(msg("checks.host_code.data_sound" if host.is_observed else "checks.host_code.reads_data_sound"))
     if not faults:

@@ -17,7 +17,9 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if not isinstance(binding, Missing):
         kernel = binding.kernel
         if evidence.lab.function is not None:
-            return passed(msg("checks.present.function_found", name=kernel.name), kernel.line, data={"kernel": kernel.name})
+            return passed(
+                msg("checks.present.function_found", name=kernel.name), kernel.line, data={"kernel": kernel.name}
+            )
         return passed(msg("checks.present.found", kernel=kernel.name), kernel.line, data={"kernel": kernel.name})
     data = binding.data
     line = data.get("line")

@@ -79,7 +79,9 @@ def run_function(
     sources = submission.sources[: len(submission.sources) - submission.header_sources]
     with effort.limited(sources[0].path):
         function = find_function(sources, lab.function.signature)
-    found = {v.name: Evidence(lab, v, submission.bindings[v.name], source=submission.device_source) for v in lab.variants}
+    found = {
+        v.name: Evidence(lab, v, submission.bindings[v.name], source=submission.device_source) for v in lab.variants
+    }
     if not isinstance(function, FoundFunction):
         return found
     if not IS_LINUX:

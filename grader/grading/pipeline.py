@@ -34,7 +34,7 @@ from grader.words import told
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
     from grader.gpu.measurement.part import Gpu
-    from grader.grading.reading import Seen
+    from grader.grading.reading import Reading, Seen
     from grader.grading.warm import Warm
     from grader.launching.trial import Trials
     from grader.oracle.expected import Oracle
@@ -95,7 +95,7 @@ def grade(
             # Run the programs; bind, compile, and run the kernels on the emulator.
             emulated = reading.with_programs_run(on_emulator)
         else:
-            emulated = _called(lab, reading.function(), oracle, compiler, secret, warm, checked)
+            emulated = _called(lab, reading, oracle, compiler, secret, warm, checked)
         submission, found = emulated.submission, emulated.found
         environment = _environment(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
@@ -180,7 +180,7 @@ def _emulated(
 
 def _called(
     lab: Lab,
-    submission: Submission,
+    reading: Reading,
     oracle: Oracle,
     compiler: CompilerProcess,
     secret: str,
@@ -189,8 +189,9 @@ def _called(
 ) -> _Emulated:
     """The same of a function, which makes its launches itself."""
     from grader.checks import judge
-    from grader.grading.functions import run_function
+    from grader.grading.functions import read_function, run_function
 
+    submission = read_function(reading.found, reading.sources, lab)
     drawn, trials, drawn_trials = _trials(lab, submission, oracle, compiler, secret, warm)
     found = run_function(lab, submission, trials.programs, oracle, drawn_trials.lab, drawn_trials.oracle)
     sources = [_source(source) for source in submission.sources]

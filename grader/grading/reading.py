@@ -48,7 +48,7 @@ class Reading:
         self._warm = warm
         self._store = self._kept_runs()
         self.found = find_sources(path, lab.id, _known_labs(lab), lab.variants)
-        self._sources = read_sources(self.found)
+        self.sources = read_sources(self.found)
 
     def bound(self, seen: Seen) -> Submission:
         """Its kernels, bound by what its text says and what was seen; in doubt a program is run again."""
@@ -62,12 +62,6 @@ class Reading:
             submission = bind(self.found, sources, self._lab, observed=observed)
         return submission
 
-    def function(self) -> Submission:
-        """The submission for a lab that asks for a function: its programs are not run, for none is asked for."""
-        from grader.grading.functions import read_function
-
-        return read_function(self.found, self._sources, self._lab)
-
     def changed(self, texts: Mapping[Path, SourceText]) -> Submission:
         """The submission with other texts for some of its files, its programs run anew.
 
@@ -75,7 +69,7 @@ class Reading:
         ------
         UsageError : the files take too much work to read.
         """
-        sources = [texts.get(source.path, source) for source in self._sources]
+        sources = [texts.get(source.path, source) for source in self.sources]
         made = [replace(s, written=s.text) if s.path in texts else s for s in sources]
         return self.bound((sources, self._seen_of(made, self._store)))
 
@@ -90,18 +84,18 @@ class Reading:
         runs = self._warm.programs.awaited()
         observing = self._warm.beside.start(lambda: self._observed(self._store))
         observing.add_done_callback(lambda _done: runs.set())
-        expected = self._warm.seen.of(self._sources)
+        expected = self._warm.seen.of(self.sources)
         runs.wait()
         ahead: tuple[Seen, Made] | None = None
         if expected is not None and not observing.done():
-            guess = (list(self._sources), expected)
+            guess = (list(self.sources), expected)
             try:
                 ahead = guess, follows(guess)
             except Exception:
                 # Of files as they cannot be: what is wrong with them as they are is told below.
                 ahead = None
         seen = observing.result()
-        self._warm.seen.put(self._sources, seen[1])
+        self._warm.seen.put(self.sources, seen[1])
         if self._store.recalled:
             # For the next time: what lay on the disk is what came of a program, not what it was made into.
             self._warm.beside.start(lambda: self._observed(self._kept_runs(recalls=False)))
@@ -118,7 +112,7 @@ class Reading:
         def seen_of(sources: Sequence[SourceText]) -> Observed:
             return self._seen_of(sources, store)
 
-        return with_comments_run(self._sources, seen_of(self._sources), seen_of)
+        return with_comments_run(self.sources, seen_of(self.sources), seen_of)
 
     def _seen_of(self, sources: Sequence[SourceText], store: Stored) -> Observed:
         from grader.observation.programs import USUAL_BLOCK

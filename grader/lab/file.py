@@ -172,7 +172,8 @@ def _launch(file: YamlFile, part: LaunchPart | None, sizes: list[str], is_functi
     if is_function:
         return LaunchRule((1, 1, 1), tuple(sizes[:1]))
     if part is None:
-        raise file.error(msg("labs.missing_key", backend="launch"))
+        allowed = msg("yaml.allowed", names=", ".join(sorted(_Lab.__struct_fields__)))
+        raise file.error(msg("yaml.missing_key", name="launch", allowed=allowed), ())
     return launch_of(file, ("launch",), part, sizes)
 
 
@@ -227,7 +228,9 @@ def _parameter(file: YamlFile, name: str, data: object, is_function: bool) -> Pa
     # A function's signature says the type where its lab does not.
     dtype = "" if is_function and not part.dtype else dtype
     numbers = tuple(part.values)
-    return Parameter(name, part.kind, dtype, shape, names, from_grid, part.usual, bool(part.twice), numbers, part.initial)
+    return Parameter(
+        name, part.kind, dtype, shape, names, from_grid, part.usual, bool(part.twice), numbers, part.initial
+    )
 
 
 def _cases(file: YamlFile, backend: str, data: object, sizes: list[str], is_function: bool) -> Cases:

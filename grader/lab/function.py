@@ -77,7 +77,9 @@ def _typed(file: YamlFile, parameter: Parameter, argument: Argument) -> Paramete
     dtype = DTYPES.get(argument.type, "")
     if not dtype or argument.pointers != parameter.is_array or argument.is_const != (parameter.kind == "input"):
         wanted = {"input": "const T *", "output": "T *", "in_out": "T *", "size": "int", "scalar": "T"}[parameter.kind]
-        told = msg("labs.signature_type", kind=parameter.kind, wanted=wanted, got=argument.spelled, types=", ".join(DTYPES))
+        told = msg(
+            "labs.signature_type", kind=parameter.kind, wanted=wanted, got=argument.spelled, types=", ".join(DTYPES)
+        )
         raise file.error(told, keys)
     is_float = np.dtype(dtype).kind == "f"
     if parameter.kind == "size" and is_float:

@@ -253,9 +253,7 @@ def reference_of(
     )
 
 
-def _checks(
-    file: YamlFile, keys: KeyPath, data: Mapping[str, object], known: Sequence[str]
-) -> tuple[CheckSpec, ...]:
+def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object], known: Sequence[str]) -> tuple[CheckSpec, ...]:
     """Checks as `name: points` or `name: {points: …, setting: …}`, in the order in which the grader runs them.
 
     known: those that there are for what the lab asks for.

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_SIGNATURE = re.compile(r'\s*(?:extern\s*"C"\s*)?(?P<returns>[\w\s:*]+?)\s*\b(?P<name>[A-Za-z_]\w*)\s*\((?P<rest>[^()]*)\)\s*;?\s*')
+_SIGNATURE = re.compile(
+    r'\s*(?:extern\s*"C"\s*)?(?P<returns>[\w\s:*]+?)\s*\b(?P<name>[A-Za-z_]\w*)\s*\((?P<rest>[^()]*)\)\s*;?\s*'
+)
 _TOKEN = re.compile(r"\w+|::|[*&\[\]<>,]")
 _BUILT_IN = frozenset({"void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned"})
 _PASSED_OVER = frozenset({"volatile", "register", "struct", "restrict", "__restrict", "__restrict__", "__host__"})
@@ -52,7 +54,8 @@ class Argument:
     @property
     def spelled(self) -> str:
         """Its type as one writes it."""
-        return f"{'const ' if self.is_const and self.pointers else ''}{self.type}{' ' * bool(self.pointers)}{'*' * self.pointers}"
+        const = "const " if self.is_const and self.pointers else ""
+        return f"{const}{self.type}{' ' * bool(self.pointers)}{'*' * self.pointers}"
 
     def is_like(self, other: Argument) -> bool:
         """Whether both are of one type, whatever their names are."""

@@ -33,7 +33,7 @@ from grader.submission.records import Interpretation, LaunchPlan
 CALLS = 2
 """In one process: a second one must not live on what the first has left."""
 LIMITS = RunLimits(
-    host_instructions=3_000_000_000,
+    host_instructions=1_000_000_000,
     host_bytes=512 << 20,
     device_bytes=256 << 20,
     launch_instructions=INSTRUCTIONS_PER_LAUNCH,
@@ -84,9 +84,9 @@ class FunctionRuns:
 
         def after(found: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
             runs.append(self._run(cases[len(found) - 1], found[-1]))
-            if len(found) == len(cases) and not any(run.drawn for run in runs):
-                if all(run.outcome.status == "ok" and run.is_right for run in runs):
-                    cases.extend(self._drawn(replace(evidence, runs=tuple(runs))))
+            is_named = len(found) == len(cases) and not any(run.drawn for run in runs)
+            if is_named and all(run.outcome.status == "ok" and run.is_right for run in runs):
+                cases.extend(self._drawn(replace(evidence, runs=tuple(runs))))
             return (self._start(cases[len(found)]), LIMITS) if len(found) < len(cases) else None
 
         self.observations = observe_calls(program, self._start(cases[0]), LIMITS, after)
@@ -95,7 +95,10 @@ class FunctionRuns:
             return evidence
         profiled = next(i for i, case in enumerate(cases) if case.kind == "observe")
         evidence = replace(
-            evidence, runs=tuple(runs), unmeasured={"time": msg("runs.function_not_timed")}, host=of_call(self.observations)
+            evidence,
+            runs=tuple(runs),
+            unmeasured={"time": msg("runs.function_not_timed")},
+            host=of_call(self.observations),
         )
         observed = self.observations[profiled] if profiled < len(self.observations) else None
         if runs[profiled].outcome.status != "ok" or observed is None:
@@ -172,7 +175,10 @@ class FunctionRuns:
                 found = self._difference(case.sizes, seen, inputs, expected)
                 if number and found.mismatches:
                     # The first call was right, or this would not be looked at.
-                    said = msg("launches.second_call", what=msg("launches.elements_wrong", n=found.mismatches, total=found.total, name=found.name))
+                    said = msg(
+                        "launches.second_call",
+                        what=msg("launches.elements_wrong", n=found.mismatches, total=found.total, name=found.name),
+                    )
                     outcome = LaunchOutcome("fault", reason="second_call", said=said)
                     difference = None
                     break
@@ -242,7 +248,16 @@ def _together(counters: Sequence[Counters]) -> Counters:
             if known is None:
                 rows[key] = replace(c)
                 continue
-            for name in ("requests", "wavefronts", "sectors", "ideal", "unique_bytes", "lanes", "few_requests", "few_lanes"):
+            for name in (
+                "requests",
+                "wavefronts",
+                "sectors",
+                "ideal",
+                "unique_bytes",
+                "lanes",
+                "few_requests",
+                "few_lanes",
+            ):
                 setattr(known, name, getattr(known, name) + getattr(c, name))
             if c.ways > known.ways:
                 known.ways, known.worst_words = c.ways, c.worst_words
@@ -251,4 +266,3 @@ def _together(counters: Sequence[Counters]) -> Counters:
         sum(counted.sampled_blocks for counted in counters),
         sum(counted.total_blocks for counted in counters),
     )
-

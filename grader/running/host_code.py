@@ -133,7 +133,9 @@ def of_call(observations: Sequence[Observation]) -> HostCode:
             launches = [launch for launch in observation.launches if not launch.checked]
             checked = {(launch.file, launch.line) for launch in observation.launches if launch.checked}
             faults += [
-                HostFault("unchecked", x.file, x.line, msg("checks.host_code.unchecked", kernel=x.kernel.partition("<")[0]))
+                HostFault(
+                    "unchecked", x.file, x.line, msg("checks.host_code.unchecked", kernel=x.kernel.partition("<")[0])
+                )
                 for x in launches
                 if (x.file, x.line) not in checked
             ]

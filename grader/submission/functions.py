@@ -88,7 +88,11 @@ def _arguments(parsed: ParsedFile, item: Item) -> list[Argument] | None:
 def _returns(parsed: ParsedFile, item: Item) -> str:
     kind = item.node.child_by_field_name("type")
     found = argument_of(parsed.text(kind), parsed.constants.types.get) if kind is not None else None
-    stars = "*" if (d := item.node.child_by_field_name("declarator")) is not None and d.type != "function_declarator" else ""
+    stars = (
+        "*"
+        if (d := item.node.child_by_field_name("declarator")) is not None and d.type != "function_declarator"
+        else ""
+    )
     return f"{found.spelled}{stars}" if found is not None else ""
 
 
@@ -112,7 +116,10 @@ def without_main(source: SourceText) -> str:
 
 
 def binding_of(
-    variant: str, signature: Signature, found: FoundFunction | tuple[str, Mapping[str, object]], source: SourceText | None
+    variant: str,
+    signature: Signature,
+    found: FoundFunction | tuple[str, Mapping[str, object]],
+    source: SourceText | None,
 ) -> VariantBinding | Missing:
     """The function as what a variant is bound to: its kernels' shared arrays are its own."""
     if not isinstance(found, FoundFunction):

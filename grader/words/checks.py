@@ -66,7 +66,9 @@ PRESENT: Texts = {
     "hint_function_is_kernel": N_("Give the kernel another name and launch it from {signature}."),
     "function_is_template": N_("{name} in line {line} is a template, so no other file can call it."),
     "hint_function_is_template": N_("Define it as {signature}; it may call a template."),
-    "function_in_namespace": N_("{name} in line {line} is inside the namespace {namespace}, so it has another full name."),
+    "function_in_namespace": N_(
+        "{name} in line {line} is inside the namespace {namespace}, so it has another full name."
+    ),
     "hint_function_in_namespace": N_("Define {signature} outside of every namespace."),
     "function_hidden": N_("{name} in line {line} is declared {word}, so no other file can call it."),
     "hint_function_hidden": N_("Define it without {word}: {signature}."),

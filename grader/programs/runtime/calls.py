@@ -38,7 +38,11 @@ class _Array:
     @property
     def is_of_host(self) -> bool:
         """Whether all that is in it was computed by the host, as far as copies and launches tell."""
-        return self.allocation is not None and self.allocation.written == self.launches and self.filled >= self.allocation.size
+        return (
+            self.allocation is not None
+            and self.allocation.written == self.launches
+            and self.filled >= self.allocation.size
+        )
 
 
 class Calls:

@@ -1,0 +1,213 @@
+"""Labs that ask for a function: what a student hands in for one, judged by what is in its arrays afterwards."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.errors import FileError, UsageError
+from grader.grading import pipeline
+from grader.grading.selftest import examine, specimens
+from grader.lab.file import load
+from grader.lab.labs import find
+from grader.lab.records import Lab
+from grader.paths import data_root
+from grader.result import Check, Result
+
+SAXPY = find("saxpy")
+KERNEL = """__global__ void saxpy(float a, const float *x, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = a * x[i] + y[i];
+}
+"""
+BODY = "{ saxpy<<<(n + 255) / 256, 256>>>(a, x, y, n); }"
+RIGHT = f"void solve(float a, const float *x, float *y, int n)\n{BODY}\n"
+
+
+def graded(tmp_path: Path, text: str, lab: Lab = SAXPY, **others: str) -> Result:
+    folder = tmp_path / "student"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{lab.id}.cu").write_text(text)
+    for name, content in others.items():
+        (folder / name.replace("__", ".")).write_text(content)
+    return pipeline.grade(folder, lab, backend="emulator")
+
+
+def failed(result: Result) -> dict[str, Check]:
+    return {check.check: check for check in result.checks if check.status == "fail"}
+
+
+def test_a_right_one_and_two_wrong_ones_get_their_verdicts() -> None:
+    chosen = {"good/grid_stride.cu", "bad/on_the_host.cu", "bad/strided.cu"}
+    findings = examine([s for s in specimens(SAXPY) if s.name in chosen], backend="emulator", jobs=1)
+    assert {finding.specimen.name: finding.problems for finding in findings} == dict.fromkeys(chosen, ())
+
+
+def test_a_right_one_gets_all_points_and_its_record(tmp_path: Path) -> None:
+    result = graded(tmp_path, KERNEL + RIGHT)
+    assert (result.status, result.score.earned, result.score.possible) == ("passed", 100, 100)
+    variant = result.variants["solve"]
+    assert (variant.kernel, variant.line, variant.launch) == ("solve", 7, None)
+    assert variant.counters is not None
+    # 4096 elements: 128 warps, each a request of 4 sectors for x and for y.
+    assert (variant.counters.global_load_requests, variant.counters.global_load_sectors_per_request) == (256, 4)
+    drawn = [case for case in variant.cases if case.drawn]
+    assert len(variant.cases) == 7 + len(drawn) and len(drawn) >= 3
+    assert all(case.status == "pass" for case in variant.cases)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        (RIGHT.replace("solve", "saxpy_host"), None, ["No function solve", "void solve(float a, const float *x"]),
+        (RIGHT.replace("const float *x", "float *x"), 7, ["Parameter 2", "x", "float * instead of const float *"]),
+        (RIGHT.replace("int n", "size_t n"), 7, ["Parameter 4", "size_t instead of int"]),
+        (RIGHT.replace(", int n", ", int n, int m"), 7, ["5 parameters instead of 4"]),
+        ("__global__ " + RIGHT, 7, ["is a kernel"]),
+        ("static " + RIGHT, 7, ["declared static"]),
+        (f"template <class T>\n{RIGHT}", 8, ["template"]),
+        (f"namespace mine {{\n{RIGHT}}}\n", 8, ["namespace mine"]),
+        (RIGHT.replace("void", "int", 1), 7, ["returns int instead of void"]),
+    ],
+)
+def test_another_signature_is_told_at_its_line(tmp_path: Path, text: str, line: int | None, words: list[str]) -> None:
+    result = graded(tmp_path, KERNEL + text)
+    present = failed(result)["present"]
+    assert present.line == line
+    for word in words:
+        assert word in f"{present.message} {present.hint}", present.message
+    assert "void solve(float a, const float *x, float *y, int n)" in (present.hint or "")
+    assert result.score.earned == 0
+
+
+def test_what_no_compiler_takes_is_told_at_its_line(tmp_path: Path) -> None:
+    of_kernel = failed(graded(tmp_path, KERNEL.replace("a * x", "b * x") + RIGHT))
+    assert (of_kernel["compiles"].line, "b" in of_kernel["compiles"].message) == (5, True)
+    of_host = failed(graded(tmp_path, KERNEL + RIGHT.replace("256, 256", "256, threads")))
+    assert (of_host["compiles"].line, "threads" in of_host["compiles"].message) == (8, True)
+
+
+def test_its_parts_may_stand_in_other_files(tmp_path: Path) -> None:
+    home = f'#include "kernel.cuh"\n{RIGHT}'
+    assert graded(tmp_path, home, kernel__cuh=KERNEL).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("{ static int calls; if (calls++ == 0) BODY }", "a second one in the same process does not"),
+        ("{ BODY cudaDeviceSynchronize(); *(volatile int *)0x7fffffffffff = 0; }", "did not return"),
+        ('{ BODY while (n >= 0) { asm volatile(""); } }', "did not return"),
+    ],
+)
+def test_what_comes_after_the_work_counts_too(tmp_path: Path, body: str, reason: str) -> None:
+    text = KERNEL + RIGHT.replace(BODY, body.replace("BODY", BODY))
+    found = failed(graded(tmp_path, text))
+    assert reason in found["correct"].message
+
+
+def test_a_kernel_that_never_ends_is_told_at_its_line(tmp_path: Path) -> None:
+    text = KERNEL.replace("    if (i < n)\n", "    while (i >= 0) { if (n < 0) break; }\n    if (i < n)\n") + RIGHT
+    correct = failed(graded(tmp_path, text))["correct"]
+    assert correct.line == 4
+
+
+# A lab with pointers to the host's memory, an output that begins at a value, and whole numbers.
+HOST_LAB = {
+    "signature: 'void solve(float a, const float *x, float *y, int n)'": "signature: "
+    "'void count(const int *in, int *out, long long n, int limit)'",
+    "memory: device": "memory: host",
+    "a: {kind: scalar, values: [2.5, -0.75]}": "limit: {kind: scalar, values: [3, 90]}",
+    "x: {kind: input, shape: [n]}": "in: {kind: input, shape: [n]}",
+    "y: {kind: in_out, shape: [n]}": "out: {kind: output, shape: [1], initial: 7}",
+    "tolerance: {absolute: 'gamma(2) * 64'} # a product and a sum of numbers below 64, rounded once or twice": "",
+    "reference: saxpy.cu": "reference: count.cu",
+    "selftest: ../../tests/kernels/saxpy\n": "",
+}
+HOST_ORACLE = """
+import numpy as np
+def inputs(sizes, rng):
+    return {"in": rng.integers(0, 100, sizes["n"])}
+def expected(inputs, sizes):
+    return {"out": np.array([7 + (inputs["in"] < inputs["limit"]).sum()])}
+"""
+COUNT = """__global__ void count_below(const int *in, int *out, long long n, int limit)
+{
+    long long i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && in[i] < limit)
+        atomicAdd(out, 1);
+}
+void count(const int *in, int *out, long long n, int limit)
+{
+    int *d_in, *d_out;
+    cudaMalloc(&d_in, n * sizeof(int));
+    cudaMalloc(&d_out, sizeof(int));
+    cudaMemcpy(d_in, in, n * sizeof(int), cudaMemcpyHostToDevice);
+    cudaMemcpy(d_out, out, sizeof(int), cudaMemcpyHostToDevice);
+    count_below<<<(n + 127) / 128, 128>>>(d_in, d_out, n, limit);
+    cudaMemcpy(out, d_out, sizeof(int), cudaMemcpyDeviceToHost);
+    cudaFree(d_in);
+    cudaFree(d_out);
+}
+"""
+
+
+@pytest.fixture
+def host_lab(tmp_path: Path) -> Lab:
+    shutil.copytree(data_root() / "assignments/saxpy", tmp_path / "assignments/count")
+    folder = tmp_path / "reference/saxpy"
+    folder.mkdir(parents=True)
+    (folder / "oracle.py").write_text(HOST_ORACLE)
+    (folder / "count.cu").write_text(COUNT)
+    path = tmp_path / "assignments/count/lab.yaml"
+    text = path.read_text("utf-8")
+    for old, new in HOST_LAB.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    path.write_text(text, "utf-8")
+    return load(path.parent)
+
+
+def test_pointers_may_lead_to_the_host(tmp_path: Path, host_lab: Lab) -> None:
+    result = graded(tmp_path, COUNT, host_lab)
+    assert {check.check: check.message for check in result.checks if check.status == "fail"} == {}
+    assert result.status == "passed"
+
+
+def test_what_the_host_writes_around_its_arrays_is_seen(tmp_path: Path, host_lab: Lab) -> None:
+    before = failed(
+        graded(tmp_path, COUNT.replace("    cudaFree(d_in);", "    out[-1] = 0;\n    cudaFree(d_in);"), host_lab)
+    )
+    assert "before the beginning of out" in before["correct"].message
+    after = failed(graded(tmp_path, COUNT.replace("out, d_out, sizeof(int)", "out, d_out, 2 * sizeof(int)"), host_lab))
+    assert after
+    other = failed(graded(tmp_path, COUNT.replace("atomicAdd(out, 1)", "*out += 1"), host_lab))
+    assert {"correct", "races"} <= set(other)
+
+
+def test_the_oracle_s_faults_are_the_lab_s(tmp_path: Path, host_lab: Lab) -> None:
+    host_lab.oracle.write_text(HOST_ORACLE.replace('sizes["n"])}', 'sizes["n"] + 1)}'))
+    with pytest.raises(FileError, match=r"oracle\.py"):
+        graded(tmp_path, COUNT, host_lab)
+
+
+def test_a_gpu_is_not_asked_for_it(tmp_path: Path) -> None:
+    (tmp_path / "saxpy.cu").write_text(KERNEL + RIGHT)
+    with pytest.raises(UsageError, match="saxpy"):
+        pipeline.grade(tmp_path / "saxpy.cu", SAXPY, backend="gpu")
+
+
+def test_speed_is_not_judged_and_says_so(tmp_path: Path) -> None:
+    text = SAXPY.path.read_text("utf-8").replace("coalescing: 10", "speedup: {points: 10, against: solve, full: 1}")
+    folder = tmp_path / "assignments/saxpy"
+    shutil.copytree(SAXPY.path.parent, folder)
+    (folder / "lab.yaml").write_text(text.replace("../../", f"{data_root()}/"), "utf-8")
+    result = graded(tmp_path, KERNEL + RIGHT, replace(load(folder)))
+    speedup = next(check for check in result.checks if check.check == "speedup")
+    assert (speedup.status, speedup.pending, result.score.earned) == ("skip", 10, 90)
+    assert "not timed yet" in speedup.message
