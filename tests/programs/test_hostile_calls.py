@@ -14,6 +14,7 @@ import wasmtime
 from grader.programs.meter import BYTES_PER_INSTRUCTION
 from grader.programs.records import RunLimits
 from grader.programs.runtime import table
+from grader.programs.runtime.calls import Calls
 from grader.programs.runtime.devices import MODELS
 from grader.programs.runtime.state import ProgramEnded, State
 from grader.programs.sandbox.guest import BadPointer, Guest
@@ -70,6 +71,7 @@ def make() -> tuple[State, Wasi]:
         lambda _raw: None,
         RunLimits(),
     )
+    state.calls = Calls([])
     guest = state.guest = Guest(store, exports["memory"], state.meter)
     state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]
     wasi = Wasi(
