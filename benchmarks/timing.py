@@ -19,20 +19,15 @@ import numpy as np  # noqa: E402
 
 from grader.compiler.process import CompilerProcess  # noqa: E402
 from grader.gpu import profilers  # noqa: E402
-from grader.gpu.host.process import GpuProcess  # noqa: E402
-from grader.gpu.host.session import (  # noqa: E402
-    GpuSession,
-    TimedKernel,
-    compile_helpers,
-)
-from grader.gpu.measurement.bench import sample_rounds  # noqa: E402
+from grader.gpu.bench import sample_rounds  # noqa: E402
 from grader.gpu.messages import NoDevice  # noqa: E402
+from grader.gpu.process import GpuProcess  # noqa: E402
 from grader.gpu.profilers import ToolFailed  # noqa: E402
+from grader.gpu.session import GpuSession, TimedKernel, compile_helpers  # noqa: E402
 from grader.grading import pipeline  # noqa: E402
 from grader.lab import labs  # noqa: E402
 from grader.timing import sampling  # noqa: E402
-from grader.timing.sampling import Plan  # noqa: E402
-from grader.timing.statistics import robust_deviation  # noqa: E402
+from grader.timing.sampling import Plan, robust_deviation  # noqa: E402
 from tests.gpu.test_times import COPIES, SOURCE, WORKS, requests  # noqa: E402
 
 REGRADES = 20

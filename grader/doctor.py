@@ -18,7 +18,7 @@ from typing import Literal
 from grader.compiler.nvrtc import brings_headers
 from grader.compiler.toolkit import header_folders, matching_folder
 from grader.message import Message, msg
-from grader.processes.confinement import landlock_version
+from grader.processes.limits import landlock_version
 from grader.processes.system import IS_LINUX
 from grader.programs.toolchain import zig
 

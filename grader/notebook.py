@@ -67,7 +67,7 @@ def _grade(line: str, cell: str) -> Shown:
     from grader.report import terminal
     from grader.report.job import make_job
     from grader.report.page import html
-    from grader.report.rendering.worker import drawn
+    from grader.report.rendering import drawn
     from grader.report.summary import summary
 
     try:

@@ -12,7 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from grader.autograders.wheel import DATA_FOLDERS
+from grader.autograders import DATA_FOLDERS
 from grader.report.page.pdf import DEBIAN_PACKAGES
 
 ROOT = Path(__file__).parent.parent

@@ -15,7 +15,7 @@ import pytest
 
 from grader.compiler.diagnostics import assembler_errors, diagnostics_of
 from grader.compiler.headers import forbidden_include, needs_bundled
-from grader.compiler.resources import resources_of
+from grader.compiler.result import resources_of
 from grader.errors import GraderError
 from grader.lab.records import Lab
 from grader.preprocessor import without_line_directives

@@ -256,9 +256,13 @@ def test_the_emulator_s_rooms_stand_in_order(path: Path) -> None:
 GPU_PARTS: dict[str, set[str]] = {
     "messages": set(),
     "device": {"messages"},
-    "host": {"messages"},
-    "profilers": {"messages", "host"},
-    "measurement": {"messages", "host", "profilers"},
+    "process": {"messages"},
+    "session": {"messages", "process"},
+    "profilers": {"messages", "process", "session"},
+    "bench": {"messages", "process", "session"},
+    "runs": {"messages", "process", "session", "bench"},
+    "part": {"messages", "process", "session", "profilers", "bench", "runs"},
+    "calibrate": {"messages", "process", "session", "bench", "runs", "part"},
 }
 
 

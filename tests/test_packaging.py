@@ -7,7 +7,7 @@ import re
 import zipfile
 from pathlib import Path
 
-from grader.autograders.wheel import wheel
+from grader.autograders import wheel
 from grader.programs.toolchain import zig
 from scripts import pack_library
 

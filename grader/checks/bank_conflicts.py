@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from math import prod
 
-from grader.checks import few_lanes
+from grader.checks import base
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.device_limits import BANKS, WARP_LANES
 from grader.lab.checks import BankConflictSettings
@@ -35,9 +35,9 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
             msg("checks.hint_stage"),
             evidence.bound.kernel.line,
         )
-    slow = few_lanes.crawl(evidence, counters, "shared")
+    slow = base.crawl(evidence, counters, "shared")
     if slow is not None:
-        return few_lanes.verdict(evidence, slow)
+        return base.verdict(evidence, slow)
     data: dict[str, object] = {
         "excess": counters.shared_excess,
         "ways": counters.worst_conflict_ways,

@@ -1,13 +1,16 @@
-"""What a check says: a verdict, and how each kind of it is made."""
+"""What a check says: a verdict, how each kind of it is made, and what several checks ask of the same data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from types import MappingProxyType
 
-from grader.message import Message
-from grader.result import CheckStatus, Diagnosis, SkipReason
+from grader.device_limits import WARP_LANES
+from grader.message import Message, msg
+from grader.result import CheckStatus, Counters, Diagnosis, ElementRange, SkipReason
+from grader.running.evidence import Evidence
 
 NO_DATA: Mapping[str, object] = MappingProxyType({})
 
@@ -63,3 +66,128 @@ def not_measured(message: Message, hint: Message | None = None) -> Verdict:
 def not_applicable(message: Message) -> Verdict:
     """The check makes no sense for this kernel: its points are no part of what is possible."""
     return Verdict("skip", message, skip_reason="not_applicable")
+
+
+# What to do about a wrong output, as far as its diagnosis alone proves it.
+#
+# The rule: nothing is said here that could be false of another kernel with the same diagnosis.  Where a fault is, and
+# of what kind, is found out by trying changes (`grader.repair`); what a wrong value was made from stands in the
+# message.
+
+
+def remedy(diagnosis: Diagnosis) -> Message | None:
+    """What follows from the diagnosis, None when nothing in particular does."""
+    values = diagnosis.values
+    if values is not None and values.id in ("output_pitch", "input_pitch"):
+        return msg("remedies.pitch", array=values.data.get("array", diagnosis.output), right=values.data["right"])
+    factor = values.data.get("factor", 0) if values is not None else 0
+    if isinstance(factor, int | float) and factor >= 2 and float(factor).is_integer():
+        return msg("remedies.scaled", factor=int(factor))
+    unset = any(r.origin == "nothing" and r.array == diagnosis.output and r.space == "global" for r in diagnosis.reads)
+    if unset:
+        return msg("remedies.onto_unset")
+    empty = next((r for r in diagnosis.reads if r.origin == "nothing"), None)
+    if empty is not None:
+        # What is written, but later, is a matter of barriers: the races tell.
+        return msg("remedies.shared_unset") if empty.space == "shared" and empty.put_by is None else None
+    if _is_overwritten_by_another(diagnosis):
+        return msg("remedies.two_writers")
+    if diagnosis.compared and diagnosis.read and not diagnosis.missing and not diagnosis.surplus:
+        divided = _divided(diagnosis, factor)
+        if divided is not None:
+            return divided
+        return msg("remedies.formula")
+    return None
+
+
+def _divided(diagnosis: Diagnosis, factor: object) -> Message | None:
+    """What sum of one input's elements the wrong values are, divided by how many; None where nothing fits."""
+    arrays = {one.array for one in diagnosis.read}
+    summed = sum(count(one) for one in diagnosis.read)
+    if not isinstance(factor, int | float) or factor <= 0 or len(arrays) != 1 or summed < 2:
+        return None
+    by = round(summed / factor)
+    if by in (0, summed) or abs(summed / factor - by) > 1e-3 * by:
+        return None
+    return msg("remedies.divided", n=summed, by=by)
+
+
+def count(elements: ElementRange) -> int:
+    """Elements in a range."""
+    return prod(high - low + 1 for low, high in elements.ranges)
+
+
+def _is_overwritten_by_another(diagnosis: Diagnosis) -> bool:
+    """Whether the right value was there, and another thread than its writer spoilt it."""
+    right, last = diagnosis.overwritten, diagnosis.writer
+    return right is not None and last is not None and (right.thread, right.block) != (last.thread, last.block)
+
+
+# Data that go through memory a few lanes at a time.
+#
+# A request of one lane has no conflict and touches one sector: by its own measure it is ideal.  Held against what
+# whole
+# warps need it is not, for a request costs the same whether one lane takes part or all 32.  So it is counted how much
+# goes through requests in which so few lanes take part that their bytes fit into one sector (8 lanes of 4 bytes).  In
+# honest kernels these are borders, halos, tails and the last steps of a reduction, a small part of an array; where
+# they
+# move half an array or more, blocks are too small or lanes take turns.  Blocks of 4 × 4 threads have 16 lanes at a
+# time.
+# A kernel that goes through an array many times, as a scan does, adds up its halos: they are most of an array then,
+# and
+# still a small part of its requests.
+# Of a block of 100 threads the last warp has 4, whatever the kernel does: its share of the accesses is nobody's fault.
+
+PART = 0.5
+"""Of the largest array: as much of it as may not go through requests of a few lanes."""
+OF_REQUESTS = 0.25
+"""Of all requests of the kind: fewer are no way of moving data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crawl:
+    """Memory used a few lanes at a time.
+
+    line: where most of these requests come from.  requests: how many they are, with `lanes` thread accesses in all.
+    """
+
+    line: int
+    requests: int
+    lanes: int
+
+    @property
+    def needed(self) -> int:
+        """Requests that whole warps would need for as much."""
+        return -(-self.lanes // WARP_LANES)
+
+
+def crawl(evidence: Evidence, counters: Counters, space: str) -> Crawl | None:
+    """Of a space the loads, the stores or the atomic operations that move `PART` of an array a few lanes at a time."""
+    array_bytes = max(evidence.array_bytes.values(), default=0)
+    for op in ("load", "store", "atomic"):
+        rows = [c for c in counters.by_line if c.space == space and c.op == op]
+        requests = sum(c.requests for c in rows)
+        tail = _tail(evidence)
+        rows = [c for c in rows if c.few_lanes > tail * c.lanes]
+        if sum(c.few_requests for c in rows) < OF_REQUESTS * requests:
+            continue
+        if array_bytes and sum((c.few_lanes - tail * c.lanes) * c.width_bytes for c in rows) >= PART * array_bytes:
+            worst = max(rows, key=lambda c: (c.few_requests, -c.line))
+            return Crawl(worst.line, sum(c.few_requests for c in rows), sum(c.few_lanes for c in rows))
+    return None
+
+
+def _tail(evidence: Evidence) -> float:
+    """The share of a block's threads that are in its last warp, where that is not full and not the only one."""
+    threads = prod(evidence.interpretation.launch.block) if evidence.interpretation is not None else WARP_LANES
+    return threads % WARP_LANES / threads if threads > WARP_LANES else 0.0
+
+
+def verdict(evidence: Evidence, found: Crawl) -> Verdict:
+    """The fault in words."""
+    interpretation = evidence.interpretation
+    x, y, z = interpretation.launch.block if interpretation is not None else (WARP_LANES, 1, 1)
+    message = msg("few_lanes.found", line=found.line, requests=found.requests, needed=found.needed)
+    hint = msg("few_lanes.hint_block", x=x, y=y * z) if x * y * z < WARP_LANES // 2 else msg("few_lanes.hint_turns")
+    data = {"requests": found.requests, "needed_requests": found.needed}
+    return failed(message, hint, found.line, data=data)

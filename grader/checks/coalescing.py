@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.checks import few_lanes
+from grader.checks import base
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.device_limits import SECTOR_BYTES, WARP_LANES
 from grader.lab.checks import CoalescingSettings
@@ -22,9 +22,9 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
     counters = evidence.counters
     if counters is None:
         return not_measured(evidence.unmeasured.get("counters", msg("checks.not_counted")))
-    slow = few_lanes.crawl(evidence, counters, "global")
+    slow = base.crawl(evidence, counters, "global")
     if slow is not None:
-        return few_lanes.verdict(evidence, slow)
+        return base.verdict(evidence, slow)
     loads, stores = ratio(counters, "load"), max(ratio(counters, "store"), _main_stores(evidence, counters))
     reached = max(loads, stores) if settings.sides == "both" else min(loads, stores)
     data = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.backends.base import LaunchOutcome, reason_msg
-from grader.checks.base import Verdict, errored, failed, not_measured
-from grader.checks.remedies import remedy
-from grader.diagnosis.outputs import difference_msg
+from grader.checks.base import Verdict, errored, failed, not_measured, remedy
+from grader.diagnosis.text import difference_msg
 from grader.launching.run import Run
 from grader.message import Message, joined, msg, sizes_msg
 from grader.result import Diagnosis

@@ -8,7 +8,7 @@ from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab.checks import SpeedupSettings
 from grader.message import Message, joined, msg, sizes_msg
 from grader.running.evidence import Evidence
-from grader.timing.statistics import credit, decide
+from grader.timing.sampling import credit, decide
 from grader.timing.summary import marked
 
 

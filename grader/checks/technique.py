@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.checks import few_lanes
+from grader.checks import base
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab import formula
 from grader.lab.checks import TechniqueSettings
@@ -54,9 +54,9 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
             msg("checks.hint_stage"),
             kernel_line,
         )
-    slow = few_lanes.crawl(evidence, counters, "shared")
+    slow = base.crawl(evidence, counters, "shared")
     if slow is not None:
-        return few_lanes.verdict(evidence, slow)
+        return base.verdict(evidence, slow)
     inputs = [evidence.array_bytes[p.name] for p in evidence.lab.parameters if p.kind == "input"]
     outputs = [evidence.array_bytes[p.name] for p in evidence.lab.parameters if p.kind == "output"]
     data = {"shared_stored_bytes": stored, "shared_loaded_bytes": loaded}

@@ -84,7 +84,7 @@ def calibrate_command() -> click.Command:
 
 def _calibrate(lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
     from grader.errors import UsageError
-    from grader.gpu.measurement.calibrate import calibrate, rows
+    from grader.gpu.calibrate import calibrate, rows
     from grader.lab import labs
     from grader.message import msg
     from grader.report import terminal

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def autograder_command() -> click.Command:
     """`grade autograder`: the options, in the language in use."""
-    from grader.autograders.services import SERVICES
+    from grader.autograders import SERVICES
 
     options: list[click.Parameter] = [
         click.Argument(["service"], type=click.Choice(list(SERVICES)), metavar="|".join(SERVICES)),
@@ -59,8 +59,7 @@ def autograder_command() -> click.Command:
 def _autograder(
     service: str, lab: str, out: Path | None, grader: str, labs_folders: tuple[Path, ...], lang: str
 ) -> int:
-    from grader.autograders.package import Order, write_folder, zipped
-    from grader.autograders.services import ARCHIVES, SERVICES
+    from grader.autograders import ARCHIVES, SERVICES, Order, write_folder, zipped
     from grader.files import write_atomically
     from grader.grading.secret import secret
     from grader.lab import labs

@@ -14,20 +14,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from grader.compiler import nvcc
 from grader.compiler.diagnostics import Diagnostic
-from grader.compiler.evaluations import NVRTC_STEPS, steps_of_one
-from grader.compiler.expansion import MAX_TOKENS, too_many_tokens
+from grader.compiler.expansion import MAX_TOKENS, NVRTC_STEPS, steps_of_one, too_many_tokens
 from grader.compiler.headers import (
+    MACROS,
     PRELUDE,
     PRELUDE_NAME,
     forbidden_include,
     header_folder,
+    headers_for,
     needs_bundled,
 )
 from grader.compiler.messages import FROM_COMPILER, Compile, Compiled, Ready, Unusable
-from grader.compiler.resources import VERBOSE
-from grader.compiler.result import Asked, CompileResult, failed, result_of
+from grader.compiler.result import VERBOSE, Asked, CompileResult, failed, result_of
 from grader.compiler.toolkit import header_folders
 from grader.errors import InternalError
 from grader.message import Message, msg
@@ -266,8 +265,8 @@ class CompilerProcess:
             # What the compiler's front end takes for itself alone: steps of one constant evaluation.
             steps = steps_of_one({file: source, **in_memory}, NVRTC_STEPS)
             options.append(f"-Xcudafe=--max_cost_constexpr_call={steps}")
-            as_found = nvcc.headers_for([source, *in_memory.values()], bool(ready.headers))
-            headers = {**as_found, PRELUDE_NAME: PRELUDE + nvcc.MACROS, **in_memory}
+            as_found = headers_for([source, *in_memory.values()], bool(ready.headers))
+            headers = {**as_found, PRELUDE_NAME: PRELUDE + MACROS, **in_memory}
             has_library = any(_LIBRARY.search(text) for text in (source, *in_memory.values()))
             request = Compile(
                 file=file,

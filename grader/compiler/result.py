@@ -1,4 +1,7 @@
-"""What came of compiling one source: what the compiler's answer means for the student's files."""
+"""What came of compiling one source: what the compiler's answer means for the student's files.
+
+The assembler says in its verbose log what a kernel takes: registers, shared memory, spills.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,44 @@ from dataclasses import dataclass, field, replace
 
 from grader.compiler.diagnostics import Diagnostic, assembler_errors, diagnostics_of, static_arrays_too_large
 from grader.compiler.messages import Compiled, Ready
-from grader.compiler.resources import Resources, resources_of
 from grader.message import msg
+
+VERBOSE = "--ptxas-options=-v"
+
+# A program may put such words into the log too (`#pragma message`), but not at the beginning of a line.
+_COMPILING_ENTRY = re.compile(r"^ptxas info\s*: Compiling entry function '([^'\n]+)' for '[^'\n]+'", re.MULTILINE)
+_SPILLS = re.compile(
+    r"^(?:ptxas)?[ .]*\b(\d{1,9}) bytes stack frame, (\d{1,9}) bytes spill stores, (\d{1,9}) bytes spill loads",
+    re.MULTILINE,
+)
+_REGISTERS = re.compile(r"^ptxas info\s*: Used (\d{1,9}) registers([^\n]*)", re.MULTILINE)
+_SHARED = re.compile(r"\b(\d{1,9}) bytes smem")
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Of one kernel.  shared_bytes: static ones; stack_bytes: of a thread, in local memory."""
+
+    registers: int
+    shared_bytes: int
+    stack_bytes: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+
+
+def resources_of(log: str) -> dict[str, Resources]:
+    """By the kernel's symbol, from a log that was made with `VERBOSE`; {} when the log tells nothing."""
+    found = {}
+    pieces = _COMPILING_ENTRY.split(log)
+    for symbol, text in zip(pieces[1::2], pieces[2::2], strict=True):
+        registers, spills = _REGISTERS.search(text), _SPILLS.search(text)
+        if registers is None:
+            continue
+        shared = _SHARED.search(registers[2])
+        stack, stores, loads = (int(n) for n in spills.groups()) if spills else (0, 0, 0)
+        found[symbol] = Resources(int(registers[1]), int(shared[1]) if shared else 0, stack, stores, loads)
+    return found
+
 
 MAX_PTX_BYTES = 16 << 20
 

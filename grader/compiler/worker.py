@@ -36,7 +36,7 @@ class NoHeaders(Exception):
 def prepare() -> None:
     """Load what any compilation needs."""
     from grader.compiler import nvrtc
-    from grader.processes import channel, confinement, limits  # noqa: F401
+    from grader.processes import channel, limits  # noqa: F401
 
     nvrtc.version()
 
@@ -74,12 +74,12 @@ def main(connection: socket.socket, header_folder: str, toolkits: str, *options:
 def _prepare(header_folder: str, toolkits: list[Path], install: bool, use_landlock: bool) -> Ready:
     """Load NVRTC and give up every other right."""
     from grader.compiler import nvrtc
-    from grader.processes import confinement, limits
+    from grader.processes import limits
 
     version = ".".join(map(str, nvrtc.version()))
     headers = _headers(Path(header_folder) / version, toolkits, install)
     readable = [nvrtc.library_folder(), *([str(headers)] if headers else [])]
-    confined = use_landlock and confinement.confine_files(readable)
+    confined = use_landlock and limits.confine_files(readable)
     limits.bound_for_good(file_bytes=0, descriptors=DESCRIPTORS, address_bytes=ADDRESS_BYTES, data_bytes=DATA_BYTES)
     return Ready(version, confined, str(headers or ""))
 

@@ -21,7 +21,7 @@ from grader.lab.checks import NO_SETTINGS
 from grader.lab.records import Lab
 from grader.message import Message, as_message
 from grader.result import Record, Result
-from grader.similarity.pairs import Similar
+from grader.similarity import Similar
 from grader.words import told
 
 

@@ -13,7 +13,7 @@ from grader.report.numbers import Numbers
 from grader.report.summary import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of
 from grader.report.visible import visible_line
 from grader.result import Check
-from grader.similarity.pairs import alike
+from grader.similarity import alike
 from grader.timing.summary import marked
 from grader.words import check_title
 

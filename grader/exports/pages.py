@@ -16,7 +16,7 @@ from grader.report.group import GroupRow, failed_row, group_row
 from grader.report.job import decided, in_language
 from grader.report.numbers import Numbers
 from grader.report.visible import visible, visible_line
-from grader.similarity.pairs import Pair, alike
+from grader.similarity import Pair, alike
 from grader.words import said
 
 

@@ -33,7 +33,7 @@ from grader.words import told
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
-    from grader.gpu.measurement.part import Gpu
+    from grader.gpu.part import Gpu
     from grader.grading.reading import Reading, Seen
     from grader.grading.warm import Warm
     from grader.launching.trial import Trials
@@ -288,13 +288,13 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
     """
     if backend == "emulator":
         return None
-    from grader.gpu.host.process import has_driver
+    from grader.gpu.process import has_driver
 
     if not has_driver():
         if backend == "gpu":
             raise UsageError(msg("session.no_driver"))
         return None
-    from grader.gpu.measurement.part import Gpu
+    from grader.gpu.part import Gpu
 
     return stack.enter_context(Gpu())
 

@@ -249,7 +249,7 @@ def _with_host_errors(compilation: Compilation, errors: Sequence[Diagnostic]) ->
 
 def _unread(submission: Submission, missing: Missing, programs: ProgramStore) -> Compilation:
     """What the compiler says of a kernel that could not be read, from its first line to its last."""
-    from grader.compiler.causes import closing_line
+    from grader.compiler.diagnostics import closing_line
 
     file, line = missing.data.get("file"), missing.data.get("line")
     source = next((s for s in submission.sources if s.file == file), None)

@@ -25,7 +25,7 @@ from grader.lab.records import Lab
 from grader.message import Message
 from grader.processes import fork_server
 from grader.processes.system import cores
-from grader.report.rendering.renderer import rendering_pool
+from grader.report.rendering import rendering_pool
 
 if TYPE_CHECKING:
     from grader.grading.groups.group import GradingPool
@@ -90,7 +90,7 @@ def grade(order: Order) -> int:
             (task,) = tasks.values()
             (person,) = (work.person for work in found.works if not work.refusal)
             return grade_with_report(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
-        from grader.gpu.host.inventory import several_gpus
+        from grader.gpu.process import several_gpus
         from grader.grading.groups.group import Group, at_once_on
         from grader.grading.output.cache import ResultCache
         from grader.grading.output.identity import Identity

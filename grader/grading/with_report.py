@@ -28,7 +28,7 @@ from grader.processes import limits
 from grader.processes.pool import Pool, wait
 from grader.report import terminal
 from grader.report.job import ReportJob, make_job
-from grader.report.rendering.worker import Reply
+from grader.report.rendering import Reply
 from grader.report.summary import summary
 from grader.report.visible import visible_line
 from grader.result import Result, exit_code, weightier

@@ -1,4 +1,12 @@
-"""An export unpacked: a folder for each student, and what is known of them, kept until the archive changes."""
+"""An export unpacked: a folder for each student, and what is known of them, kept until the archive changes.
+
+Learning systems say whose work a file of an export is by how they name what they export.
+Moodle: `Фамилия Имя_123456_assignsubmission_file_` and then a folder's files, or the file's name.
+Gradescope: folders `submission_456`, and `submission_metadata.yml` which says whose they are and when they came.
+Canvas: `ivanovivan_123_456_main.cu`, numbers of the user and of the file, "LATE" before them.
+GitHub Classroom: `lab-submissions/lab-username/`, a repository each.
+Anything else: a folder or an archive for each student; sources that lie in no folder are one student's work.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +14,225 @@ import hashlib
 import re
 import shutil
 import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 
-from grader.course.roster import Person
+from grader.course.roster import Person, parse_time
 from grader.errors import UsageError, describe_os_error
 from grader.files import write_atomically
-from grader.intake.archives import File, Problem, read_archive, read_nested, stem_of
-from grader.intake.systems import SOURCES, Attempt, attempts
+from grader.intake.archives import File, Folder, Found, Problem, is_archive, read_archive, read_nested, stem_of
 from grader.message import Message, msg
 from grader.naming import folder_names
 from grader.result import Record
+
+METADATA_NAME = "submission_metadata.yml"
+SOURCES = (".cu", ".ipynb")
+"""What is graded; all else is beside it."""
+
+_MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<rest>.*)", re.DOTALL)
+_CANVAS = re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<user>\d+)_(?P<file>\d+)_(?P<rest>.+)", re.DOTALL)
+_CANVAS_COPY = re.compile(r"-\d+(?=\.\w+$)")
+_WORDS_BEFORE_A_NAME = ("Participant", "Участник")
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What one student handed in at one time: files by the parts of their names, and what could not be read."""
+
+    person: Person
+    files: dict[tuple[str, ...], bytes] = field(default_factory=dict)
+    problems: list[Message] = field(default_factory=list)
+
+
+Where = tuple[Person, tuple[str, ...]]
+"""A student, and the rest of a file's name."""
+
+
+def attempts(found: Sequence[Found], whole: str) -> tuple[list[Attempt], list[Message]]:
+    """What each student handed in, in the order of the export; by the export's own metadata or its names.
+
+    And what is nobody's: what could not be read, and sources that lie in no student's folder.
+
+    whole: what the student is called whose work the whole of it is, where sources lie in it and no folders.
+
+    Raises
+    ------
+    UsageError : the export's metadata cannot be understood.
+    """
+    found = _without_common_folder(found)
+    metadata = next((f for f in found if isinstance(f, File) and f.parts == (METADATA_NAME,)), None)
+    if metadata is not None:
+        return _gradescope(found, metadata)
+    readers = (_moodle, _canvas, _classroom)
+    known: dict[str, Attempt] = {}
+    names = [item.parts for item in found if item.parts and not isinstance(item, Folder)]
+    reader = next(
+        (r for r in readers if names and sum(r(parts) is not None for parts in names) * 2 > len(names)), _folders
+    )
+    others = []
+    for item in found:
+        # A folder is whose the files in it would be.
+        parts = (*item.parts, "") if isinstance(item, Folder) and item.parts else item.parts
+        where = reader(parts) if parts else None
+        if where is not None:
+            _add(known, where, item)
+        else:
+            others.append(item)
+    sources = [item for item in others if isinstance(item, File) and _is_source(item)]
+    if reader is _folders and sources and sum(map(_has_source, known.values())) < 2:
+        # Its folders are its own: `include`, `src`.
+        alone = Attempt(Person(id=whole))
+        for item in found:
+            if item.parts:
+                _add({alone.person.id: alone}, (alone.person, item.parts), item)
+        return [alone], [item.message for item in others if isinstance(item, Problem) and not item.parts]
+    nobodys = [msg("intake.nobodys", name=item.parts[-1]) for item in sources]
+    nobodys += [item.message for item in others if isinstance(item, Problem)]
+    for attempt in known.values() if reader is _canvas else ():
+        _without_numbers_of_copies(attempt)
+    return list(known.values()), nobodys
+
+
+def _add(known: dict[str, Attempt], where: Where, item: Found) -> None:
+    person, rest = where
+    attempt = known.setdefault(person.key, Attempt(person))
+    if isinstance(item, Problem):
+        attempt.problems.append(item.message)
+    elif isinstance(item, File) and rest:
+        if attempt.files.get(rest, item.data) != item.data:
+            attempt.problems.append(msg("intake.doubled", name="/".join(rest)))
+        attempt.files[rest] = item.data
+
+
+def _is_source(item: File) -> bool:
+    return item.parts[-1].lower().endswith(SOURCES)
+
+
+def _has_source(attempt: Attempt) -> bool:
+    return any(parts[-1].lower().endswith(SOURCES) or is_archive(parts[-1]) for parts in attempt.files)
+
+
+def _without_common_folder(found: Sequence[Found]) -> list[Found]:
+    """The same without folders that hold everything, as when a folder was packed with its name."""
+    items = list(found)
+    while True:
+        theirs = [i for i in items if not isinstance(i, Problem) and i.parts and not _is_a_tools(i.parts[0])]
+        files = [item for item in theirs if isinstance(item, File)]
+        tops = {item.parts[0] for item in theirs}
+        holds_folders = all(len(file.parts) > 2 or file.parts[1:] == (METADATA_NAME,) for file in files)
+        if len(tops) != 1 or not files or not holds_folders:
+            return items
+        (top,) = tops
+        if _moodle((top,)) or top.endswith("-submissions"):
+            return items
+        items = [replace(item, parts=item.parts[1:] if item.parts[:1] == (top,) else item.parts) for item in items]
+
+
+def _moodle(parts: tuple[str, ...]) -> Where | None:
+    match = _MOODLE.fullmatch(parts[0])
+    if match is None:
+        return None
+    name, number = match["name"].strip(), match["number"]
+    # Names are hidden: the number is all there is.
+    is_hidden = name in _WORDS_BEFORE_A_NAME
+    person = Person(id=f"{name} {number}" if is_hidden else name, name="" if is_hidden else name, participant=number)
+    rest = (match["rest"],) if match["rest"] else ()
+    return person, (*rest, *parts[1:]) if match["kind"] == "file" else ()
+
+
+def _canvas(parts: tuple[str, ...]) -> Where | None:
+    match = _CANVAS.fullmatch(parts[0])
+    if match is None or len(parts) > 1:
+        return None
+    name = match["name"]
+    return Person(id=name, canvas_id=match["user"]), (match["rest"],)
+
+
+def _without_numbers_of_copies(attempt: Attempt) -> None:
+    """`main-1.cu` is the second attempt at `main.cu`, unless that is there as well: an export has the last attempt."""
+    meant = {parts: (_CANVAS_COPY.sub("", parts[0]),) for parts in attempt.files}
+    counts = Counter(meant.values())
+    attempt.files = {
+        (meant[parts] if counts[meant[parts]] == 1 else parts): data for parts, data in attempt.files.items()
+    }
+
+
+def _classroom(parts: tuple[str, ...]) -> Where | None:
+    """A repository called `<assignment>-<username>` in the folder `<assignment>-submissions`."""
+    if len(parts) < 3 or not parts[0].endswith("-submissions"):
+        return None
+    prefix = parts[0].removesuffix("submissions")
+    if not parts[1].startswith(prefix) or parts[1] == prefix:
+        return None
+    return Person(id=parts[1].removeprefix(prefix)), parts[2:]
+
+
+def _folders(parts: tuple[str, ...]) -> Where | None:
+    """A folder for each student, or an archive."""
+    if _is_a_tools(parts[0]):
+        return None
+    if len(parts) == 1 and is_archive(parts[0]):
+        return Person(id=stem_of(parts[0])), parts
+    return (Person(id=parts[0]), parts[1:]) if len(parts) > 1 else None
+
+
+def _is_a_tools(name: str) -> bool:
+    """Whether a tool has made a folder for itself: `.idea`, `__pycache__`."""
+    return name.startswith((".", "__"))
+
+
+def _gradescope(found: Sequence[Found], metadata: File) -> tuple[list[Attempt], list[Message]]:
+    known: list[Attempt] = []
+    told: set[int] = set()
+    for folder, people in _submitters(metadata):
+        items = [item for item in found if item.parts[:1] == (folder,)]
+        told.update(map(id, items))
+        for person in people:
+            attempt = Attempt(person)
+            attempt.files = {item.parts[1:]: item.data for item in items if isinstance(item, File)}
+            attempt.problems = [item.message for item in items if isinstance(item, Problem)]
+            known.append(attempt)
+    return known, [item.message for item in found if isinstance(item, Problem) and id(item) not in told]
+
+
+def _submitters(metadata: File) -> Iterator[tuple[str, list[Person]]]:
+    """The folders that the metadata name, with whose they are."""
+    import yaml
+
+    try:
+        data = yaml.safe_load(metadata.data)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(f"{METADATA_NAME}: {str(error).splitlines()[0]}") from error
+    if not isinstance(data, Mapping):
+        raise UsageError(f"{METADATA_NAME}: no mapping of submissions")
+    for folder, said in data.items():
+        if not isinstance(folder, str) or not isinstance(said, Mapping):
+            continue
+        people = said.get(":submitters") or []
+        created = said.get(":created_at")
+        handed_in = parse_time(str(created)).isoformat() if created else ""
+        team = folder if len(people) > 1 else ""
+        yield (
+            folder,
+            [
+                Person(
+                    id=str(one.get(":email") or one.get(":sid") or one.get(":name") or folder),
+                    name=str(one.get(":name") or ""),
+                    email=str(one.get(":email") or ""),
+                    number=str(one.get(":sid") or ""),
+                    handed_in=handed_in,
+                    team=team,
+                )
+                for one in people
+                if isinstance(one, Mapping)
+            ]
+            or [Person(id=folder, handed_in=handed_in)],
+        )
+
 
 LIST_NAME = ".handed-in.json"
 FORMAT = 5

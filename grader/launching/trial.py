@@ -15,9 +15,8 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Built, ProgramStore
 from grader.launching.run import Run
 from grader.message import msg
-from grader.oracle.compare import Difference, compare
+from grader.oracle.compare import Difference, Projected, compare
 from grader.oracle.expected import Array, Oracle
-from grader.oracle.projected import Projected
 from grader.result import CaseKind
 
 MAX_ARRAY_BYTES = 64 << 20

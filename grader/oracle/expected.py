@@ -13,7 +13,7 @@ import numpy.typing as npt
 from grader.errors import FileError
 from grader.lab.records import Lab, Parameter, Sizes
 from grader.message import msg
-from grader.oracle.projected import Float64, Projected, blank, rows_of
+from grader.oracle.compare import Float64, Projected, blank, rows_of
 
 Array = npt.NDArray[np.generic]
 _T = TypeVar("_T")

@@ -28,8 +28,7 @@ from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Lost, Pool, wait
 from grader.report.job import ReportJob, make_job
-from grader.report.rendering.renderer import rendering_pool
-from grader.report.rendering.worker import HTML_NAME, Reply
+from grader.report.rendering import HTML_NAME, Reply, rendering_pool
 from grader.result import Check, Result, encode
 
 GradingPool = Pool[GradeTask, Checked | Judged | Outcome]

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import structs
 
 from grader.files import read_kept, write_atomically
-from grader.gpu.measurement.bench import lab_files
+from grader.gpu.bench import lab_files
 from grader.lab.records import Lab
 from grader.launching.programs import ProgramStore
 from grader.message import Message
@@ -34,7 +34,7 @@ from grader.timing.summary import folder, key_of
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
-    from grader.gpu.measurement.part import Gpu
+    from grader.gpu.part import Gpu
 
 
 def keep(file: Path, records: Sequence[SweepRecord]) -> None:
@@ -74,7 +74,7 @@ def sweep(
 ) -> list[SweepRecord]:
     """All of the lab's sweeps: timed where there is a GPU, else counted, for `architecture`, on the emulator."""
     if gpu is not None:
-        from grader.gpu.host.session import GpuFault
+        from grader.gpu.session import GpuFault
 
         with suppress(GpuFault, lock.Busy):
             return measure_time(lab, original, evidence, oracle, compiler, gpu, remeasure)
@@ -131,7 +131,7 @@ def measure_time(
     GpuFault : the device is not usable.
     Busy : somebody else had it all the time.
     """
-    from grader.gpu.measurement.runs import pools
+    from grader.gpu.runs import pools
     from grader.sweeps.timed import GpuSweeps
 
     session = gpu.session()

@@ -9,18 +9,10 @@ import numpy as np
 from msgspec import structs
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
-from grader.gpu.host.process import nbytes_of
-from grader.gpu.host.session import FAULTS, GpuFault, TimedKernel
-from grader.gpu.measurement.bench import (
-    Bench,
-    Conditions,
-    sample_rounds,
-    side_by_side,
-    tolerance_between,
-    with_data,
-    work_at,
-)
+from grader.gpu.bench import Bench, Conditions, sample_rounds, side_by_side, tolerance_between, with_data, work_at
 from grader.gpu.messages import Prepared
+from grader.gpu.process import nbytes_of
+from grader.gpu.session import FAULTS, GpuFault, TimedKernel
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.programs import ProgramStore
 from grader.message import Message, msg

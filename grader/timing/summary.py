@@ -19,8 +19,7 @@ from grader.files import write_atomically
 from grader.paths import home
 from grader.result import Ratio, Timing
 from grader.timing.records import CpuTime, Measurement, SizeTimes
-from grader.timing.sampling import LAUNCH_BOUND_FACTOR, speedup
-from grader.timing.statistics import Interval, median_interval, quantile
+from grader.timing.sampling import LAUNCH_BOUND_FACTOR, Interval, median_interval, quantile, speedup
 
 FORMAT = 1
 """Raised when what is measured, or how, changes: older measurements are then no longer found."""

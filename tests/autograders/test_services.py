@@ -20,9 +20,7 @@ import pytest
 import yaml
 from lxml import etree
 
-from grader.autograders.package import Order, template
-from grader.autograders.services import SERVICES
-from grader.autograders.wheel import constraints
+from grader.autograders import SERVICES, Order, constraints, template
 from grader.cli import main as cli
 from grader.lab import labs
 from tests.autograders import service

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from grader.checks.few_lanes import crawl
+from grader.checks.base import crawl
 from grader.compiler.process import CompilerProcess
 from grader.lab import labs
 from grader.lab.records import Lab

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.checks.remedies import remedy
+from grader.checks.base import remedy
 from grader.oracle.compare import Difference
 from grader.result import Diagnosis, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.submission.kernels.records import SharedArray

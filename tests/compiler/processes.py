@@ -9,7 +9,7 @@ import pytest
 
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
-from grader.processes.confinement import landlock_version
+from grader.processes.limits import landlock_version
 
 KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
 needs_landlock = pytest.mark.skipif(landlock_version() < 1, reason="this kernel has no Landlock")

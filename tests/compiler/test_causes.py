@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.compiler.causes import closing_line
-from grader.compiler.diagnostics import Diagnostic
+from grader.compiler.diagnostics import Diagnostic, closing_line
 from grader.compiler.process import CompilerProcess
 from grader.words import text
 

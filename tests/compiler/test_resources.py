@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.compiler.resources import Resources, resources_of
+from grader.compiler.result import Resources, resources_of
 
 LOG = """ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function '_Z1kPf' for 'sm_90'

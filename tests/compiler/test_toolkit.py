@@ -11,7 +11,7 @@ from grader.compiler.process import CompilerProcess
 from grader.compiler.toolkit import header_folders, matching_folder
 from grader.errors import InternalError
 from grader.processes import child
-from grader.processes.confinement import landlock_version
+from grader.processes.limits import landlock_version
 
 HALVES = "#include <cuda_fp16.h>\n__global__ void k(__half *a) { a[0] = __hadd(a[1], a[2]); }\n"
 GROUPS = (

@@ -12,7 +12,7 @@ import pytest
 from grader import words
 from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgument
 from grader.backends.emulator import Emulator
-from grader.checks.remedies import remedy
+from grader.checks.base import remedy
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.lab.records import Tolerance
 from grader.oracle.compare import Array

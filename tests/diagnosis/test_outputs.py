@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from grader.diagnosis.outputs import difference_msg, projections_msg
+from grader.diagnosis.text import difference_msg, projections_msg
 from grader.oracle.compare import Difference
 from grader.words import text
 

@@ -20,7 +20,7 @@ from grader.exports.pages import course_page, page, sheet_html, similar_page
 from grader.lab import labs
 from grader.message import msg
 from grader.result import Check, Decisions, Lateness, Override, Ratio, Score, Student, Timing
-from grader.similarity.pairs import Pair, Similar
+from grader.similarity import Pair, Similar
 from tests import sample_results
 from tests.browser import OPTIONS, PROGRAM, Browser
 

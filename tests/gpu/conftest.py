@@ -9,9 +9,9 @@ import pytest
 
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
-from grader.gpu.host.process import GpuProcess, has_driver
-from grader.gpu.host.session import GpuSession, compile_helpers
 from grader.gpu.messages import NoDevice
+from grader.gpu.process import GpuProcess, has_driver
+from grader.gpu.session import GpuSession, compile_helpers
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,8 +14,8 @@ from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgu
 from grader.backends.emulator import Emulator
 from grader.compiler.process import CompilerProcess
 from grader.errors import InternalError
-from grader.gpu.host.session import GpuSession
-from grader.gpu.measurement.bench import with_data
+from grader.gpu.bench import with_data
+from grader.gpu.session import GpuSession
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.records import Lab, Sizes, Variant

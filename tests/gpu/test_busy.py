@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.gpu.host.process import GpuProcess
 from grader.gpu.messages import Ready
+from grader.gpu.process import GpuProcess
 from grader.grading.pipeline import grade
 from grader.lab import labs
 from grader.timing import lock

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.gpu.measurement.calibrate import calibrate, rows
+from grader.gpu.calibrate import calibrate, rows
 from grader.lab import labs
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.gpu.host.session import GpuSession
+from grader.gpu.session import GpuSession
 from tests.gpu.conftest import Loader
 from tests.gpu.requests import vector
 
@@ -74,7 +74,7 @@ def test_a_fault_is_an_outcome_and_the_next_launch_runs(
 def test_an_endless_kernel_is_killed_and_the_next_runs_at_once(
     session: GpuSession, load: Loader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader.gpu.host.session.RUN_LIMIT_S", 1.0)
+    monkeypatch.setattr("grader.gpu.session.RUN_LIMIT_S", 1.0)
     load(FAULTY, *NAMES)
     load(DOUBLE, "twice", module="other")
     began = time.monotonic()

@@ -9,7 +9,7 @@ import pytest
 from grader.backends.base import BufferArgument, Code, LaunchRequest
 from grader.backends.emulator import Emulator
 from grader.compiler.process import CompilerProcess
-from grader.gpu.host.session import GpuSession
+from grader.gpu.session import GpuSession
 from tests.ptx.corpus.case import FOLDER
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
-from grader.gpu.host.session import GpuSession
+from grader.gpu.session import GpuSession
 from tests.gpu.conftest import Loader
 from tests.ptx import probe
 

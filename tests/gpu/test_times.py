@@ -12,9 +12,9 @@ import pytest
 
 from grader.backends.base import LaunchRequest
 from grader.gpu import profilers
-from grader.gpu.host.session import GpuSession, TimedKernel
-from grader.gpu.measurement.bench import sample_rounds
+from grader.gpu.bench import sample_rounds
 from grader.gpu.profilers import ToolFailed
+from grader.gpu.session import GpuSession, TimedKernel
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.checks import SpeedupSettings

@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from grader.gpu.host import inventory
-from grader.gpu.host.inventory import VARIABLE, ListedGpu, of_one_model, on, several_gpus, start_listing, told_by
-from grader.gpu.host.process import has_driver
+from grader.gpu import process
+from grader.gpu.process import VARIABLE, ListedGpu, has_driver, of_one_model, on, several_gpus, start_listing, told_by
 
 
 def gpu(uuid: str, model: str = "H200", is_split: bool = False) -> ListedGpu:
@@ -27,7 +26,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         said = '[["H200", "x"], ["H200", "y"]]'
         return subprocess.Popen([sys.executable, "-c", f"print({said!r})"], stdout=subprocess.PIPE)
 
-    monkeypatch.setattr(inventory, "start_listing", listing)
+    monkeypatch.setattr(process, "start_listing", listing)
     return times
 
 

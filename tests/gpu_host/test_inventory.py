@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.gpu.host.inventory import ListedGpu, inventory
+from grader.gpu.process import ListedGpu, inventory
 
 
 @pytest.fixture

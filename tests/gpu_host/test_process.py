@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from grader.gpu.host.process import GpuProcess, opening_lock
 from grader.gpu.messages import NoDevice
+from grader.gpu.process import GpuProcess, opening_lock
 from grader.timing import lock
 
 

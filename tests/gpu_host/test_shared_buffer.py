@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
-from grader.gpu.host.process import SharedBuffer
-from grader.gpu.host.session import launch_message
 from grader.gpu.messages import PROGRESS_BYTES, Array, Scalar
+from grader.gpu.process import SharedBuffer
+from grader.gpu.session import launch_message
 
 
 def request(count: int) -> LaunchRequest:

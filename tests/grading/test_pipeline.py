@@ -212,7 +212,7 @@ def test_a_backend_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_gpu_that_is_asked_for_and_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.gpu.host.process.has_driver", lambda: False)
+    monkeypatch.setattr("grader.gpu.process.has_driver", lambda: False)
     with pytest.raises(UsageError, match="no NVIDIA driver"):
         pipeline.grade(tmp_path, LAB, backend="gpu")
 

@@ -111,16 +111,16 @@ def test_an_edit_shows_nothing_of_what_was_before(
 
 
 def test_what_did_not_change_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from grader.backends import emulator as module
+    from grader.backends.emulator import _Launches
 
     made: list[str] = []
-    run = module._Launches.run
+    run = _Launches.run
 
-    def counted(self: module._Launches, request: LaunchRequest) -> LaunchOutcome:
+    def counted(self: _Launches, request: LaunchRequest) -> LaunchOutcome:
         made.append(request.entry)
         return run(self, request)
 
-    monkeypatch.setattr(module._Launches, "run", counted)
+    monkeypatch.setattr(_Launches, "run", counted)
     remembered = RememberedLaunches()
     text = HELPER + CONFLICT + FAULTS
 

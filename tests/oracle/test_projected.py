@@ -16,9 +16,8 @@ from grader.errors import FileError
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.file import load
-from grader.oracle.compare import sentinel
+from grader.oracle.compare import VECTORS, Projected, sentinel, slack
 from grader.oracle.expected import Oracle
-from grader.oracle.projected import VECTORS, Projected, slack
 from grader.paths import data_root
 from tests.marks_only import marks_only
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.processes.confinement import landlock_version
+from grader.processes.limits import landlock_version
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom grader.processes import confinement, limits\n{code}"
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom grader.processes import limits\n{code}"
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
 
 
@@ -25,7 +25,7 @@ def test_only_the_given_folders_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "b").write_text("outside")
     code = f"""
 import socket
-print(confinement.confine_files([{str(tmp_path / "allowed")!r}]))
+print(limits.confine_files([{str(tmp_path / "allowed")!r}]))
 print(open({str(tmp_path / "allowed" / "a")!r}).read())
 for attempt in (
     lambda: open({str(tmp_path / "b")!r}),

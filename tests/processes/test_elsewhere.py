@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.autograders.wheel import wheel
+from grader.autograders import wheel
 from tests.autograders.test_services import furnish
 
 SAMPLES = Path(__file__).parents[2] / "submissions"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.processes import fork_server
-from grader.processes.confinement import EXECUTE, READ, WRITE
+from grader.processes.limits import EXECUTE, READ, WRITE
 from grader.programs.toolchain import confined
 from grader.programs.toolchain.confined import Done, run
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from grader.similarity.fingerprints import GRAM, WINDOW, fingerprint
+from grader.similarity import GRAM, WINDOW, fingerprint
 
 WORDS = ["if", "for", "while", "return", "min", "max", "abs", "exit", "printf", "free", "rand", "exp", "sqrt", "x", "y"]
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.paths import data_root
-from grader.similarity.pairs import Pair, alike, similar
-from grader.similarity.tokens import tokens
+from grader.similarity import Pair, alike, similar, tokens
 from tests.pace import at_most
 
 ROOT = data_root()
@@ -153,11 +152,11 @@ def test_rare_choices_weigh_more() -> None:
     spiced = {**group, "one": group[left] + odd, "two": group[right] + odd}
 
     def share(sources: dict[str, str]) -> float:
-        from grader.similarity import pairs
+        from grader import similarity
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pairs, "LEAST_SHARED", 0.0)
-            found = pairs.similar(sources).pairs
+            patch.setattr(similarity, "LEAST_SHARED", 0.0)
+            found = similarity.similar(sources).pairs
         return next((p.share for p in found if {p.left, p.right} == {"one", "two"}), 0.0)
 
     assert share(spiced) > share(plain)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.similarity.tokens import tokens
+from grader.similarity import tokens
 
 
 def keys(text: str) -> str:

@@ -12,7 +12,6 @@ from msgspec import structs
 
 from grader.backends.base import BufferArgument, LaunchRequest
 from grader.compiler.result import CompileResult
-from grader.gpu.host.session import GpuFault, TimedKernel
 from grader.gpu.messages import (
     HostCopiesDone,
     HostTimes,
@@ -23,6 +22,7 @@ from grader.gpu.messages import (
     RoundDone,
     Warm,
 )
+from grader.gpu.session import GpuFault, TimedKernel
 from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
 from grader.launching.programs import ProgramStore

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.timing.sampling import Plan, Question, order, plan_for, sample, speedup
-from grader.timing.statistics import credit, decide
+from grader.timing.sampling import Plan, Question, credit, decide, order, plan_for, sample, speedup
 from tests.timing.simulated import SimulatedDevice
 
 NAMES = ["student", "reference"]

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from grader.backends.base import LaunchRequest
-from grader.gpu.host.session import GpuFault, TimedKernel
-from grader.gpu.measurement.bench import pool_of
-from grader.gpu.measurement.speed import Candidate, SpeedOrder, measure_speed
+from grader.gpu.bench import Candidate, SpeedOrder, measure_speed, pool_of
 from grader.gpu.messages import (
     HostCopiesDone,
     HostTimes,
@@ -24,6 +22,7 @@ from grader.gpu.messages import (
     RoundDone,
     Warm,
 )
+from grader.gpu.session import GpuFault, TimedKernel
 from grader.lab import labs
 from grader.lab.records import Sizes, TimingRule
 from grader.timing.summary import timings

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.timing.statistics import fewest_values, median_interval, quantile, robust_deviation
+from grader.timing.sampling import fewest_values, median_interval, quantile, robust_deviation
 
 FINITE = st.floats(-1e6, 1e6)
 

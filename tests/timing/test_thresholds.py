@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from grader.timing.statistics import judge, propose
+from grader.timing.sampling import judge, propose
 
 
 def noisy(value: float, deviation: float, seed: int = 1) -> list[float]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.timing.statistics import credit, decide
+from grader.timing.sampling import credit, decide
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.gpu.measurement.bench import cpu_times_of
+from grader.gpu.bench import cpu_times_of
 from grader.lab import labs
 from grader.lab.records import Sizes
 from grader.oracle.expected import Oracle
@@ -71,7 +71,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from grader.gpu.measurement.bench import cpu_times_of
+from grader.gpu.bench import cpu_times_of
 from grader.lab import labs
 from grader.oracle.expected import Oracle
 from grader.timing.summary import Store

@@ -9,8 +9,7 @@ import pytest
 
 from grader.errors import FileError
 from grader.words import text
-from grader.yaml_file import YamlFile, choose, read
-from grader.yaml_file.file import MAX_SHOWN
+from grader.yaml_file import MAX_SHOWN, YamlFile, choose, read
 
 
 class Inner(msgspec.Struct, forbid_unknown_fields=True):

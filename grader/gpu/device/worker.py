@@ -1,6 +1,6 @@
 """The GPU process of one submission: opens the device, then does what it is asked until the channel closes.
 
-Started by `grader.gpu.host.process` as `python -I -c …`.  What the lab's oracle expects never comes here: outputs go
+Started by `grader.gpu.process` as `python -I -c …`.  What the lab's oracle expects never comes here: outputs go
 back and are compared in the grader.  Only timed launches, of which there are too many for that, are compared here with
 what the lab's own kernel makes of the same inputs; `rounds` says how that is kept from the student's.  When a kernel
 broke the context the process says so and ends: nothing can be done in it any more.
@@ -23,9 +23,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.gpu.device import driver, host_memory, launch
+from grader.gpu.device import driver, launch
 from grader.gpu.device.driver import DriverError
-from grader.gpu.device.launch import Device, LaunchFailed, Modules
+from grader.gpu.device.launch import Device, LaunchFailed, Modules, measure
 from grader.gpu.device.memory import Arena, Counters, Helpers
 from grader.gpu.device.rounds import Rounds
 from grader.gpu.messages import (
@@ -217,7 +217,7 @@ class Worker:
             if isinstance(request, Prepare):
                 self._rounds = Rounds(self._device, self._modules, request, self._mapping.view)
                 return self._rounds.prepared
-            rows = host_memory.measure(self._device, self._modules, request, self._mapping.view)
+            rows = measure(self._device, self._modules, request, self._mapping.view)
             return HostCopiesDone(rows=rows)
         except LaunchFailed as failure:
             error = failure.error

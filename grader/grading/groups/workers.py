@@ -16,7 +16,7 @@ from functools import cache
 import msgspec
 
 from grader.errors import InternalError, UsageError, describe_os_error
-from grader.gpu.host.inventory import on
+from grader.gpu.process import on
 from grader.grading.task import (
     MEMORY_BYTES,
     Checked,

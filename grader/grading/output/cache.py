@@ -26,7 +26,7 @@ from grader.grading.output.paths import RESULT_NAME, Outputs
 from grader.grading.secret import signature
 from grader.grading.task import GradeTask
 from grader.lab.records import Lab
-from grader.report.rendering.worker import HTML_NAME, PDF_NAME
+from grader.report.rendering import HTML_NAME, PDF_NAME
 from grader.result import Record, Result, Student, decode, encode
 from grader.words import told
 

@@ -19,7 +19,7 @@ import msgspec
 
 from grader.errors import UsageError
 from grader.files import read_plain
-from grader.gpu.host.inventory import ListedGpu, inventory
+from grader.gpu.process import ListedGpu, inventory
 from grader.grading.options import GradeOptions
 from grader.grading.secret import secret
 from grader.grading.task import GradeTask
@@ -208,7 +208,7 @@ def _version(name: str) -> str:
 
 
 def _has_driver() -> bool:
-    from grader.gpu.host.process import has_driver
+    from grader.gpu.process import has_driver
 
     return has_driver()
 

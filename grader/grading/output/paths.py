@@ -18,8 +18,7 @@ from grader.message import Message, msg, verbatim
 from grader.naming import folder_names, quoted
 from grader.processes.pool import Answer, Lost
 from grader.report.job import ReportJob
-from grader.report.rendering.renderer import DEADLINE_S
-from grader.report.rendering.worker import HTML_NAME, PDF_NAME, Reply
+from grader.report.rendering import DEADLINE_S, HTML_NAME, PDF_NAME, Reply
 from grader.report.visible import visible_line
 from grader.result import Result, encode
 from grader.words import text

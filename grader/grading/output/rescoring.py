@@ -29,7 +29,7 @@ from grader.message import Message, joined, msg
 from grader.report.numbers import Numbers
 from grader.report.visible import visible_line
 from grader.result import Check, CheckStatus, Result, Score, encode, marked
-from grader.timing.statistics import credit, decide
+from grader.timing.sampling import credit, decide
 from grader.words import check_title, text, told
 
 

@@ -22,8 +22,7 @@ from grader.lab.records import Lab
 from grader.message import msg
 from grader.processes.pool import Answer, Pool, wait
 from grader.report.job import ReportJob, make_job
-from grader.report.rendering.renderer import rendering_pool
-from grader.report.rendering.worker import Reply
+from grader.report.rendering import Reply, rendering_pool
 from grader.report.visible import visible_line
 from grader.result import Result, encode, weightier
 from grader.words import text, told

@@ -15,7 +15,7 @@ from grader.exports.entries import ROSTER_SUFFIX, CheckRule, Entry, Roster
 from grader.files import KEPT_BYTES, NotPlain, TooLarge, read_kept
 from grader.grading.output.paths import RESULT_NAME, Outputs
 from grader.message import msg
-from grader.report.rendering.worker import HTML_NAME
+from grader.report.rendering import HTML_NAME
 from grader.result import Result, decode
 
 NAMES_BELOW = (RESULT_NAME, f"*/{RESULT_NAME}", f"*/*/{RESULT_NAME}")

@@ -28,7 +28,7 @@ from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import msg
 from grader.report.visible import visible_line
-from grader.similarity.pairs import Similar, similar
+from grader.similarity import Similar, similar
 from grader.submission.files.folder import find_sources, read_sources
 from grader.words import text, told
 

@@ -24,7 +24,7 @@ def main(connection: socket.socket, *options: str) -> None:
     """Serve one run; options: "without-landlock" to do as on a kernel that lacks it."""
     import wasmtime
 
-    from grader.processes import confinement, limits
+    from grader.processes import limits
     from grader.processes.channel import Channel, PeerGone
     from grader.programs.sandbox.messages import TO_PROGRAM, Broken, Done, Order, Ready
 
@@ -35,7 +35,7 @@ def main(connection: socket.socket, *options: str) -> None:
     prepare()
     # What a first compilation asks of the system it asks before this process is confined.
     wasmtime.Module(engine(), b"\0asm\1\0\0\0")
-    confined = "without-landlock" not in options and confinement.confine_files(_own_files())
+    confined = "without-landlock" not in options and limits.confine_files(_own_files())
     limits.bound_for_good(file_bytes=0, descriptors=64)
     with contextlib.suppress(PeerGone):
         channel.send(Ready(confined))

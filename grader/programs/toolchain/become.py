@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 def prepare() -> None:
     """Import what `become` needs."""
-    import grader.processes.confinement
     import grader.processes.limits  # noqa: F401
 
 
@@ -32,11 +31,11 @@ def main(connection: socket.socket, order: str) -> None:
 
 def become(order: str) -> None:
     """Carry out an order of `confined.run`: command, rights, limits."""
-    from grader.processes import confinement, limits
+    from grader.processes import limits
 
     asked = json.loads(order)
     limits.die_with_parent(os.getppid())
     if asked["landlock"]:
-        confinement.confine(asked["rights"])
+        limits.confine(asked["rights"])
     limits.bound_for_good(**asked["limits"])
     os.execve(asked["command"][0], asked["command"], {"PATH": ""})

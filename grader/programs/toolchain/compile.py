@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from grader.compiler.evaluations import CLANG_STEPS, steps_of_one
-from grader.compiler.headers import STAND_INS, outside_include, reads_beyond
-from grader.compiler.nvcc import as_nvcc_sees
+from grader.compiler.expansion import CLANG_STEPS, steps_of_one
+from grader.compiler.headers import STAND_INS, as_nvcc_sees, outside_include, reads_beyond
 from grader.errors import InternalError
 from grader.message import msg
-from grader.processes.confinement import EXECUTE, READ, WRITE, landlock_version
+from grader.processes.limits import EXECUTE, READ, WRITE, landlock_version
 from grader.programs.toolchain import confined, zig
 from grader.programs.toolchain.advance import (
     HOST,

@@ -60,7 +60,7 @@ def run(
     use_landlock: bool = True,
     cpu_seconds: int = CPU_SECONDS,
 ) -> Done:
-    """Run `command` in `folder` with nothing but `rights` (see `grader.processes.confinement.confine`)."""
+    """Run `command` in `folder` with nothing but `rights` (see `grader.processes.limits.confine`)."""
     if not IS_LINUX:
         raise InternalError(msg("programs.not_on_this_system"))
     limits = {

@@ -15,7 +15,7 @@ from grader.submission.binding.reconcile import Place, with_observed
 from grader.submission.binding.roles import Unbindable, role_assignments
 from grader.submission.binding.sizes import CompileTime
 from grader.submission.cpp.edits import Edit
-from grader.submission.cpp.instances import argument_of, instantiated
+from grader.submission.cpp.scopes import argument_of, instantiated
 from grader.submission.cpp.tree import WORD, ParsedFile
 from grader.submission.expressions.nodes import SIZES_OF_TYPES
 from grader.submission.kernels.kernel import kernel_of, kernels_in, local_values

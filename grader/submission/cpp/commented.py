@@ -1,6 +1,7 @@
-"""Launches that stand in comments: of several versions a student launches one at a time, and hands in the last.
+"""Which of a program's alternatives a place stands in: launches in comments, barriers in a branch.
 
-Of a kernel that is launched nowhere else, such a launch says how it is meant to be launched.
+Of several versions a student launches one at a time, and hands in the last: of a kernel that is launched nowhere else,
+a launch in a comment says how it is meant to be launched.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from grader.errors import UsageError
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import ParsedFile, descendants
 from grader.submission.files.source import SourceText
@@ -73,3 +76,29 @@ def _uncommented(parsed: ParsedFile, wanted: set[str], found: list[tuple[str, st
     for start, end, made in reversed(edits):
         data = data[:start] + made.encode() + data[end:]
     return data.decode("utf-8", errors="replace")
+
+
+BARRIERS = ("__syncthreads", "__barrier_sync", "sync", "barrier")
+
+
+def branch_around(file: str, text: str, line: int) -> int | None:
+    """The line of the innermost `if` that a barrier in `line` stands in; None where it stands in none.
+
+    None as well of a text that cannot be read, or a line without a call that looks like a barrier.
+    """
+    try:
+        parsed = parse(SourceText(Path(file), text, "utf-8"))
+    except UsageError:
+        return None
+    for node in descendants(parsed.root):
+        if node.type != "call_expression" or node.start_point.row + 1 != line:
+            continue
+        called = node.child_by_field_name("function")
+        if called is None or not any(word in parsed.text(called) for word in BARRIERS):
+            continue
+        outer = node.parent
+        while outer is not None and outer.type != "function_definition":
+            if outer.type == "if_statement":
+                return int(outer.start_point.row) + 1
+            outer = outer.parent
+    return None

@@ -7,7 +7,7 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from grader.device_limits import MAX_THREADS_PER_BLOCK
-from grader.submission.cpp.instances import argument_of
+from grader.submission.cpp.scopes import argument_of
 from grader.submission.cpp.tree import WORD, ParsedFile, descendants
 from grader.submission.effort import spend_on
 from grader.submission.expressions.constants import Constants, Lookup

@@ -206,7 +206,7 @@ def test_a_killed_group_leaves_no_process(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["grader.report.rendering.worker", "grader.grading.groups.workers"])
+@pytest.mark.parametrize("module", ["grader.report.rendering", "grader.grading.groups.workers"])
 def test_a_worker_killed_from_outside_costs_nothing(bench: Bench, module: str) -> None:
     bench.add("a", "b", "c")
     process = bench.start("group", "--jobs", "1", "--no-pdf")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from grader.cli import main as cli
 from grader.exports.entries import Entry, gpu_models
-from grader.gpu.host import inventory
+from grader.gpu import process
 from grader.grading.groups import workers
 from grader.grading.output.identity import Identity
 from grader.processes.pool import Pool
@@ -59,7 +59,7 @@ def test_marks_come_before_sweeps_and_are_the_same(tmp_path: Path, monkeypatch: 
         return pool
 
     monkeypatch.setattr(Identity, "__init__", on_gpus)
-    monkeypatch.setattr(inventory, "several_gpus", lambda _listed: ["GPU-a", "GPU-b"])
+    monkeypatch.setattr(process, "several_gpus", lambda _listed: ["GPU-a", "GPU-b"])
     monkeypatch.setattr(workers, "grading_pool", noting)
     cli.run([*OPTIONS, "--out", "timed"])
     assert submitted[:2] == [("ivanov", False, "GPU-a"), ("petrova", False, "GPU-b")]

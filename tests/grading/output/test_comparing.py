@@ -12,7 +12,7 @@ from grader.course.roster import Person
 from grader.exports.entries import Entry
 from grader.grading.output import tables
 from grader.lab import labs
-from grader.similarity.pairs import Similar
+from grader.similarity import Similar
 from tests.marks_only import put_marks_only
 
 TEXT = (Path(__file__).parents[3] / "submissions" / "ivanov" / "transpose.cu").read_text("utf-8")

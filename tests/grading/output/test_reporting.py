@@ -8,7 +8,7 @@ import pytest
 
 from grader.grading.output.paths import Announcer, Outputs
 from grader.processes.pool import Answer, Lost
-from grader.report.rendering.worker import Reply
+from grader.report.rendering import Reply
 from tests.report.jobs import job
 
 JOB = job()

@@ -14,7 +14,7 @@ from grader.lab.labs import find
 from grader.report.figures.draw import DRAWINGS
 from grader.report.job import make_job
 from grader.report.page import html, pdf
-from grader.report.rendering.worker import drawn
+from grader.report.rendering import drawn
 from grader.result import Result
 from grader.words import told
 

@@ -12,10 +12,9 @@ import pytest
 
 from grader.processes import fork_server
 from grader.processes.pool import Answer, Lost, Pool, wait
+from grader.report import rendering
 from grader.report.job import ReportJob
-from grader.report.rendering import renderer
-from grader.report.rendering.renderer import rendering_pool
-from grader.report.rendering.worker import Reply
+from grader.report.rendering import Reply, rendering_pool
 from grader.result import Result, Source, Student
 from tests import sample_results
 from tests.report.jobs import job
@@ -88,7 +87,7 @@ def test_a_renderer_that_was_killed_is_replaced(tmp_path: Path) -> None:
 def test_forked_renderers_that_have_grown_are_replaced_and_render_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(renderer, "FORKED_TIDY_BYTES", 1 << 10)
+    monkeypatch.setattr(rendering, "FORKED_TIDY_BYTES", 1 << 10)
     processes, files = set(), []
     with fork_server.kept(), rendering_pool(is_forked=True) as pool:
         for number in range(4):
@@ -114,7 +113,7 @@ def test_a_report_that_takes_too_long_is_that_students_only(tmp_path: Path, monk
         slow = job(of("slow"), directory=str(tmp_path / "slow"), pdf=False)
         pool.submit(slow, slow)
         assert not list(pool.events())
-        pool._hands[0].deadline -= renderer.DEADLINE_S
+        pool._hands[0].deadline -= rendering.DEADLINE_S
         events: list[Event] = []
         while not events:
             wait(pool)

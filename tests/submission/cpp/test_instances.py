@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.submission.cpp.instances import instantiated
+from grader.submission.cpp.scopes import instantiated
 from tests.submission.labs import parsed
 
 ENUM = "enum class Mode { plain, tiled = 4, padded };\n"

@@ -1,7 +1,8 @@
-"""Renders reports in a process of its own, which `grader.report.rendering.renderer` starts.
+"""Reports rendered in processes of their own, beside other work.
 
-Started at the very beginning of a run, it imports matplotlib, Jinja and WeasyPrint (over a second together) on
-another core while the parent grades.  It takes one `ReportJob` after another and answers each with `Reply` records.
+Such a process starts at the very beginning of a run and imports matplotlib, Jinja and WeasyPrint (over a second
+together) on another core while the parent grades.  It takes one `ReportJob` after another and answers each with `Reply`
+records.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import gc
 import socket
+import tempfile
 import traceback
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,13 +22,18 @@ import msgspec
 from grader.errors import describe_os_error
 from grader.files import write_atomically
 from grader.processes.channel import Channel, PeerGone
-from grader.processes.system import resident_bytes, trim_heap
+from grader.processes.child import ChildProgram
+from grader.processes.pool import Pool, Waiting
+from grader.processes.system import IS_LINUX, resident_bytes, trim_heap
 from grader.report.job import ReportJob
 from grader.result import Record
 
 if TYPE_CHECKING:
     from grader.report.figures.draw import Medium
     from grader.report.page.views import Page
+
+
+# In the process.
 
 GARBAGE_BYTES = 64 << 20
 """So much more is held than after garbage was last looked for, and it is looked for again."""
@@ -158,3 +166,41 @@ def drawn(job: ReportJob, page: Page, medium: Medium) -> str:
         html.sweep_figures(job, medium),
         paged=medium == "paper",
     )
+
+
+# The parent's end.
+
+DEADLINE_S = 600.0
+"""For each file of a report, which takes a second or two."""
+MEMORY_BYTES = 1 << 30
+FORKED_TIDY_BYTES = 64 << 20
+"""What a forked renderer may grow by, three to five reports' garbage: another is forked in less time than looking for
+it takes."""
+
+
+@cache
+def _replies() -> msgspec.msgpack.Decoder[Reply | Waiting]:
+    return msgspec.msgpack.Decoder(Reply | Waiting)
+
+
+@contextlib.contextmanager
+def rendering_pool(pdf: bool = True, size: int = 1, is_forked: bool = False) -> Iterator[Pool[ReportJob, Reply]]:
+    """A pool of `size` renderers, which ends with the block; each takes a core and some 200 MB.
+
+    is_forked: they are children of one that has imported all that they need, as long as `fork_server.kept` holds.
+    """
+    with contextlib.ExitStack() as stack:
+        options = [] if pdf else ["--no-pdf"]
+        # Where there is no room for it, each of them draws everything itself.
+        with contextlib.suppress(OSError):
+            temporary = tempfile.TemporaryDirectory(prefix="grade-drawings-", ignore_cleanup_errors=True)
+            options.append(f"--drawings={stack.enter_context(temporary)}")
+        # What forks imports for PDFs too.
+        is_forked = is_forked and pdf and IS_LINUX
+        if is_forked:
+            options.append("--keep-garbage")
+        program = ChildProgram("grader.report.rendering", tuple(options), MEMORY_BYTES, is_forkable=is_forked)
+        tidy = {"tidy_bytes": FORKED_TIDY_BYTES} if is_forked else {}
+        pool: Pool[ReportJob, Reply]
+        pool = Pool(program, _replies(), lambda reply: reply.event == "done", DEADLINE_S, size, **tidy)
+        yield stack.enter_context(pool)

@@ -15,12 +15,20 @@ from msgspec.structs import replace as replace_fields
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.errors import InternalError
-from grader.gpu.host.process import GpuProcess
-from grader.gpu.host.session import GpuBackend, GpuFault, GpuSession, compile_helpers
-from grader.gpu.measurement.bench import baseline_of, cpu_times_of, lab_files, with_data, work_at
-from grader.gpu.measurement.runs import GpuRunner, compute_cases, pools, results
-from grader.gpu.measurement.speed import Candidate, SpeedOrder, measure_speed
+from grader.gpu.bench import (
+    Candidate,
+    SpeedOrder,
+    baseline_of,
+    cpu_times_of,
+    lab_files,
+    measure_speed,
+    with_data,
+    work_at,
+)
 from grader.gpu.messages import HELPERS_MODULE, NoDevice
+from grader.gpu.process import GpuProcess
+from grader.gpu.runs import GpuRunner, compute_cases, pools, results
+from grader.gpu.session import GpuBackend, GpuFault, GpuSession, compile_helpers
 from grader.lab.records import Lab, Sizes
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore

@@ -11,10 +11,10 @@ import numpy as np
 
 from grader.backends.base import NEVER_ENDS, LaunchOutcome, LaunchRequest, reason_msg
 from grader.device_limits import MAX_THREADS_PER_BLOCK
-from grader.gpu.host.session import GpuBackend, GpuSession
-from grader.gpu.measurement.bench import pool_of
-from grader.gpu.measurement.speed import Candidate as TimedCandidate
+from grader.gpu.bench import Candidate as TimedCandidate
+from grader.gpu.bench import pool_of
 from grader.gpu.messages import Ready
+from grader.gpu.session import GpuBackend, GpuSession
 from grader.lab.records import Lab, Sizes
 from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run

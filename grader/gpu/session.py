@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from grader.errors import InternalError
-from grader.gpu.messages import HELPERS
-
-if TYPE_CHECKING:
-    from grader.launching.programs import Compiler
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from grader.backends.base import BufferArgument, Code, LaunchOutcome, LaunchRequest, ScalarArgument
-from grader.gpu.host.process import GpuProcess, ProcessLost, SharedBuffer, nbytes_of
+from grader.errors import InternalError
 from grader.gpu.messages import (
+    HELPERS,
     HELPERS_MODULE,
     Argument,
     Array,
@@ -46,11 +40,16 @@ from grader.gpu.messages import (
     Warm,
     WarmUp,
 )
+from grader.gpu.process import GpuProcess, ProcessLost, SharedBuffer, nbytes_of
 from grader.message import msg, verbatim
 from grader.ptx.records import Hazard
 from grader.result import BackendName
 
-FILE = Path(__file__).parent.parent / "device" / "helpers.cu"
+if TYPE_CHECKING:
+    from grader.launching.programs import Compiler
+
+
+FILE = Path(__file__).parent / "device" / "helpers.cu"
 
 
 def compile_helpers(compiler: Compiler, architecture: str) -> bytes:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
-from grader.gpu.host.process import has_driver
-from grader.gpu.host.session import GpuSession, TimedKernel
-from grader.gpu.measurement.bench import baseline_of, sample_rounds
-from grader.gpu.measurement.runs import pools
+from grader.gpu.bench import baseline_of, sample_rounds
+from grader.gpu.process import has_driver
+from grader.gpu.runs import pools
+from grader.gpu.session import GpuSession, TimedKernel
 from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab
 from grader.launching.programs import ProgramStore
@@ -18,13 +18,13 @@ from grader.launching.references import compile_references, reference_request
 from grader.message import msg
 from grader.oracle.expected import Oracle
 from grader.timing import lock, sampling
-from grader.timing.sampling import Samples
-from grader.timing.statistics import Judgement, Proposal, judge, propose
+from grader.timing.sampling import Judgement, Proposal, Samples, judge, propose
 from grader.timing.summary import reference
 from grader.words import text
 
 if TYPE_CHECKING:
-    from grader.gpu.measurement.part import Gpu
+    from grader.gpu.part import Gpu
+
 
 REPEATS = 20
 ROUNDS = 31
@@ -61,7 +61,7 @@ def calibrate(lab: Lab) -> list[Calibration]:
     marked = [(v.name, settings) for v in lab.variants if (settings := v.settings_of(SpeedupSettings)) is not None]
     if lab.timing is None or not marked:
         raise UsageError(msg("calibrate.no_speed_check", lab=lab.id))
-    from grader.gpu.measurement.part import Gpu
+    from grader.gpu.part import Gpu
 
     found = []
     with Gpu() as gpu:

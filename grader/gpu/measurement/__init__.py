@@ -1,1 +1,0 @@
-"""Results, times and thresholds on a GPU: what is asked of the device, and what is made of its answers."""

@@ -1,1 +1,0 @@
-"""Reports rendered in processes of their own, beside other work."""
