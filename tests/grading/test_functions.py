@@ -42,9 +42,15 @@ def failed(result: Result) -> dict[str, Check]:
     return {check.check: check for check in result.checks if check.status == "fail"}
 
 
-def test_a_right_one_and_two_wrong_ones_get_their_verdicts() -> None:
-    chosen = {"good/grid_stride.cu", "bad/on_the_host.cu", "bad/strided.cu"}
-    findings = examine([s for s in specimens(SAXPY) if s.name in chosen], backend="emulator", jobs=1)
+@pytest.mark.parametrize(
+    ("lab", "chosen"),
+    [
+        ("saxpy", {"good/grid_stride.cu", "bad/on_the_host.cu", "bad/strided.cu"}),
+        ("reduction", {"good/last_block.cu", "bad/on_the_host.cu", "bad/missing_barrier.cu"}),
+    ],
+)
+def test_a_right_one_and_two_wrong_ones_get_their_verdicts(lab: str, chosen: set[str]) -> None:
+    findings = examine([s for s in specimens(find(lab)) if s.name in chosen], backend="emulator", jobs=1)
     assert {finding.specimen.name: finding.problems for finding in findings} == dict.fromkeys(chosen, ())
 
 

@@ -151,7 +151,8 @@ def ends(state: State, _place: Place) -> int:
     seen = calls.seen[-1]
     seen.has_returned = True
     # Of a host that has seen the inputs, what it fills the outputs with is its own work.
-    inputs = [a for a in calls.arrays.values() if a.argument.is_set]
+    given = [a for a in calls.arrays.values() if a.argument.is_set]
+    inputs = [a for a in given if not a.argument.is_output] or given
     saw_inputs = bool(inputs) and all(a.read_out >= len(a.argument.data) for a in inputs)
     for array in calls.arrays.values():
         wanted = array.argument
