@@ -283,7 +283,7 @@ def test_wrong_command_lines_get_one_line(here: Path, capsys: pytest.CaptureFixt
     for value in ("0", "x"):
         said = f"Invalid value for '--jobs': '{value}'; allowed: whole numbers from 1 on"
         assert complaint(capsys, student, "--lab", "transpose", "--jobs", value) == said
-    known = "batch-square, box-blur, matmul, reduction, saxpy, transpose"
+    known = "batch-square, box-blur, matmul, saxpy, transpose, vector-sum"
     assert complaint(capsys, "calibrate") == f"grade calibrate LAB: name a lab; allowed: {known}"
     assert "PATH" in complaint(capsys, "--lab", "transpose")
     (here / "file").write_text("")

@@ -46,7 +46,7 @@ def failed(result: Result) -> dict[str, Check]:
     ("lab", "chosen"),
     [
         ("saxpy", {"good/grid_stride.cu", "bad/on_the_host.cu", "bad/strided.cu"}),
-        ("reduction", {"good/last_block.cu", "bad/on_the_host.cu", "bad/missing_barrier.cu"}),
+        ("vector-sum", {"good/last_block.cu", "bad/on_the_host.cu", "bad/missing_barrier.cu"}),
     ],
 )
 def test_a_right_one_and_two_wrong_ones_get_their_verdicts(lab: str, chosen: set[str]) -> None:

@@ -1,5 +1,5 @@
 // out[0] = in[0] + in[1] + … + in[n - 1].  `in` and `out` are pointers to the device's memory; out[0] begins at 0.
-// Write the kernels and their launches.  Build with:  nvcc -o reduction starter.cu
+// Write the kernels and their launches.  Build with:  nvcc -o vector-sum starter.cu
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
