@@ -103,6 +103,8 @@ def type_at(kind: type, keys: KeyPath) -> object:
     return info
 
 
+_LIBYAML_TOO_DEEP = "exceeded maximum nesting depth"
+"""libyaml 0.2.6 and later read ahead of the events that they give out, and stop at 1000 levels by themselves."""
 MAX_SHOWN = 80
 """Of what a file says, in an error's text."""
 _WRONG_KIND = re.compile(r"Expected `(?P<expected>[\w |]+)`, got `\w+`")
@@ -274,6 +276,8 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
         data = None if node is None else _construct(loader, node, (), made)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if error.problem == _LIBYAML_TOO_DEEP:
+            raise FileError(msg("yaml.deep", most=MAX_DEPTH), path, mark.line + 1 if mark else None) from error
         problem: str | Message = " ".join(part for part in (error.problem, error.note) if part) or "?"
         if mark and text.splitlines()[mark.line : mark.line + 1] and _starts_with_tab(text.splitlines()[mark.line]):
             problem = msg("yaml.tab")

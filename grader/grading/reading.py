@@ -15,7 +15,6 @@ from grader.programs.sources import pasted_lines
 from grader.running.evidence import Compilation, Diagnostic, Evidence, OtherInput
 from grader.running.host_code import host_code
 from grader.submission.files.source import SourceText
-from grader.submission.kernels.kernel import unset_variables
 from grader.submission.kernels.records import Kernel
 from grader.submission.lexical import without_comments
 from grader.submission.observed import Observed
@@ -269,15 +268,9 @@ def errors_of(result: CompileResult) -> tuple[Diagnostic, ...]:
     )
 
 
-def _unset(submission: Submission, kernel: Kernel) -> tuple[tuple[str, int], ...]:
-    """Variables of a kernel that compiles which have no value where they are used first, and the lines of that."""
-    text = next((source.text for source in submission.sources if source.file == kernel.file), "")
-    return tuple(unset_variables(kernel, without_comments(text)))
-
-
 def _compilation(submission: Submission, binding: VariantBinding, result: CompileResult) -> Compilation:
     if binding.expression in result.entries:
-        return Compilation(unset=_unset(submission, binding.kernel))
+        return Compilation(unset=binding.kernel.unset)
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
     unit = submission.units.get(binding.kernel.file, binding.kernel.file)
     included = submission.included.get(unit, {})

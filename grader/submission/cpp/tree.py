@@ -241,3 +241,13 @@ def qualifiers_of(node: Node) -> frozenset[str]:
         node_text(c) for c in node.children if c.type.startswith("__") or c.type.endswith(("qualifier", "specifier"))
     }
     return frozenset(word for word in words if " " not in word and "{" not in word)
+
+
+def text_without_comments(parsed: ParsedFile, body: Node) -> str:
+    """The text of `body`, blanks in place of comments, its lines kept."""
+    data = bytearray(parsed.data[body.start_byte : body.end_byte])
+    for node in descendants(body):
+        if node.type == "comment":
+            start, end = node.start_byte - body.start_byte, node.end_byte - body.start_byte
+            data[start:end] = re.sub(rb"[^\n]", b" ", data[start:end])
+    return data.decode("utf-8", errors="replace")

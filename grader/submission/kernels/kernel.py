@@ -16,6 +16,7 @@ from grader.submission.cpp.tree import (
     function_declarator,
     learn_constants,
     remembered,
+    text_without_comments,
 )
 from grader.submission.effort import spend
 from grader.submission.expressions.constants import Constants, Lookup
@@ -35,19 +36,15 @@ _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*")
 _MAX_VARIABLES = 200
 
 
-def unset_variables(kernel: Kernel, text: str) -> list[tuple[str, int]]:
+def _unset_variables(body: str, line: int) -> Iterator[tuple[str, int]]:
     """Names with the lines where they are used first: `s += x`, `s++` or `s = s + x`, before `s` had a value.
 
-    text: of the kernel's file, without comments, its lines kept.
+    body: of a function that begins at `line`, without comments, its lines kept.
     """
-    lines = text.split("\n")
-    body = "\n".join(lines[kernel.line - 1 : kernel.end_line])
-    found = []
     for name, end in list(_declared(body))[:_MAX_VARIABLES]:
         used = re.compile(rf"(?<![\w.>]){name}\b").search(body, end)
         if used is not None and _adds(body, name, used):
-            found.append((name, kernel.line + body.count("\n", 0, used.start())))
-    return found
+            yield name, line + body.count("\n", 0, used.start())
 
 
 def _declared(body: str) -> Iterator[tuple[str, int]]:
@@ -90,15 +87,17 @@ def kernel_of(parsed: ParsedFile, item: Item) -> Kernel:
     if body is not None:
         reads, writes = pointer_uses(parsed, body, {p.name for p in parameters if p.is_pointer})
         parameters = tuple(_with_use(p, p.name in reads, p.name in writes) for p in parameters)
+    line = item.node.start_point.row + 1
     return Kernel(
         name=item.name,
         file=parsed.file,
-        line=item.node.start_point.row + 1,
+        line=line,
         end_line=item.node.end_point.row + 1,
         parameters=parameters,
         template_parameters=item.template_parameters,
         shared_arrays=_shared_arrays(parsed, body),
         is_empty=body is None or not any(node.type in _EFFECTS for node in descendants(body)),
+        unset=tuple(_unset_variables(text_without_comments(parsed, item.node), line)),
     )
 
 

@@ -84,6 +84,8 @@ class Kernel:
     """Steps that the loop which does its work does at a time (by hand or `#pragma unroll`); 1: it is not unrolled."""
     loops: tuple[Loop, ...] = ()
     """Its innermost loops that do anything for its result."""
+    unset: tuple[tuple[str, int], ...] = ()
+    """Variables that it adds to before they have a value, with the lines of that."""
 
     @property
     def uses_shared(self) -> bool:

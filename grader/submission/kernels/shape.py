@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.device_limits import MAX_THREADS_PER_BLOCK
 from grader.submission.cpp.scopes import argument_of
-from grader.submission.cpp.tree import WORD, ParsedFile, descendants
+from grader.submission.cpp.tree import WORD, ParsedFile, descendants, text_without_comments
 from grader.submission.effort import spend_on
 from grader.submission.expressions.constants import Constants, Lookup
 from grader.submission.expressions.nodes import SIZES_OF_TYPES, Expression, Number
@@ -218,16 +218,6 @@ def _elsewhere(parsed: ParsedFile, kernel: Kernel, template_values: dict[str, st
     names = {value.rpartition("::")[2] for value in template_values.values()}
     types = [i.node for name in sorted(names) for i in parsed.by_name.get(name, ()) if i.kind == "type" and i.active]
     return "\n".join(text_without_comments(parsed, node) for node in (*called, *types))
-
-
-def text_without_comments(parsed: ParsedFile, body: Node) -> str:
-    """The text of `body`, blanks in place of comments."""
-    data = bytearray(parsed.data[body.start_byte : body.end_byte])
-    for node in descendants(body):
-        if node.type == "comment":
-            start, end = node.start_byte - body.start_byte, node.end_byte - body.start_byte
-            data[start:end] = b" " * (end - start)
-    return data.decode("utf-8", errors="replace")
 
 
 def _with_templates(parsed: ParsedFile, values: Lookup, template_values: dict[str, str]) -> Lookup:

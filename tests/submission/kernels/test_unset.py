@@ -8,13 +8,13 @@ import pytest
 
 from grader.submission.cpp.parse import parse
 from grader.submission.files.source import SourceText
-from grader.submission.kernels.kernel import kernels_in, unset_variables
+from grader.submission.kernels.kernel import kernels_in
 
 
 def found(body: str) -> list[tuple[str, int]]:
     text = SourceText(Path("a.cu"), f"__global__ void k(float *a, int n)\n{{\n{body}\n}}\n", "utf-8")
     (kernel,) = kernels_in(parse(text))
-    return unset_variables(kernel, text.text)
+    return list(kernel.unset)
 
 
 @pytest.mark.parametrize(
