@@ -14,7 +14,7 @@ from grader.message import Message, verbatim
 from grader.ptx import PtxError, parse
 from grader.ptx.limits import ISSUED_PER_LAUNCH as ISSUED_PER_LAUNCH
 from grader.ptx.lowering.program import program_of
-from grader.ptx.records import Counters, Hazard, Read, Site, WarpSteps, Write
+from grader.ptx.records import Counters, Hazard, LineWork, Read, Site, WarpSteps, Write
 from grader.result import BackendName
 
 ARCHITECTURE = "compute_75"
@@ -56,6 +56,9 @@ class LaunchRequest:
     reset: variables of the program that are given their initial values before each launch, as its host code does.
     instructions: of all threads together, at which it is ended; 0: the backend's own limit.
     cooperative: its blocks may wait for each other, if there are no more than can be resident.
+    counts_work: say what was executed by line, where the backend can.
+    order: in which blocks and warps have their turns, where the backend can choose: 0 as they are counted, 1 the last
+      first, others are shuffled.
     followed: memory accesses at which a warp is followed, where the backend can: the launch is ended when that is done.
     """
 
@@ -73,6 +76,8 @@ class LaunchRequest:
     instructions: int = 0
     cooperative: bool = False
     followed: tuple[Site, ...] = ()
+    counts_work: bool = False
+    order: int = 0
 
 
 class Trace(Protocol):
@@ -118,6 +123,7 @@ class LaunchOutcome:
     state: variables of the program that the kernel uses and that live on from launch to launch.
     issued: instructions, each counted once for all threads that execute it together, where the backend counts them.
     earlier: of the launches that were made before it; None where there were none.
+    work: by line, where that was asked for.
     steps: of a warp, at each access where one was followed; there are no outputs then.
     """
 
@@ -137,6 +143,7 @@ class LaunchOutcome:
     issued: int | None = None
     earlier: Earlier | None = None
     steps: tuple[WarpSteps, ...] = ()
+    work: tuple[LineWork, ...] = ()
 
 
 def reason_msg(outcome: LaunchOutcome) -> Message:

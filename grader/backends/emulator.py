@@ -303,6 +303,8 @@ class _Launches:
                 observe=request.observe,
                 observers=observers,
                 limits=limits,
+                counts_work=request.counts_work,
+                order=request.order,
             )
             report = launch(self._module, what)
         except UnsupportedInstruction as error:
@@ -346,6 +348,7 @@ class _Launches:
             state=program_of(self._module).state(request.entry),
             issued=report.issued,
             steps=follower.steps(),
+            work=tuple(report.work),
         )
 
 

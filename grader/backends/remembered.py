@@ -130,7 +130,7 @@ def _moved(before: Sequence[SourceLocation], now: Sequence[SourceLocation]) -> d
 def _lines_of(outcome: LaunchOutcome) -> set[int]:
     """All that an outcome speaks of."""
     lines = {outcome.line, *(line for _kind, line, _count in outcome.remarks)}
-    lines.update(counter.line for counter in (outcome.counters.by_line if outcome.counters else ()))
+    lines.update(row.line for row in (*(outcome.counters.by_line if outcome.counters else ()), *outcome.work))
     return lines.union(*((hazard.line, hazard.other_line) for hazard in outcome.hazards))
 
 
@@ -149,6 +149,7 @@ def _on_lines(outcome: LaunchOutcome, lines: dict[int, int]) -> LaunchOutcome:
         ),
         remarks=tuple((kind, lines[line], count) for kind, line, count in outcome.remarks),
         line=lines[outcome.line],
+        work=tuple(dataclasses.replace(row, line=lines[row.line]) for row in outcome.work),
     )
 
 
@@ -157,4 +158,5 @@ def _bytes_of(outcome: LaunchOutcome) -> int:
     if outcome.earlier is not None:
         arrays += [array for outputs in outcome.earlier.outputs for array in outputs.values()]
     records: Sequence[object] = [*(outcome.counters.by_line if outcome.counters else ()), *outcome.hazards]
+    records = [*records, *outcome.work]
     return sum(array.nbytes for array in arrays) + RECORD_BYTES * (4 + len(records)) + len(outcome.printf)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from grader.ptx.records import Index3
-from grader.ptx.values import KEPT_BYTES, Lanes, Layout, Value, remember
+from grader.ptx.values import KEPT_BYTES, WARP_SIZE, Array, Lanes, Layout, Value, remember
 
 MAX_UNIONS = 256
 """Unions of lane sets that are remembered."""
@@ -15,19 +16,68 @@ KEPT_SHAPES = 32
 """Of parts of grids, at most."""
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """In which order blocks and the warps of a block have their turns, which CUDA promises nothing of.
+
+    number: 0: as they are counted; 1: the last comes first; from 2 on blocks are shuffled, by each number in its own
+    way, and warps in the order of 1.  A block's last warp, where it is not full, stays the last.
+    """
+
+    number: int = 0
+
+    def blocks(self, turns: Array, count: int) -> Array:
+        """(n,) int64: which of `count` blocks has the n-th of these turns."""
+        if not self.number:
+            return turns
+        if self.number == 1:
+            return count - 1 - turns
+        multiplier, start = self._steps(count)
+        result: Array = (turns * multiplier + start) % count
+        return result
+
+    def turn_of_block(self, block: int, count: int) -> int:
+        """The turn that a block has."""
+        if self.number <= 1:
+            return int(self.blocks(np.array([block]), count)[0])
+        multiplier, start = self._steps(count)
+        return (block - start) * pow(multiplier, -1, count) % count
+
+    def _steps(self, count: int) -> tuple[int, int]:
+        """(multiplier, start) of a walk round all of `count` blocks."""
+        multiplier = max(1, int(count * _GOLDEN) + self.number - 2)
+        while math.gcd(multiplier, count) > 1:
+            multiplier += 1
+        return multiplier, count // 2
+
+    def threads(self, turns: Array, threads: int) -> Array:
+        """(n,) int64: which of a block's threads stands at each of these places; this is its own inverse."""
+        if not self.number:
+            return turns
+        full = threads // WARP_SIZE * WARP_SIZE
+        result: Array = np.where(turns < full, full - WARP_SIZE - (turns & -WARP_SIZE) + turns % WARP_SIZE, turns)
+        return result
+
+
+IN_ORDER = Order()
+_GOLDEN = 0.618033988749895
+
+
 class Geometry:
     """The part of a grid that some blocks are which run side by side.
 
-    layout: numbers their threads.  first_block: number of the first of them in the grid.  grid: blocks in x, y, z.
+    layout: numbers their threads.  first_block: the turn of the first of them.  grid: blocks in x, y, z.
+    order: which blocks of the grid have these turns.
     registers: values of special registers that follow from all that.
     """
 
-    __slots__ = ("_unions", "first_block", "grid", "layout", "registers")
+    __slots__ = ("_unions", "first_block", "grid", "layout", "order", "registers")
 
-    def __init__(self, layout: Layout, first_block: int, grid: Index3) -> None:
+    def __init__(self, layout: Layout, first_block: int, grid: Index3, order: Order = IN_ORDER) -> None:
         self.layout = layout
         self.first_block = first_block
         self.grid = grid
+        self.order = order
         self.registers: dict[str, Value] = {}
         self._unions: dict[bytes, Lanes] = {}
 
@@ -42,21 +92,24 @@ class Geometry:
         return self.block_index(self.first_block + number), self.thread_index(thread)
 
     def block_index(self, number: int) -> Index3:
-        """Block number within the grid → (x, y, z)."""
-        x, y, _ = self.grid
+        """Turn of a block of the grid → (x, y, z)."""
+        x, y, z = self.grid
+        number = int(self.order.blocks(np.array([number]), x * y * z)[0])
         return number % x, number // x % y, number // (x * y)
 
     def thread_index(self, thread: int) -> Index3:
-        """Thread number within the block → (x, y, z)."""
+        """Place of a thread within the block → (x, y, z)."""
         x, y, _ = self.layout.block
+        thread = int(self.order.threads(np.array([thread]), self.layout.threads)[0])
         return thread % x, thread // x % y, thread // (x * y)
 
     def lane(self, block: Index3, thread: Index3) -> int:
         """The lane of a (block, thread) of this part of the grid."""
         (x, y, z), (across, down, _) = block, self.grid
-        number = x + across * (y + down * z) - self.first_block
+        number = self.order.turn_of_block(x + across * (y + down * z), math.prod(self.grid)) - self.first_block
         (x, y, z), (across, down, _) = thread, self.layout.block
-        return number * self.layout.padded + x + across * (y + down * z)
+        place = self.order.threads(np.array([x + across * (y + down * z)]), self.layout.threads)
+        return number * self.layout.padded + int(place[0])
 
     def union(self, parts: list[Lanes]) -> Lanes:
         """The union of disjoint sets; equal unions are the same object, so that memos survive."""
@@ -90,21 +143,21 @@ class Geometry:
             layout.forget()
         else:
             layout.forget_launch()
-            _kept[layout.block, layout.blocks, self.first_block, self.grid] = self
+            _kept[layout.block, layout.blocks, self.first_block, self.grid, self.order] = self
         while len(_kept) > KEPT_SHAPES or sum(known.layout.kept_bytes for known in _kept.values()) > KEPT_BYTES:
             _kept.pop(next(iter(_kept))).layout.forget()
 
 
-_kept: dict[tuple[Index3, int, int, Index3], Geometry] = {}
+_kept: dict[tuple[Index3, int, int, Index3, Order], Geometry] = {}
 """Those that no launch uses, the last one used last."""
 
 
-def geometry_of(block: Index3, blocks: int, first_block: int, grid: Index3) -> Geometry:
+def geometry_of(block: Index3, blocks: int, first_block: int, grid: Index3, order: Order = IN_ORDER) -> Geometry:
     """So many blocks of a grid from the first on; nobody else has it until it is told to forget.
 
     What an earlier launch of the same shape has found out of where threads stand, and of what follows from that alone,
     comes with it: most of what small launches cost.  Of grids that do not run side by side as a whole nothing is kept.
     """
-    found = _kept.pop((block, blocks, first_block, grid), None)
+    found = _kept.pop((block, blocks, first_block, grid, order), None)
     whole = blocks == math.prod(grid)
-    return Geometry(Layout(block, blocks, whole), first_block, grid) if found is None else found
+    return Geometry(Layout(block, blocks, whole), first_block, grid, order) if found is None else found

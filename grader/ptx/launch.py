@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.ptx.frontend.nodes import Function, Module
-from grader.ptx.geometry import geometry_of
+from grader.ptx.geometry import Order, geometry_of
 from grader.ptx.limits import Budget, LaunchError, Limits, resident_blocks, side_by_side, spread
 from grader.ptx.lowering.program import Linker, program_of
 from grader.ptx.machine.batch import BlockBatch, Frame, Group, Outcome, Setting
@@ -22,6 +22,7 @@ from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, W
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
 from grader.ptx.records import Index3, LaunchReport
+from grader.ptx.work import work_of
 
 LAUNCH_CYCLES = 4096
 """Between one batch's end and the next one's start."""
@@ -54,6 +55,8 @@ class Launch:
     observed_batches: at most so many batches of blocks are shown to the observers, spread over the grid (None: all).
     limits: when to give up.
     max_shared_bytes: what a block may have in all; above 48 KiB a device needs opting in.
+    counts_work: say what was executed by line (`LaunchReport.work`).
+    order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
     cooperative: all blocks run side by side and may wait for each other (`cudaLaunchCooperativeKernel`).
     """
 
@@ -69,6 +72,8 @@ class Launch:
     limits: Limits | None = None
     max_shared_bytes: int = MAX_STATIC_SHARED
     cooperative: bool = False
+    counts_work: bool = False
+    order: int = 0
 
 
 def launch(module: Module, what: Launch) -> LaunchReport:
@@ -146,7 +151,8 @@ class _Run:
         engine = None
         if (not what.observers or Watchers(what.observers).nobody) and len(watched) in (0, len(self._starts)):
             lanes = min(self._total, self._together) * self._padded
-            engine = Engine.for_launch(self._code, self._device, lanes, what.observe and len(watched) > 0)
+            observed = what.observe and len(watched) > 0
+            engine = Engine.for_launch(self._code, self._device, lanes, observed, what.counts_work)
         if engine is None:
             return self._interpret(None)
         return engine.run(self._interpret, self._begin, self._batches, alone=self._total * self._threads == 1)
@@ -155,7 +161,7 @@ class _Run:
         """A fresh start: nothing executed, nothing found."""
         for known in self.program.codes():
             for code_block in known.blocks:
-                code_block.executions = 0
+                code_block.executions = code_block.places = 0
         what = self._what
         budget = Budget(what.limits or Limits(), began_s=self._began_s, patience=patience)
         budget.printf_left = budget.limits.printf_bytes
@@ -167,10 +173,11 @@ class _Run:
         device, what = self._device, self._what
         shared_bytes = (what.shared_bytes, self._shared_bytes)
         workspace = workspace_of(device).base if what.cooperative else 0
+        order = Order(what.order)
         setting = Setting(device, outcome.hazards, outcome.budget, self._addresses, shared_bytes, workspace)
         for number, first in enumerate(self._starts):
             blocks = min(self._together, self._total - first)
-            geometry = geometry_of(self._block, blocks, first, self._grid)
+            geometry = geometry_of(self._block, blocks, first, self._grid, order)
             shared = shared_window(self._slots, self.program.shared_layout, blocks, device.poison)
             watched = number in self._watched
             observers = outcome.observers if watched else ()
@@ -216,6 +223,8 @@ class _Run:
                 if code_block.executions:
                     for instruction in code_block.instructions:
                         counts[instruction.opcode] = counts.get(instruction.opcode, 0) + code_block.executions
+        if self._what.counts_work:
+            report.work = work_of(self.program.codes())
         for observer in outcome.observers:
             observer.finish(report)
         report.hazards = outcome.hazards.report()

@@ -58,6 +58,7 @@ class LineCounter:
     `unique_bytes` sums, request by request, the distinct bytes that active lanes addressed.
     `worst_words` (shared memory only): the 32-bit word index, within the block's shared memory, that each of the 32
     lanes addressed in the (first) request with the most ways, -1 for a lane that took no part; () when not recorded.
+    `same_address` (atomics only): the most lanes of one request that went to one address.
     `few_requests`: those in which so few lanes took part that their bytes fit into one sector (8 lanes of 4 bytes), and
     `few_lanes` the lanes of these.
     """
@@ -76,6 +77,26 @@ class LineCounter:
     worst_words: tuple[int, ...] = ()
     few_requests: int = 0
     few_lanes: int = 0
+    same_address: int = 0
+
+
+@dataclass(slots=True)
+class LineWork:
+    """What threads executed at one source line, summed over a launch.
+
+    instructions: of all threads.  executed: of these, what is no jump and no return; places: what these would be if
+    every thread of each warp that executed them had: what is missing are lanes that stood idle, having gone another
+    way or returned before.  additions: of data, see `grader.ptx.work`.
+    uses: executions by what they use: "shared", "constant", "textures", "atomics", "float_atomics", "shuffles" (and
+    sums over a warp), "votes", "barriers", "fences", "tensor_cores".
+    """
+
+    line: int
+    instructions: int = 0
+    executed: int = 0
+    places: int = 0
+    additions: int = 0
+    uses: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -102,6 +123,7 @@ class LaunchReport:
     remarks: (kind, line, count) worth knowing that cost nothing, e.g. ("exited_before_barrier", 12, 64).
     printf: what device code printed (capped).
     opcode_counts: thread-instructions per opcode.
+    work: by line, where that was asked for.
     """
 
     thread_instructions: int = 0
@@ -112,6 +134,7 @@ class LaunchReport:
     remarks: list[tuple[str, int, int]] = field(default_factory=list)
     printf: str = ""
     opcode_counts: dict[str, int] = field(default_factory=dict)
+    work: list[LineWork] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

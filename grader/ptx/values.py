@@ -108,7 +108,19 @@ class Lanes:
     to later launches of the same shape.
     """
 
-    __slots__ = ("__weakref__", "_blocks", "_warp_rows", "_whole", "ids", "lasting", "layout", "memo", "n", "n_warps")
+    __slots__ = (
+        "__weakref__",
+        "_blocks",
+        "_warp_rows",
+        "_whole",
+        "ids",
+        "lasting",
+        "layout",
+        "memo",
+        "n",
+        "n_warps",
+        "places",
+    )
 
     def __init__(self, layout: Layout, ids: Array) -> None:
         self.layout = layout
@@ -119,6 +131,12 @@ class Lanes:
         warps = ids >> 5
         self.n_warps = int(np.count_nonzero(np.diff(warps))) + 1 if self.n else 0
         self._whole = self.n_warps * WARP_SIZE == self.n
+        self.places = self.n_warps * WARP_SIZE
+        """Threads that there are in the warps that take part."""
+        if layout.threads != layout.padded and self.n:
+            own = ids % layout.padded >> 5 == layout.threads >> 5
+            tails = len(np.unique(ids[own] // layout.padded))
+            self.places -= tails * (layout.padded - layout.threads)
         self._warp_rows: Array | None = None
         self._blocks: Array | None = None
         layout.note(self)

@@ -119,6 +119,7 @@ class BlockBatch:
         budget.warp_instructions += size * lanes.n_warps
         budget.issued += size
         block.executions += lanes.n * times
+        block.places += lanes.places * times
         self.clock += CYCLES * size
 
     def pass_time(self, cycles: int) -> None:

@@ -68,6 +68,7 @@ class CodeBlock:
         "member_mask",
         "next",
         "next_is_back_edge",
+        "places",
         "size",
         "steps",
     )
@@ -81,6 +82,9 @@ class CodeBlock:
         self.next = following
         self.next_is_back_edge = False
         self.executions = 0
+        """By threads."""
+        self.places = 0
+        """What these would be if every thread of the warps had taken part."""
         self.line = next((i.location.line for i in instructions if i.location.line), 0)
         if instructions:
             self.first = instructions[0]

@@ -6,11 +6,13 @@ Special registers are what a thread can ask about itself and its grid.
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol
+from grader.ptx.geometry import Order
 from grader.ptx.limits import CYCLES, MULTIPROCESSORS, WARPS, UnsupportedInstruction
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.machine.code import Code, Getter, Step
@@ -118,11 +120,10 @@ def compute(batch: BlockBatch, name: str) -> Value:
     if register == "nctaid":
         return batch.geometry.grid[_AXES[axis]]
     if register == "tid":
-        return _value(batch, _threads(layout.block, layout.blocks, axis))
+        return _value(batch, _threads(layout.block, layout.blocks, batch.geometry.order, axis))
     if register == "ctaid":
-        return _value(
-            batch, _blocks(layout.block, layout.blocks, batch.geometry.first_block, batch.geometry.grid, axis)
-        )
+        at = batch.geometry
+        return _value(batch, _blocks(layout.block, layout.blocks, at.first_block, at.grid, at.order, axis))
     thread = root.ids % layout.padded
     lane = thread & 31
     bit = np.left_shift(np.int64(1), lane)
@@ -148,16 +149,17 @@ def compute(batch: BlockBatch, name: str) -> Value:
 
 
 @lru_cache(maxsize=KEPT_COORDINATES)
-def _threads(block: Index3, blocks: int, axis: str) -> int | Array:
+def _threads(block: Index3, blocks: int, order: Order, axis: str) -> int | Array:
     """One coordinate of the threads of some blocks of this shape."""
     layout = Layout(block, blocks)
-    return _uniform_or_words(_along(layout.root.ids % layout.padded, block, axis))
+    return _uniform_or_words(_along(order.threads(layout.root.ids % layout.padded, layout.threads), block, axis))
 
 
 @lru_cache(maxsize=KEPT_COORDINATES)
-def _blocks(block: Index3, blocks: int, first: int, grid: Index3, axis: str) -> int | Array:
-    """One coordinate of the block of each thread, in blocks of this shape from the first-th of a grid on."""
-    return _uniform_or_words(_along(first + Layout(block, blocks).root.blocks, grid, axis))
+def _blocks(block: Index3, blocks: int, first: int, grid: Index3, order: Order, axis: str) -> int | Array:
+    """One coordinate of the block of each thread, in blocks of this shape from the first-th turn of a grid on."""
+    numbers = order.blocks(first + Layout(block, blocks).root.blocks, prod(grid))
+    return _uniform_or_words(_along(numbers, grid, axis))
 
 
 def _along(numbers: Array, sizes: Index3, axis: str) -> Array:

@@ -108,7 +108,7 @@ class Runner:
         """Let a party wait for its turn; one that has only to return does so at once."""
         block = self.code.blocks[party.block]
         if block.leaves:
-            self._visit(block, party.lanes.n, party.lanes.n_warps)
+            self._visit(block, party.lanes.n, party.lanes.n_warps, party.lanes.places)
             self.budget.issued += block.size
             self.batch.retire(party.lanes)
             return
@@ -247,6 +247,7 @@ class Runner:
             self._next_token += 1
         memory.put(CONTEXT["N"], lanes.n)
         memory.put(CONTEXT["WARPS"], lanes.n_warps)
+        memory.put(CONTEXT["PLACES"], lanes.places)
         memory.put(CONTEXT["TOKEN"], token)
 
     def _set_stops(self) -> None:
@@ -276,16 +277,18 @@ class Runner:
     def _thread_instructions(self) -> int:
         return self.budget.thread_instructions + self._used
 
-    def _visit(self, block: CodeBlock, lanes: int, warps: int) -> None:
+    def _visit(self, block: CodeBlock, lanes: int, warps: int, places: int) -> None:
         block.executions += lanes
+        block.places += places
         self.budget.thread_instructions += block.size * lanes
         self.budget.warp_instructions += block.size * warps
 
     def _collect(self) -> None:
-        visits = self.memory.words(self.generated.visits, 2 * len(self.code.blocks)).reshape(-1, 2)
-        for block, (lanes, warps) in zip(self.code.blocks, visits.tolist(), strict=True):
+        counts = layout.VISIT_BYTES // 8
+        visits = self.memory.words(self.generated.visits, counts * len(self.code.blocks)).reshape(-1, counts)
+        for block, (lanes, warps, places) in zip(self.code.blocks, visits.tolist(), strict=True):
             if lanes:
-                self._visit(block, lanes, warps)
+                self._visit(block, lanes, warps, places)
         visits[:] = 0
         self._used = 0
         self.batch.pass_time(CYCLES * (self.budget.issued - self._issued_before))
@@ -337,19 +340,25 @@ class History:
 class Engine:
     """The choice of an engine for one launch."""
 
-    def __init__(self, code: Code, device: Device, lanes: int, observed: bool, history: History) -> None:
+    def __init__(
+        self, code: Code, device: Device, lanes: int, observed: bool, counts_work: bool, history: History
+    ) -> None:
         self.code = code
         self.device = device
         self.lanes = lanes
         self.observed = observed
+        self.counts_work = counts_work
         self.history = history
         self._saved: list[tuple[Array, Array]] = []
 
     @classmethod
-    def for_launch(cls, code: Code, device: Device, lanes: int, observed: bool) -> Engine | None:
+    def for_launch(
+        cls, code: Code, device: Device, lanes: int, observed: bool, counts_work: bool = False
+    ) -> Engine | None:
         """An engine where generated code may come to be used, None where the interpreter does everything.
 
-        code: of the kernel.  lanes: side by side.  observed: traffic and races are looked at.
+        code: of the kernel.  lanes: side by side.  observed: traffic and races are looked at.  counts_work: `places`
+        of blocks are counted.
         """
         arrays = [array for array in device.arrays if array is not None]
         if lanes > FEW_LANES or sum(len(array.data) for array in arrays) > MAX_COPY_BYTES:
@@ -359,7 +368,7 @@ class Engine:
         if key not in histories:
             histories[key] = History(refused=any(is_refused(i.opcode) for b in code.blocks for i in b.instructions))
         history = histories[key]
-        return None if history.refused else cls(code, device, lanes, observed, history)
+        return None if history.refused else cls(code, device, lanes, observed, counts_work, history)
 
     def run(
         self,
@@ -399,7 +408,7 @@ class Engine:
         from grader.ptx.native.generate import compiled
         from grader.ptx.native.host import LinearMemory, TooLarge, Unusual
 
-        module = compiled(self.code, self.observed)
+        module = compiled(self.code, self.observed, self.counts_work)
         if module is None:
             return None
         outcome = begin(None)

@@ -34,8 +34,9 @@ _CLOCKS = ("clock", "globaltimer")
 class Generator:
     """Turns one kernel into text.  Raises Unfit where it cannot."""
 
-    def __init__(self, code: Code, observed: bool) -> None:
+    def __init__(self, code: Code, observed: bool, counts_work: bool) -> None:
         self.kernel = Kernel(code, observed)
+        self.counts_work = counts_work
         self.code = code
         self.observed = observed
         self.registers = self.kernel.registers
@@ -48,7 +49,7 @@ class Generator:
         out, static, code = self.out, self.static, self.code
         for variable in code.function.parameters:
             out.parameters[variable.name] = static.take(max(variable.size_bytes, 1), 16)
-        out.visits = static.take(16 * len(code.blocks))
+        out.visits = static.take(layout.VISIT_BYTES * len(code.blocks))
         out.stops = static.take(len(code.blocks))
         self._check()
         names = {o.name for b in code.blocks for i in b.instructions for o in i.operands if isinstance(o, Special)}
@@ -142,7 +143,7 @@ class Generator:
     def _block(self, block: CodeBlock) -> str:
         size, code = block.size, self.code
         loop = code.loop_at_header.get(block.index)
-        visit = self.out.visits + 16 * block.index
+        visit = self.out.visits + layout.VISIT_BYTES * block.index
         text = [
             "(local.set $fuel (i64.sub (local.get $fuel)"
             f" (i64.mul (i64.const {size}) (i64.extend_i32_u (local.get $n)))))",
@@ -153,6 +154,8 @@ class Generator:
             f"(call $bump (i32.const {visit}) (local.get $n))",
             f"(call $bump (i32.const {visit + 8}) {WARPS})",
         ]
+        if self.counts_work:
+            text.append(f"(call $bump (i32.const {visit + 16}) (i32.load (i32.const {CONTEXT['PLACES']})))")
         body, last = self._body_and_last(block)
         predicate = last.guard.register.index if last is not None and last.guard is not None else None
         pieces = self._pieces(body)
@@ -325,24 +328,24 @@ def kept(thing: Any) -> Any:
     return thing
 
 
-def compiled(code: Code, observed: bool) -> Compiled | None:
+def compiled(code: Code, observed: bool, counts_work: bool) -> Compiled | None:
     """Machine code of a kernel, made at first use; None where the kernel has something that it cannot do."""
-    kept: dict[tuple[str, bool], Compiled | None]
+    kept: dict[tuple[str, bool, bool], Compiled | None]
     kept = code.program.module.derived.setdefault("native", {})
-    key = (code.name, observed)
+    key = (code.name, observed, counts_work)
     if key not in kept:
-        kept[key] = _compile(code, observed)
+        kept[key] = _compile(code, observed, counts_work)
     return kept[key]
 
 
-def _compile(code: Code, observed: bool) -> Compiled | None:
+def _compile(code: Code, observed: bool, counts_work: bool) -> Compiled | None:
     try:
         import wasmtime
     except ImportError:
         # There is no wheel for some platforms: everything is slower there, and nothing else.
         return None
     try:
-        generated = Generator(code, observed).generate()
+        generated = Generator(code, observed, counts_work).generate()
     except (Unfit, UnsupportedInstruction):
         return None
     binary = bytes(wasmtime.wat2wasm(generated.text))

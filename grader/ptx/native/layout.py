@@ -76,6 +76,7 @@ CONTEXT: dict[str, int] = {
     "LOCAL_TABLE": 72,
     "LOCAL_SLOTS": 76,
     "RACES": 80,
+    "PLACES": 84,
     "ORIGIN": 88,
     "SCRATCH": 128,
 }
@@ -83,8 +84,8 @@ CONTEXT: dict[str, int] = {
 
 N, LIST: how many lanes run, and where their numbers stand (i32 each, ascending).  WARPS, WARP_TABLE: the same by warp
 (see WARP_BYTES).  TOKEN: a number that stands for the set of lanes.  FUEL: thread-instructions that may still be
-executed (i64), ISSUED: instructions issued so far (i64).  RACES: 0 where one thread is alone.  ORIGIN: where global
-memory's neighbourhoods begin (i64).
+executed (i64), ISSUED: instructions issued so far (i64).  PLACES: threads of these warps, whether they run or not.
+RACES: 0 where one thread is alone.  ORIGIN: where global memory's neighbourhoods begin (i64).
 """
 
 SCRATCH_BYTES = 32 * 32 * 4 + 32 * 8 * 4
@@ -92,6 +93,9 @@ SCRATCH_BYTES = 32 * 32 * 4 + 32 * 8 * 4
 
 WARP_BYTES = 16
 """Of a participating warp: first position in the list, position past its last lane, mask of its lanes."""
+
+VISIT_BYTES = 24
+"""Of a block's executions: by lanes, by warps, by `places` where these are counted (i64 each)."""
 
 LANE_BYTES = 16
 """Of a lane: block within the batch, number of the thread (`THREAD_BITS`), where its block's epoch stands, where its

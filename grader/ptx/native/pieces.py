@@ -58,7 +58,7 @@ class Generated:
     symbols, parameters: where they stand.  slots, specials: places in a lane's frame, of the registers that outlive a
     piece and of special registers.  numpy: instructions left to `isa/`.  counters: by (line, space, op, width).
     snapshots: of loops' headers, with the number of registers kept.  ways: quick ways to places that are used.
-    narrow: some accesses are narrower than 4 bytes.  visits: executions of blocks by lanes and by warps.  stops: a byte
+    narrow: some accesses are narrower than 4 bytes.  visits: executions of blocks, see `VISIT_BYTES`.  stops: a byte
     for each block.
     """
 

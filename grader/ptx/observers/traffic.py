@@ -133,6 +133,18 @@ def distinct(keys: Array, active: Array) -> Array:
     return new.sum(axis=1) + (ordered[:, 0] != big)
 
 
+def most_alike(keys: Array, active: Array) -> int:
+    """The most active entries of one row that have the same value."""
+    ordered = np.where(active, keys, np.iinfo(np.int64).max)
+    ordered.sort(axis=1)
+    ordered = np.where(np.arange(ordered.shape[1]) < active.sum(axis=1)[:, None], ordered, -1)
+    run = most = np.ones(len(ordered), np.int64) * (ordered[:, 0] >= 0)
+    for column in range(1, ordered.shape[1]):
+        run = np.where(ordered[:, column] == ordered[:, column - 1], run + 1, 1) * (ordered[:, column] >= 0)
+        most = np.maximum(most, run)
+    return int(most.max(initial=0))
+
+
 def efficiency_pct(bytes_used: int, bytes_moved: int) -> float | None:
     """100 · used / moved, None when nothing moved (nvprof's shared_efficiency, gld_efficiency, gst_efficiency)."""
     return 100.0 * bytes_used / bytes_moved if bytes_moved else None
@@ -195,7 +207,7 @@ class Traffic(Observer):
         often = [-(-(times - phase) // period) for phase in range(len(costs))]
         sums = [sum(cost[k] * n for cost, n in zip(costs, often, strict=True)) for k in (0, 1, 2, 3, 4, 7, 8)]
         # Ways and words are those of shared memory.
-        return (*sums[:5], costs[0][5], costs[0][6], *sums[5:])
+        return (*sums[:5], costs[0][5], costs[0][6], *sums[5:], 0)
 
     def _counter(self, event: Access) -> LineCounter:
         space = "shared" if event.address.array.space == "shared" else "global"
@@ -224,6 +236,8 @@ class Traffic(Observer):
         counter.unique_bytes += cost[4]
         counter.few_requests += cost[7]
         counter.few_lanes += cost[8]
+        if counter.op == "atomic":
+            counter.same_address = max(counter.same_address, cost[9])
         if cost[5] > counter.ways or not counter.worst_words:
             counter.ways = max(counter.ways, cost[5])
             counter.worst_words = cost[6] if resolved is None else _own_words(resolved, cost)
@@ -290,7 +304,7 @@ def _start(resolved: ResolvedAddress) -> int:
 def _own_words(resolved: ResolvedAddress, cost: tuple[Any, ...]) -> tuple[int, ...]:
     """The words of the worst request of an access, which what is kept may know of one that lies elsewhere."""
     words: tuple[int, ...] = cost[6]
-    start, known = _start(resolved), cost[9]
+    start, known = _start(resolved), cost[10]
     if start == known or not words:
         return words
     # Where offsets are kept both starts are at the same place of a row of banks; else all lanes share one word.
@@ -307,7 +321,8 @@ def _measure(
     vec: Vec | None = None,
     distances: Sequence[int] = (0,),
 ) -> list[tuple[Any, ...]]:
-    """(requests, wavefronts, sectors, ideal, unique bytes, ways, worst request's words, few_requests, few_lanes).
+    """(requests, wavefronts, sectors, ideal, unique bytes, ways, worst request's words, few_requests, few_lanes,
+    most lanes at one address of an atomic).
 
     One for each distance that all addresses are moved by.  vec: what the addresses are a constant further than.
     """
@@ -338,13 +353,14 @@ def _measure(
     few = (0, 0) if lanes.whole_warps else _few(active, width)
     totals = np.stack((wavefronts, sectors, ideal, unique)).reshape(4, count, -1) @ weights
     most = ways.reshape(count, -1).max(axis=1)
+    same = most_alike(sample, mask) if op == "atomic" else 0
     result = []
     for k, (sums, way) in enumerate(zip(totals.T.tolist(), most.tolist(), strict=True)):
         words: tuple[int, ...] = ()
         if space == "shared":
             own = slice(k * len(rows), (k + 1) * len(rows))
             words = _worst_words(wavefronts[own], rows, sample[own], mask[own])
-        result.append((lanes.n_warps, *sums, way, words, *few))
+        result.append((lanes.n_warps, *sums, way, words, *few, same))
     return result
 
 
