@@ -60,7 +60,7 @@ def verdicts(path: Path, lab: str, environment: dict[str, str]) -> None:
 
 def parts(folder: Path, rows: dict[str, list[tuple[float, float, str]]]) -> None:
     """The steps of one observation, one after another."""
-    from grader.observation.stage import TRACED
+    from grader.programs.observation import TRACED
     from grader.programs.observe import Start, observe_each
     from grader.programs.sources import read_program
     from grader.programs.toolchain.compile import compile_program

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from grader.errors import GraderError
-from grader.observation.programs import programs_of, ways_to_start
-from grader.observation.stage import TRACED
+from grader.programs.observation import TRACED
 from grader.programs.runtime.devices import DEFAULT
 from grader.programs.sandbox import lean, worker
 from grader.programs.sandbox.messages import Code, Order
 from grader.programs.sources import read_program
+from grader.programs.starts import programs_of, ways_to_start
 from grader.programs.toolchain.compile import compile_program
 from grader.programs.toolchain.library import build
 from grader.submission.files.source import decode

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grader.compiler.result import CompileResult
     from grader.grading.warm import Warm
     from grader.launching.programs import ProgramStore
-    from grader.observation.stored import Stored
+    from grader.programs.observed_before import Stored
 
 
 Seen = tuple[list[SourceText], Observed]
@@ -51,7 +51,7 @@ class Reading:
 
     def bound(self, seen: Seen) -> Submission:
         """Its kernels, bound by what its text says and what was seen; in doubt a program is run again."""
-        from grader.observation.probing import probed
+        from grader.programs.observed_again import probed
         from grader.submission.binding.bind import bind
 
         sources, observed = seen
@@ -101,12 +101,12 @@ class Reading:
         return ahead[1] if ahead is not None and ahead[0] == seen else follows(seen)
 
     def _kept_runs(self, recalls: bool = True) -> Stored:
-        from grader.observation.stored import Stored, default_folder
+        from grader.programs.observed_before import Stored, default_folder
 
         return Stored(default_folder(), self._warm.programs if self._warm is not None else None, recalls)
 
     def _observed(self, store: Stored) -> Seen:
-        from grader.observation.commented import with_comments_run
+        from grader.programs.observed_again import with_comments_run
 
         def seen_of(sources: Sequence[SourceText]) -> Observed:
             return self._seen_of(sources, store)
@@ -114,8 +114,8 @@ class Reading:
         return with_comments_run(self.sources, seen_of(self.sources), seen_of)
 
     def _seen_of(self, sources: Sequence[SourceText], store: Stored) -> Observed:
-        from grader.observation.programs import USUAL_BLOCK
-        from grader.observation.stage import observed
+        from grader.programs.observation import observed
+        from grader.programs.starts import USUAL_BLOCK
 
         sizes = [int(size) for size in self._lab.cases["emulator"].observe.values()]
         threads = next((n for n in self._lab.launch.block if isinstance(n, int)), USUAL_BLOCK)

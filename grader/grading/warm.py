@@ -8,9 +8,9 @@ from typing import Self
 
 from grader.backends.remembered import RememberedLaunches
 from grader.launching.compiled_before import RememberedCompiler
-from grader.observation.expected import LastSeen
 from grader.processes import fork_server
 from grader.processes.pool import Beside
+from grader.programs.observed_before import LastSeen
 from grader.programs.remembered import RememberedPrograms
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading.pipeline import grade
-from grader.observation.stage import observed
+from grader.programs.observation import observed
 from grader.result.result import Result
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources, read_sources

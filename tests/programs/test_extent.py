@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.observation.stage import observed
+from grader.programs.observation import observed
 from grader.programs.toolchain.extent import MAX_IN_FUNCTION, MAX_IN_PROGRAM, too_long
 from grader.submission.files.source import decode, text_of_bytes
 from tests.programs.expected import PROGRAMS

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.lab import labs
-from grader.observation.stage import observed
+from grader.programs.observation import observed
 from grader.running.evidence import HostCode
 from grader.running.host_code import host_code
 from grader.submission.binding.bind import bind

@@ -1,19 +1,41 @@
-"""A program run once more with sizes that are no multiple of anything: how it rounds its grids shows then."""
+"""Programs run once more: with launches that stand in comments, and at sizes that are no multiple of anything."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from grader.errors import InternalError
-from grader.observation.programs import programs_of
-from grader.observation.stage import TRACED, seen_run, texts_made
-from grader.observation.stored import Stored
+from grader.programs.observation import TRACED, seen_run, texts_made
 from grader.programs.observe import Start, observe_each
+from grader.programs.observed_before import Stored
 from grader.programs.sources import read_program
+from grader.programs.starts import programs_of
+from grader.submission.cpp.commented import with_launches_of_comments
 from grader.submission.files.source import SourceText
 from grader.submission.observed import Observed, SeenRun
+
+
+def with_comments_run(
+    sources: Sequence[SourceText], seen: Observed, observed: Callable[[Sequence[SourceText]], Observed]
+) -> tuple[list[SourceText], Observed]:
+    """The files with the launches that stand in comments, of kernels launched nowhere else, and what is seen then.
+
+    seen: of the files as they are, which is what remains where a program runs as it is and does not run with these.
+    """
+    changed, found = with_launches_of_comments(sources)
+    if not found or seen.failed is not None:
+        return list(sources), seen
+    again = observed(changed)
+    ran = {run.files for run in seen.runs if run.launches}
+    if again.failed is not None or not ran <= {run.files for run in again.runs if run.launches}:
+        return list(sources), seen
+    return changed, dataclasses.replace(again, uncommented=found)
+
+
+# A program run once more with sizes that are no multiple of anything: how it rounds its grids shows then.
+
 
 SMALLEST = 8
 LESS = 3

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from grader.grading.pipeline import grade
-from grader.observation import stage
-from grader.observation.stored import Stored
+from grader.programs import observation
 from grader.programs.observe import observe
+from grader.programs.observed_before import Stored
 from grader.programs.records import RunLimits
 from grader.result import Result, exit_code
 from tests.marks_only import marks_only
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SAMPLE = (ROOT / "submissions" / "ivanov" / "transpose.cu").read_text("utf-8")
 FEW = RunLimits(executes=False, host_instructions=60_000_000, host_bytes=64 << 20, device_bytes=1 << 20)
 KERNEL = """#include <cstdio>
@@ -84,7 +84,7 @@ def test_an_endless_loop_is_told_with_its_line_and_costs_what_is_known_nothing(
 
     # The same in a time in which it cannot be done: no mark at all, and nothing of it is kept.
     for name in ("TRACED", "EXECUTED"):
-        monkeypatch.setattr(stage, name, msgspec.structs.replace(getattr(stage, name), wall_seconds=0.01))
+        monkeypatch.setattr(observation, name, msgspec.structs.replace(getattr(observation, name), wall_seconds=0.01))
     monkeypatch.setattr(Stored, "get", lambda *_anything: None)
     kept: list[object] = []
     monkeypatch.setattr(Stored, "put", lambda *anything: kept.append(anything))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.observation.probing import probed
-from grader.observation.programs import launched_in, programs_of, ways_to_choose, ways_to_start
-from grader.observation.stage import observed
-from grader.observation.stored import Stored
+from grader.programs.observation import observed
+from grader.programs.observed_again import probed
+from grader.programs.observed_before import Stored
+from grader.programs.starts import launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.programs.toolchain import library
 from grader.submission.files.source import SourceText, decode
 from grader.submission.observed import Observed
@@ -204,8 +204,8 @@ def test_runs_are_kept_by_what_was_run(tmp_path: Path, monkeypatch: pytest.Monke
     probes = probed(files, first, store)
     assert [x.grid for x in probes.probes] == [(15, 31, 1)]
     # From now on nothing is run.
-    monkeypatch.setattr("grader.observation.stage.observe_each", None)
-    monkeypatch.setattr("grader.observation.probing.observe_each", None)
+    monkeypatch.setattr("grader.programs.observation.observe_each", None)
+    monkeypatch.setattr("grader.programs.observed_again.observe_each", None)
     assert observed(files, store) == first
     assert probed(files, first, store) == probes
     assert probed(files, Observed(), store) == Observed()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.message import msg
-from grader.observation.expected import LastSeen
+from grader.programs.observed_before import LastSeen
 from grader.submission.files.source import SourceText, decode
 from grader.submission.observed import Observed, SeenFault, SeenLaunch, SeenRun, SeenWord
 

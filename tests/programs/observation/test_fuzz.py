@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
-from grader.observation.stage import observed
+from grader.programs.observation import observed
 from grader.submission.files.source import decode_bytes
 from grader.submission.observed import Observed
 
-PROGRAMS = sorted((Path(__file__).parents[1] / "programs").glob("*/*.cu"))
+PROGRAMS = sorted(Path(__file__).parents[1].glob("*/*.cu"))
 NUMBERS = [b"0", b"-1", b"1073741824", b"3", b"99999999999", b"1"]
 STATEMENTS = [
     *(b"return 0;", b"while (1);", b"cudaDeviceReset();", b"cudaFree(0);", b"*(int *)0 = 1;", b"exit(3);", b"abort();"),

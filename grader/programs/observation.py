@@ -16,22 +16,15 @@ from pathlib import Path
 
 from grader.errors import InternalError
 from grader.message import Message, msg
-from grader.observation.programs import (
-    USUAL_BLOCK,
-    instances_in,
-    launched_in,
-    programs_of,
-    ways_to_choose,
-    ways_to_start,
-)
-from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
 from grader.programs import own_check
 from grader.programs.observe import TOO_LARGE, Start, observe_each
+from grader.programs.observed_before import Stored
 from grader.programs.records import Argument, Observation, ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.smaller import Change, applied, changes
 from grader.programs.sources import read_program
+from grader.programs.starts import USUAL_BLOCK, instances_in, launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.submission.files.source import SourceText
 from grader.submission.observed import (
     Contents,
