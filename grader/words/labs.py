@@ -170,7 +170,7 @@ COURSE: Texts = {
         "that folder (an empty one for none)"
     ),
     "two_files": N_("there are {one} and {other}; keep one of them"),
-    "asks_time": N_("{student}: it is not known when the work was submitted; write it into the roster or {file}"),
+    "asks_time": N_("It is not known when work was handed in by {students}. Write it into the roster or {file}."),
     "no_days": N_("{text}: not a number of days"),
     "roster_kind": N_("{path}: a roster is a .csv or .xlsx file"),
     "roster_unread": N_("{path}: cannot be read: {reason}"),

@@ -48,7 +48,7 @@ def test_decisions_come_and_go(
     # Nothing is graded for this.
     assert "2 submissions are unchanged" in said.out
     assert not [line for line in said.out.splitlines() if line.startswith(("1/", "2/"))]
-    assert "petrova: it is not known when the work was submitted" in said.out
+    assert "It is not known when work was handed in by petrova. Write it into" in said.out
     table = rows(tmp_path / "reports")
     assert table["petrova"]["Points"] == "85" and "explained it all" in table["petrova"]["Teacher's decisions"]
     assert table["ivanov"]["Points"] == "76" and "2 days late" in table["ivanov"]["Teacher's decisions"]

@@ -362,11 +362,11 @@ class Group:
         if any(self._outputs.answers_folder.glob("*.diff")):
             lines.append(text(msg("session.repairs", folder=str(self._outputs.answers_folder))))
         rules = self._decider.rules.path
-        lines += [
-            text(msg("course.asks_time", student=e.student, file=str(rules)))
-            for e in entries
-            if e.result is not None and e.result.decisions is not None and e.result.decisions.asks_time
+        timeless = [
+            e.student for e in entries if e.result and e.result.decisions is not None and e.result.decisions.asks_time
         ]
+        if timeless:
+            lines.append(text(msg("course.asks_time", students=visible_line(", ".join(timeless)), file=str(rules))))
         lines.append(text(msg("session.results", folder=str(self._outputs.out))))
         for line in filter(None, (*lines, *self._announced.notices)):
             out.print(visible_line(line), soft_wrap=True)
