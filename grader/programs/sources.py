@@ -319,7 +319,8 @@ def _include(match: re.Match[str], beside: Path, places: Sequence[Path]) -> str:
     if found is None and wanted != wanted.lower() and (_STAND_INS / wanted.lower()).is_file():
         # Where letters' case makes no other file: `Windows.h`.
         return f"{match[1]}<{wanted.lower()}>"
-    if found is not None and not any((place / wanted).is_file() for place in (beside.parent, own, folder)):
+    near = (own, folder) if match[2] == "<" else (beside.parent, own, folder)
+    if found is not None and not any((place / wanted).is_file() for place in near):
         # Of a folder that only the build's files name.
         return f'{match[1]}"{_place(found, folder)}"'
     if "/" not in wanted or match[2] == "<":

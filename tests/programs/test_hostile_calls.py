@@ -15,7 +15,7 @@ from grader.programs.meter import BYTES_PER_INSTRUCTION
 from grader.programs.records import RunLimits
 from grader.programs.runtime import table
 from grader.programs.runtime.calls import Calls
-from grader.programs.runtime.devices import MODELS
+from grader.programs.runtime.devices import model_of
 from grader.programs.runtime.state import ProgramEnded, State
 from grader.programs.sandbox.guest import BadPointer, Guest
 from grader.programs.sandbox.messages import Code
@@ -62,7 +62,7 @@ def make() -> tuple[State, Wasi]:
     sources = SourceLines({"a.cu": "cudaMalloc(&d_a, n);\n" * 3})
     state = State(
         None,  # type: ignore[arg-type]  # there is one two lines on
-        MODELS["t4"],
+        model_of("t4"),
         sources,
         ["a.cu"],
         {},

@@ -1,124 +1,100 @@
-"""The devices a program can be run on, by name, and the questions that programs ask about them."""
+"""The devices a program can be run on, by name, and the questions that programs ask about them.
+
+A file a device in `models/`: its attributes as `cudaDeviceGetAttribute` gives them, those that all have in `common`.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent / "models"
+_COMMON = "common"
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A GPU as its data sheet and `cudaGetDeviceProperties` describe it.
+    """A GPU as its data sheet and the runtime describe it.
 
-    memory_bytes: as the runtime reports it.  clock_khz, memory_clock_khz: boost and memory clock.
+    memory_bytes: as the runtime reports it.
+    attributes: by the name behind `cudaDevAttr`, in the runtime's units.
     """
 
     name: str
-    capability: tuple[int, int]
-    multiprocessors: int
     memory_bytes: int
-    clock_khz: int
-    memory_clock_khz: int
-    bus_bits: int
-    l2_bytes: int
-    shared_per_multiprocessor: int
-    shared_opt_in: int
-    threads_per_multiprocessor: int
-    blocks_per_multiprocessor: int
-    cores_per_multiprocessor: int = 64
+    cores_per_multiprocessor: int
+    attributes: Mapping[str, int]
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """Compute capability."""
+        return self.attributes["ComputeCapabilityMajor"], self.attributes["ComputeCapabilityMinor"]
+
+    @property
+    def multiprocessors(self) -> int:
+        """How many there are."""
+        return self.attributes["MultiProcessorCount"]
+
+    @property
+    def clock_khz(self) -> int:
+        """The boost clock."""
+        return self.attributes["ClockRate"]
+
+    @property
+    def shared_per_multiprocessor(self) -> int:
+        """Bytes."""
+        return self.attributes["MaxSharedMemoryPerMultiprocessor"]
+
+    @property
+    def shared_opt_in(self) -> int:
+        """Bytes that a block may have once it has asked for them."""
+        return self.attributes["MaxSharedMemoryPerBlockOptin"]
+
+    @property
+    def threads_per_multiprocessor(self) -> int:
+        """Resident at most."""
+        return self.attributes["MaxThreadsPerMultiProcessor"]
+
+    @property
+    def blocks_per_multiprocessor(self) -> int:
+        """Resident at most."""
+        return self.attributes["MaxBlocksPerMultiprocessor"]
 
 
-_MIB = 1 << 20
-MODELS = {
-    "t4": Model("Tesla T4", (7, 5), 40, 15_095 * _MIB, 1_590_000, 5_001_000, 256, 4 * _MIB, 65536, 65536, 1024, 16),
-    "rtx2080ti": Model(
-        "NVIDIA GeForce RTX 2080 Ti",
-        (7, 5),
-        68,
-        11_011 * _MIB,
-        1_545_000,
-        7_000_000,
-        352,
-        5632 << 10,
-        65536,
-        65536,
-        1024,
-        16,
-    ),
-    "a100": Model(
-        "NVIDIA A100-SXM4-40GB",
-        (8, 0),
-        108,
-        40_326 * _MIB,
-        1_410_000,
-        1_215_000,
-        5120,
-        40 * _MIB,
-        167936,
-        166912,
-        2048,
-        32,
-    ),
-    "rtx3060": Model(
-        "NVIDIA GeForce RTX 3060",
-        (8, 6),
-        28,
-        12_044 * _MIB,
-        1_777_000,
-        7_501_000,
-        192,
-        2304 << 10,
-        102400,
-        101376,
-        1536,
-        16,
-        128,
-    ),
-    "rtx4090": Model(
-        "NVIDIA GeForce RTX 4090",
-        (8, 9),
-        128,
-        24_080 * _MIB,
-        2_520_000,
-        10_501_000,
-        384,
-        72 * _MIB,
-        102400,
-        101376,
-        1536,
-        24,
-        128,
-    ),
-    "h100": Model(
-        "NVIDIA H100 80GB HBM3",
-        (9, 0),
-        132,
-        81_079 * _MIB,
-        1_980_000,
-        2_619_000,
-        5120,
-        50 * _MIB,
-        233472,
-        232448,
-        2048,
-        32,
-        128,
-    ),
-    "h200": Model(
-        "NVIDIA H200", (9, 0), 132, 143_155 * _MIB, 1_980_000, 3_201_000, 6144, 60 * _MIB, 233472, 232448, 2048, 32, 128
-    ),
-}
+def _read(name: str) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def numbers() -> Mapping[int, str]:
+    """Names of attributes by their number in `cudaDeviceAttr`."""
+    return {number: name for name, number in _read(_COMMON)["numbers"].items()}
+
+
+@cache
+def _of_file(name: str) -> Model:
+    fields = _read(name)
+    return Model(**fields | {"attributes": _read(_COMMON)["attributes"] | fields["attributes"]})  # type: ignore[arg-type]
+
+
+MODELS: tuple[str, ...] = tuple(sorted(path.stem for path in _FOLDER.glob("*.json") if path.stem != _COMMON))
 DEFAULT = "t4"
 GRADING = "grading"
 """What programs are run on to be graded: it has as much shared memory as any, so that none is ended by its lack."""
-_MOST_SHARED = max(MODELS.values(), key=lambda model: model.shared_opt_in)
 
 
 def model_of(name: str) -> Model:
-    """A device by its key in `MODELS`, or the one of grading.
+    """A device by its name in `MODELS`, or the one of grading.
 
     That one is the default in all else: of the capability that kernels are graded for.
     """
     if name != GRADING:
-        return MODELS[name]
-    shared = _MOST_SHARED.shared_per_multiprocessor
-    return replace(MODELS[DEFAULT], shared_per_multiprocessor=shared, shared_opt_in=_MOST_SHARED.shared_opt_in)
+        return _of_file(name)
+    most = max((_of_file(model) for model in MODELS), key=lambda model: model.shared_opt_in)
+    shared = ("MaxSharedMemoryPerMultiprocessor", "MaxSharedMemoryPerBlockOptin")
+    default = _of_file(DEFAULT)
+    return replace(default, attributes=default.attributes | {key: most.attributes[key] for key in shared})  # type: ignore[operator]

@@ -6,7 +6,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from grader.device_limits import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, SHARED_BYTES
+from grader.device_limits import MAX_THREADS_PER_BLOCK
+from grader.programs.runtime.devices import numbers
 from grader.programs.runtime.errors import NAMES, name_of, text_of
 from grader.programs.runtime.memory import nothing
 from grader.programs.runtime.ordering import Place
@@ -14,62 +15,76 @@ from grader.programs.runtime.outcomes import blocks_per_multiprocessor
 from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.state import CudaError, Kernel, State
 
-DRIVER = 12_040
+VERSION = 13_000
+"""Of the runtime and of the driver: `CUDART_VERSION` of the headers."""
+UUID = b"\1" * 16
 LIMITS = {0: 1024, 1: 1 << 20, 2: 8 << 20, 3: 2, 4: 2048}
 
 
+_PROPERTIES: tuple[tuple[str, str], ...] = (
+    ("Q", "bytes MaxSharedMemoryPerBlock"),
+    ("i", "MaxRegistersPerBlock WarpSize"),
+    ("Q", "MaxPitch"),
+    ("i", "MaxThreadsPerBlock MaxBlockDimX MaxBlockDimY MaxBlockDimZ MaxGridDimX MaxGridDimY MaxGridDimZ ClockRate"),
+    ("Q", "TotalConstantMemory"),
+    ("i", "ComputeCapabilityMajor ComputeCapabilityMinor"),
+    ("Q", "TextureAlignment TexturePitchAlignment"),
+    ("i", "GpuOverlap MultiProcessorCount KernelExecTimeout Integrated CanMapHostMemory ComputeMode"),
+    ("i", "MaxTexture1DWidth MaxTexture1DMipmappedWidth MaxTexture1DLinearWidth MaxTexture2DWidth MaxTexture2DHeight"),
+    ("i", "MaxTexture2DMipmappedWidth MaxTexture2DMipmappedHeight MaxTexture2DLinearWidth MaxTexture2DLinearHeight"),
+    ("i", "MaxTexture2DLinearPitch MaxTexture2DGatherWidth MaxTexture2DGatherHeight"),
+    ("i", "MaxTexture3DWidth MaxTexture3DHeight MaxTexture3DDepth"),
+    ("i", "MaxTexture3DWidthAlt MaxTexture3DHeightAlt MaxTexture3DDepthAlt MaxTextureCubemapWidth"),
+    ("i", "MaxTexture1DLayeredWidth MaxTexture1DLayeredLayers"),
+    ("i", "MaxTexture2DLayeredWidth MaxTexture2DLayeredHeight MaxTexture2DLayeredLayers"),
+    ("i", "MaxTextureCubemapLayeredWidth MaxTextureCubemapLayeredLayers"),
+    ("i", "MaxSurface1DWidth MaxSurface2DWidth MaxSurface2DHeight"),
+    ("i", "MaxSurface3DWidth MaxSurface3DHeight MaxSurface3DDepth MaxSurface1DLayeredWidth MaxSurface1DLayeredLayers"),
+    ("i", "MaxSurface2DLayeredWidth MaxSurface2DLayeredHeight MaxSurface2DLayeredLayers"),
+    ("i", "MaxSurfaceCubemapWidth MaxSurfaceCubemapLayeredWidth MaxSurfaceCubemapLayeredLayers"),
+    ("Q", "SurfaceAlignment"),
+    ("i", "ConcurrentKernels EccEnabled PciBusId PciDeviceId PciDomainId TccDriver AsyncEngineCount"),
+    ("i", "UnifiedAddressing MemoryClockRate GlobalMemoryBusWidth L2CacheSize MaxPersistingL2CacheSize"),
+    ("i", "MaxThreadsPerMultiProcessor StreamPrioritiesSupported GlobalL1CacheSupported LocalL1CacheSupported"),
+    ("Q", "MaxSharedMemoryPerMultiprocessor"),
+    ("i", "MaxRegistersPerMultiprocessor ManagedMemory IsMultiGpuBoard MultiGpuBoardGroupID HostNativeAtomicSupported"),
+    ("i", "SingleToDoublePrecisionPerfRatio PageableMemoryAccess ConcurrentManagedAccess ComputePreemptionSupported"),
+    ("i", "CanUseHostPointerForRegisteredMem CooperativeLaunch CooperativeLaunch"),
+    ("Q", "MaxSharedMemoryPerBlockOptin"),
+    ("i", "PageableMemoryAccessUsesHostPageTables DirectManagedMemAccessFromHost MaxBlocksPerMultiprocessor"),
+    ("i", "MaxAccessPolicyWindowSize"),
+    ("Q", "ReservedSharedMemoryPerBlock"),
+    ("i", "HostRegisterSupported SparseCudaArraySupported HostRegisterReadOnlySupported"),
+    ("i", "TimelineSemaphoreInteropSupported MemoryPoolsSupported GPUDirectRDMASupported"),
+    ("i", "GPUDirectRDMAFlushWritesOptions GPUDirectRDMAWritesOrdering MemoryPoolSupportedHandleTypes"),
+    ("i", "DeferredMappingCudaArraySupported IpcEventSupport ClusterLaunch ClusterLaunch"),
+)
+"""`cudaDeviceProp` behind the names, in its order: how wide, and which attributes; "bytes": the memory."""
+
+
 def properties(state: State, place: Place, prop: int, device: int) -> int:
-    if device != 0:
-        raise CudaError(101)
-    m = state.model
-    registers = 65536
-    fields: list[tuple[Any, ...]] = [
-        ("256s", m.name.encode()),
-        ("16s", b"\1" * 16),
-        ("QQ", m.memory_bytes, SHARED_BYTES),
-        ("ii", registers, 32),
-        ("Q", 2147483647),
-        ("i3i3ii", MAX_THREADS_PER_BLOCK, *MAX_BLOCK, *MAX_GRID, m.clock_khz),
-        ("Q", 65536),
-        ("ii", *m.capability),
-        ("QQ", 512, 32),
-        ("6i", 1, m.multiprocessors, 0, 0, 1, 0),
-        ("7i", 1, 0, 0, 4, 0, 0, 3),
-        ("5i", 1, m.memory_clock_khz, m.bus_bits, m.l2_bytes, 0),
-        ("4i", m.threads_per_multiprocessor, 1, 1, 1),
-        ("Q", m.shared_per_multiprocessor),
-        ("4i", registers, 1, 0, 0),
-        ("4i", 32, 0, 1, 1),
-        ("i2i3ii", 131072, 131072, 65536, 16384, 16384, 16384, 512),
-        ("Q", m.shared_opt_in),
-        ("ii", m.blocks_per_multiprocessor, 0),
-        ("Q", 1024 if m.capability >= (8, 0) else 0),
-    ]
-    raw = b""
-    for layout, *values in fields:
+    _check_device(device)
+    values = state.model.attributes | {"bytes": state.model.memory_bytes}  # type: ignore[operator]
+    raw = struct.pack("<256s16s8sI", state.model.name.encode(), UUID, bytes(8), 0)
+    for kind, names in _PROPERTIES:
         # As C lays it out: eight-byte members at multiples of eight.
-        if layout.startswith("Q"):
-            raw += bytes(-len(raw) % 8)
-        raw += struct.pack("<" + layout, *values)
+        raw += bytes(-len(raw) % struct.calcsize(kind))
+        raw += b"".join(struct.pack("<" + kind, values[name]) for name in names.split())
     state.guest.write(prop, raw)
     return 0
 
 
-def attribute(state: State, place: Place, value: int, which: int, device: int) -> int:
+def _check_device(device: int) -> None:
     if device != 0:
         raise CudaError(101)
-    m = state.model
-    known = {
-        1: MAX_THREADS_PER_BLOCK, 2: MAX_BLOCK[0], 3: MAX_BLOCK[1], 4: MAX_BLOCK[2],
-        5: MAX_GRID[0], 6: MAX_GRID[1], 7: MAX_GRID[2], 8: SHARED_BYTES, 9: 65536, 10: 32, 11: 2147483647, 12: 65536,
-        13: m.clock_khz, 16: m.multiprocessors, 17: 0, 18: 0, 19: 1, 31: 1, 36: m.memory_clock_khz, 37: m.bus_bits,
-        38: m.l2_bytes, 39: m.threads_per_multiprocessor, 40: 3, 41: 1, 75: m.capability[0], 76: m.capability[1],
-        81: m.shared_per_multiprocessor, 82: 65536, 83: 1, 88: 0, 89: 1, 95: 1, 97: m.shared_opt_in,
-        106: m.blocks_per_multiprocessor,
-    }  # fmt: skip
-    if which not in known:
+
+
+def attribute(state: State, place: Place, value: int, which: int, device: int) -> int:
+    _check_device(device)
+    name = numbers().get(which, "")
+    if name not in state.model.attributes:
         raise CudaError(1)
-    state.guest.pack("i", value, known[which])
+    state.guest.pack("i", value, state.model.attributes[name])
     return 0
 
 
@@ -104,7 +119,7 @@ def device_reset(state: State, place: Place) -> int:
 
 
 def version(state: State, place: Place, pointer: int) -> int:
-    state.guest.pack("i", pointer, DRIVER)
+    state.guest.pack("i", pointer, VERSION)
     return 0
 
 

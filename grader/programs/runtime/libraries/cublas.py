@@ -1,245 +1,340 @@
-"""cuBLAS as far as course programs use it, through NumPy."""
+"""cuBLAS through NumPy: handles, what it has beyond BLAS, and its calls for batches and mixed types."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from grader.programs.device_memory import Allocation
-from grader.programs.runtime.libraries.operands import (
-    INVALID_VALUE,
-    MAX_HANDLES,
-    Array,
-    Refused,
-    accept,
-    bound_work,
-    check_read,
-    destroy,
-    guarded,
-    handle_of,
-    matrix_at,
-    note_write,
-    scalar_at,
-    vector_at,
-)
-from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import State
+from grader.programs.runtime.libraries import cublas_matrices, cublas_vectors
+from grader.programs.runtime.libraries.calls import Call, Handler, Operand, of_types, served
+from grader.programs.runtime.libraries.cublas_matrices import LEFT, NO, operand, product_of, solve, solve_with
+from grader.programs.runtime.libraries.cublas_vectors import ALL, COMPLEX
+from grader.programs.runtime.libraries.operands import INVALID_VALUE, Array, Refused, new_handle
 
-_NO, _TRANSPOSED, _CONJUGATE = 0, 1, 2
+VERSION = 130_000
+NOT_SUPPORTED = 15
+MAX_BATCH = 1 << 20
+# `cudaDataType` as NumPy has it; what is not in it, bfloat16 and 8-bit floats, NumPy has not.
+DATA_TYPES = {0: "f4", 1: "f8", 2: "f2", 3: "i1", 4: "c8", 5: "c16", 8: "u1", 10: "i4"}
+# `cublasComputeType_t`: what products and factors are of.
+_COMPUTED = {64: "f2", 65: "f2", 68: "f4", 69: "f4", 70: "f8", 71: "f8", 72: "i4", 73: "i4", 74: "f4", 75: "f4", 77: "f4"}
 
 
-def create(state: State, place: Place, handle: int) -> int:
-    if len(state.libraries) >= MAX_HANDLES:
-        raise Refused(3)
-    number = state.handle()
-    state.guest.pack("Q", handle, number)
-    state.libraries[number] = {}
-    return 0
+def create(call: Call, handle: int) -> None:
+    new_handle(call.state, handle, {"pointer_mode": 0, "stream": 0, "math": 0}, 3)
 
 
-def _operand(matrix: Array, operation: int) -> Array:
-    if operation not in (_NO, _TRANSPOSED, _CONJUGATE):
+def destroy(state_call: Call, handle: int) -> int:
+    return 0 if state_call.state.libraries.pop(handle, None) is not None else 1
+
+
+def _set(name: str) -> Callable[..., None]:
+    def setter(call: Call, value: int) -> None:
+        call.handle[name] = value
+
+    return setter
+
+
+def _get(name: str, layout: str) -> Callable[..., None]:
+    def getter(call: Call, pointer: int) -> None:
+        call.state.guest.pack(layout, pointer, call.handle.get(name, 0))
+
+    return getter
+
+
+def version(call: Call, pointer: int) -> None:
+    call.state.guest.pack("i", pointer, VERSION)
+
+
+def workspace(call: Call, address: int, size: int) -> None:
+    """It is the library's to use, and of no use here."""
+    if address % 256:
         raise Refused(INVALID_VALUE)
-    return matrix if operation == _NO else matrix.T
 
 
-def _store(state: State, target: tuple[Array, Allocation], value: Array) -> int:
-    """Write what a call came to; 0, the status of success."""
-    target[0][:] = value
-    note_write(state, target[1])
-    return 0
+def geam(call: Call, ta: int, tb: int, m: int, n: int, alpha: int, a: int, lda: int, beta: int, b: int, ldb: int, c: int, ldc: int) -> None:  # fmt: skip
+    call.work(abs(m * n))
+    target, total = call.matrix(c, m, n, ldc), np.zeros((m, n), call.dtype)
+    for scale, t, address, leading in ((call.scalar(alpha), ta, a, lda), (call.scalar(beta), tb, b, ldb)):
+        if scale:
+            matrix = call.matrix(address, *((m, n) if t == NO else (n, m)), leading)
+            call.read(matrix)
+            total = total + scale * operand(matrix[0], t)
+    call.store(target, total)
 
 
-def _blend(
-    state: State,
-    place: Place,
-    inputs: tuple[tuple[Array, Allocation], ...],
-    target: tuple[Array, Allocation],
-    product: Array,
-    alpha: int,
-    beta: int,
-) -> int:
-    """target = alpha * product + beta * target, as BLAS ends a product; where beta is 0 the target is not read."""
-    dtype = target[0].dtype.str[1:]
-    factor, old = scalar_at(state, alpha, dtype), scalar_at(state, beta, dtype)
-    check_read(state, place, *inputs, *([target] if old else []))
-    scaled = factor * product
-    return _store(state, target, scaled + old * target[0] if old else scaled)
+def dgmm(call: Call, side: int, m: int, n: int, a: int, lda: int, x: int, incx: int, c: int, ldc: int) -> None:
+    call.work(abs(m * n))
+    matrix, target = call.matrix(a, m, n, lda), call.matrix(c, m, n, ldc)
+    vector = call.vector(x, m if side == LEFT else n, incx)
+    call.read(matrix, vector)
+    call.store(target, matrix[0] * (vector[0][:, None] if side == LEFT else vector[0][None, :]))
 
 
-def _gemm(dtype: str) -> Callable[..., int]:
-    def gemm(
-        state: State,
-        place: Place,
-        handle: int,
-        a_operation: int,
-        b_operation: int,
-        m: int,
-        n: int,
-        k: int,
-        alpha: int,
-        a: int,
-        a_leading: int,
-        b: int,
-        b_leading: int,
-        beta: int,
-        c: int,
-        c_leading: int,
-    ) -> int:
-        handle_of(state, handle)
-        if min(m, n, k) < 0:
-            raise Refused(INVALID_VALUE)
-        bound_work(state, m * n * k)
-        shape_a, shape_b = (m, k) if a_operation == _NO else (k, m), (k, n) if b_operation == _NO else (n, k)
-        first = matrix_at(state, place, a, *shape_a, a_leading, dtype)
-        second = matrix_at(state, place, b, *shape_b, b_leading, dtype)
-        target = matrix_at(state, place, c, m, n, c_leading, dtype)
-        product = _operand(first[0], a_operation) @ _operand(second[0], b_operation)
-        return _blend(state, place, (first, second), target, product, alpha, beta)
-
-    return gemm
+# -- batches ------------------------------------------------------------------------------------------
 
 
-def _gemv(dtype: str) -> Callable[..., int]:
-    def gemv(
-        state: State,
-        place: Place,
-        handle: int,
-        operation: int,
-        m: int,
-        n: int,
-        alpha: int,
-        a: int,
-        leading: int,
-        x: int,
-        x_step: int,
-        beta: int,
-        y: int,
-        y_step: int,
-    ) -> int:
-        handle_of(state, handle)
-        bound_work(state, abs(m * n))
-        matrix = matrix_at(state, place, a, m, n, leading, dtype)
-        used = _operand(matrix[0], operation)
-        vector = vector_at(state, place, x, used.shape[1], x_step, dtype)
-        target = vector_at(state, place, y, used.shape[0], y_step, dtype)
-        return _blend(state, place, (matrix, vector), target, used @ vector[0], alpha, beta)
-
-    return gemv
-
-
-def _geam(dtype: str) -> Callable[..., int]:
-    def geam(
-        state: State,
-        place: Place,
-        handle: int,
-        a_operation: int,
-        b_operation: int,
-        m: int,
-        n: int,
-        alpha: int,
-        a: int,
-        a_leading: int,
-        beta: int,
-        b: int,
-        b_leading: int,
-        c: int,
-        c_leading: int,
-    ) -> int:
-        handle_of(state, handle)
-        bound_work(state, abs(m * n))
-        factor, other = scalar_at(state, alpha, dtype), scalar_at(state, beta, dtype)
-        target = matrix_at(state, place, c, m, n, c_leading, dtype)
-        total = np.zeros((m, n), dtype)
-        for scale, operation, address, leading in (
-            (factor, a_operation, a, a_leading),
-            (other, b_operation, b, b_leading),
-        ):
-            if scale:
-                shape = (m, n) if operation == _NO else (n, m)
-                matrix = matrix_at(state, place, address, *shape, leading, dtype)
-                check_read(state, place, matrix)
-                total = total + scale * _operand(matrix[0], operation)
-        return _store(state, target, total)
-
-    return geam
-
-
-def _axpy(dtype: str) -> Callable[..., int]:
-    def axpy(
-        state: State, place: Place, handle: int, n: int, alpha: int, x: int, x_step: int, y: int, y_step: int
-    ) -> int:
-        handle_of(state, handle)
-        source = vector_at(state, place, x, n, x_step, dtype)
-        target = vector_at(state, place, y, n, y_step, dtype)
-        check_read(state, place, source, target)
-        target[0][:] += scalar_at(state, alpha, dtype) * source[0]
-        note_write(state, target[1])
-        return 0
-
-    return axpy
-
-
-def _scal(dtype: str) -> Callable[..., int]:
-    def scal(state: State, place: Place, handle: int, n: int, alpha: int, x: int, step: int) -> int:
-        handle_of(state, handle)
-        target = vector_at(state, place, x, n, step, dtype)
-        check_read(state, place, target)
-        target[0][:] *= scalar_at(state, alpha, dtype)
-        return 0
-
-    return scal
-
-
-def _result(state: State, address: int, value: Any, dtype: str) -> None:
-    if state.memory.is_device_address(address):
+def _count(count: int) -> range:
+    if not 0 <= count <= MAX_BATCH:
         raise Refused(INVALID_VALUE)
-    state.guest.write(address, struct.pack("<f" if dtype == "f4" else "<d", float(value)))
-    state.wait_for_all()
+    return range(count)
 
 
-def _dot(dtype: str) -> Callable[..., int]:
-    def dot(state: State, place: Place, handle: int, n: int, x: int, x_step: int, y: int, y_step: int, out: int) -> int:
-        handle_of(state, handle)
-        first = vector_at(state, place, x, n, x_step, dtype)
-        second = vector_at(state, place, y, n, y_step, dtype)
-        check_read(state, place, first, second)
-        _result(state, out, np.dot(first[0], second[0]), dtype)
-        return 0
-
-    return dot
+def gemm_batched(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, lda: int, b: int, ldb: int, beta: int, c: int, ldc: int, count: int) -> None:  # fmt: skip
+    of = [call.pointers(address, len(_count(count))) for address in (a, b, c)]
+    factors = call.scalar(alpha), call.scalar(beta)
+    for one, other, target in zip(*of, strict=True):
+        product_of(call, ta, tb, m, n, k, factors[0], (one, lda), (other, ldb), factors[1], (target, ldc))
 
 
-def _norm(dtype: str, which: Callable[[Array], Any]) -> Callable[..., int]:
-    def norm(state: State, place: Place, handle: int, n: int, x: int, step: int, out: int) -> int:
-        handle_of(state, handle)
-        vector = vector_at(state, place, x, n, step, dtype)
-        check_read(state, place, vector)
-        _result(state, out, which(vector[0]) if n else 0, dtype)
-        return 0
-
-    return norm
+def gemm_strided(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, lda: int, sa: int, b: int, ldb: int, sb: int, beta: int, c: int, ldc: int, sc: int, count: int) -> None:  # fmt: skip
+    width, factors = np.dtype(call.dtype).itemsize, (call.scalar(alpha), call.scalar(beta))
+    for number in _count(count):
+        at = [(base + number * stride * width, leading) for base, stride, leading in ((a, sa, lda), (b, sb, ldb), (c, sc, ldc))]  # fmt: skip
+        product_of(call, ta, tb, m, n, k, factors[0], at[0], at[1], factors[1], at[2])
 
 
-_TYPES = (("S", "f4"), ("D", "f8"))
-_TABLE: dict[str, tuple[str, Callable[..., int]]] = {
-    "cublasCreate": ("i", create),
-    "cublasDestroy": ("i", destroy),
-    "cublasSetStream": ("ii", accept),
-    "cublasSetMathMode": ("ii", accept),
-    "cublasSetPointerMode": ("ii", accept),
-    **{f"cublas{letter}gemm": ("i" * 14, _gemm(dtype)) for letter, dtype in _TYPES},
-    **{f"cublas{letter}gemv": ("i" * 12, _gemv(dtype)) for letter, dtype in _TYPES},
-    **{f"cublas{letter}geam": ("i" * 13, _geam(dtype)) for letter, dtype in _TYPES},
-    **{f"cublas{letter}axpy": ("i" * 7, _axpy(dtype)) for letter, dtype in _TYPES},
-    **{f"cublas{letter}scal": ("i" * 5, _scal(dtype)) for letter, dtype in _TYPES},
-    **{f"cublas{letter}dot": ("i" * 7, _dot(dtype)) for letter, dtype in _TYPES},
-    **{f"cublas{letter}nrm2": ("i" * 5, _norm(dtype, np.linalg.norm)) for letter, dtype in _TYPES},
-    **{f"cublas{letter}asum": ("i" * 5, _norm(dtype, lambda v: np.abs(v).sum())) for letter, dtype in _TYPES},
+def gemv_batched(call: Call, t: int, m: int, n: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int, count: int) -> None:  # fmt: skip
+    of = [call.pointers(address, len(_count(count))) for address in (a, x, y)]
+    for one, vector, target in zip(*of, strict=True):
+        cublas_matrices.gemv(call, t, m, n, alpha, one, lda, vector, incx, beta, target, incy)
+
+
+def gemv_strided(call: Call, t: int, m: int, n: int, alpha: int, a: int, lda: int, sa: int, x: int, incx: int, sx: int, beta: int, y: int, incy: int, sy: int, count: int) -> None:  # fmt: skip
+    width = np.dtype(call.dtype).itemsize
+    for number in _count(count):
+        shift = number * width
+        cublas_matrices.gemv(call, t, m, n, alpha, a + shift * sa, lda, x + shift * sx, incx, beta, y + shift * sy, incy)  # fmt: skip
+
+
+def trsm_batched(call: Call, side: int, fill: int, t: int, unit: int, m: int, n: int, alpha: int, a: int, lda: int, b: int, ldb: int, count: int) -> None:  # fmt: skip
+    factor = call.scalar(alpha)
+    for one, other in zip(call.pointers(a, len(_count(count))), call.pointers(b, count), strict=True):
+        solve_with(call, side, fill, t, unit, m, n, factor, (one, lda), (other, ldb))
+
+
+def factored(matrix: Array, *, is_pivoted: bool = True) -> tuple[Array, Array, int]:
+    """L and U of a matrix in one, the rows exchanged at each step from 1 on, and the first step without a pivot or 0."""
+    found = np.array(matrix, copy=True)
+    rows, columns = found.shape
+    steps = min(rows, columns)
+    pivots, lacking = np.arange(1, steps + 1), 0
+    for step in range(steps):
+        if is_pivoted:
+            best = step + int(np.argmax(np.abs(found[step:, step].real) + np.abs(found[step:, step].imag)))
+            pivots[step] = best + 1
+            if best != step:
+                found[[step, best]] = found[[best, step]]
+        if found[step, step] == 0:
+            lacking = lacking or step + 1
+            continue
+        found[step + 1 :, step] /= found[step, step]
+        found[step + 1 :, step + 1 :] -= np.outer(found[step + 1 :, step], found[step, step + 1 :])
+    return found, pivots, lacking
+
+
+def exchanged(right: Array, pivots: Array | None, *, is_back: bool = False) -> Array:
+    """Rows exchanged as a factorisation did, or back."""
+    found = np.array(right, copy=True)
+    if pivots is not None:
+        order = range(len(pivots) - 1, -1, -1) if is_back else range(len(pivots))
+        for row in order:
+            other = int(pivots[row]) - 1
+            if not 0 <= other < len(found):
+                raise Refused(INVALID_VALUE)
+            if other != row:
+                found[[row, other]] = found[[other, row]]
+    return found
+
+
+def solved(factors: Array, pivots: Array | None, right: Array, t: int) -> Array:
+    """op(A) x = right, by the factors of A."""
+    lower = np.tril(factors, -1) + np.eye(len(factors), dtype=factors.dtype)
+    upper = np.triu(factors)
+    if t == NO:
+        return solve(upper, solve(lower, exchanged(right, pivots), is_lower=True), is_lower=False)
+    first = solve(operand(upper, t), right, is_lower=True)
+    return exchanged(solve(operand(lower, t), first, is_lower=False), pivots, is_back=True)
+
+
+def getrf_batched(call: Call, n: int, a: int, lda: int, pivots: int, info: int, count: int) -> None:
+    for number, address in enumerate(call.pointers(a, len(_count(count)))):
+        call.work(n**3)
+        matrix = call.matrix(address, n, n, lda)
+        call.read(matrix)
+        factors, order, lacking = factored(matrix[0], is_pivoted=pivots != 0)
+        call.store(matrix, factors)
+        if pivots:
+            call.store(call.array(pivots + 4 * n * number, n, "i4"), order)
+        call.store(call.array(info + 4 * number, 1, "i4"), lacking)
+
+
+def getri_batched(call: Call, n: int, a: int, lda: int, pivots: int, c: int, ldc: int, info: int, count: int) -> None:
+    for number, (address, out) in enumerate(zip(call.pointers(a, len(_count(count))), call.pointers(c, count), strict=True)):  # fmt: skip
+        call.work(n**3)
+        matrix, target = call.matrix(address, n, n, lda), call.matrix(out, n, n, ldc)
+        order = call.array(pivots + 4 * n * number, n, "i4") if pivots else None
+        call.read(matrix)
+        diagonal = np.flatnonzero(np.diag(matrix[0]) == 0)
+        if not len(diagonal):
+            call.store(target, solved(matrix[0], order[0] if order else None, np.eye(n, dtype=call.dtype), NO))
+        call.store(call.array(info + 4 * number, 1, "i4"), int(diagonal[0]) + 1 if len(diagonal) else 0)
+
+
+def getrs_batched(call: Call, t: int, n: int, columns: int, a: int, lda: int, pivots: int, b: int, ldb: int, info: int, count: int) -> None:  # fmt: skip
+    for number, (address, out) in enumerate(zip(call.pointers(a, len(_count(count))), call.pointers(b, count), strict=True)):  # fmt: skip
+        call.work(n * n * abs(columns))
+        matrix, target = call.matrix(address, n, n, lda), call.matrix(out, n, columns, ldb)
+        order = call.array(pivots + 4 * n * number, n, "i4") if pivots else None
+        call.read(matrix, target)
+        call.store(target, solved(matrix[0], order[0] if order else None, target[0], t))
+    call.state.guest.pack("i", info, 0)
+
+
+def inverse_batched(call: Call, n: int, a: int, lda: int, c: int, ldc: int, info: int, count: int) -> None:
+    if n > 32:
+        raise Refused(INVALID_VALUE)
+    for number, (address, out) in enumerate(zip(call.pointers(a, len(_count(count))), call.pointers(c, count), strict=True)):  # fmt: skip
+        call.work(n**3)
+        matrix, target = call.matrix(address, n, n, lda), call.matrix(out, n, n, ldc)
+        call.read(matrix)
+        factors, order, lacking = factored(matrix[0])
+        if not lacking:
+            call.store(target, solved(factors, order, np.eye(n, dtype=call.dtype), NO))
+        call.store(call.array(info + 4 * number, 1, "i4"), lacking)
+
+
+# -- mixed types ------------------------------------------------------------------------------------------
+
+
+def _type(number: int) -> str:
+    if number not in DATA_TYPES:
+        raise Refused(NOT_SUPPORTED)
+    return DATA_TYPES[number]
+
+
+def _computing(compute: int, result: int) -> str:
+    if compute not in _COMPUTED:
+        raise Refused(NOT_SUPPORTED)
+    computed = _COMPUTED[compute]
+    return {"f4": "c8", "f8": "c16"}.get(computed, computed) if DATA_TYPES.get(result) in ("c8", "c16") else computed
+
+
+def _mixed(
+    call: Call, sizes: tuple[int, ...], factors: tuple[int, int], of: tuple[tuple[int, int, int], ...], compute: int
+) -> None:
+    """of: address, `cudaDataType` and leading dimension of each operand."""
+    computed = _computing(compute, of[2][1])
+    places = [(address, leading) for address, _kind, leading in of]
+    types = tuple(_type(kind) for _address, kind, _leading in of)
+    alpha, beta = (call.scalar(factor, computed) for factor in factors)
+    product_of(call, *sizes, alpha, places[0], places[1], beta, places[2], (types[0], types[1], types[2]), "f4" if computed == "f2" else computed)  # fmt: skip
+
+
+def gemm_ex(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, at: int, lda: int, b: int, bt: int, ldb: int, beta: int, c: int, ct: int, ldc: int, compute: int, algorithm: int) -> None:  # fmt: skip
+    _mixed(call, (ta, tb, m, n, k), (alpha, beta), ((a, at, lda), (b, bt, ldb), (c, ct, ldc)), compute)
+
+
+def sgemm_ex(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, at: int, lda: int, b: int, bt: int, ldb: int, beta: int, c: int, ct: int, ldc: int) -> None:  # fmt: skip
+    _mixed(call, (ta, tb, m, n, k), (alpha, beta), ((a, at, lda), (b, bt, ldb), (c, ct, ldc)), 68)
+
+
+def gemm_batched_ex(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, at: int, lda: int, b: int, bt: int, ldb: int, beta: int, c: int, ct: int, ldc: int, count: int, compute: int, algorithm: int) -> None:  # fmt: skip
+    of = [call.pointers(address, len(_count(count))) for address in (a, b, c)]
+    for one, other, target in zip(*of, strict=True):
+        _mixed(call, (ta, tb, m, n, k), (alpha, beta), ((one, at, lda), (other, bt, ldb), (target, ct, ldc)), compute)
+
+
+def gemm_strided_ex(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, at: int, lda: int, sa: int, b: int, bt: int, ldb: int, sb: int, beta: int, c: int, ct: int, ldc: int, sc: int, count: int, compute: int, algorithm: int) -> None:  # fmt: skip
+    widths = [np.dtype(_type(kind)).itemsize for kind in (at, bt, ct)]
+    for number in _count(count):
+        one, other, target = (base + number * stride * width for base, stride, width in zip((a, b, c), (sa, sb, sc), widths, strict=True))  # fmt: skip
+        _mixed(call, (ta, tb, m, n, k), (alpha, beta), ((one, at, lda), (other, bt, ldb), (target, ct, ldc)), compute)
+
+
+def _vector(call: Call, address: int, n: int, kind: int, step: int) -> Operand:
+    return call.vector(address, n, step, _type(kind))
+
+
+def dot_ex(call: Call, n: int, x: int, xt: int, incx: int, y: int, yt: int, incy: int, out: int, rt: int, et: int) -> None:  # fmt: skip
+    first, second = _vector(call, x, n, xt, incx), _vector(call, y, n, yt, incy)
+    call.read(first, second)
+    call.give(out, np.dot(first[0].astype(_type(et)), second[0].astype(_type(et))), _type(rt))
+
+
+def dotc_ex(call: Call, n: int, x: int, xt: int, incx: int, y: int, yt: int, incy: int, out: int, rt: int, et: int) -> None:  # fmt: skip
+    first, second = _vector(call, x, n, xt, incx), _vector(call, y, n, yt, incy)
+    call.read(first, second)
+    call.give(out, np.dot(first[0].conj().astype(_type(et)), second[0].astype(_type(et))), _type(rt))
+
+
+def axpy_ex(call: Call, n: int, alpha: int, alpha_type: int, x: int, xt: int, incx: int, y: int, yt: int, incy: int, et: int) -> None:  # fmt: skip
+    source, target = _vector(call, x, n, xt, incx), _vector(call, y, n, yt, incy)
+    call.read(source, target)
+    call.store(target, target[0].astype(_type(et)) + call.scalar(alpha, _type(alpha_type)) * source[0])
+
+
+def scal_ex(call: Call, n: int, alpha: int, alpha_type: int, x: int, xt: int, incx: int, et: int) -> None:
+    target = _vector(call, x, n, xt, incx)
+    call.read(target)
+    call.store(target, target[0].astype(_type(et)) * call.scalar(alpha, _type(alpha_type)))
+
+
+def norm_ex(call: Call, n: int, x: int, xt: int, incx: int, out: int, rt: int, et: int) -> None:
+    vector = _vector(call, x, n, xt, incx)
+    call.read(vector)
+    call.give(out, np.linalg.norm(vector[0].astype(_type(et))) if n else 0, _type(rt))
+
+
+def rot_ex(call: Call, n: int, x: int, xt: int, incx: int, y: int, yt: int, incy: int, c: int, s: int, cs: int, et: int) -> None:  # fmt: skip
+    first, second = _vector(call, x, n, xt, incx), _vector(call, y, n, yt, incy)
+    call.read(first, second)
+    cosine, sine, before = call.scalar(c, _type(cs)), call.scalar(s, _type(cs)), first[0].astype(_type(et))
+    call.store(first, cosine * before + sine * second[0])
+    call.store(second, cosine * second[0].astype(_type(et)) - np.conj(sine) * before)
+
+
+_SETTINGS: dict[str, Any] = {
+    "cublasSetStream": _set("stream"),
+    "cublasSetMathMode": _set("math"),
+    "cublasSetPointerMode": _set("pointer_mode"),
+    "cublasSetAtomicsMode": _set("atomics"),
+    "cublasSetSmCountTarget": _set("multiprocessors"),
+    "cublasGetStream": _get("stream", "Q"),
+    "cublasGetMathMode": _get("math", "i"),
+    "cublasGetPointerMode": _get("pointer_mode", "i"),
+    "cublasGetAtomicsMode": _get("atomics", "i"),
+    "cublasGetVersion": version,
+    "cublasSetWorkspace": workspace,
+    "cublasGemmEx": gemm_ex,
+    "cublasGemmBatchedEx": gemm_batched_ex,
+    "cublasGemmStridedBatchedEx": gemm_strided_ex,
+    "cublasDotEx": dot_ex,
+    "cublasDotcEx": dotc_ex,
+    "cublasAxpyEx": axpy_ex,
+    "cublasScalEx": scal_ex,
+    "cublasNrm2Ex": norm_ex,
+    "cublasRotEx": rot_ex,
+    "cublasSgemmEx": sgemm_ex,
 }
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
-    name: (kinds, guarded(function)) for name, (kinds, function) in _TABLE.items()
+HANDLERS: dict[str, Handler] = {
+    **cublas_vectors.HANDLERS,
+    **cublas_matrices.HANDLERS,
+    "cublasCreate": served(create, is_bound=False),
+    "cublasDestroy": served(destroy, is_bound=False),
+    **{name: served(function) for name, function in _SETTINGS.items()},
+    **of_types("cublas", "geam", geam, ALL),
+    **of_types("cublas", "dgmm", dgmm, ALL),
+    **of_types("cublas", "gemmBatched", gemm_batched, ALL | {"H": "f2"}),
+    **of_types("cublas", "gemmStridedBatched", gemm_strided, ALL | {"H": "f2"}),
+    **of_types("cublas", "gemm3mStridedBatched", gemm_strided, COMPLEX),
+    **of_types("cublas", "gemvBatched", gemv_batched, ALL),
+    **of_types("cublas", "gemvStridedBatched", gemv_strided, ALL),
+    **of_types("cublas", "trsmBatched", trsm_batched, ALL),
+    **of_types("cublas", "getrfBatched", getrf_batched, ALL),
+    **of_types("cublas", "getriBatched", getri_batched, ALL),
+    **of_types("cublas", "getrsBatched", getrs_batched, ALL),
+    **of_types("cublas", "matinvBatched", inverse_batched, ALL),
 }

@@ -1,4 +1,4 @@
-"""What cuBLAS and cuRAND share: their handles, and operands in memory that the device reaches, as arrays of NumPy."""
+"""What CUDA's libraries share: handles, and operands in memory that the device reaches, as arrays of NumPy."""
 
 from __future__ import annotations
 
@@ -101,11 +101,33 @@ def note_write(state: State, allocation: Allocation) -> None:
     state.begin(queue)
 
 
-def scalar_at(state: State, address: int, dtype: str) -> Any:
+def array_at(state: State, place: Place, address: int, count: int, dtype: str) -> tuple[Array, Allocation]:
+    """`count` numbers that lie one after another."""
+    return vector_at(state, place, address, count, 1, dtype)
+
+
+def pointers_at(state: State, place: Place, address: int, count: int) -> list[int]:
+    """Addresses that lie in memory of the device, as batched calls take them."""
+    return [int(pointer) for pointer in array_at(state, place, address, count, "u8")[0]]
+
+
+def scalar_at(state: State, place: Place, address: int, dtype: str) -> Any:
+    """A number that a call is handed the address of, on either side."""
     if state.memory.is_device_address(address):
-        raise Refused(INVALID_VALUE)
-    layout = "f" if dtype == "f4" else "d"
-    return np.dtype(dtype).type(state.guest.unpack(layout, address)[0])
+        return array_at(state, place, address, 1, dtype)[0][0]
+    return np.frombuffer(state.guest.read(address, np.dtype(dtype).itemsize), dtype)[0]
+
+
+def give(state: State, place: Place, address: int, values: Any, dtype: str) -> None:
+    """Write a call's results to an address on either side; the host's has waited for them."""
+    numbers = np.atleast_1d(np.asarray(values)).astype(dtype)
+    if state.memory.is_device_address(address):
+        target = array_at(state, place, address, len(numbers), dtype)
+        target[0][:] = numbers
+        note_write(state, target[1])
+    else:
+        state.guest.write(address, numbers.tobytes())
+        state.wait_for_all()
 
 
 def handle_of(state: State, handle: int) -> dict[str, Any]:
@@ -113,6 +135,16 @@ def handle_of(state: State, handle: int) -> dict[str, Any]:
     if found is None:
         raise Refused(NOT_INITIALIZED)
     return found
+
+
+def new_handle(state: State, pointer: int, fields: dict[str, Any], lacks: int) -> int:
+    """A library's object, whose handle is written to `pointer`.  Raises Refused(`lacks`) where there are too many."""
+    if len(state.libraries) >= MAX_HANDLES:
+        raise Refused(lacks)
+    number = state.handle()
+    state.guest.pack("Q", pointer, number)
+    state.libraries[number] = fields
+    return number
 
 
 def bound_work(state: State, count: int) -> None:

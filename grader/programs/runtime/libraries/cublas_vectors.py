@@ -1,0 +1,185 @@
+"""cuBLAS's first level: vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from grader.programs.runtime.libraries.calls import Call, Handler, of_types, served
+from grader.programs.runtime.libraries.operands import INVALID_VALUE, Array, Refused
+
+ALL = {"S": "f4", "D": "f8", "C": "c8", "Z": "c16"}
+REALS = {"S": "f4", "D": "f8"}
+COMPLEX = {"C": "c8", "Z": "c16"}
+
+
+def axpy(call: Call, n: int, alpha: int, x: int, x_step: int, y: int, y_step: int) -> None:
+    source, target = call.vector(x, n, x_step), call.vector(y, n, y_step)
+    call.read(source, target)
+    call.store(target, target[0] + call.scalar(alpha) * source[0])
+
+
+def scal(call: Call, n: int, alpha: int, x: int, step: int) -> None:
+    target = call.vector(x, n, step)
+    call.read(target)
+    call.store(target, target[0] * call.scalar(alpha))
+
+
+def scal_real(call: Call, n: int, alpha: int, x: int, step: int) -> None:
+    target = call.vector(x, n, step)
+    call.read(target)
+    call.store(target, target[0] * call.scalar(alpha, call.real))
+
+
+def copy(call: Call, n: int, x: int, x_step: int, y: int, y_step: int) -> None:
+    source = call.vector(x, n, x_step)
+    call.read(source)
+    call.store(call.vector(y, n, y_step), source[0])
+
+
+def swap(call: Call, n: int, x: int, x_step: int, y: int, y_step: int) -> None:
+    first, second = call.vector(x, n, x_step), call.vector(y, n, y_step)
+    call.read(first, second)
+    before = first[0].copy()
+    call.store(first, second[0])
+    call.store(second, before)
+
+
+def _dot(is_conjugated: bool) -> Callable[..., None]:
+    def dot(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, out: int) -> None:
+        first, second = call.vector(x, n, x_step), call.vector(y, n, y_step)
+        call.read(first, second)
+        call.give(out, np.dot(first[0].conj() if is_conjugated else first[0], second[0]))
+
+    return dot
+
+
+def _reduced(which: Callable[[Array], Any], dtype: str = "") -> Callable[..., None]:
+    def norm(call: Call, n: int, x: int, step: int, out: int) -> None:
+        vector = call.vector(x, n, step)
+        call.read(vector)
+        call.give(out, which(vector[0]) if n else 0, dtype or call.real)
+
+    return norm
+
+
+def _sizes(vector: Array) -> Array:
+    """What `amax` compares: of complex numbers the sum of both parts."""
+    return np.abs(vector.real) + np.abs(vector.imag)
+
+
+def rot(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, cosine: int, sine: int) -> None:
+    _rotate(call, n, x, x_step, y, y_step, call.scalar(cosine, call.real), call.scalar(sine))
+
+
+def rot_real(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, cosine: int, sine: int) -> None:
+    _rotate(call, n, x, x_step, y, y_step, call.scalar(cosine, call.real), call.scalar(sine, call.real))
+
+
+def _rotate(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, c: Any, s: Any) -> None:
+    first, second = call.vector(x, n, x_step), call.vector(y, n, y_step)
+    call.read(first, second)
+    before = first[0].copy()
+    call.store(first, c * before + s * second[0])
+    call.store(second, c * second[0] - np.conj(s) * before)
+
+
+def rotg(call: Call, a: int, b: int, cosine: int, sine: int) -> None:
+    """As BLAS defines it (Lawson, Hanson, Kincaid, Krogh 1979)."""
+    first, second = complex(call.scalar(a)), complex(call.scalar(b))
+    if call.dtype == call.real:
+        x, y = first.real, second.real
+        sign = math.copysign(1, x if abs(x) > abs(y) else y)
+        r = sign * math.hypot(x, y)
+        c, s = (x / r, y / r) if r else (1.0, 0.0)
+        z = s if abs(x) > abs(y) else 1 / c if c else 1.0
+        call.give(a, r)
+        call.give(b, z if r else 0.0)
+        call.give(cosine, c)
+        call.give(sine, s)
+        return
+    size = math.hypot(abs(first), abs(second))
+    if not abs(first):
+        call.give(a, second)
+        call.give(cosine, 0.0, call.real)
+        call.give(sine, 1.0)
+        return
+    unit = first / abs(first)
+    call.give(a, unit * size)
+    call.give(cosine, abs(first) / size, call.real)
+    call.give(sine, unit * second.conjugate() / size)
+
+
+def rotm(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, parameters: int) -> None:
+    flag, *h = (float(call.scalar(parameters + k * np.dtype(call.dtype).itemsize)) for k in range(5))
+    matrix = {-1: (h[0], h[2], h[1], h[3]), 0: (1, h[2], h[1], 1), 1: (h[0], 1, -1, h[3]), -2: (1, 0, 0, 1)}.get(int(flag))
+    if matrix is None:
+        raise Refused(INVALID_VALUE)
+    first, second = call.vector(x, n, x_step), call.vector(y, n, y_step)
+    call.read(first, second)
+    before = first[0].copy()
+    call.store(first, matrix[0] * before + matrix[1] * second[0])
+    call.store(second, matrix[2] * before + matrix[3] * second[0])
+
+
+def rotmg(call: Call, d1: int, d2: int, x1: int, y1: int, parameters: int) -> None:
+    """The modified rotation that makes the second part zero; its numbers are not scaled."""
+    a, b, x, y = (float(call.scalar(address)) for address in (d1, d2, x1, y1))
+    p2, p1 = b * y, a * x
+    flag, h = -1.0, [0.0, 0.0, 0.0, 0.0]
+    if a < 0:
+        a = b = x = 0.0
+    elif not p2:
+        call.give(parameters, -2.0)
+        return
+    elif abs(p1 * x) > abs(p2 * y):
+        flag, h = 0.0, [0.0, -y / x, p2 / p1, 0.0]
+        u = 1 - h[2] * h[1]
+        a, b, x = a / u, b / u, x * u
+    elif p2 * y < 0:
+        a = b = x = 0.0
+    else:
+        flag, h = 1.0, [p1 / p2, 0.0, 0.0, x / y]
+        u = 1 + h[0] * h[3]
+        a, b, x = b / u, a / u, y * u
+    for address, value in ((d1, a), (d2, b), (x1, x)):
+        call.give(address, value)
+    call.give(parameters, [flag, *h])
+
+
+HANDLERS: dict[str, Handler] = {
+    **of_types("cublas", "axpy", axpy, ALL),
+    **of_types("cublas", "scal", scal, ALL),
+    "cublasCsscal": served(scal_real, "c8"),
+    "cublasZdscal": served(scal_real, "c16"),
+    **of_types("cublas", "copy", copy, ALL),
+    **of_types("cublas", "swap", swap, ALL),
+    **of_types("cublas", "dot", _dot(False), REALS),
+    **of_types("cublas", "dotu", _dot(False), COMPLEX),
+    **of_types("cublas", "dotc", _dot(True), COMPLEX),
+    **of_types("cublas", "rot", rot, ALL),
+    "cublasCsrot": served(rot_real, "c8"),
+    "cublasZdrot": served(rot_real, "c16"),
+    **of_types("cublas", "rotg", rotg, ALL),
+    **of_types("cublas", "rotm", rotm, REALS),
+    **of_types("cublas", "rotmg", rotmg, REALS),
+    **{
+        name: served(_reduced(which, dtype), numbers)
+        for letters, which, dtype in (
+            ("nrm2", np.linalg.norm, ""),
+            ("asum", lambda v: _sizes(v).sum(), ""),
+            ("amax", lambda v: int(np.argmax(_sizes(v))) + 1, "i4"),
+            ("amin", lambda v: int(np.argmin(_sizes(v))) + 1, "i4"),
+        )
+        for name, numbers in zip(
+            (f"cublasI{x.lower()}{letters}" for x in ALL)
+            if dtype
+            else (f"cublas{x}{letters}" for x in ("S", "D", "Sc", "Dz")),
+            ALL.values(),
+            strict=True,
+        )
+    },
+}
