@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
 
 from grader.device_limits import MAX_THREADS_PER_BLOCK
 from grader.programs.runtime.devices import numbers
@@ -146,7 +145,16 @@ def can_access_peer(state: State, place: Place, can: int, device: int, peer: int
     return 0
 
 
+def peer_attribute(state: State, place: Place, value: int, which: int, device: int, peer: int) -> int:
+    """There is one device, and it has no peer."""
+    raise CudaError(101)
+
+
 def enable_peer(state: State, place: Place, peer: int, flags: int) -> int:
+    raise CudaError(101)
+
+
+def disable_peer(state: State, place: Place, peer: int) -> int:
     raise CudaError(101)
 
 
@@ -266,6 +274,8 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaDeviceGetStreamPriorityRange": ("ii", priority_range),
     "cudaDeviceCanAccessPeer": ("iii", can_access_peer),
     "cudaDeviceEnablePeerAccess": ("ii", enable_peer),
+    "cudaDeviceDisablePeerAccess": ("i", disable_peer),
+    "cudaDeviceGetP2PAttribute": ("iiii", peer_attribute),
     "cudaDeviceGetPCIBusId": ("iii", bus_id),
     "cudaProfilerStart": ("", nothing),
     "cudaProfilerStop": ("", nothing),

@@ -19,7 +19,19 @@ MAX_BATCH = 1 << 20
 # `cudaDataType` as NumPy has it; what is not in it, bfloat16 and 8-bit floats, NumPy has not.
 DATA_TYPES = {0: "f4", 1: "f8", 2: "f2", 3: "i1", 4: "c8", 5: "c16", 8: "u1", 10: "i4"}
 # `cublasComputeType_t`: what products and factors are of.
-_COMPUTED = {64: "f2", 65: "f2", 68: "f4", 69: "f4", 70: "f8", 71: "f8", 72: "i4", 73: "i4", 74: "f4", 75: "f4", 77: "f4"}
+_COMPUTED = {
+    64: "f2",
+    65: "f2",
+    68: "f4",
+    69: "f4",
+    70: "f8",
+    71: "f8",
+    72: "i4",
+    73: "i4",
+    74: "f4",
+    75: "f4",
+    77: "f4",
+}
 
 
 def create(call: Call, handle: int) -> None:
@@ -223,7 +235,11 @@ def _computing(compute: int, result: int) -> str:
 
 
 def _mixed(
-    call: Call, sizes: tuple[int, ...], factors: tuple[int, int], of: tuple[tuple[int, int, int], ...], compute: int
+    call: Call,
+    sizes: tuple[int, int, int, int, int],
+    factors: tuple[int, int],
+    of: tuple[tuple[int, int, int], ...],
+    compute: int,
 ) -> None:
     """of: address, `cudaDataType` and leading dimension of each operand."""
     computed = _computing(compute, of[2][1])

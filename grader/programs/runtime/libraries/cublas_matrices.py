@@ -44,11 +44,12 @@ def _side(fill: int, n: int) -> Array:
 
 
 def _whole(stored: Array, fill: int, *, is_hermitian: bool) -> Array:
-    """The matrix of which one triangle is stored."""
+    """The matrix of which one triangle is stored; a Hermitian one's diagonal is real whatever lies there."""
     half = np.where(_side(fill, len(stored)), stored, 0)
-    other = half.T.conj() if is_hermitian else half.T
-    diagonal = np.diag(half)
-    return half + other - np.diag(diagonal.conj() if is_hermitian else diagonal)
+    whole = np.where(_side(fill, len(stored)), half, half.T.conj() if is_hermitian else half.T)
+    if is_hermitian:
+        np.fill_diagonal(whole, np.diag(whole).real)
+    return whole
 
 
 def _triangle(stored: Array, fill: int, unit: int) -> Array:
@@ -72,7 +73,9 @@ def _packed(call: Call, address: int, fill: int, n: int) -> tuple[Operand, Array
     return flat, dense
 
 
-def _band(call: Call, address: int, rows: int, columns: int, low: int, high: int, leading: int) -> tuple[Operand, Array]:
+def _band(
+    call: Call, address: int, rows: int, columns: int, low: int, high: int, leading: int
+) -> tuple[Operand, Array]:
     """A band matrix, whose diagonals are stored as rows."""
     if min(low, high) < 0 or leading < low + high + 1:
         raise Refused(INVALID_VALUE)
@@ -341,10 +344,8 @@ def _syrk(is_hermitian: bool) -> Callable[..., None]:
         call.work(n * n * k)
         stored, used = _turned(call, a, t, n, k, lda)
         scale = call.real if is_hermitian else call.dtype
-        if is_hermitian:
-            product = used @ used.T.conj() if t == NO else used.conj() @ used.T
-        else:
-            product = used @ used.T
+        first, second = (used.conj(), used.T) if is_hermitian and t != NO else (used, used.T)
+        product = first @ (second.conj() if is_hermitian and t == NO else second)
         where = _side(fill, n)
         blend(call, (stored,), call.matrix(c, n, n, ldc), product, call.scalar(alpha, scale), call.scalar(beta, scale), where)  # fmt: skip
 

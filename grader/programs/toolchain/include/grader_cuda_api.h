@@ -28,6 +28,8 @@ GRADER_IMPORT("cudaDeviceGetSharedMemConfig") GRADER_CHECKED cudaError_t cudaDev
 GRADER_IMPORT("cudaDriverGetVersion") GRADER_CHECKED cudaError_t cudaDriverGetVersion(int *version, GRADER_PLACE);
 GRADER_IMPORT("cudaRuntimeGetVersion") GRADER_CHECKED cudaError_t cudaRuntimeGetVersion(int *version, GRADER_PLACE);
 GRADER_IMPORT("cudaDeviceGetStreamPriorityRange") GRADER_CHECKED cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest, GRADER_PLACE);
+GRADER_IMPORT("cudaDeviceGetP2PAttribute") GRADER_CHECKED cudaError_t cudaDeviceGetP2PAttribute(int *value, cudaDeviceP2PAttr attribute, int device, int peer, GRADER_PLACE);
+GRADER_IMPORT("cudaDeviceDisablePeerAccess") cudaError_t cudaDeviceDisablePeerAccess(int peer, GRADER_PLACE);
 GRADER_IMPORT("cudaDeviceCanAccessPeer") GRADER_CHECKED cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer, GRADER_PLACE);
 GRADER_IMPORT("cudaDeviceEnablePeerAccess") GRADER_CHECKED cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags, GRADER_PLACE);
 GRADER_IMPORT("cudaDeviceGetPCIBusId") GRADER_CHECKED cudaError_t cudaDeviceGetPCIBusId(char *id, int length, int device, GRADER_PLACE);
