@@ -235,6 +235,19 @@ def test_labs_are_listed(here: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert row[-4:] == ["naive,", "shared,", "padded", "100"]
 
 
+def test_labs_are_listed_in_the_order_of_a_course(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, position in (("zeta", "position: 1\n"), ("alpha", "")):
+        code, _out, _err = run(capsys, "new-lab", name, "--into", "own")
+        path = here / "own" / name / "lab.yaml"
+        path.write_text(position + path.read_text("utf-8"), "utf-8")
+        assert code == 0
+    code, out, _err = run(capsys, "labs", "--labs", "own")
+    names = [line.split()[0] for line in out.splitlines() if line.startswith(" ") and line.split()[-1:] == ["100"]]
+    assert code == 0
+    assert (names[0], names[-1]) == ("zeta", "alpha")
+    assert names.index("saxpy") < names.index("transpose") < names.index("vector-sum")
+
+
 def test_a_broken_lab_does_not_hide_the_others(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "labs" / "half").mkdir(parents=True)
     (here / "labs" / "half" / "lab.yaml").write_text("titel: {en: x}\n")

@@ -26,16 +26,17 @@ def _labs(labs_folders: tuple[Path, ...], lang: str) -> int:
     from grader.report.numbers import Numbers
 
     numbers = Numbers(lang)
-    rows, broken = [], []
-    for name in sorted(labs.folders(labs_folders)):
+    readable, broken = [], []
+    for name in labs.folders(labs_folders):
         try:
-            lab = labs.find(name, labs_folders)
+            readable.append(labs.find(name, labs_folders))
         except FileError as error:
             broken.append(error)
-            continue
+    rows = []
+    for lab in sorted(readable, key=labs.by_course):
         points = sum(check.points for variant in lab.variants for check in variant.checks)
         names = ", ".join(variant.name for variant in lab.variants)
-        rows.append((name, in_language(lab.title, lang), names, numbers.points(points)))
+        rows.append((lab.id, in_language(lab.title, lang), names, numbers.points(points)))
     terminal.show_table(terminal.console(), [_("Lab"), _("Title"), _("Variants"), _("Points")], rows)
     for refused in broken:
         complain(str(refused), refused.exit_code)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from grader.lab.formula import FormulaError
 from grader.lab.function import check_keys, check_of_function, function_of
 from grader.lab.parts import (
     BACKENDS,
@@ -101,6 +103,7 @@ class _Lab(Part, frozen=True):
     timing: _Timing | None = None
     sweeps: dict[str, Any] = {}
     repairs: Literal["student", "teacher", "off"] = "teacher"
+    position: int | None = None
     drawn: _Drawn = _Drawn()
     title_page: _TitlePage = _TitlePage()
 
@@ -119,9 +122,12 @@ def load(folder: Path) -> Lab:
     parameters = tuple(_parameter(file, name, data, is_function) for name, data in top.parameters.items())
     sizes = [p.name for p in parameters if p.kind == "size"]
     for parameter in parameters:
-        check_known(
-            file, ("parameters", parameter.name, "shape"), (s for s in parameter.shape if isinstance(s, str)), sizes
-        )
+        at: KeyPath = ("parameters", parameter.name, "shape")
+        if is_function:
+            for i, extent in enumerate(parameter.shape):
+                formula_text(file, (*at, i), extent, sizes)
+        else:
+            check_known(file, at, (s for s in parameter.shape if isinstance(s, str)), sizes)
     for kind in ("input", "output"):
         if not any(p.kind in (kind, "in_out") for p in parameters):
             raise file.error(msg("labs.no_parameter", kind=kind), ("parameters",))
@@ -138,6 +144,8 @@ def load(folder: Path) -> Lab:
         if backend not in top.sizes:
             raise file.error(msg("labs.missing_key", backend=backend), ("sizes",))
     cases = {backend: _cases(file, backend, data, sizes, is_function) for backend, data in top.sizes.items()}
+    for parameter in parameters:
+        _check_extents(file, parameter, cases)
     return Lab(
         id=folder.name,
         path=file.path,
@@ -163,6 +171,7 @@ def load(folder: Path) -> Lab:
         repairs="off" if is_function else top.repairs,
         drawn=_drawn(file, top.drawn, sizes),
         title_page=_title_page(top.title_page),
+        position=top.position,
         function=rule,
     )
 
@@ -253,6 +262,20 @@ def _cases(file: YamlFile, backend: str, data: object, sizes: list[str], is_func
         probe=case_of(file, (*keys, "probe"), probe, sizes),
         large=cases("large", part.large),
     )
+
+
+def _check_extents(file: YamlFile, parameter: Parameter, cases: Mapping[str, Cases]) -> None:
+    """Refuse a shape that has no element at one of the lab's sizes."""
+    keys: KeyPath = ("parameters", parameter.name, "shape")
+    for rows in cases.values():
+        for sizes in (*rows.correct, *rows.ragged, rows.observe, rows.probe, *rows.large):
+            try:
+                extents = parameter.extents_at(sizes)
+            except FormulaError as error:
+                raise file.error(str(error), keys) from error
+            for i, extent in enumerate(extents):
+                if extent < 1:
+                    raise file.error(msg("labs.extent", got=extent), (*keys, i))
 
 
 def _timing(file: YamlFile, part: _Timing, sizes: list[str]) -> TimingRule:

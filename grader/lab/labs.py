@@ -52,6 +52,11 @@ def find(lab_id: str, extra_dirs: Sequence[Path] = ()) -> Lab:
     return load(known[lab_id])
 
 
+def by_course(lab: Lab) -> tuple[float, str]:
+    """What labs are listed by: their place in a course, those that have none last."""
+    return (float("inf") if lab.position is None else lab.position, lab.id)
+
+
 def all_labs(extra_dirs: Sequence[Path] = ()) -> list[Lab]:
     """All labs, by id.
 

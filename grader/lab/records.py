@@ -32,7 +32,8 @@ class Parameter:
 
     kind: "input" or "output" (pointers) or "size" (an integer); of a function also "in_out" (a pointer to what is
       changed in place) and "scalar" (a number that is no size).
-    shape: for pointers, the array's shape, as size names or integers, slowest axis first.
+    shape: for pointers, the array's shape, as size names or integers, slowest axis first; of a function's also formulas
+      of sizes.
     names: regular expressions (full match, case ignored) of the names students give it, best first.
     from_grid: for sizes: a kernel may work it out from its grid, so that only multiples of a tile can be asked of it.
     usual: for sizes: the value that a kernel which neither takes nor names the size has built in; None: any.
@@ -56,6 +57,10 @@ class Parameter:
     def is_array(self) -> bool:
         """Whether it is a pointer to an array."""
         return self.kind in ("input", "output", "in_out")
+
+    def extents_at(self, sizes: Sizes) -> tuple[int, ...]:
+        """The array's shape at some sizes."""
+        return tuple(formula.integer(axis, sizes) if isinstance(axis, str) else axis for axis in self.shape)
 
     def rank_of(self, name: str) -> int | None:
         """The place of the first of the parameter's patterns that `name` matches; its own name comes before all."""
@@ -335,6 +340,8 @@ class Lab:
     drawn: Drawn = Drawn()
     title_page: Mapping[str, Text] = field(default_factory=dict)
     """By field of `grader.result.TitlePage`: what stands on the title page where a submission does not say it."""
+    position: int | None = None
+    """Its place in a course, by which labs are listed; None: after all that have one."""
     function: FunctionRule | None = None
     """What is handed in where that is a function with launches of its own; None: bare kernels."""
 

@@ -12,7 +12,7 @@ Array = npt.NDArray[np.generic]
 
 def shape_at(lab: Lab, name: str, sizes: Sizes) -> tuple[int, ...]:
     """The shape of an array at some sizes."""
-    return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in lab.parameter(name).shape)
+    return lab.parameter(name).extents_at(sizes)
 
 
 def placeholder(shape: tuple[int, ...], dtype: str) -> Array:

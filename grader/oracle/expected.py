@@ -80,8 +80,8 @@ class Oracle:
             found = self._call(sizes, lambda: np.asarray(self._module.rows(inputs, dict(sizes), name, which)))
             return self._shaped(name, found, (which.size, shapes[name][-1]))
 
-        shapes = {p.name: _shape(p, sizes) for p in outputs}
-        return Projected(inputs, {p.name: blank(_shape(p, sizes), p.dtype) for p in outputs}, absolute, project, rows)
+        shapes = {p.name: p.extents_at(sizes) for p in outputs}
+        return Projected(inputs, {p.name: blank(p.extents_at(sizes), p.dtype) for p in outputs}, absolute, project, rows)
 
     def of_equal_values(self) -> Oracle:
         """An oracle of the same lab whose inputs have one value in all their elements."""
@@ -129,7 +129,7 @@ class Oracle:
                 continue
             if parameter.name not in arrays:
                 raise FileError(msg("oracle.missing_output", name=parameter.name), self._lab.oracle)
-            self._shaped(parameter.name, arrays[parameter.name], _shape(parameter, sizes))
+            self._shaped(parameter.name, arrays[parameter.name], parameter.extents_at(sizes))
         return arrays
 
     def _shaped(self, name: str, array: Array, shape: tuple[int, ...]) -> Array:
@@ -192,10 +192,6 @@ def _of_type(array: Array, dtype: npt.DTypeLike) -> Array:
 
 def _key(sizes: Sizes, dtypes: Mapping[str, str]) -> tuple[object, ...]:
     return (*sorted(sizes.items()), *sorted(dtypes.items()))
-
-
-def _shape(parameter: Parameter, sizes: Sizes) -> tuple[int, ...]:
-    return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in parameter.shape)
 
 
 def _load(lab: Lab) -> ModuleType:
