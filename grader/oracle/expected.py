@@ -81,7 +81,9 @@ class Oracle:
             return self._shaped(name, found, (which.size, shapes[name][-1]))
 
         shapes = {p.name: p.extents_at(sizes) for p in outputs}
-        return Projected(inputs, {p.name: blank(p.extents_at(sizes), p.dtype) for p in outputs}, absolute, project, rows)
+        return Projected(
+            inputs, {p.name: blank(p.extents_at(sizes), p.dtype) for p in outputs}, absolute, project, rows
+        )
 
     def of_equal_values(self) -> Oracle:
         """An oracle of the same lab whose inputs have one value in all their elements."""

@@ -12,7 +12,7 @@ from grader.errors import FileError, UsageError
 from grader.grading import pipeline
 from grader.grading.selftest import examine, specimens
 from grader.lab.file import load
-from grader.lab.labs import find
+from grader.lab.labs import all_labs, find
 from grader.lab.records import Lab
 from grader.paths import data_root
 from grader.result import Check, Result
@@ -47,11 +47,21 @@ def failed(result: Result) -> dict[str, Check]:
     [
         ("saxpy", {"good/grid_stride.cu", "bad/on_the_host.cu", "bad/strided.cu"}),
         ("vector-sum", {"good/last_block.cu", "bad/on_the_host.cu", "bad/missing_barrier.cu"}),
+        ("inclusive-scan", {"good/blelloch.cu", "bad/missing_barrier.cu", "bad/two_levels.cu"}),
     ],
 )
 def test_a_right_one_and_two_wrong_ones_get_their_verdicts(lab: str, chosen: set[str]) -> None:
     findings = examine([s for s in specimens(find(lab)) if s.name in chosen], backend="emulator", jobs=1)
     assert {finding.specimen.name: finding.problems for finding in findings} == dict.fromkeys(chosen, ())
+
+
+@pytest.mark.parametrize("lab", [lab for lab in all_labs() if lab.function], ids=lambda lab: lab.id)
+def test_a_lab_s_own_function_gets_all_points_and_its_starter_does_not_launch(lab: Lab) -> None:
+    (variant,) = lab.variants
+    result = pipeline.grade(variant.reference.file, lab, backend="emulator")
+    assert (failed(result), result.score.earned) == ({}, 100)
+    starter = failed(pipeline.grade(lab.path.parent / "starter.cu", lab, backend="emulator"))
+    assert set(starter) == {"launch", "correct"}
 
 
 def test_a_right_one_gets_all_points_and_its_record(tmp_path: Path) -> None:
