@@ -26,7 +26,7 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
     if slow is not None:
         return base.verdict(evidence, slow)
     loads, stores = ratio(counters, "load"), max(ratio(counters, "store"), _main_stores(evidence, counters))
-    reached = max(loads, stores) if settings.sides == "both" else min(loads, stores)
+    reached = settings.judged(loads, stores)
     data = {
         "load_ratio": round(loads, 4),
         "store_ratio": round(stores, 4),
@@ -44,7 +44,8 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
         return passed(msg("checks.coalescing.passed_one", figures=figures), data=data)
     credit = max((p.share for p in settings.partial if reached <= p.ratio + TOLERANCE), default=0.0)
     # Where one side is enough, it is mended on the side that is better.
-    kinds = ("load", "store") if settings.sides == "both" else ("load",) if loads <= stores else ("store",)
+    is_of_loads = settings.sides == "loads" or loads <= stores
+    kinds = ("load", "store") if settings.sides == "both" else ("load",) if is_of_loads else ("store",)
     worst = max((c for kind in kinds for c in _rows(counters, kind) if c.ideal), key=lambda c: c.sectors / c.ideal)
     message = msg("checks.coalescing.failed", figures=figures, line=worst.line)
     hint = _narrow(evidence, worst) or joined(_hint(worst), _way_out(evidence, settings, loads, stores))

@@ -56,13 +56,18 @@ class CoalescingSettings(Settings, frozen=True):
     """Settings of `coalescing`.
 
     max_ratio: sectors over the fewest possible, for all points.
-    sides: "both" loads and stores must keep it, or "either" (one side of a plain transposition cannot).
+    sides: "both" loads and stores must keep it, "either" (one side of a plain transposition cannot), or the "loads"
+      alone (where the data say what is stored to: a histogram's bins).
     partial: what a worse ratio still earns.
     """
 
     max_ratio: float = 1.0
-    sides: Literal["both", "either"] = "both"
+    sides: Literal["both", "either", "loads"] = "both"
     partial: tuple[RatioShare, ...] = ()
+
+    def judged(self, loads: float, stores: float) -> float:
+        """Of the ratios of both sides the one that the thresholds are for."""
+        return max(loads, stores) if self.sides == "both" else loads if self.sides == "loads" else min(loads, stores)
 
 
 class BankConflictSettings(Settings, frozen=True):

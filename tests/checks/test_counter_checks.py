@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from grader.lab.checks import CoalescingSettings
 from grader.message import verbatim
 from grader.result import LineCounters, Resources, Timing
 from grader.submission.kernels.records import SharedArray
@@ -92,6 +93,21 @@ def test_coalescing_on_either_side() -> None:
     row = check(evidence("naive", counters=neither), "coalescing")
     assert (row.status, row.earned) == ("fail", 0.0)
     assert "exchange" not in row.hint
+
+
+def test_coalescing_of_the_loads_alone() -> None:
+    given = evidence("naive", counters=counters(shared=False, store_sectors=32.0))
+    settings = CoalescingSettings(sides="loads")
+    checks = tuple(replace(c, settings=settings) if c.check == "coalescing" else c for c in given.variant.checks)
+    given = replace(given, variant=replace(given.variant, checks=checks))
+    assert check(given, "coalescing").status == "pass"
+    assert given.counters is not None
+    lines = [
+        msgspec.structs.replace(c, sectors=4 * c.sectors if c.op == "load" else c.ideal) for c in given.counters.by_line
+    ]
+    row = check(replace(given, counters=msgspec.structs.replace(given.counters, by_line=lines)), "coalescing")
+    worst = next(c for c in lines if c.space == "global" and c.op == "load")
+    assert (row.status, row.line) == ("fail", worst.line)
 
 
 def split(row: LineCounters, parts: int, op: str = "store") -> list[LineCounters]:

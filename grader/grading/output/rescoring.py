@@ -85,8 +85,7 @@ def _judged(check: Check, settings: Any) -> _Again | None:
 
 
 def _coalescing(check: Check, settings: CoalescingSettings) -> _Again | None:
-    ratios = (check.data["load_ratio"], check.data["store_ratio"])
-    reached = max(ratios) if settings.sides == "both" else min(ratios)
+    reached = settings.judged(check.data["load_ratio"], check.data["store_ratio"])
     figures = check.message_said.data.get("figures") if check.message_said is not None else None
     # The stored ratios are rounded: too near a threshold they do not tell.
     limits = [settings.max_ratio, *(p.ratio for p in settings.partial)]
