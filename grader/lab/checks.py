@@ -57,7 +57,7 @@ class CoalescingSettings(Settings, frozen=True):
 
     max_ratio: sectors over the fewest possible, for all points.
     sides: "both" loads and stores must keep it, "either" (one side of a plain transposition cannot), or the "loads"
-      alone (where the data say what is stored to: a histogram's bins).
+      alone (where the data say what is stored to).
     partial: what a worse ratio still earns.
     """
 
