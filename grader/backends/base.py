@@ -124,6 +124,7 @@ class LaunchOutcome:
     issued: instructions, each counted once for all threads that execute it together, where the backend counts them.
     earlier: of the launches that were made before it; None where there were none.
     work: by line, where that was asked for.
+    shared_bytes: of a block, static and dynamic.
     steps: of a warp, at each access where one was followed; there are no outputs then.
     """
 
@@ -144,6 +145,7 @@ class LaunchOutcome:
     earlier: Earlier | None = None
     steps: tuple[WarpSteps, ...] = ()
     work: tuple[LineWork, ...] = ()
+    shared_bytes: int = 0
 
 
 def reason_msg(outcome: LaunchOutcome) -> Message:

@@ -349,6 +349,7 @@ class _Launches:
             issued=report.issued,
             steps=follower.steps(),
             work=tuple(report.work),
+            shared_bytes=report.shared_bytes,
         )
 
 

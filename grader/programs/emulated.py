@@ -14,7 +14,7 @@ from grader.ptx import DeviceTrap, Launch, Limits, Module, launch, linked, parse
 from grader.ptx.limits import LaunchError, LimitExceeded, PtxError
 from grader.ptx.memory.device import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
-from grader.ptx.records import Counters, Hazard
+from grader.ptx.records import Counters, Hazard, LineWork
 
 OBSERVED_THREADS = 1 << 20
 OBSERVED_BATCHES = 32
@@ -34,6 +34,7 @@ class Outcome:
     status: "ran", "impossible" (the emulator refuses the configuration), "trap", "grid_sync" (the same, where it would
     have waited for its whole grid), "endless", "too_large" (the counted limit was reached; memory is what it was
     before, where launches are passed over), "too_slow" (that by the clock), "unsupported".
+    shared_bytes: of a block, static and dynamic.  work: by line, where that was asked for.
     """
 
     status: str
@@ -43,6 +44,8 @@ class Outcome:
     counters: Counters | None = None
     thread_instructions: int = 0
     printf: str = ""
+    shared_bytes: int = 0
+    work: tuple[LineWork, ...] = ()
 
 
 class TooSlow(Exception):
@@ -239,6 +242,8 @@ class Gpu:
                 observers=[projection],
                 cooperative=cooperative,
                 limits=limits,
+                counts_work=bounds.counts_work,
+                order=bounds.order,
             )
             report = launch(self._module(unit, entry), what)
         except LaunchError as error:
@@ -262,4 +267,6 @@ class Gpu:
             counters=report.counters if observe else None,
             thread_instructions=report.thread_instructions,
             printf=report.printf,
+            shared_bytes=report.shared_bytes,
+            work=tuple(report.work),
         )

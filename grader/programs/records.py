@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from grader.message import Message
-from grader.ptx.records import Counters, Hazard
+from grader.ptx.records import Counters, Hazard, LineWork
 
 NO_LIMIT = 1 << 62
 LIMITS = frozenset(
@@ -29,6 +29,8 @@ class RunLimits(msgspec.Struct, frozen=True):
     host_instructions, host_bytes: of the host's code.  device_bytes: of the device's memory that is touched.
     launch_instructions, kernel_instructions: of one launch's threads, and of all launches' together.
     launch_issued: of one launch, counted once for all threads that execute an instruction together.
+    counts_work: what threads execute by line, and what the host asks of the device, is kept.
+    order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
     launch_seconds: of processor time.  wall_seconds: of the whole run, by the clock on the wall: ends what hangs.
     """
 
@@ -42,6 +44,8 @@ class RunLimits(msgspec.Struct, frozen=True):
     launch_seconds: float = 600.0
     wall_seconds: float = 600.0
     kernel_instructions: int = NO_LIMIT
+    counts_work: bool = False
+    order: int = 0
 
 
 class ProgramFinding(msgspec.Struct, frozen=True):
@@ -136,6 +140,35 @@ class ObservedLaunch(msgspec.Struct):
     filled: dict[str, bytes] = {}
 
 
+class DeviceCall(msgspec.Struct, frozen=True):
+    """Something that the host asked of the device, or waited for: in the order in which it asked.
+
+    kind: "kernel"; "copy_in" (from the host), "copy_out" (to the host), "copy" (on the device), "fill"; "allocate",
+      "free"; "wait" (for the device, a stream or an event); "library" (of cuBLAS or cuRAND).
+    name: the kernel, or the function that was called.  size: bytes.
+    stream, ticket: which step of which stream it is, 0 where it is in none; 1 is the default stream.
+    after: by stream, how many of its steps have ended before this one begins, whatever runs beside it.
+    is_blocking: the host goes on when it is done.  is_pageable: a copy from or to memory that is not page-locked.
+    file: "Thrust/CUB" for what these do by themselves.
+    """
+
+    kind: str
+    name: str
+    file: str
+    line: int
+    size: int = 0
+    stream: int = 0
+    ticket: int = 0
+    after: dict[int, int] = {}
+    is_blocking: bool = False
+    is_pageable: bool = False
+
+    def is_beside(self, other: DeviceCall) -> bool:
+        """Whether nothing puts the two steps in order, so that they may run at the same time."""
+        is_after = self.after.get(other.stream, 0) >= other.ticket
+        return bool(self.ticket and other.ticket) and not is_after and other.after.get(self.stream, 0) < self.ticket
+
+
 class CallArgument(msgspec.Struct, frozen=True):
     """An argument that a function is called with.
 
@@ -162,7 +195,9 @@ class CallLaunch(msgspec.Struct, frozen=True):
     """A launch that a called function made, with all that the emulator saw of it.
 
     status, reason, line: as of `grader.programs.emulated.Outcome`; "refused" where it was not run at all.
-    file: that the kernel's lines are in.
+    file: that the kernel's lines are in.  symbol: its name in PTX.
+    shared_bytes: of a block, static and dynamic.  is_of_library: Thrust or CUB made it, not the program.
+    work: by line, where that was asked for.
     """
 
     kernel: str
@@ -173,6 +208,12 @@ class CallLaunch(msgspec.Struct, frozen=True):
     hazards: list[Hazard] = []
     counters: Counters | None = None
     thread_instructions: int = 0
+    symbol: str = ""
+    grid: tuple[int, int, int] = (1, 1, 1)
+    block: tuple[int, int, int] = (1, 1, 1)
+    shared_bytes: int = 0
+    is_of_library: bool = False
+    work: list[LineWork] = []
 
 
 class CallSeen(msgspec.Struct):
@@ -182,6 +223,7 @@ class CallSeen(msgspec.Struct):
     outputs: bytes of arrays that are wanted.  changed: arrays that it may only read, and changed.
     freed: arrays of the harness's that it gave back.  strayed: arrays with "before" or "after": the host wrote there.
     by_host: outputs that the host filled, after it had copied the inputs out of the device's memory.
+    asked: what it had the device do, where that was asked for.
     """
 
     launches: list[CallLaunch] = []
@@ -191,6 +233,7 @@ class CallSeen(msgspec.Struct):
     freed: list[str] = []
     strayed: list[tuple[str, str]] = []
     by_host: list[str] = []
+    asked: list[DeviceCall] = []
 
 
 class Observation(msgspec.Struct):
@@ -204,6 +247,7 @@ class Observation(msgspec.Struct):
     smaller: which number was made smaller for this run, where the program was beyond the limits ("name", "file",
       "line", "before", "after").
     calls: of the function that it was run for.
+    asked: what the whole program had the device do, where that was asked for.
     """
 
     exit: int | None
@@ -215,3 +259,4 @@ class Observation(msgspec.Struct):
     printed_after: list[tuple[int, int, int]] = []
     smaller: dict[str, str | int] = {}
     calls: list[CallSeen] = []
+    asked: list[DeviceCall] = []

@@ -215,6 +215,7 @@ class _Run:
             issued=budget.issued,
             remarks=[(kind, line, count) for (kind, line), count in sorted(outcome.remarks.items())],
             printf="".join(budget.printf),
+            shared_bytes=self._shared_bytes,
         )
         report.counters.sampled_blocks, report.counters.total_blocks = outcome.sampled_blocks, self._total
         counts = report.opcode_counts

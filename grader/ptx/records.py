@@ -124,6 +124,7 @@ class LaunchReport:
     printf: what device code printed (capped).
     opcode_counts: thread-instructions per opcode.
     work: by line, where that was asked for.
+    shared_bytes: of a block, static and dynamic.
     """
 
     thread_instructions: int = 0
@@ -135,6 +136,7 @@ class LaunchReport:
     printf: str = ""
     opcode_counts: dict[str, int] = field(default_factory=dict)
     work: list[LineWork] = field(default_factory=list)
+    shared_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

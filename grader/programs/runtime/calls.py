@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -13,7 +14,7 @@ from grader.programs.device_memory import Allocation
 from grader.programs.emulated import Outcome
 from grader.programs.records import CallArgument, CallLaunch, CallSeen, FunctionCall, ObservedLaunch
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import State
+from grader.programs.runtime.state import LIBRARY, State
 
 GUARD_BYTES = 4096
 GUARD = 0xA5
@@ -56,6 +57,8 @@ class Calls:
         self.seen: list[CallSeen] = []
         self.arrays: dict[int, _Array] = {}
         self.is_underway = False
+        self.asked_before = 0
+        """What had been asked of the device when the call began."""
 
     @property
     def current(self) -> FunctionCall:
@@ -85,25 +88,35 @@ class Calls:
         """A launch was made, or refused."""
         if not self.is_underway:
             return
-        if outcome is None:
-            self.seen[-1].launches.append(CallLaunch(record.kernel, file, "refused", record.error, record.line))
-            return
-        self.seen[-1].launches.append(
-            CallLaunch(
-                record.kernel,
-                file,
-                outcome.status,
-                outcome.reason,
-                outcome.line,
-                list(outcome.hazards),
-                outcome.counters,
-                outcome.thread_instructions,
-            )
+        seen = CallLaunch(
+            record.kernel,
+            file,
+            "refused",
+            record.error,
+            record.line,
+            symbol=record.symbol,
+            grid=record.grid,
+            block=record.block,
+            is_of_library=record.file == LIBRARY,
         )
+        if outcome is not None:
+            seen = msgspec.structs.replace(
+                seen,
+                status=outcome.status,
+                reason=outcome.reason,
+                line=outcome.line,
+                hazards=list(outcome.hazards),
+                counters=outcome.counters,
+                thread_instructions=outcome.thread_instructions,
+                shared_bytes=outcome.shared_bytes,
+                work=list(outcome.work),
+            )
+        self.seen[-1].launches.append(seen)
 
 
 def begins(state: State, _place: Place) -> int:
     """1 where a call is to be made, 0 where there is none."""
+    state.calls.asked_before = len(state.asked)
     return int(state.calls.next())
 
 
@@ -145,11 +158,13 @@ def ends(state: State, _place: Place) -> int:
     calls: Calls = state.calls
     if not calls.is_underway:
         return 0
+    asked = state.asked[calls.asked_before :]
     state.wait_for_all()
     state.arrive()
     calls.is_underway = False
     seen = calls.seen[-1]
     seen.has_returned = True
+    seen.asked = asked
     # Of a host that has seen the inputs, what it fills the outputs with is its own work.
     given = [a for a in calls.arrays.values() if a.argument.is_set]
     inputs = [a for a in given if not a.argument.is_output] or given

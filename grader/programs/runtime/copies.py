@@ -155,6 +155,15 @@ def transfer(
         if side.allocation is not None and not state.has_room(side.allocation, side.offset + end, place):
             return 0
     ticket = state.begin(stream)
+    state.ask(
+        "copy" if target.is_device and origin.is_device else "copy_in" if target.is_device else "copy_out",
+        place,
+        stream,
+        ticket,
+        size=total,
+        is_blocking=blocking,
+        is_pageable=any(not side.is_device and side.allocation is None for side in (target, origin)),
+    )
     for side, is_write, end in ((target, True, to_end), (origin, False, from_end)):
         if side.allocation is not None:
             state.access(side.allocation, stream, ticket, side.offset, side.offset + end, place, is_write=is_write)
@@ -257,6 +266,7 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
     if not state.has_room(side.allocation, side.offset + end, place):
         return 0
     ticket = state.begin(stream)
+    state.ask("fill", place, stream, ticket, size=total)
     state.access(side.allocation, stream, ticket, side.offset, side.offset + end, place, is_write=True)
     side.allocation.digest = None
     if value & 255 == 0 and total == side.allocation.size and len(rows) == 1 and state.memory.clear(side.allocation):

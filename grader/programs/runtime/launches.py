@@ -154,6 +154,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         return failed(state, record, code, place)
     stream = state.stream(asked.stream)
     ticket = state.begin(stream)
+    state.ask("kernel", place, stream, ticket, name=kernel.display)
     put_in_order(state, record, raw, stream, ticket, place)
     buffers = memory_of(state, record, raw)
     launched(state, record, buffers)

@@ -51,6 +51,7 @@ def allocate(state: State, pointer: int, size: int, place: Place, kind: str = "d
     except MemoryError as error:
         raise CudaError(2) from error
     state.allocated_bytes += size
+    state.ask("allocate", place, size=size)
     state.guest.pack("Q", pointer, found.base)
     return found
 
@@ -111,6 +112,7 @@ def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> i
     state.host_memory[host] = found
     found.block = block if has_pages else 0
     state.allocated_bytes += size
+    state.ask("allocate", place, size=size)
     state.guest.pack("Q", pointer, host)
     return 0
 
@@ -173,6 +175,7 @@ def _wrong_free(state: State, pointer: int, found: Allocation | None, place: Pla
 
 def release(state: State, allocation: Allocation, place: Place) -> None:
     """Give memory back."""
+    state.ask("free", place, size=allocation.size)
     state.allocated_bytes -= allocation.size
     state.resident_bytes -= allocation.resident_bytes
     state.forget(allocation)

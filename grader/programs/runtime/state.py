@@ -12,7 +12,7 @@ from grader.message import Message, msg
 from grader.programs.device_memory import Allocation
 from grader.programs.emulated import Gpu
 from grader.programs.meter import Meter
-from grader.programs.records import ObservedLaunch, ProgramFinding, RunLimits
+from grader.programs.records import DeviceCall, ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
 from grader.programs.runtime.errors import CudaError as CudaError
@@ -34,6 +34,8 @@ from grader.programs.source_lines import SourceLines
 
 MAX_FINDINGS = 200
 MAX_LAUNCHES = 2000
+MAX_ASKED = 20_000
+"""Calls that are kept, where they are."""
 MAX_TOUCHED_BYTES = 200 << 30
 MAX_WATCHED = 64
 MAX_WATCHED_BYTES = 16 << 20
@@ -164,6 +166,9 @@ class State:
         self.seen_launches: dict[tuple[Any, ...], int] = {}
         self.managed: list[tuple[int, str, int, int]] = []
         self.variables: dict[tuple[int, str], Allocation | None] = {}
+        self.asked: list[DeviceCall] = []
+        """What the host has asked of the device, where the run is to tell; `calling`: the function that it calls."""
+        self.calling = ""
         self.calls: Any = None
         """What its harness calls, and what came of that: `runtime.calls.Calls`."""
 
@@ -177,6 +182,39 @@ class State:
             self._told.add(key)
             self.findings.append(finding)
         return finding
+
+    def ask(
+        self,
+        kind: str,
+        place: Place,
+        stream: Stream | None = None,
+        ticket: int = 0,
+        *,
+        name: str = "",
+        size: int = 0,
+        is_blocking: bool = False,
+        is_pageable: bool = False,
+    ) -> None:
+        """Keep what the host asks of the device, see `DeviceCall`."""
+        if not self.limits.counts_work or len(self.asked) >= MAX_ASKED:
+            return
+        after = dict(stream.clock) if stream is not None else {}
+        number = stream.number if stream is not None else 0
+        self.meter.walk(len(after))
+        self.asked.append(
+            DeviceCall(
+                kind,
+                name or self.calling,
+                place.file,
+                place.line,
+                size,
+                number,
+                ticket,
+                after,
+                is_blocking,
+                is_pageable,
+            )
+        )
 
     def fail(self, call: str, code: int, place: Place, finding: ProgramFinding | None = None) -> Failure:
         """Record that a call failed, and set the error that the program can ask for."""

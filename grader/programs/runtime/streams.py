@@ -33,6 +33,7 @@ def stream_destroy(state: State, place: Place, stream: int) -> int:
 
 def stream_synchronize(state: State, place: Place, stream: int) -> int:
     found = state.stream(stream)
+    state.ask("wait", place)
     if found is state.streams[0]:
         for other in state.streams.values():
             if other.blocking:
@@ -80,6 +81,7 @@ def launch_host_function(state: State, place: Place, stream: int, function: int,
 
 
 def device_synchronize(state: State, place: Place) -> int:
+    state.ask("wait", place)
     state.wait_for_all()
     return _after_fault(state)
 
@@ -112,6 +114,7 @@ def event_record(state: State, place: Place, event: int, stream: int) -> int:
 
 def event_synchronize(state: State, place: Place, event: int) -> int:
     mark = _event(state, event)
+    state.ask("wait", place)
     state.wait(mark.clock, mark.time_ns)
     return _after_fault(state)
 

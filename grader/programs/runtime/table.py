@@ -38,6 +38,8 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
 INTERNAL = {**launches.INTERNAL, **registration.INTERNAL}
 
 
+OF_LIBRARIES = ("cublas", "curand")
+"""What the names of a library's functions begin with."""
 LIBRARY_HEADERS = ("thrust/", "cub/", "cuda/")
 """What the names of headers begin with whose calls are a library's own business."""
 
@@ -89,6 +91,9 @@ def _call(state: State, name: str, function: Callable[..., int]) -> Callable[...
         written_in = files[file]
         place = Place(0, LIBRARY) if written_in.startswith(LIBRARY_HEADERS) else Place(max(0, line), written_in)
         state.tick()
+        state.calling = name
+        if name.startswith(OF_LIBRARIES):
+            state.ask("library", place)
         if name not in queries.BEFORE_A_FAULT:
             state.arrive()
         try:

@@ -247,6 +247,7 @@ class ProgramRun:
             bytes(self._printed[2]),
             self._marks,
             calls=state.calls.seen,
+            asked=state.asked,
         )
 
     def _look_for_early(self, place_of_trap: Callable[[], Place] | None = None) -> None:
