@@ -25,6 +25,11 @@ COUNTS = (1, 3, 5, 21)
 _ARRAY = "tile"
 _THREAD = {"thread": "(1, 0)", "block": "(2, 0)"}
 
+_ADDITIONS = msg("checks.work.additions")
+_SMALL, _LARGE = msg("pieces.sizes", n=256), msg("pieces.sizes", n=2048)
+_EACH = msg("checks.work.each", what=_ADDITIONS, each=10.25)
+_GROWTH = msg("checks.work.growth", small=_SMALL, large=_LARGE, got=11.42)
+
 DATA: Mapping[str, Value] = {
     "capability": "6.1",
     "device": "8.0",
@@ -152,6 +157,7 @@ DATA: Mapping[str, Value] = {
     "limit": 1024,
     "listed": "Petrova Anna",
     "limits": "ulimit -v 500000",
+    "lanes": 16.5,
     "line": 44,
     "lines": "18, 24",
     "macro": "REPEAT",
@@ -262,6 +268,7 @@ DATA: Mapping[str, Value] = {
     "total_points": 100.0,
     "touched": "8",
     "type": "char *",
+    "usual": 1031.47168,
     "value": "fast",
     "values": "2, 4",
     "variable": "sum",
@@ -294,6 +301,28 @@ OWN: Mapping[str, Mapping[str, Value]] = {
         "thresholds": msg("checks.speedup.thresholds", full=2.0, minimum=1.2),
     },
     "checks.launch.hint_too_large": {"shape": "128×128", "threads": 16384, "allowed": "32×32", "n": 1024},
+    "checks.uses.lacks": {"what": msg("checks.uses.shuffles")},
+    "checks.uses.forbidden": {"what": msg("checks.uses.float_atomics"), "line": 44},
+    "checks.uses.forbidden_somewhere": {"what": msg("checks.uses.library")},
+    "checks.divergence.failed": {"pct": 48.2, "allowed": 10.0, "sizes": _LARGE, "line": 44, "lanes": 16.5},
+    "checks.work.each": {"what": _ADDITIONS, "each": 10.25},
+    "checks.work.growth": {"small": _SMALL, "large": _LARGE, "got": 11.42},
+    "checks.work.passed": {"figure": _EACH, "sizes": _LARGE},
+    "checks.work.passed_growth": {"figure": _EACH, "growth": _GROWTH},
+    "checks.work.too_much": {"figure": _EACH, "sizes": _LARGE, "needed": 2.5},
+    "checks.work.grows": {"what": _ADDITIONS, "growth": _GROWTH, "needed": 8.8},
+    "checks.work.at_line": {
+        "message": msg("checks.work.too_much", figure=_EACH, sizes=_LARGE, needed=2.5),
+        "line": 44,
+        "share": 75,
+    },
+    "checks.deterministic.differs": {
+        "element": "out[0]",
+        "usual": 1031.47168,
+        "other": 1031.47180,
+        "sizes": _LARGE,
+        "n": 1,
+    },
     "course.no_check": {"check": "correct", "allowed": "naive, shared"},
     "session.unknown_backend": {"backend": "cpu", "allowed": "auto, emulator, gpu"},
     "intake.renamed": {"name": "transpose.cu.txt", "meant": "transpose.cu"},

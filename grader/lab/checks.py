@@ -1,7 +1,7 @@
 """The checks that a lab file can ask for: their order, what each rests on, and their settings in the file.
 
-A check's title and sentences stand in `checks.py` or `counted_checks.py` of `grader/words/`, what it judges by in the
-file of its name in `grader/checks/`.
+A check's title and sentences stand in `checks.py`, `counted_checks.py` or `work_checks.py` of `grader/words/`, what it
+judges by in the file of its name in `grader/checks/`.
 """
 
 from __future__ import annotations
@@ -109,6 +109,53 @@ class SpeedupSettings(Settings, frozen=True):
     minimum: float = 1.0
 
 
+Use = Literal[
+    "shared_memory",
+    "constant_memory",
+    "textures",
+    "shuffles",
+    "votes",
+    "atomics",
+    "float_atomics",
+    "tensor_cores",
+    "several_launches",
+    "streams",
+    "library",
+]
+"""What a solution may be asked to use: of the machine, or of the runtime."""
+OF_RUNTIME: tuple[Use, ...] = ("several_launches", "streams", "library")
+"""Of these what is no kernel's own doing."""
+
+
+class UsesSettings(Settings, frozen=True):
+    """Settings of `uses`: what has to be used in some run, and what must not be in any."""
+
+    must: tuple[Use, ...] = ()
+    must_not: tuple[Use, ...] = ()
+
+
+class DivergenceSettings(Settings, frozen=True):
+    """Settings of `divergence`: `max_idle`: the share of lanes that may stand idle, over all that is executed."""
+
+    max_idle: float
+
+
+class WorkSettings(Settings, frozen=True):
+    """Settings of `work`.
+
+    of: what is counted: "additions" of data, or "instructions" of threads.
+    max_per_element: for each element of the lab's largest array at the observed size, a number or a formula of the
+    sizes; null: any number.
+    growth: a formula that the count may grow with from the smallest of the exact sizes to the largest; "": any way.
+    slack: how many times more than that it may grow.
+    """
+
+    of: Literal["additions", "instructions"] = "additions"
+    max_per_element: float | str | None = None
+    growth: str = ""
+    slack: float = 1.1
+
+
 @dataclass(frozen=True, slots=True)
 class CheckKind:
     """A check that lab files can ask for.
@@ -138,6 +185,10 @@ CHECKS = {
         CheckKind("technique", TechniqueSettings, needs=("correct",)),
         CheckKind("coalescing", CoalescingSettings, needs=("correct",)),
         CheckKind("bank_conflicts", BankConflictSettings, needs=("correct", "technique")),
+        CheckKind("uses", UsesSettings, needs=("correct",)),
+        CheckKind("divergence", DivergenceSettings, needs=("correct",)),
+        CheckKind("work", WorkSettings, needs=("correct",)),
+        CheckKind("deterministic", needs=("correct", "races")),
         CheckKind("host_code", HostCodeSettings, needs=("present",)),
         CheckKind("speedup", SpeedupSettings, needs=("correct",)),
     )
@@ -146,6 +197,9 @@ CHECKS = {
 
 OF_FUNCTIONS = tuple(name for name in CHECKS if name != "technique")
 """Those of labs that ask for a function: what goes through shared memory on its way there, nobody follows yet."""
+
+OF_WORK = frozenset({"uses", "divergence", "work", "deterministic"})
+"""Those for which it has to be counted what is executed, and kept what the host asks of the device."""
 
 SPACES = {"bank_conflicts": "shared", "coalescing": "global"}
 """Of checks that judge a warp's accesses one by one: the memory that they look at."""

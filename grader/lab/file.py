@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from grader.lab.check_settings import check_settings
 from grader.lab.formula import FormulaError
 from grader.lab.function import check_keys, check_of_function, function_of
 from grader.lab.parts import (
@@ -146,6 +147,9 @@ def load(folder: Path) -> Lab:
     cases = {backend: _cases(file, backend, data, sizes, is_function) for backend, data in top.sizes.items()}
     for parameter in parameters:
         _check_extents(file, parameter, cases)
+    for variant in variants:
+        at: KeyPath = ("variants", variant.name, "checks")
+        check_settings(file, at, variant.checks, cases["emulator"], is_kernel=rule is None)
     return Lab(
         id=folder.name,
         path=file.path,

@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from grader.lab import formula
-from grader.lab.checks import NO_SETTINGS, Settings
+from grader.lab.checks import NO_SETTINGS, OF_WORK, Settings
 from grader.lab.signature import Signature
 
 S = TypeVar("S", bound=Settings)
@@ -344,6 +344,11 @@ class Lab:
     """Its place in a course, by which labs are listed; None: after all that have one."""
     function: FunctionRule | None = None
     """What is handed in where that is a function with launches of its own; None: bare kernels."""
+
+    @property
+    def counts_work(self) -> bool:
+        """Whether a check asks for what is executed by line."""
+        return any(spec.check in OF_WORK for variant in self.variants for spec in variant.checks)
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name.  KeyError when there is none."""

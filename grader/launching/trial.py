@@ -81,9 +81,11 @@ class Trials:
             return Run(kind, sizes, refused, None, backend=self.backend.name)
         projected, inputs, expected = self._case(kernel, sizes)
         launch = replace(
-            kernel.launch(built, entry, sizes, inputs, expected, observe, trace), instructions=instructions
+            kernel.launch(built, entry, sizes, inputs, expected, observe, trace),
+            instructions=instructions,
+            counts_work=observe and self.lab.counts_work,
         )
-        outcome = self.backend.run(built.code, replace(launch, instructions=instructions))
+        outcome = self.backend.run(built.code, launch)
         if outcome.status != "ok":
             return Run(kind, sizes, outcome, None, backend=self.backend.name)
         return Run(

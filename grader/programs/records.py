@@ -8,6 +8,8 @@ from grader.message import Message
 from grader.ptx.records import Counters, Hazard, LineWork
 
 NO_LIMIT = 1 << 62
+LIBRARY = "Thrust/CUB"
+"""Said in place of a file where a library's code makes a call: of what it does itself nobody is told."""
 LIMITS = frozenset(
     {"programs.launch_limit", "programs.launch_seconds", "programs.device_memory", "programs.host_limit"}
     | {"programs.host_memory", "programs.no_host_memory", "programs.too_long", "programs.too_much_copied"}
@@ -149,7 +151,7 @@ class DeviceCall(msgspec.Struct, frozen=True):
     stream, ticket: which step of which stream it is, 0 where it is in none; 1 is the default stream.
     after: by stream, how many of its steps have ended before this one begins, whatever runs beside it.
     is_blocking: the host goes on when it is done.  is_pageable: a copy from or to memory that is not page-locked.
-    file: "Thrust/CUB" for what these do by themselves.
+    file: `LIBRARY` for what Thrust and CUB do by themselves.
     """
 
     kind: str
@@ -162,6 +164,11 @@ class DeviceCall(msgspec.Struct, frozen=True):
     after: dict[int, int] = {}
     is_blocking: bool = False
     is_pageable: bool = False
+
+    @property
+    def is_of_library(self) -> bool:
+        """Whether a library does it, or is called for it: Thrust, CUB, cuBLAS or cuRAND."""
+        return self.kind == "library" or self.file == LIBRARY
 
     def is_beside(self, other: DeviceCall) -> bool:
         """Whether nothing puts the two steps in order, so that they may run at the same time."""

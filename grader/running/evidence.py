@@ -14,6 +14,7 @@ from grader.launching.run import Run
 from grader.message import Message
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
+from grader.running.work import Reordered, Work
 from grader.submission.records import Interpretation, Missing, VariantBinding
 
 FaultKind = Literal["launch", "unchecked", "copy", "lifetime", "unfilled", "time", "not_compared"]
@@ -180,6 +181,8 @@ class Evidence:
     newer: what was found out about its code for newer devices, by their compute capability, where that is other code.
     needs: compute capability of the oldest device on which it is right, where that is not the oldest of all; "" else.
     own_check: what the program says of the kernel's results, where that is not what was found.
+    work: what was executed in its runs, where a check asks for that; in the order of the runs.
+    reordered: what came of other orders of its blocks, where a check asks for that.
     launches: of a function, how many a call made at the observed size; None where that was not seen.
     """
 
@@ -213,6 +216,8 @@ class Evidence:
     needs: str = ""
     own_check: OwnCheck | None = None
     launches: int | None = None
+    work: tuple[Work, ...] = ()
+    reordered: Reordered | None = None
 
     @property
     def bound(self) -> VariantBinding:
@@ -220,6 +225,15 @@ class Evidence:
         if isinstance(self.binding, Missing):
             raise TypeError(f"no kernel was found for {self.variant.name}")
         return self.binding
+
+    @property
+    def observed_work(self) -> Work | None:
+        """What was executed at the observed size; None where that was not counted."""
+        return next((work for work in self.work if work.kind == "observe"), None)
+
+    def file_of(self, file: str) -> str:
+        """The file of a line, as a check has it: "" for the one that the kernel or function stands in."""
+        return "" if file == self.bound.kernel.file else file
 
     def runs_of(self, *kinds: CaseKind) -> list[Run]:
         """The runs of these kinds."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+import msgspec
 import numpy as np
 
 from grader.backends.base import INSTRUCTIONS_PER_LAUNCH, LaunchOutcome
@@ -28,6 +29,8 @@ from grader.running.counting import counters_of
 from grader.running.drawn import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence
 from grader.running.host_code import of_call
+from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
+from grader.running.work import work_of_call
 from grader.submission.records import Interpretation, LaunchPlan
 
 CALLS = 2
@@ -82,14 +85,22 @@ class FunctionRuns:
         cases = list(self._named())
         runs: list[Run] = []
 
+        limits = msgspec.structs.replace(LIMITS, counts_work=self.lab.counts_work)
+
         def after(found: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
+            others = len(found) - len(cases)
+            if others > 0:
+                return self._in_order(others, limits)
             runs.append(self._run(cases[len(found) - 1], found[-1]))
             is_named = len(found) == len(cases) and not any(run.drawn for run in runs)
             if is_named and all(run.outcome.status == "ok" and run.is_right for run in runs):
                 cases.extend(self._drawn(replace(evidence, runs=tuple(runs))))
-            return (self._start(cases[len(found)]), LIMITS) if len(found) < len(cases) else None
+            if len(found) < len(cases):
+                return self._start(cases[len(found)]), limits
+            return self._in_order(0, limits) if is_asked(replace(evidence, runs=tuple(runs))) else None
 
-        self.observations = observe_calls(program, self._start(cases[0]), LIMITS, after)
+        seen = observe_calls(program, self._start(cases[0]), limits, after)
+        self.observations, reordered = seen[: len(cases)], seen[len(cases) :]
         if not runs:
             # It was not compiled.
             return evidence
@@ -110,9 +121,24 @@ class FunctionRuns:
         return replace(
             evidence,
             launches=len(launches),
+            work=tuple(
+                work_of_call(self.lab, run, seen.calls[0])
+                for run, seen in zip(runs, self.observations, strict=True)
+                if self.lab.counts_work and run.outcome.status == "ok"
+            ),
+            reordered=of_calls(sizes, reordered, cases[profiled].data[0][1]) if reordered else None,
             counters=counters_of(counted, sizes, instructions) if launches else None,
             array_bytes={p.name: self._bytes(p, sizes) for p in self.lab.parameters if p.is_array},
         )
+
+    def _in_order(self, number: int, limits: RunLimits) -> tuple[Start, RunLimits] | None:
+        """One call at the observed size, with blocks in one of `ORDERS`; None where there are no more of these."""
+        if number >= len(ORDERS):
+            return None
+        case = self._case("observe", self.lab.cases["emulator"].observe, self.oracle)
+        ((inputs, expected), *_others) = case.data
+        once = replace(case, data=((rounding(inputs, self.lab.seed), expected),))
+        return self._start(once), msgspec.structs.replace(limits, order=ORDERS[number])
 
     def _named(self) -> Iterator[_Case]:
         """The lab's own cases."""

@@ -11,6 +11,7 @@ from grader.running.margins import with_margin
 from grader.running.newer_devices import with_newer_devices
 from grader.running.own_check import with_own_check
 from grader.running.relaunched import with_later_launch
+from grader.running.reordered import with_reordered
 from grader.running.runs import run_variant
 from grader.running.smaller_block import with_smaller_block
 from grader.running.staging import with_staging
@@ -54,6 +55,7 @@ def _staged(trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: Bo
     evidence, kernel = run_variant(trials, evidence, kernel, explained)
     evidence = with_smaller_block(trials, evidence, kernel)
     evidence = with_staging(trials, evidence, kernel)
+    evidence = with_reordered(trials, evidence, kernel)
     evidence = with_drawn_cases(drawn_trials, evidence, kernel, explained)
     evidence = with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
     evidence = with_own_check(trials, evidence, kernel)

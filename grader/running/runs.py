@@ -19,6 +19,7 @@ from grader.running.choosing import choose, is_made_impossible
 from grader.running.counting import counters_of
 from grader.running.evidence import Evidence
 from grader.running.explain import explain
+from grader.running.work import work_of_kernel
 from grader.submission.records import Interpretation
 
 
@@ -63,6 +64,7 @@ def run_variant(
         evidence,
         counters=counters_of(profiled.outcome.counters, profiled.sizes, profiled.outcome.thread_instructions),
         array_bytes=_array_bytes(kernel, profiled.sizes),
+        work=work_of_kernel(kernel, runs),
     )
     return evidence, kernel
 

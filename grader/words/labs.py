@@ -101,6 +101,16 @@ LABS: Texts = {
     "multiple": N_("a multiple is at least 1 (got {got})"),
     "unknown_check": N_("unknown check; {allowed}"),
     "points": N_("points must be a number from 0 to {total_points:g} (got {points})"),
+    "asks_nothing": N_("the check asks for nothing: give at least one of {names}"),
+    "must_and_must_not": N_("{name} stands in both must and must_not"),
+    "of_runtime": N_("{name} cannot be asked of labs for kernels, whose launches the grader makes"),
+    "share": N_("a share is a number from 0 to 1 (got {got:g})"),
+    "slack": N_("slack is a factor of at least 1 (got {got:g})"),
+    "negative": N_("a limit is a number from 0 on (got {got:g})"),
+    "no_value": N_("the formula has no value at one of the lab's sizes (got {text!r})"),
+    "grows_nowhere": N_(
+        "the formula has to have different values at the exact sizes, or nothing can grow (got {text!r})"
+    ),
     "no_variant": N_("a lab needs at least one variant"),
     "points_total": N_("the points of all checks add up to {total:g}, not {total_points:g} ({by_variant})"),
     "block_numbers": N_("a block is one to three positive numbers, x first (got {got})"),

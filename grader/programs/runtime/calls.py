@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from grader.programs.device_memory import Allocation
 from grader.programs.emulated import Outcome
-from grader.programs.records import CallArgument, CallLaunch, CallSeen, FunctionCall, ObservedLaunch
+from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, FunctionCall, ObservedLaunch
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import LIBRARY, State
+from grader.programs.runtime.state import State
 
 GUARD_BYTES = 4096
 GUARD = 0xA5

@@ -12,7 +12,7 @@ from grader.message import Message, msg
 from grader.programs.device_memory import Allocation
 from grader.programs.emulated import Gpu
 from grader.programs.meter import Meter
-from grader.programs.records import DeviceCall, ObservedLaunch, ProgramFinding, RunLimits
+from grader.programs.records import LIBRARY, DeviceCall, ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
 from grader.programs.runtime.errors import CudaError as CudaError
@@ -42,8 +42,6 @@ MAX_WATCHED_BYTES = 16 << 20
 """Copies that are under way, and of each: beyond these nobody looks whether the host changes what is copied."""
 CALL_NS = 2_000
 NOT_READY = 600
-LIBRARY = "Thrust/CUB"
-"""Said in place of a file where a library's code makes a call: of what it does itself nobody is told."""
 
 
 class ProgramEnded(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from grader.programs.records import LIBRARY
 from grader.programs.runtime import (
     arrays,
     calls,
@@ -19,7 +20,7 @@ from grader.programs.runtime import (
 )
 from grader.programs.runtime.libraries import cublas, curand
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import LIBRARY, NOT_READY, CudaError, State
+from grader.programs.runtime.state import NOT_READY, CudaError, State
 from grader.programs.sandbox.guest import BadPointer
 
 CALLS: dict[str, tuple[str, Callable[..., int]]] = {

@@ -1,0 +1,387 @@
+"""Checks that any lab may ask for, of what was executed: small labs, right and wrong solutions, exact verdicts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.errors import FileError
+from grader.grading import pipeline
+from grader.lab.file import load
+from grader.lab.records import Lab
+from grader.result import Check
+
+SUM_ORACLE = """
+import numpy as np
+def inputs(sizes, rng):
+    return {"in": (rng.integers(1, 129, sizes["n"]) / 256).astype(np.float32)}
+def expected(inputs, sizes):
+    return {"out": np.array([inputs["in"].sum(dtype=np.float64)], np.float32)}
+"""
+SCAN_ORACLE = SUM_ORACLE.replace(
+    'np.array([inputs["in"].sum(dtype=np.float64)], np.float32)',
+    'np.cumsum(inputs["in"], dtype=np.float64).astype(np.float32)',
+)
+FUNCTION = """
+title: {{en: Numbers, ru: Числа}}
+aim: {{en: To try a check., ru: Испытать проверку.}}
+reference: .
+seed: 1
+tolerance: {{absolute: 0, relative: 0}}
+interface: function
+signature: 'void solve(const float *in, float *out, int n)'
+memory: device
+parameters:
+  in: {{kind: input, shape: [n]}}
+  out: {{kind: output, shape: [{extent}]{initial}}}
+  n: {{kind: size}}
+sizes: {{emulator: {{correct: [{{n: 256}}], observe: {{n: 2048}}}}}}
+variants: {{solve: {{title: {{en: solve, ru: solve}}, reference: solve.cu, checks: {checks}}}}}
+"""
+KERNEL = """
+title: {{en: Numbers, ru: Числа}}
+aim: {{en: To try a check., ru: Испытать проверку.}}
+reference: .
+seed: 1
+tolerance: {{absolute: 0, relative: 0}}
+parameters:
+  in: {{kind: input, names: [in], dtype: float32, shape: [n]}}
+  out: {{kind: output, names: [out], dtype: float32, shape: [n]}}
+  n: {{kind: size, names: [n]}}
+launch: {{block: [256], covers: [n]}}
+sizes:
+  emulator: {{correct: [{{n: 256}}], observe: {{n: 2048}}, probe: {{n: 256}}}}
+  gpu: {{correct: [{{n: 256}}], observe: {{n: 2048}}, probe: {{n: 256}}}}
+variants:
+  solve:
+    title: {{en: solve, ru: solve}}
+    names: [solve]
+    reference: {{file: solve.cu, kernel: solve, arguments: [in, out, n], block: [256], tile: [256]}}
+    checks: {checks}
+"""
+
+
+def lab_of(
+    folder: Path, checks: dict[str, Any], oracle: str = SUM_ORACLE, template: str = FUNCTION, **changes: str
+) -> Lab:
+    """A lab with these checks, in which texts of `template` are replaced."""
+    folder = folder / "numbers"
+    folder.mkdir(exist_ok=True)
+    is_sum = oracle is SUM_ORACLE
+    text = template.format(
+        checks=json.dumps(checks), extent="1" if is_sum else "n", initial=", initial: 0" if is_sum else ""
+    )
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    (folder / "lab.yaml").write_text(text, "utf-8")
+    (folder / "oracle.py").write_text(oracle, "utf-8")
+    (folder / "solve.cu").write_text("__global__ void solve(const float *in, float *out, int n) {}", "utf-8")
+    for language in ("en", "ru"):
+        (folder / f"task.{language}.md").write_text("", "utf-8")
+    return load(folder)
+
+
+def judged(folder: Path, lab: Lab, text: str, check: str) -> Check:
+    """The verdict on a solution that is right."""
+    path = folder / "numbers.cu"
+    path.write_text(text, "utf-8")
+    checks = {found.check: found for found in pipeline.grade(path, lab, backend="emulator").checks}
+    assert checks["correct"].status == "pass", checks["correct"].message
+    return checks[check]
+
+
+def line_of(text: str, part: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if part in line)
+
+
+ATOMIC_SUM = """__global__ void add(const float *in, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        atomicAdd(out, in[i]);
+}
+void solve(const float *in, float *out, int n) { add<<<(n + 255) / 256, 256>>>(in, out, n); }
+"""
+SHARED_SUM = """__global__ void parts(const float *in, float *out, int n)
+{
+    __shared__ float s[256];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    s[t] = i < n ? in[i] : 0;
+    __syncthreads();
+    for (int d = 128; d > 0; d /= 2) {
+        if (t < d)
+            s[t] += s[t + d];
+        __syncthreads();
+    }
+    if (t == 0)
+        out[blockIdx.x] = s[0];
+}
+void solve(const float *in, float *out, int n)
+{
+    int blocks = (n + 255) / 256;
+    float *sums;
+    cudaMalloc(&sums, blocks * sizeof(float));
+    parts<<<blocks, 256>>>(in, sums, n);
+    parts<<<1, 256>>>(sums, out, blocks);
+    cudaFree(sums);
+}
+"""
+SHUFFLE_SUM = """__global__ void add(const float *in, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x = i < n ? in[i] : 0;
+    for (int d = 16; d > 0; d /= 2)
+        x += __shfl_down_sync(0xffffffff, x, d);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(out, x);
+}
+void solve(const float *in, float *out, int n) { add<<<(n + 255) / 256, 256>>>(in, out, n); }
+"""
+IN_STREAM = SHUFFLE_SUM.replace(
+    "{ add<<<(n + 255) / 256, 256>>>(in, out, n); }",
+    "{\n    cudaStream_t s;\n    cudaStreamCreate(&s);\n    add<<<(n + 255) / 256, 256, 0, s>>>(in, out, n);\n"
+    "    cudaStreamSynchronize(s);\n    cudaStreamDestroy(s);\n}",
+)
+DECOY = ATOMIC_SUM.replace(
+    "    if (i < n)\n",
+    "    __shared__ float s[32];\n    if (n < 0)\n        s[i] = in[i], out[1] = s[n];\n    if (i < n)\n",
+)
+THRUST_SUM = """#include <thrust/device_ptr.h>
+#include <thrust/reduce.h>
+__global__ void put(float *out, float sum) { *out = sum; }
+void solve(const float *in, float *out, int n)
+{
+    thrust::device_ptr<const float> first(in);
+    float sum = thrust::reduce(first, first + n);
+    put<<<1, 1>>>(out, sum);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "must", "must_not", "words", "at"),
+    [
+        (SHUFFLE_SUM, ["shuffles", "float_atomics"], ["shared_memory", "several_launches", "streams"], [], ""),
+        (SHARED_SUM, ["shared_memory", "several_launches"], ["shuffles", "atomics"], [], ""),
+        (SHARED_SUM, ["shuffles"], [], ["asks for: warp shuffles"], ""),
+        (DECOY, ["shared_memory"], [], ["asks for: shared memory"], ""),
+        (ATOMIC_SUM, [], ["float_atomics"], ["Line 5", "atomic operations on floating-point numbers"], "atomicAdd"),
+        (SHARED_SUM, [], ["several_launches"], ["more than one launch"], "parts<<<1"),
+        (IN_STREAM, ["streams"], [], [], ""),
+        (IN_STREAM, [], ["streams"], ["streams other than the default one"], "0, s>>>"),
+        pytest.param(THRUST_SUM, [], ["library"], ["a library"], "", marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
+def test_uses(tmp_path: Path, text: str, must: list[str], must_not: list[str], words: list[str], at: str) -> None:
+    lab = lab_of(tmp_path, {"uses": {"points": 100, "must": must, "must_not": must_not}})
+    check = judged(tmp_path, lab, text, "uses")
+    assert (check.status, check.line) == ("fail" if words else "pass", line_of(text, at) if at else None)
+    assert all(word in check.message for word in words), check.message
+
+
+BRANCHES = """__global__ void solve(const float *in, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    float x = in[i];
+    if (PICKED)
+        for (int k = 0; k < 64; k++)
+            x = x * in[(i + k) % n] + 0.5f;
+    out[i] = x;
+}
+"""
+BRANCHES_ORACLE = (
+    SCAN_ORACLE.split("def expected", maxsplit=1)[0]
+    + """
+def expected(inputs, sizes):
+    i = np.arange(sizes["n"])
+    x = inputs["in"].copy()
+    for k in range(64):
+        x = np.where(PICKED, x * inputs["in"][(i + k) % sizes["n"]] + np.float32(0.5), x).astype(np.float32)
+    return {"out": x}
+"""
+)
+
+
+@pytest.mark.parametrize(("picked", "is_good"), [("i / 32 % 2 == 0", True), ("i % 2 == 0", False)])
+def test_divergence_of_a_kernel(tmp_path: Path, picked: str, is_good: bool) -> None:
+    oracle = BRANCHES_ORACLE.replace("PICKED", picked.replace(" / ", " // "))
+    lab = lab_of(
+        tmp_path, {"divergence": {"points": 100, "max_idle": 0.1}}, oracle, KERNEL, **{"absolute: 0": "absolute: 1e-4"}
+    )
+    text = BRANCHES.replace("PICKED", picked)
+    check = judged(tmp_path, lab, text, "divergence")
+    if is_good:
+        assert (check.status, check.data["idle"]) == ("pass", 0)
+        return
+    assert (check.status, check.line) == ("fail", line_of(text, "x * in"))
+    assert "of 32 lanes 16 execute it together" in check.message
+    assert check.data["idle"] == pytest.approx(0.5, abs=0.05)
+
+
+SCAN_STEPS = """__global__ void step(const float *in, float *out, int n, int d)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        out[i] = i < d ? in[i] : in[i] + in[i - d];
+}
+void solve(const float *in, float *out, int n)
+{
+    float *a, *b;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMalloc(&b, n * sizeof(float));
+    cudaMemcpy(a, in, n * sizeof(float), cudaMemcpyDeviceToDevice);
+    for (int d = 1; d < n; d *= 2) {
+        step<<<(n + 255) / 256, 256>>>(a, b, n, d);
+        float *t = a; a = b; b = t;
+    }
+    cudaMemcpy(out, a, n * sizeof(float), cudaMemcpyDeviceToDevice);
+    cudaFree(a);
+    cudaFree(b);
+}
+"""
+SCAN_CHUNKS = """__global__ void scan(const float *in, float *out, int n)
+{
+    __shared__ float s[128];
+    int t = threadIdx.x, each = (n + 127) / 128;
+    float sum = 0;
+    for (int i = t * each; i < n && i < (t + 1) * each; i++)
+        sum += in[i];
+    s[t] = sum;
+    for (int d = 1; d < 128; d *= 2) {
+        __syncthreads();
+        float left = t < d ? 0 : s[t - d];
+        __syncthreads();
+        s[t] += left;
+    }
+    __syncthreads();
+    sum = t == 0 ? 0 : s[t - 1];
+    for (int i = t * each; i < n && i < (t + 1) * each; i++)
+        out[i] = sum += in[i];
+}
+void solve(const float *in, float *out, int n) { scan<<<1, 128>>>(in, out, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "words"),
+    [
+        (SCAN_CHUNKS, {"max_per_element": 3, "growth": "n"}, []),
+        # 11 steps at n = 2048, in which all but the first 1, 2, 4, … elements are added: (11·2048 − 2047) / 2048.
+        (SCAN_STEPS, {"max_per_element": 3}, ["additions per element: 10 (n = 2048)", "at most 3"]),
+        (SCAN_STEPS, {"growth": "n"}, ["from n = 256 to n = 2048", "at most 8.8 times"]),
+        (SCAN_STEPS, {"growth": "n * log2(n)"}, []),
+        (SCAN_STEPS, {"max_per_element": "log2(n)"}, []),
+        (SCAN_STEPS, {"of": "instructions", "max_per_element": 20}, ["instructions per element"]),
+    ],
+)  # fmt: skip
+def test_work(tmp_path: Path, text: str, settings: dict[str, Any], words: list[str]) -> None:
+    lab = lab_of(tmp_path, {"work": {"points": 100, **settings}}, SCAN_ORACLE)
+    check = judged(tmp_path, lab, text, "work")
+    assert check.status == ("fail" if words else "pass"), check.message
+    assert all(word in check.message for word in words), check.message
+    if words and settings.get("of") is None:
+        assert check.line == line_of(text, "in[i - d]")
+
+
+LAST_WINS = (
+    SHARED_SUM.replace(
+        "    if (t == 0)\n        out[blockIdx.x] = s[0];\n",
+        "    if (t == 0) {\n        out[blockIdx.x] = s[0];\n        if (gridDim.x > 1)\n"
+        "            atomicExch((int *)out + gridDim.x, blockIdx.x);\n    }\n",
+    )
+    .replace("blocks * sizeof(float)", "(blocks + 1) * sizeof(float)")
+    .replace("parts<<<1, 256>>>(sums, out, blocks);", "last<<<1, 1>>>(sums, out, blocks);")
+    .replace(
+        "void solve",
+        """__global__ void last(const float *sums, float *out, int blocks)
+{
+    float sum = 0;
+    for (int i = 0; i < blocks; i++)
+        sum += sums[(i + (blocks > 1 ? ((const int *)sums)[blocks] : 0)) % blocks];
+    *out = sum;
+}
+void solve""",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "at"),
+    [
+        (SHARED_SUM, [], ""),
+        (ATOMIC_SUM, ["out[0] is"], "atomicAdd"),
+        (SHUFFLE_SUM, ["out[0] is"], "atomicAdd"),
+        (LAST_WINS, ["out[0] is"], ""),
+    ],
+)
+def test_deterministic(tmp_path: Path, text: str, words: list[str], at: str) -> None:
+    lab = lab_of(tmp_path, {"deterministic": 100})
+    check = judged(tmp_path, lab, text, "deterministic")
+    assert (check.status, check.line) == ("fail" if words else "pass", line_of(text, at) if at else None)
+    assert all(word in check.message for word in words), check.message
+    if at == "atomicAdd":
+        assert f"line {check.line}" in check.hint
+
+
+BLOCK_SUMS_ORACLE = SCAN_ORACLE.replace("np.cumsum(", "np.repeat(np.add.reduceat(").replace(
+    ", dtype=np.float64)", ', range(0, sizes["n"], 256), dtype=np.float64), 256)'
+)
+BLOCK_SUMS = """__global__ void solve(const float *in, float *out, int n)
+{
+    __shared__ float s[2];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x < 2)
+        s[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&s[0], in[i]);
+    __syncthreads();
+    out[i] = s[0];
+}
+"""
+
+
+@pytest.mark.parametrize("is_good", [True, False])
+def test_deterministic_of_a_kernel(tmp_path: Path, is_good: bool) -> None:
+    lab = lab_of(tmp_path, {"deterministic": 100}, BLOCK_SUMS_ORACLE, KERNEL)
+    exact = "for (int k = 0; threadIdx.x == 0 && k < 256; k++)\n        s[0] += in[i + k];"
+    text = BLOCK_SUMS.replace("atomicAdd(&s[0], in[i]);", exact) if is_good else BLOCK_SUMS
+    check = judged(tmp_path, lab, text, "deterministic")
+    assert (check.status, check.line) == (("pass", None) if is_good else ("fail", line_of(text, "atomicAdd")))
+    assert ("3 orders" if is_good else "elements differ") in check.message
+
+
+@pytest.mark.parametrize(
+    ("checks", "template", "at", "words"),
+    [
+        ({"uses": {"points": 100}}, FUNCTION, "uses", ["asks for nothing", "must, must_not"]),
+        ({"uses": {"points": 100, "must": ["magic"]}}, FUNCTION, "uses.must", ["magic"]),
+        (
+            {"uses": {"points": 100, "must": ["atomics"], "must_not": ["atomics"]}},
+            FUNCTION,
+            "uses",
+            ["atomics", "both"],
+        ),
+        ({"uses": {"points": 100, "must": ["streams"]}}, KERNEL, "uses", ["streams", "the grader makes"]),
+        ({"divergence": {"points": 100}}, KERNEL, "divergence", ["max_idle"]),
+        ({"divergence": {"points": 100, "max_idle": 30}}, KERNEL, "divergence.max_idle", ["0 to 1", "30"]),
+        ({"work": {"points": 100}}, KERNEL, "work", ["max_per_element, growth"]),
+        ({"work": {"points": 100, "growth": "m"}}, KERNEL, "work.growth", ["'m'", "allowed: n"]),
+        ({"work": {"points": 100, "growth": "7"}}, KERNEL, "work.growth", ["different values", "'7'"]),
+        ({"work": {"points": 100, "max_per_element": "1 / (n - 256)"}}, KERNEL, "work.max_per_element", ["no value"]),
+        ({"work": {"points": 100, "max_per_element": -1}}, KERNEL, "work.max_per_element", ["from 0 on", "-1"]),
+        ({"work": {"points": 100, "growth": "n", "slack": 0.5}}, KERNEL, "work.slack", ["at least 1", "0.5"]),
+        ({"deterministic": {"points": 100, "runs": 3}}, KERNEL, "deterministic.runs", ["unknown key"]),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(
+    tmp_path: Path, checks: dict[str, Any], template: str, at: str, words: list[str]
+) -> None:
+    with pytest.raises(FileError) as caught:
+        lab_of(tmp_path, checks, template=template)
+    for word in (f"variants.solve.checks.{at}", *words):
+        assert word in str(caught.value), str(caught.value)
