@@ -148,8 +148,8 @@ def load(folder: Path) -> Lab:
     for parameter in parameters:
         _check_extents(file, parameter, cases)
     for variant in variants:
-        at: KeyPath = ("variants", variant.name, "checks")
-        check_settings(file, at, variant.checks, cases["emulator"], is_kernel=rule is None)
+        keys: KeyPath = ("variants", variant.name, "checks")
+        check_settings(file, keys, variant.checks, cases["emulator"], is_kernel=rule is None)
     return Lab(
         id=folder.name,
         path=file.path,
