@@ -47,6 +47,7 @@ def failed(result: Result) -> dict[str, Check]:
     [
         ("saxpy", {"good/grid_stride.cu", "bad/on_the_host.cu", "bad/strided.cu"}),
         ("vector-sum", {"good/last_block.cu", "bad/on_the_host.cu", "bad/missing_barrier.cu"}),
+        ("bitonic-sort", {"good/any_length.cu", "bad/padded_with_zeros.cu", "bad/both_exchange.cu"}),
         ("histogram", {"good/two_launches.cu", "bad/chunk_a_thread.cu", "bad/signed_bytes.cu"}),
         ("inclusive-scan", {"good/blelloch.cu", "bad/missing_barrier.cu", "bad/two_levels.cu"}),
     ],

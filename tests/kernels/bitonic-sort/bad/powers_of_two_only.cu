@@ -1,0 +1,34 @@
+// Takes n to be a power of two.
+#include <climits>
+
+__global__ void pad(int *data, int n, int size) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n && i < size) data[i] = INT_MAX;
+}
+
+__global__ void step(int *data, int size, int run, int distance) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, other = i ^ distance;
+    if (other > i && other < size) {
+        bool up = (i & run) == 0;
+        if ((data[i] > data[other]) == up) {
+            int kept = data[i];
+            data[i] = data[other];
+            data[other] = kept;
+        }
+    }
+}
+
+void solve(int *data, int n) {
+    int size = n;
+    int *padded;
+    cudaMalloc(&padded, size * sizeof(int));
+    cudaMemcpy(padded, data, n * sizeof(int), cudaMemcpyDeviceToDevice);
+    pad<<<(size + 255) / 256, 256>>>(padded, n, size);
+    for (int run = 2; run <= size; run *= 2) {
+        for (int distance = run / 2; distance > 0; distance /= 2) {
+            step<<<(size + 255) / 256, 256>>>(padded, size, run, distance);
+        }
+    }
+    cudaMemcpy(data, padded, n * sizeof(int), cudaMemcpyDeviceToDevice);
+    cudaFree(padded);
+}

@@ -1,0 +1,48 @@
+// Runs of a warp by exchanges between lanes, all longer ones by launches.
+#include <climits>
+
+__global__ void pad(int *data, int n, int size) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n && i < size) data[i] = INT_MAX;
+}
+
+__global__ void in_warps(int *data) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, mine = data[i];
+    for (int run = 2; run <= 32; run *= 2) {
+        for (int distance = run / 2; distance > 0; distance /= 2) {
+            int other = __shfl_xor_sync(0xffffffff, mine, distance);
+            bool takes_smaller = ((i & run) == 0) == ((i & distance) == 0);
+            mine = takes_smaller ? min(mine, other) : max(mine, other);
+        }
+    }
+    data[i] = mine;
+}
+
+__global__ void step(int *data, int run, int distance) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, other = i ^ distance;
+    if (other > i) {
+        bool up = (i & run) == 0;
+        if ((data[i] > data[other]) == up) {
+            int kept = data[i];
+            data[i] = data[other];
+            data[other] = kept;
+        }
+    }
+}
+
+void solve(int *data, int n) {
+    int size = 256;
+    while (size < n) size *= 2;
+    int *padded;
+    cudaMalloc(&padded, size * sizeof(int));
+    cudaMemcpy(padded, data, n * sizeof(int), cudaMemcpyDeviceToDevice);
+    pad<<<size / 256, 256>>>(padded, n, size);
+    in_warps<<<size / 256, 256>>>(padded);
+    for (int run = 64; run <= size; run *= 2) {
+        for (int distance = run / 2; distance > 0; distance /= 2) {
+            step<<<size / 256, 256>>>(padded, run, distance);
+        }
+    }
+    cudaMemcpy(data, padded, n * sizeof(int), cudaMemcpyDeviceToDevice);
+    cudaFree(padded);
+}
