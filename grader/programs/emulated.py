@@ -23,6 +23,8 @@ OBSERVED_BATCHES = 32
 _SOURCE_NAME = re.compile(r"L?(\d{1,3})")
 """Within a mangled name: how long the next word is; `L` before one with internal linkage."""
 
+_CLOCK = re.compile(r"%(?:clock|globaltimer)")
+
 _LIBRARIES = frozenset({"cooperative_groups", "cub", "cuda", "nv", "thrust"})
 """Namespaces whose variables hold nothing that a program could change."""
 
@@ -133,6 +135,7 @@ class Gpu:
         self.memory = DeviceMemory(meter, executes)
         self._device = self.memory.device
         self._modules: dict[int, dict[str, Module]] = {}
+        self._clocked: set[int] = set()
         self.textures = self._device.textures
 
     def load(self, unit: int, ptx: str, compiler: str) -> None:
@@ -145,10 +148,16 @@ class Gpu:
         PtxError : the emulator cannot read it.
         """
         module = parse(ptx)
+        if _CLOCK.search(ptx):
+            self._clocked.add(unit)
         known = self._modules.setdefault(unit, {})
         for other in [other for other, old in known.items() if _of_program(module) & _of_program(old)]:
             del known[other]
         known[compiler] = module
+
+    def reads_clock(self, unit: int) -> bool:
+        """Whether device code of a unit reads a clock: then a kernel need not do the same twice."""
+        return unit in self._clocked
 
     def is_loaded(self, unit: int) -> bool:
         """Whether a unit has a module."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 MAX_HEADERS = 64
 MAX_DATA_BYTES = 64 << 20
 MAX_DATA_FILES = 64
+MAX_FILES_BELOW = 5000
 
 _STAND_INS = Path(__file__).parent / "toolchain" / "include"
 _INCLUDE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*)([<\"])([^>\"\n]+)[>\"]", re.M)
@@ -56,7 +57,10 @@ _CAUSES = (
     (re.compile(r"mpi\.h"), "mpi"),
     (re.compile(r"winsock2?\.h|(?:intrin|process|direct|io|shellapi|psapi|d3d\w*|atl\w*|afx\w*)\.h"), "windows"),
     (
-        re.compile(r"cufft.*|cusparse.*|cusolver.*|cudnn.*|nccl.*|nvml\.h|npp.*|cutlass/.*|cudaGL.*|GL/.*|nvrtc\.h"),
+        re.compile(
+            r"cufft(?:Xt|w)\..*|cusparseLt.*|cusolver(?:Sp|Rf|Mg)\..*|cudnn.*|nccl.*|nvml\.h|npp.*|cutlass/.*|cudaGL.*"
+            r"|GL/.*|nvrtc\.h"
+        ),
         "library",
     ),
 )
@@ -333,21 +337,32 @@ def _include(match: re.Match[str], beside: Path, places: Sequence[Path]) -> str:
 
 
 def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str]) -> dict[str, bytes]:
-    """The files beside the program that its arguments or its text name."""
+    """The files beside the program, or in folders of its folder, that its arguments or its text name."""
     names = dict.fromkeys(word for argument in arguments for word in re.split("[,=]", argument))
     for parsed in files.values():
         names.update(dict.fromkeys(_QUOTED.findall(parsed.source.text)))
     found: dict[str, bytes] = {}
     room = MAX_DATA_BYTES
+    below = _below(folder)
     for name in names:
         relative = name.removeprefix("./")
-        if len(found) >= MAX_DATA_FILES or relative in files or Path(relative).suffix in {".cu", ".cuh", ".h", ".hpp"}:
-            continue
-        try:
-            path = folder / relative
-            if path.is_file() and path.resolve().is_relative_to(folder) and path.stat().st_size <= room:
-                found[relative] = path.read_bytes()
-                room -= len(found[relative])
-        except (OSError, ValueError):
-            continue
+        # A path is often put together as the program runs: the folder's name and the file's.
+        for place in (relative, *below.get(relative, ())):
+            if len(found) >= MAX_DATA_FILES or place in files or Path(place).suffix in {".cu", ".cuh", ".h", ".hpp"}:
+                continue
+            try:
+                path = folder / place
+                if path.is_file() and path.resolve().is_relative_to(folder) and path.stat().st_size <= room:
+                    found[place] = path.read_bytes()
+                    room -= len(found[place])
+            except (OSError, ValueError):
+                continue
+    return found
+
+
+def _below(folder: Path) -> dict[str, list[str]]:
+    """Files in folders of a folder, and in folders of those, by name."""
+    found: dict[str, list[str]] = {}
+    for path in itertools.islice(itertools.chain(folder.glob("*/*"), folder.glob("*/*/*")), MAX_FILES_BELOW):
+        found.setdefault(path.name, []).append(path.relative_to(folder).as_posix())
     return found

@@ -216,25 +216,36 @@ def _run(
             managed.append((found, address, found.view().copy()))
     key = (kernel.symbol, kernel.unit, asked.grid, asked.block)
     seen = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
-    outcome = state.gpu.run(
-        kernel.unit,
-        entry,
-        asked.grid,
-        asked.block,
-        asked.shared_bytes,
-        [translated(state, value, parameter.type) for value, parameter in zip(raw, record.arguments, strict=True)],
-        state.model.shared_opt_in,
-        state.instructions_left,
-        state.limits,
-        observe=seen <= OBSERVED_REPEATS or state.calls.is_underway,
-        cooperative=asked.is_cooperative,
-    )
+    arguments = [
+        translated(state, value, parameter.type) for value, parameter in zip(raw, record.arguments, strict=True)
+    ]
+
+    def execute() -> Outcome:
+        outcome = state.gpu.run(
+            kernel.unit,
+            entry,
+            asked.grid,
+            asked.block,
+            asked.shared_bytes,
+            arguments,
+            state.model.shared_opt_in,
+            state.instructions_left,
+            state.limits,
+            observe=seen <= OBSERVED_REPEATS or state.calls.is_underway,
+            cooperative=asked.is_cooperative,
+        )
+        state.instructions_left = max(0, state.instructions_left - outcome.thread_instructions)
+        return outcome
+
+    if state.calls.is_underway or state.gpu.reads_clock(kernel.unit):
+        outcome = execute()
+    else:
+        outcome = state.repeats.run((*key, entry, asked.shared_bytes, asked.is_cooperative, *arguments), execute)
     for found, address, before in managed:
         # A kernel may have written it by its address instead.
         after = found.view()
         written = after != before
         state.guest.view(address, found.size)[written] = after[written]
-    state.instructions_left = max(0, state.instructions_left - outcome.thread_instructions)
     return outcome
 
 

@@ -28,6 +28,7 @@ from grader.programs.runtime.ordering import (
     join,
     unordered,
 )
+from grader.programs.runtime.repeats import Repeats
 from grader.programs.sandbox.guest import Guest
 from grader.programs.sandbox.messages import Code, Wanted
 from grader.programs.source_lines import SourceLines
@@ -106,6 +107,7 @@ class State:
         self.limits = limits
         self.meter = Meter()
         self.gpu = Gpu(self.meter, limits.executes)
+        self.repeats = Repeats(self.gpu.memory, self.meter)
         self.memory = self.gpu.memory
         self.call_guest: Callable[..., Any] = lambda *_arguments: 0
         self.host_fuel: Callable[[], int] = lambda: 0

@@ -18,7 +18,7 @@ from grader.programs.runtime import (
     streams,
     textures,
 )
-from grader.programs.runtime.libraries import cublas, curand
+from grader.programs.runtime.libraries import cublas, cufft, curand, cusolver, cusparse
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import NOT_READY, CudaError, State
 from grader.programs.sandbox.guest import BadPointer
@@ -34,7 +34,10 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **streams.HANDLERS,
     **queries.HANDLERS,
     **cublas.HANDLERS,
+    **cufft.HANDLERS,
     **curand.HANDLERS,
+    **cusolver.HANDLERS,
+    **cusparse.HANDLERS,
 }
 INTERNAL = {**launches.INTERNAL, **registration.INTERNAL}
 

@@ -91,10 +91,12 @@ Served = Callable[..., int | None]
 Handler = tuple[str, Callable[..., int]]
 
 
-def served(function: Served, dtype: str = "", *, is_bound: bool = True) -> Handler:
+def served(
+    function: Served, dtype: str = "", *, is_bound: bool = True, statuses: Mapping[int, int] | None = None
+) -> Handler:
     """A handler of a function of (call, numbers…), which returns its status, None for success.
 
-    is_bound: its first argument is a handle; else it has none.
+    is_bound: its first argument is a handle; else it has none.  statuses: as `guarded` takes them.
     """
     parameters = list(inspect.signature(function).parameters.values())[1:]
     kinds = "i" * is_bound + "".join("f" if parameter.annotation == "float" else "i" for parameter in parameters)
@@ -104,7 +106,7 @@ def served(function: Served, dtype: str = "", *, is_bound: bool = True) -> Handl
         with np.errstate(all="ignore"):
             return function(Call(state, place, handle, dtype), *values[is_bound:]) or 0
 
-    return kinds, guarded(call)
+    return kinds, guarded(call, statuses)
 
 
 def of_types(prefix: str, name: str, function: Served, types: Mapping[str, str]) -> dict[str, Handler]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,14 @@ class Refused(Exception):
         super().__init__(status)
 
 
-def guarded(function: Callable[..., int]) -> Callable[..., int]:
+def guarded(function: Callable[..., int], statuses: Mapping[int, int] | None = None) -> Callable[..., int]:
+    """What a function refuses as its status; statuses: what cuBLAS's of the shared functions are in another library."""
+
     def call(state: State, place: Place, *arguments: Any) -> int:
         try:
             return function(state, place, *arguments)
         except Refused as error:
-            return error.status
+            return (statuses or {}).get(error.status, error.status)
 
     return call
 

@@ -1,0 +1,236 @@
+"""cuFFT through NumPy: plans of one to three dimensions, batches, layouts, complex and real transforms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grader.programs.runtime.libraries.calls import Call, Handler, Operand, served
+from grader.programs.runtime.libraries.operands import INVALID_VALUE, MAPPING_ERROR, MAX_HANDLES, Array, Refused
+
+_STATUSES = {1: 1, INVALID_VALUE: 4, MAPPING_ERROR: 6}
+_ALLOC_FAILED, _INVALID_TYPE, _INVALID_SIZE = 2, 3, 8
+C2C, R2C, C2R, Z2Z, D2Z, Z2D = 0x29, 0x2A, 0x2C, 0x69, 0x6A, 0x6C
+_TYPES = {
+    C2C: ("c8", "c8"),
+    R2C: ("f4", "c8"),
+    C2R: ("c8", "f4"),
+    Z2Z: ("c16", "c16"),
+    D2Z: ("f8", "c16"),
+    Z2D: ("c16", "f8"),
+}
+_FORWARD, _INVERSE = -1, 1
+_VERSION = 12_000
+_MAX_SIZE = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where one side of a plan has its numbers: of each batch and dimension the length and the step, in numbers."""
+
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    def place(self, call: Call, address: int, dtype: str) -> tuple[Operand, Array]:
+        """The memory that it covers, and the numbers in it as an array of `shape`."""
+        reach = 1 + sum((length - 1) * step for length, step in zip(self.shape, self.steps, strict=True))
+        operand = call.array(address, reach, dtype)
+        width = np.dtype(dtype).itemsize
+        return operand, np.lib.stride_tricks.as_strided(operand[0], self.shape, [width * step for step in self.steps])
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """embeds: of input and output, the numbers of `cufftPlanMany`: embedding, step, distance; None for the usual."""
+
+    sizes: tuple[int, ...]
+    kind: int
+    batch: int
+    embeds: tuple[tuple[tuple[int, ...], int, int] | None, tuple[tuple[int, ...], int, int] | None]
+
+    def layouts(self, is_in_place: bool) -> tuple[_Layout, _Layout]:
+        """Of the input and of the output."""
+        half = (*self.sizes[:-1], self.sizes[-1] // 2 + 1)
+        padded = (*self.sizes[:-1], 2 * half[-1]) if is_in_place else self.sizes
+        input_type, output_type = _TYPES[self.kind]
+        is_real = input_type[0] == "f" or output_type[0] == "f"
+        found = []
+        for dtype, embed in zip((input_type, output_type), self.embeds, strict=True):
+            shape = half if is_real and dtype[0] == "c" else self.sizes
+            usual = half if is_real and dtype[0] == "c" else padded if is_real else self.sizes
+            within, step, distance = embed or (usual, 1, math.prod(usual))
+            steps = [step * math.prod(within[axis + 1 :]) for axis in range(len(shape))]
+            found.append(_Layout((self.batch, *shape), (distance, *steps)))
+        return found[0], found[1]
+
+
+def _plan_of(call: Call) -> _Plan:
+    plan = call.handle.get("plan")
+    if not isinstance(plan, _Plan):
+        raise Refused(1)
+    return plan
+
+
+def _new(call: Call, handle: int, plan: _Plan | None) -> None:
+    if len(call.state.libraries) >= MAX_HANDLES:
+        raise Refused(_ALLOC_FAILED)
+    # A plan's handle is an int: no other library's is so small.
+    call.state.handle()
+    number = call.state.next_handle
+    call.state.guest.pack("i", handle, number)
+    call.state.libraries[number] = {"plan": plan}
+
+
+def _made(sizes: tuple[int, ...], kind: int, batch: int, *embeds: Any) -> _Plan:
+    if kind not in _TYPES:
+        raise Refused(_INVALID_TYPE)
+    if batch < 1 or min(sizes) < 1 or math.prod(sizes) * batch > _MAX_SIZE:
+        raise Refused(_INVALID_SIZE)
+    return _Plan(sizes, kind, batch, (embeds[0], embeds[1]) if embeds else (None, None))
+
+
+def _numbers(call: Call, address: int, count: int) -> tuple[int, ...]:
+    return tuple(call.state.guest.unpack(f"{count}i", address))
+
+
+def _many(call: Call, rank: int, n: int, inembed: int, istride: int, idist: int, onembed: int, ostride: int, odist: int, kind: int, batch: int) -> _Plan:  # fmt: skip
+    if not 1 <= rank <= 3:
+        raise Refused(INVALID_VALUE)
+    embeds = []
+    for address, step, distance in ((inembed, istride, idist), (onembed, ostride, odist)):
+        within = _numbers(call, address, rank) if address else ()
+        if address and (min(within) < 1 or step < 1 or distance < 0 or max(*within, step, distance) > _MAX_SIZE):
+            raise Refused(INVALID_VALUE)
+        embeds.append((within, step, distance) if address else None)
+    # Where one of them is left out the usual layout holds for both (cuFFT, "Advanced data layout").
+    return _made(_numbers(call, n, rank), kind, batch, *(embeds if all(embeds) else (None, None)))
+
+
+def plan_1d(call: Call, handle: int, nx: int, kind: int, batch: int) -> None:
+    _new(call, handle, _made((nx,), kind, batch))
+
+
+def plan_2d(call: Call, handle: int, nx: int, ny: int, kind: int) -> None:
+    _new(call, handle, _made((nx, ny), kind, 1))
+
+
+def plan_3d(call: Call, handle: int, nx: int, ny: int, nz: int, kind: int) -> None:
+    _new(call, handle, _made((nx, ny, nz), kind, 1))
+
+
+def plan_many(call: Call, handle: int, rank: int, n: int, inembed: int, istride: int, idist: int, onembed: int, ostride: int, odist: int, kind: int, batch: int) -> None:  # fmt: skip
+    _new(call, handle, _many(call, rank, n, inembed, istride, idist, onembed, ostride, odist, kind, batch))
+
+
+def create(call: Call, handle: int) -> None:
+    _new(call, handle, None)
+
+
+def _keep(call: Call, plan: _Plan, size: int) -> None:
+    call.handle["plan"] = plan
+    if size:
+        call.state.guest.pack("Q", size, 0)
+
+
+def make_1d(call: Call, nx: int, kind: int, batch: int, size: int) -> None:
+    _keep(call, _made((nx,), kind, batch), size)
+
+
+def make_2d(call: Call, nx: int, ny: int, kind: int, size: int) -> None:
+    _keep(call, _made((nx, ny), kind, 1), size)
+
+
+def make_3d(call: Call, nx: int, ny: int, nz: int, kind: int, size: int) -> None:
+    _keep(call, _made((nx, ny, nz), kind, 1), size)
+
+
+def make_many(call: Call, rank: int, n: int, inembed: int, istride: int, idist: int, onembed: int, ostride: int, odist: int, kind: int, batch: int, size: int) -> None:  # fmt: skip
+    _keep(call, _many(call, rank, n, inembed, istride, idist, onembed, ostride, odist, kind, batch), size)
+
+
+def get_size(call: Call, size: int) -> None:
+    _plan_of(call)
+    call.state.guest.pack("Q", size, 0)
+
+
+def version(call: Call, pointer: int) -> None:
+    call.state.guest.pack("i", pointer, _VERSION)
+
+
+def destroy(call: Call, handle: int) -> int:
+    return 0 if call.state.libraries.pop(handle, None) is not None else 1
+
+
+def accept(call: Call, value: int) -> None:
+    """A stream, a work area or whether one is made: of no use here."""
+
+
+def _execute(kind: int) -> Callable[..., None]:
+    def complex_transform(call: Call, source: int, target: int, direction: int) -> None:
+        if direction not in (_FORWARD, _INVERSE):
+            raise Refused(INVALID_VALUE)
+        _transform(call, kind, source, target, direction)
+
+    def real_transform(call: Call, source: int, target: int) -> None:
+        _transform(call, kind, source, target, _FORWARD if kind in (R2C, D2Z) else _INVERSE)
+
+    return complex_transform if kind in (C2C, Z2Z) else real_transform
+
+
+def _transform(call: Call, kind: int, source: int, target: int, direction: int) -> None:
+    plan = _plan_of(call)
+    if plan.kind != kind:
+        raise Refused(_INVALID_TYPE)
+    count = math.prod(plan.sizes) * plan.batch
+    call.work(count * max(1, count.bit_length()))
+    input_layout, output_layout = plan.layouts(source == target)
+    input_type, output_type = _TYPES[kind]
+    read, numbers = input_layout.place(call, source, input_type)
+    written, place = output_layout.place(call, target, output_type)
+    call.read(read)
+    axes = tuple(range(1, len(plan.sizes) + 1))
+    wide = numbers.astype("f8" if input_type[0] == "f" else "c16")
+    if kind in (R2C, D2Z):
+        found: Array = np.fft.rfftn(wide, axes=axes)
+    elif kind in (C2R, Z2D):
+        found = np.fft.irfftn(wide, plan.sizes, axes) * math.prod(plan.sizes)
+    else:
+        found = (
+            np.fft.fftn(wide, axes=axes)
+            if direction == _FORWARD
+            else np.fft.ifftn(wide, axes=axes) * math.prod(plan.sizes)
+        )
+    call.store((place, written[1]), found)
+
+
+_UNBOUND: dict[str, Any] = {
+    "cufftPlan1d": plan_1d,
+    "cufftPlan2d": plan_2d,
+    "cufftPlan3d": plan_3d,
+    "cufftPlanMany": plan_many,
+    "cufftCreate": create,
+    "cufftDestroy": destroy,
+    "cufftGetVersion": version,
+}
+_BOUND: dict[str, Any] = {
+    "cufftMakePlan1d": make_1d,
+    "cufftMakePlan2d": make_2d,
+    "cufftMakePlan3d": make_3d,
+    "cufftMakePlanMany": make_many,
+    "cufftGetSize": get_size,
+    "cufftSetStream": accept,
+    "cufftSetWorkArea": accept,
+    "cufftSetAutoAllocation": accept,
+    **{
+        f"cufftExec{name}": _execute(kind)
+        for name, kind in (("C2C", C2C), ("R2C", R2C), ("C2R", C2R), ("Z2Z", Z2Z), ("D2Z", D2Z), ("Z2D", Z2D))
+    },
+}
+HANDLERS: dict[str, Handler] = {
+    **{name: served(function, is_bound=False, statuses=_STATUSES) for name, function in _UNBOUND.items()},
+    **{name: served(function, statuses=_STATUSES) for name, function in _BOUND.items()},
+}

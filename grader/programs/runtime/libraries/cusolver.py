@@ -1,0 +1,376 @@
+"""cuSOLVER's dense factorisations, solutions and eigenvalues through NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grader.programs.runtime.libraries.calls import Call, Handler, Operand, served
+from grader.programs.runtime.libraries.cublas import DATA_TYPES, factored, solved
+from grader.programs.runtime.libraries.cublas_matrices import LEFT, LOWER, NO, solve
+from grader.programs.runtime.libraries.cublas_vectors import ALL, COMPLEX, REALS
+from grader.programs.runtime.libraries.operands import INVALID_VALUE, MAPPING_ERROR, Array, Refused, new_handle
+
+_STATUSES = {1: 1, INVALID_VALUE: 3, MAPPING_ERROR: 6}
+_TYPE_NOT_SUPPORTED = 8
+_VECTORS = 1
+_BY_NUMBER, _BY_VALUE = 1002, 1003
+
+
+def create(call: Call, handle: int) -> None:
+    new_handle(call.state, handle, {}, 2)
+
+
+def destroy(call: Call, handle: int) -> int:
+    return 0 if call.state.libraries.pop(handle, None) is not None else 1
+
+
+def accept(call: Call, value: int) -> None:
+    """A stream or a mode: of no use here."""
+
+
+def get_version(call: Call, pointer: int) -> None:
+    call.state.guest.pack("i", pointer, 12_000)
+
+
+def _info(call: Call, address: int, value: int) -> None:
+    call.store(call.array(address, 1, "i4"), value)
+
+
+def _square(call: Call, address: int, n: int, leading: int, dtype: str) -> Operand:
+    call.work(abs(n) ** 3)
+    matrix = call.matrix(address, n, n, leading, dtype)
+    call.read(matrix)
+    return matrix
+
+
+def _hermitian(matrix: Array, fill: int) -> Array:
+    lower = matrix if fill == LOWER else matrix.T.conj()
+    half = np.tril(lower, -1)
+    whole: Array = half + half.T.conj() + np.diag(np.diag(lower).real)
+    return whole
+
+
+def _cholesky(call: Call, fill: int, matrix: Operand, info: int) -> None:
+    """The factor takes the place of the triangle; where the matrix is not positive definite, of what is before that."""
+    whole = _hermitian(matrix[0], fill)
+    n, lacking = len(whole), 0
+    factor = np.tril(whole)
+    for step in range(n):
+        pivot = factor[step, step].real
+        if not pivot > 0:
+            lacking = step + 1
+            break
+        factor[step, step] = np.sqrt(pivot)
+        factor[step + 1 :, step] /= factor[step, step]
+        for column in range(step + 1, n):
+            factor[column:, column] -= factor[column:, step] * np.conj(factor[column, step])
+    triangle = np.tril(np.ones((n, n), bool))
+    if fill == LOWER:
+        call.store(matrix, np.where(triangle, factor, matrix[0]))
+    else:
+        call.store(matrix, np.where(triangle.T, factor.T.conj(), matrix[0]))
+    _info(call, info, lacking)
+
+
+def _by_cholesky(call: Call, fill: int, matrix: Array, target: Operand, info: int) -> None:
+    lower = np.tril(matrix) if fill == LOWER else np.triu(matrix).T.conj()
+    first = solve(lower, target[0], is_lower=True)
+    call.store(target, solve(lower.T.conj(), first, is_lower=False))
+    _info(call, info, 0)
+
+
+def potrf(call: Call, fill: int, n: int, a: int, lda: int, work: int, size: int, info: int) -> None:
+    _cholesky(call, fill, _square(call, a, n, lda, call.dtype), info)
+
+
+def potrs(call: Call, fill: int, n: int, columns: int, a: int, lda: int, b: int, ldb: int, info: int) -> None:
+    target = call.matrix(b, n, columns, ldb)
+    call.read(target)
+    _by_cholesky(call, fill, _square(call, a, n, lda, call.dtype)[0], target, info)
+
+
+def potri(call: Call, fill: int, n: int, a: int, lda: int, work: int, size: int, info: int) -> None:
+    matrix = _square(call, a, n, lda, call.dtype)
+    lower = np.tril(matrix[0]) if fill == LOWER else np.triu(matrix[0]).T.conj()
+    inverse = solve(lower, np.eye(n, dtype=call.dtype), is_lower=True)
+    triangle = np.tril(np.ones((n, n), bool)) if fill == LOWER else np.triu(np.ones((n, n), bool))
+    call.store(matrix, np.where(triangle, inverse.T.conj() @ inverse, matrix[0]))
+    _info(call, info, 0)
+
+
+def _factor(call: Call, m: int, n: int, a: int, lda: int, pivots: int, info: int, dtype: str, width: str) -> None:
+    call.work(abs(m * n) * max(m, n))
+    matrix = call.matrix(a, m, n, lda, dtype)
+    call.read(matrix)
+    factors, order, lacking = factored(matrix[0], is_pivoted=pivots != 0)
+    call.store(matrix, factors)
+    if pivots:
+        call.store(call.array(pivots, min(m, n), width), order)
+    _info(call, info, lacking)
+
+
+def getrf(call: Call, m: int, n: int, a: int, lda: int, work: int, pivots: int, info: int) -> None:
+    _factor(call, m, n, a, lda, pivots, info, call.dtype, "i4")
+
+
+def _by_factors(call: Call, t: int, n: int, columns: int, a: int, lda: int, pivots: int, b: int, ldb: int, info: int, types: tuple[str, str], width: str) -> None:  # fmt: skip
+    matrix, target = _square(call, a, n, lda, types[0]), call.matrix(b, n, columns, ldb, types[1])
+    order = call.array(pivots, n, width)[0] if pivots else None
+    call.read(target)
+    call.store(target, solved(matrix[0], order, target[0], t))
+    _info(call, info, 0)
+
+
+def getrs(call: Call, t: int, n: int, columns: int, a: int, lda: int, pivots: int, b: int, ldb: int, info: int) -> None:
+    _by_factors(call, t, n, columns, a, lda, pivots, b, ldb, info, (call.dtype, call.dtype), "i4")
+
+
+def _reflected(matrix: Array) -> tuple[Array, Array]:
+    """R above the diagonal, the reflectors below it, and their factors (LAPACK's `geqrf`)."""
+    found = np.array(matrix, copy=True)
+    rows, columns = found.shape
+    factors = np.zeros(min(rows, columns), found.dtype)
+    for step in range(len(factors)):
+        column = found[step:, step]
+        head, rest = column[0], np.linalg.norm(column[1:])
+        if rest == 0 and np.imag(head) == 0:
+            continue
+        beta = -np.copysign(np.hypot(abs(head), rest), np.real(head))
+        factor = (beta - head) / beta
+        vector = np.concatenate([[1], column[1:] / (head - beta)]).astype(found.dtype)
+        later = found[step:, step + 1 :]
+        later -= np.outer(vector, np.conj(factor) * (vector.conj() @ later))
+        column[0], column[1:], factors[step] = beta, vector[1:], factor
+    return found, factors
+
+
+def _turned_by(reflectors: Array, factors: Array, target: Array, t: int) -> Array:
+    """Q or its conjugate transpose, from the left."""
+    found = np.array(target, copy=True)
+    steps = range(len(factors)) if t != NO else range(len(factors) - 1, -1, -1)
+    for step in steps:
+        vector = np.concatenate([[1], reflectors[step + 1 :, step]]).astype(found.dtype)
+        factor = np.conj(factors[step]) if t != NO else factors[step]
+        found[step:] -= np.outer(vector, factor * (vector.conj() @ found[step:]))
+    return found
+
+
+def geqrf(call: Call, m: int, n: int, a: int, lda: int, factors: int, work: int, size: int, info: int) -> None:
+    call.work(abs(m * n) * max(m, n))
+    matrix = call.matrix(a, m, n, lda)
+    call.read(matrix)
+    found, numbers = _reflected(matrix[0])
+    call.store(matrix, found)
+    call.store(call.array(factors, len(numbers)), numbers)
+    _info(call, info, 0)
+
+
+def ormqr(call: Call, side: int, t: int, m: int, n: int, k: int, a: int, lda: int, factors: int, c: int, ldc: int, work: int, size: int, info: int) -> None:  # fmt: skip
+    call.work(abs(m * n * k))
+    matrix, target = call.matrix(a, m if side == LEFT else n, k, lda), call.matrix(c, m, n, ldc)
+    numbers = call.array(factors, k)
+    call.read(matrix, target, numbers)
+    if side == LEFT:
+        call.store(target, _turned_by(matrix[0], numbers[0], target[0], t))
+    else:
+        # C Q = (Q* C*)*.
+        call.store(target, _turned_by(matrix[0], numbers[0], target[0].T.conj(), 2 if t == NO else NO).T.conj())
+    _info(call, info, 0)
+
+
+def orgqr(call: Call, m: int, n: int, k: int, a: int, lda: int, factors: int, work: int, size: int, info: int) -> None:
+    call.work(abs(m * n * k))
+    matrix, numbers = call.matrix(a, m, n, lda), call.array(factors, k)
+    call.read(matrix, numbers)
+    call.store(matrix, _turned_by(matrix[0], numbers[0], np.eye(m, n, dtype=call.dtype), NO))
+    _info(call, info, 0)
+
+
+def _eigen(call: Call, vectors: int, fill: int, matrix: Operand, target: int, info: int, real: str) -> None:
+    values, found = np.linalg.eigh(_hermitian(matrix[0], fill))
+    call.store(call.array(target, len(values), real), values)
+    if vectors == _VECTORS:
+        call.store(matrix, found)
+    _info(call, info, 0)
+
+
+def syevd(
+    call: Call, vectors: int, fill: int, n: int, a: int, lda: int, w: int, work: int, size: int, info: int
+) -> None:
+    _eigen(call, vectors, fill, _square(call, a, n, lda, call.dtype), w, info, call.real)
+
+
+def syevj(call: Call, vectors: int, fill: int, n: int, a: int, lda: int, w: int, work: int, size: int, info: int, _settings: int) -> None:  # fmt: skip
+    syevd(call, vectors, fill, n, a, lda, w, work, size, info)
+
+
+def sygvd(call: Call, kind: int, vectors: int, fill: int, n: int, a: int, lda: int, b: int, ldb: int, w: int, work: int, size: int, info: int) -> None:  # fmt: skip
+    if kind != 1:
+        raise Refused(INVALID_VALUE)
+    matrix, other = _square(call, a, n, lda, call.dtype), _square(call, b, n, ldb, call.dtype)
+    _cholesky(call, fill, other, info)
+    lower = np.tril(other[0]) if fill == LOWER else np.triu(other[0]).T.conj()
+    half = solve(lower, _hermitian(matrix[0], fill), is_lower=True)
+    values, found = np.linalg.eigh(solve(lower, half.T.conj(), is_lower=True))
+    call.store(call.array(w, n, call.real), values)
+    if vectors == _VECTORS:
+        call.store(matrix, solve(lower.T.conj(), found, is_lower=False))
+
+
+def _singular(call: Call, jobs: tuple[int, int], m: int, n: int, matrix: Operand, s: int, u: tuple[int, int], v: tuple[int, int], info: int, types: tuple[str, str, str, str]) -> None:  # fmt: skip
+    """jobs: which of the vectors: "A", "S" or "N"; u, v: address and leading dimension."""
+    left, values, right = np.linalg.svd(matrix[0])
+    call.store(call.array(s, len(values), types[1]), values)
+    for job, (address, leading), found, is_left in ((jobs[0], u, left, True), (jobs[1], v, right, False)):
+        letter = chr(job)
+        if letter not in "ASN":
+            raise Refused(INVALID_VALUE)
+        if letter != "N":
+            count = len(found) if letter == "A" else len(values)
+            shape = (m, count) if is_left else (count, n)
+            call.store(call.matrix(address, *shape, leading, types[2 if is_left else 3]), found[: shape[0], : shape[1]])
+    _info(call, info, 0)
+
+
+def gesvd(call: Call, jobu: int, jobv: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, rwork: int, info: int) -> None:  # fmt: skip
+    if m < n:
+        raise Refused(INVALID_VALUE)
+    call.work(m * n * max(m, n))
+    matrix = call.matrix(a, m, n, lda)
+    call.read(matrix)
+    _singular(
+        call, (jobu, jobv), m, n, matrix, s, (u, ldu), (v, ldv), info, (call.dtype, call.real, call.dtype, call.dtype)
+    )
+
+
+def gesvdj(call: Call, vectors: int, economy: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, info: int, _settings: int) -> None:  # fmt: skip
+    call.work(abs(m * n) * max(m, n))
+    matrix = call.matrix(a, m, n, lda)
+    call.read(matrix)
+    left, values, right = np.linalg.svd(matrix[0], full_matrices=not economy)
+    call.store(call.array(s, len(values), call.real), values)
+    if vectors == _VECTORS:
+        call.store(call.matrix(u, m, left.shape[1], ldu), left)
+        call.store(call.matrix(v, n, len(right), ldv), right.T.conj())
+    _info(call, info, 0)
+
+
+# -- calls that are told the types --------------------------------------------------------------------------
+
+
+def _type(number: int) -> str:
+    found = DATA_TYPES.get(number, "")
+    if found not in ALL.values():
+        raise Refused(_TYPE_NOT_SUPPORTED)
+    return found
+
+
+def x_potrf(call: Call, params: int, fill: int, n: int, at: int, a: int, lda: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
+    _cholesky(call, fill, _square(call, a, n, lda, _type(at)), info)
+
+
+def x_potrs(call: Call, params: int, fill: int, n: int, columns: int, at: int, a: int, lda: int, bt: int, b: int, ldb: int, info: int) -> None:  # fmt: skip
+    target = call.matrix(b, n, columns, ldb, _type(bt))
+    call.read(target)
+    _by_cholesky(call, fill, _square(call, a, n, lda, _type(at))[0], target, info)
+
+
+def x_getrf(call: Call, params: int, m: int, n: int, at: int, a: int, lda: int, pivots: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
+    _factor(call, m, n, a, lda, pivots, info, _type(at), "i8")
+
+
+def x_getrs(call: Call, params: int, t: int, n: int, columns: int, at: int, a: int, lda: int, pivots: int, bt: int, b: int, ldb: int, info: int) -> None:  # fmt: skip
+    _by_factors(call, t, n, columns, a, lda, pivots, b, ldb, info, (_type(at), _type(bt)), "i8")
+
+
+def x_geqrf(call: Call, params: int, m: int, n: int, at: int, a: int, lda: int, tt: int, factors: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
+    call.work(abs(m * n) * max(m, n))
+    matrix = call.matrix(a, m, n, lda, _type(at))
+    call.read(matrix)
+    found, numbers = _reflected(matrix[0])
+    call.store(matrix, found)
+    call.store(call.array(factors, len(numbers), _type(tt)), numbers)
+    _info(call, info, 0)
+
+
+def x_syevd(call: Call, params: int, vectors: int, fill: int, n: int, at: int, a: int, lda: int, wt: int, w: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
+    _eigen(call, vectors, fill, _square(call, a, n, lda, _type(at)), w, info, _type(wt))
+
+
+def x_syevdx(call: Call, params: int, vectors: int, which: int, fill: int, n: int, at: int, a: int, lda: int, low: int, high: int, first: int, last: int, count: int, wt: int, w: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
+    """Those in [low, high), those from `first` to `last`, or all."""
+    matrix = _square(call, a, n, lda, _type(at))
+    values, found = np.linalg.eigh(_hermitian(matrix[0], fill))
+    if which == _BY_NUMBER:
+        if not 1 <= first <= last <= n:
+            raise Refused(INVALID_VALUE)
+        kept = np.arange(first - 1, last)
+    elif which == _BY_VALUE:
+        bounds = [call.scalar(address, _type(wt)) for address in (low, high)]
+        kept = np.flatnonzero((values > bounds[0]) & (values <= bounds[1]))
+    else:
+        kept = np.arange(n)
+    call.state.guest.pack("q", count, len(kept))
+    if len(kept):
+        call.store(call.array(w, len(kept), _type(wt)), values[kept])
+        if vectors == _VECTORS:
+            call.store((matrix[0][:, : len(kept)], matrix[1]), found[:, kept])
+    _info(call, info, 0)
+
+
+def x_gesvd(call: Call, params: int, jobu: int, jobv: int, m: int, n: int, at: int, a: int, lda: int, st: int, s: int, ut: int, u: int, ldu: int, vt: int, v: int, ldv: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
+    if m < n:
+        raise Refused(INVALID_VALUE)
+    call.work(m * n * max(m, n))
+    matrix = call.matrix(a, m, n, lda, _type(at))
+    call.read(matrix)
+    types = (_type(at), _type(st), _type(ut), _type(vt))
+    _singular(call, (jobu, jobv), m, n, matrix, s, (u, ldu), (v, ldv), info, types)
+
+
+_TYPED: dict[str, Any] = {
+    "potrf": potrf,
+    "potrs": potrs,
+    "potri": potri,
+    "getrf": getrf,
+    "getrs": getrs,
+    "geqrf": geqrf,
+    "gesvd": gesvd,
+    "gesvdj": gesvdj,
+}
+_PAIRS: dict[tuple[str, str], Any] = {
+    ("ormqr", "unmqr"): ormqr,
+    ("orgqr", "ungqr"): orgqr,
+    ("syevd", "heevd"): syevd,
+    ("syevj", "heevj"): syevj,
+    ("sygvd", "hegvd"): sygvd,
+}
+_PLAIN: dict[str, Any] = {
+    "cusolverDnSetStream": accept,
+    "cusolverDnXpotrf": x_potrf,
+    "cusolverDnXpotrs": x_potrs,
+    "cusolverDnXgetrf": x_getrf,
+    "cusolverDnXgetrs": x_getrs,
+    "cusolverDnXgeqrf": x_geqrf,
+    "cusolverDnXsyevd": x_syevd,
+    "cusolverDnXsyevdx": x_syevdx,
+    "cusolverDnXgesvd": x_gesvd,
+}
+
+
+def _letters(name: str, function: Any, types: dict[str, str]) -> dict[str, Handler]:
+    return {f"cusolverDn{letter}{name}": served(function, dtype, statuses=_STATUSES) for letter, dtype in types.items()}
+
+
+HANDLERS: dict[str, Handler] = {
+    "cusolverDnCreate": served(create, is_bound=False, statuses=_STATUSES),
+    "cusolverDnDestroy": served(destroy, is_bound=False, statuses=_STATUSES),
+    "cusolverGetVersion": served(get_version, is_bound=False, statuses=_STATUSES),
+}
+for _name, _function in _TYPED.items():
+    HANDLERS |= _letters(_name, _function, ALL)
+for (_real, _complex), _function in _PAIRS.items():
+    HANDLERS |= _letters(_real, _function, REALS) | _letters(_complex, _function, COMPLEX)
+HANDLERS |= {name: served(function, statuses=_STATUSES) for name, function in _PLAIN.items()}

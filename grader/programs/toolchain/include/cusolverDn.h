@@ -1,0 +1,83 @@
+// cuSOLVER's dense factorisations, every call with its place to be told of; work areas are of one number.
+#pragma once
+#include "cusolver_common.h"
+struct cusolverDnContext;
+typedef cusolverDnContext *cusolverDnHandle_t;
+struct cusolverDnParams { int unused; };
+typedef cusolverDnParams *cusolverDnParams_t;
+struct grader_jacobi { double tolerance; int sweeps, sorted; };
+typedef grader_jacobi *syevjInfo_t;
+typedef grader_jacobi *gesvdjInfo_t;
+enum cusolverDnFunction_t { CUSOLVERDN_GETRF = 0, CUSOLVERDN_POTRF = 1 };
+
+GRADER_IMPORT("cusolverDnCreate") cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle, GRADER_PLACE);
+GRADER_IMPORT("cusolverDnDestroy") cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle, GRADER_PLACE);
+GRADER_IMPORT("cusolverDnSetStream") cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream, GRADER_PLACE);
+inline cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t *p) { *p = new cusolverDnParams{0}; return CUSOLVER_STATUS_SUCCESS; }
+inline cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t p) { delete p; return CUSOLVER_STATUS_SUCCESS; }
+// Which of two algorithms: the results are the same.
+inline cusolverStatus_t cusolverDnSetAdvOptions(cusolverDnParams_t, cusolverDnFunction_t, cusolverAlgMode_t) { return CUSOLVER_STATUS_SUCCESS; }
+#define GRADER_JACOBI(name, Name) \
+    inline cusolverStatus_t cusolverDnCreate##Name##Info(name##Info_t *info) { *info = new grader_jacobi{1e-12, 100, 1}; return CUSOLVER_STATUS_SUCCESS; } \
+    inline cusolverStatus_t cusolverDnDestroy##Name##Info(name##Info_t info) { delete info; return CUSOLVER_STATUS_SUCCESS; } \
+    inline cusolverStatus_t cusolverDnX##name##SetTolerance(name##Info_t info, double tolerance) { info->tolerance = tolerance; return CUSOLVER_STATUS_SUCCESS; } \
+    inline cusolverStatus_t cusolverDnX##name##SetMaxSweeps(name##Info_t info, int sweeps) { info->sweeps = sweeps; return CUSOLVER_STATUS_SUCCESS; } \
+    inline cusolverStatus_t cusolverDnX##name##SetSortEig(name##Info_t info, int sorted) { info->sorted = sorted; return CUSOLVER_STATUS_SUCCESS; }
+GRADER_JACOBI(syevj, Syevj)
+GRADER_JACOBI(gesvdj, Gesvdj)
+#undef GRADER_JACOBI
+
+#define GRADER_SOLVER(name, ...) GRADER_IMPORT(#name) cusolverStatus_t name(cusolverDnHandle_t handle, __VA_ARGS__, GRADER_PLACE);
+// Asked how large a work area has to be: a number is enough.
+#define GRADER_WORK(name, ...) inline cusolverStatus_t name(cusolverDnHandle_t, __VA_ARGS__, int *size) { *size = 1; return CUSOLVER_STATUS_SUCCESS; }
+#define GRADER_SOLVER_OF(L, T, R, OR, SY) \
+    GRADER_WORK(cusolverDn##L##potrf_bufferSize, cublasFillMode_t, int, T *, int) \
+    GRADER_SOLVER(cusolverDn##L##potrf, cublasFillMode_t fill, int n, T *a, int lda, T *work, int size, int *info) \
+    GRADER_SOLVER(cusolverDn##L##potrs, cublasFillMode_t fill, int n, int columns, const T *a, int lda, T *b, int ldb, int *info) \
+    GRADER_WORK(cusolverDn##L##potri_bufferSize, cublasFillMode_t, int, T *, int) \
+    GRADER_SOLVER(cusolverDn##L##potri, cublasFillMode_t fill, int n, T *a, int lda, T *work, int size, int *info) \
+    GRADER_WORK(cusolverDn##L##getrf_bufferSize, int, int, T *, int) \
+    GRADER_SOLVER(cusolverDn##L##getrf, int m, int n, T *a, int lda, T *work, int *pivots, int *info) \
+    GRADER_SOLVER(cusolverDn##L##getrs, cublasOperation_t t, int n, int columns, const T *a, int lda, const int *pivots, T *b, int ldb, int *info) \
+    GRADER_WORK(cusolverDn##L##geqrf_bufferSize, int, int, T *, int) \
+    GRADER_SOLVER(cusolverDn##L##geqrf, int m, int n, T *a, int lda, T *factors, T *work, int size, int *info) \
+    GRADER_WORK(cusolverDn##L##OR##mqr_bufferSize, cublasSideMode_t, cublasOperation_t, int, int, int, const T *, int, const T *, const T *, int) \
+    GRADER_SOLVER(cusolverDn##L##OR##mqr, cublasSideMode_t side, cublasOperation_t t, int m, int n, int k, const T *a, int lda, const T *factors, T *c, int ldc, T *work, int size, int *info) \
+    GRADER_WORK(cusolverDn##L##OR##gqr_bufferSize, int, int, int, const T *, int, const T *) \
+    GRADER_SOLVER(cusolverDn##L##OR##gqr, int m, int n, int k, T *a, int lda, const T *factors, T *work, int size, int *info) \
+    GRADER_WORK(cusolverDn##L##SY##evd_bufferSize, cusolverEigMode_t, cublasFillMode_t, int, const T *, int, const R *) \
+    GRADER_SOLVER(cusolverDn##L##SY##evd, cusolverEigMode_t vectors, cublasFillMode_t fill, int n, T *a, int lda, R *w, T *work, int size, int *info) \
+    inline cusolverStatus_t cusolverDn##L##SY##evj_bufferSize(cusolverDnHandle_t, cusolverEigMode_t, cublasFillMode_t, int, const T *, int, const R *, int *size, syevjInfo_t) { *size = 1; return CUSOLVER_STATUS_SUCCESS; } \
+    GRADER_SOLVER(cusolverDn##L##SY##evj, cusolverEigMode_t vectors, cublasFillMode_t fill, int n, T *a, int lda, R *w, T *work, int size, int *info, syevjInfo_t settings) \
+    GRADER_WORK(cusolverDn##L##SY##gvd_bufferSize, cusolverEigType_t, cusolverEigMode_t, cublasFillMode_t, int, const T *, int, const T *, int, const R *) \
+    GRADER_SOLVER(cusolverDn##L##SY##gvd, cusolverEigType_t kind, cusolverEigMode_t vectors, cublasFillMode_t fill, int n, T *a, int lda, T *b, int ldb, R *w, T *work, int size, int *info) \
+    inline cusolverStatus_t cusolverDn##L##gesvd_bufferSize(cusolverDnHandle_t, int, int, int *size) { *size = 1; return CUSOLVER_STATUS_SUCCESS; } \
+    GRADER_SOLVER(cusolverDn##L##gesvd, signed char jobu, signed char jobv, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, int ldv, T *work, int size, R *rwork, int *info) \
+    inline cusolverStatus_t cusolverDn##L##gesvdj_bufferSize(cusolverDnHandle_t, cusolverEigMode_t, int, int, int, const T *, int, const R *, const T *, int, const T *, int, int *size, gesvdjInfo_t) { *size = 1; return CUSOLVER_STATUS_SUCCESS; } \
+    GRADER_SOLVER(cusolverDn##L##gesvdj, cusolverEigMode_t vectors, int economy, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, int ldv, T *work, int size, int *info, gesvdjInfo_t settings)
+GRADER_SOLVER_OF(S, float, float, or, sy)
+GRADER_SOLVER_OF(D, double, double, or, sy)
+GRADER_SOLVER_OF(C, cuComplex, float, un, he)
+GRADER_SOLVER_OF(Z, cuDoubleComplex, double, un, he)
+#undef GRADER_WORK
+// The same for calls that are told the types.
+#define GRADER_WORK(name, ...) inline cusolverStatus_t name(cusolverDnHandle_t, cusolverDnParams_t, __VA_ARGS__, size_t *device_bytes, size_t *host_bytes) { *device_bytes = *host_bytes = 16; return CUSOLVER_STATUS_SUCCESS; }
+#define GRADER_AREAS cudaDataType compute, void *work, size_t bytes, void *host, size_t host_bytes, int *info
+GRADER_WORK(cusolverDnXpotrf_bufferSize, cublasFillMode_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType)
+GRADER_SOLVER(cusolverDnXpotrf, cusolverDnParams_t params, cublasFillMode_t fill, int64_t n, cudaDataType a_type, void *a, int64_t lda, GRADER_AREAS)
+GRADER_SOLVER(cusolverDnXpotrs, cusolverDnParams_t params, cublasFillMode_t fill, int64_t n, int64_t columns, cudaDataType a_type, const void *a, int64_t lda, cudaDataType b_type, void *b, int64_t ldb, int *info)
+GRADER_WORK(cusolverDnXgetrf_bufferSize, int64_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType)
+GRADER_SOLVER(cusolverDnXgetrf, cusolverDnParams_t params, int64_t m, int64_t n, cudaDataType a_type, void *a, int64_t lda, int64_t *pivots, GRADER_AREAS)
+GRADER_SOLVER(cusolverDnXgetrs, cusolverDnParams_t params, cublasOperation_t t, int64_t n, int64_t columns, cudaDataType a_type, const void *a, int64_t lda, const int64_t *pivots, cudaDataType b_type, void *b, int64_t ldb, int *info)
+GRADER_WORK(cusolverDnXgeqrf_bufferSize, int64_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType, const void *, cudaDataType)
+GRADER_SOLVER(cusolverDnXgeqrf, cusolverDnParams_t params, int64_t m, int64_t n, cudaDataType a_type, void *a, int64_t lda, cudaDataType factors_type, void *factors, GRADER_AREAS)
+GRADER_WORK(cusolverDnXsyevd_bufferSize, cusolverEigMode_t, cublasFillMode_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType, const void *, cudaDataType)
+GRADER_SOLVER(cusolverDnXsyevd, cusolverDnParams_t params, cusolverEigMode_t vectors, cublasFillMode_t fill, int64_t n, cudaDataType a_type, void *a, int64_t lda, cudaDataType w_type, void *w, GRADER_AREAS)
+GRADER_WORK(cusolverDnXsyevdx_bufferSize, cusolverEigMode_t, cusolverEigRange_t, cublasFillMode_t, int64_t, cudaDataType, const void *, int64_t, void *, void *, int64_t, int64_t, int64_t *, cudaDataType, const void *, cudaDataType)
+GRADER_SOLVER(cusolverDnXsyevdx, cusolverDnParams_t params, cusolverEigMode_t vectors, cusolverEigRange_t range, cublasFillMode_t fill, int64_t n, cudaDataType a_type, void *a, int64_t lda, void *low, void *high, int64_t first, int64_t last, int64_t *count, cudaDataType w_type, void *w, GRADER_AREAS)
+GRADER_WORK(cusolverDnXgesvd_bufferSize, signed char, signed char, int64_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType, const void *, cudaDataType, const void *, int64_t, cudaDataType, const void *, int64_t, cudaDataType)
+GRADER_SOLVER(cusolverDnXgesvd, cusolverDnParams_t params, signed char jobu, signed char jobv, int64_t m, int64_t n, cudaDataType a_type, void *a, int64_t lda, cudaDataType s_type, void *s, cudaDataType u_type, void *u, int64_t ldu, cudaDataType v_type, void *v, int64_t ldv, GRADER_AREAS)
+#undef GRADER_AREAS
+#undef GRADER_WORK
+#undef GRADER_SOLVER
+#undef GRADER_SOLVER_OF

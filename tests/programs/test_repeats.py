@@ -1,0 +1,98 @@
+"""Launches that find memory as at an earlier one of theirs are not executed, and leave what that left."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grader.programs.device_memory import Allocation, DeviceMemory
+from grader.programs.emulated import Outcome
+from grader.programs.meter import Meter
+from grader.programs.runtime.repeats import TRIES, Repeats
+
+
+class Scenario:
+    """An array of the device, and a launch that adds what it is given to its second half's first byte."""
+
+    def __init__(self, instructions: int = 10_000) -> None:
+        self.memory = DeviceMemory(Meter())
+        self.array = self.memory.allocate("a", 64, "cudaMalloc", 1, "a.cu")
+        self.repeats = Repeats(self.memory, Meter())
+        self.executed = 0
+        self.instructions = instructions
+
+    def launch(self, added: int, *, is_sum: bool = False, status: str = "ran") -> Outcome:
+        """out = in + added, or out += added."""
+
+        def execute() -> Outcome:
+            self.executed += 1
+            data = self.array.array.data
+            data[32] = (data[32] if is_sum else data[0]) + added
+            self.array.array.valid[32] = 1
+            return Outcome(status, thread_instructions=self.instructions)
+
+        return self.repeats.run((added, is_sum), execute)
+
+    @property
+    def out(self) -> int:
+        """What launches write."""
+        return int(self.array.array.data[32])
+
+
+def test_the_third_launch_from_the_same_memory_is_not_executed() -> None:
+    one = Scenario()
+    for _ in range(9):
+        outcome = one.launch(5)
+        assert (one.out, outcome.status, outcome.thread_instructions) == (5, "ran", 10_000)
+    assert one.executed == 2
+
+
+def test_what_a_launch_left_is_put_there_again_with_what_counts_as_written() -> None:
+    one = Scenario()
+    for _ in range(6):
+        one.array.array.data[32] = 0
+        one.array.array.valid[:] = 0
+        one.launch(5)
+        assert one.out == 5
+        assert list(np.flatnonzero(one.array.array.valid)) == [32]
+    assert one.executed == 2
+
+
+def test_another_input_is_executed() -> None:
+    one = Scenario()
+    for value in (1, 2, 3, 1, 2, 3, 9):
+        one.array.array.data[0] = value
+        one.launch(5)
+        assert one.out == value + 5
+
+
+def test_a_sum_is_executed_each_time_and_soon_not_looked_at() -> None:
+    one = Scenario()
+    for times in range(1, 3 * TRIES):
+        one.launch(1, is_sum=True)
+        assert (one.out, one.executed) == (times, times)
+
+
+def test_other_arguments_are_another_launch() -> None:
+    one = Scenario()
+    for added in (1, 2) * 5:
+        one.launch(added)
+        assert one.out == added
+
+
+def test_short_launches_and_failed_ones_are_executed() -> None:
+    short, failed = Scenario(instructions=10), Scenario()
+    for _ in range(7):
+        short.launch(5)
+        failed.launch(5, status="trap")
+    assert (short.executed, failed.executed) == (7, 7)
+
+
+def test_an_array_that_comes_to_lie_elsewhere_is_another() -> None:
+    one = Scenario()
+    for _ in range(5):
+        one.launch(5)
+    old: Allocation = one.array
+    one.memory.free(old)
+    one.array = one.memory.allocate("a", 64, "cudaMalloc", 1, "a.cu")
+    one.launch(5)
+    assert one.out == 5
