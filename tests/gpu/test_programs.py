@@ -40,7 +40,7 @@ UNDEFINED = {"race", "uninitialized", "stream_race", "out_of_bounds", "use_after
 TIME = re.compile(
     r"[-+]?\d+(?:[.,]\d+)?(?:e[-+]?\d+)?(?=\s*(?:ms|us|ns|s|sec\w*|мс|мкс|нс|сек\w*|с|[GMT](?:B|FLOP)\S*)\b)"
 )
-LIBRARIES = ("cublas", "curand")
+LIBRARIES = ("cublas", "cufft", "curand", "cusolver", "cusparse")
 RUNNING = [folder for folder in PROGRAMS if not {"cause", "refused"} & expected_of(folder).keys()]
 
 
