@@ -147,7 +147,7 @@ def _reflected(matrix: Array) -> tuple[Array, Array]:
 
 
 def _turned_by(reflectors: Array, factors: Array, target: Array, t: int) -> Array:
-    """Q or its conjugate transpose, from the left."""
+    """Q or what it is undone by, from the left."""
     found = np.array(target, copy=True)
     steps = range(len(factors)) if t != NO else range(len(factors) - 1, -1, -1)
     for step in steps:

@@ -1,261 +1,40 @@
-"""cuSPARSE through NumPy: matrices and vectors by descriptors, their products, conversions and sorts."""
+"""cuSPARSE through NumPy: products, triangular solutions, conversions and sorts of what descriptors say."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from grader.programs.runtime.libraries import cusparse_descriptors
 from grader.programs.runtime.libraries.calls import Call, Handler, Operand, served
-from grader.programs.runtime.libraries.cublas import DATA_TYPES
 from grader.programs.runtime.libraries.cublas_matrices import NO, operand, solve
-from grader.programs.runtime.libraries.operands import INVALID_VALUE, MAPPING_ERROR, Array, Refused, new_handle
-
-_STATUSES = {1: 1, INVALID_VALUE: 3, MAPPING_ERROR: 6}
-_ALLOC_FAILED, _NOT_SUPPORTED = 2, 10
-_INDICES = {1: "u2", 2: "i4", 3: "i8"}
-_ROW_ORDER = 2
-_MAX_DENSE = 1 << 26
-_FILL, _DIAGONAL = 0, 1
-
-
-@dataclass(slots=True)
-class _Sparse:
-    """A sparse matrix as its descriptor says it.
-
-    rows, columns: numbers, of "bsr" blocks.  first, second: addresses of what says where values lie: offsets and
-    columns ("csr", "bsr"), offsets and rows ("csc"), rows and columns ("coo").  block: rows, columns, order.
-    """
-
-    kind: str
-    rows: int
-    columns: int
-    count: int
-    first: int
-    second: int
-    values: int
-    types: tuple[str, str]
-    base: int
-    dtype: str
-    block: tuple[int, int, int] = (1, 1, _ROW_ORDER)
-    fill: int = 0
-    diagonal: int = 0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns in numbers."""
-        return self.rows * self.block[0], self.columns * self.block[1]
-
-
-@dataclass(slots=True)
-class _Dense:
-    """A dense matrix, or a vector (one column)."""
-
-    rows: int
-    columns: int
-    leading: int
-    values: int
-    dtype: str
-    order: int = 1
-
-    def operand(self, call: Call) -> Operand:
-        """Its numbers as (rows, columns)."""
-        if self.order == _ROW_ORDER:
-            turned, allocation = call.matrix(self.values, self.columns, self.rows, self.leading, self.dtype)
-            return turned.T, allocation
-        return call.matrix(self.values, self.rows, self.columns, self.leading, self.dtype)
-
-
-@dataclass(slots=True)
-class _SparseVector:
-    size: int
-    count: int
-    indices: int
-    values: int
-    index_type: str
-    base: int
-    dtype: str
-
-
-def _type(number: int) -> str:
-    if number not in DATA_TYPES:
-        raise Refused(_NOT_SUPPORTED)
-    return DATA_TYPES[number]
-
-
-def _index(number: int) -> str:
-    if number not in _INDICES:
-        raise Refused(INVALID_VALUE)
-    return _INDICES[number]
-
-
-def _keep(call: Call, handle: int, made: Any) -> None:
-    new_handle(call.state, handle, {"descriptor": made}, _ALLOC_FAILED)
-
-
-def _find(call: Call, handle: int, kind: type[Any]) -> Any:
-    found = call.state.libraries.get(handle, {}).get("descriptor")
-    if not isinstance(found, kind):
-        raise Refused(INVALID_VALUE)
-    return found
-
-
-def _checked(*numbers: int) -> None:
-    if min(numbers) < 0:
-        raise Refused(INVALID_VALUE)
-
-
-def create(call: Call, handle: int) -> None:
-    new_handle(call.state, handle, {"pointer_mode": 0}, _ALLOC_FAILED)
-
-
-def destroy(call: Call, handle: int) -> int:
-    return 0 if call.state.libraries.pop(handle, None) is not None else 1
-
-
-def accept(call: Call, value: int) -> None:
-    """A stream or a mode: where a scalar lies is seen by its address."""
-
-
-def get_version(call: Call, pointer: int) -> None:
-    call.state.guest.pack("i", pointer, 12_600)
-
-
-def _create_compressed(kind: str) -> Callable[..., None]:
-    def create_compressed(call: Call, handle: int, rows: int, columns: int, count: int, offsets: int, indices: int, values: int, offset_type: int, index_type: int, base: int, dtype: int) -> None:  # fmt: skip
-        _checked(rows, columns, count)
-        types = _index(offset_type), _index(index_type)
-        _keep(call, handle, _Sparse(kind, rows, columns, count, offsets, indices, values, types, base, _type(dtype)))
-
-    return create_compressed
-
-
-def create_coo(call: Call, handle: int, rows: int, columns: int, count: int, first: int, second: int, values: int, index_type: int, base: int, dtype: int) -> None:  # fmt: skip
-    _checked(rows, columns, count)
-    types = _index(index_type), _index(index_type)
-    _keep(call, handle, _Sparse("coo", rows, columns, count, first, second, values, types, base, _type(dtype)))
-
-
-def create_bsr(call: Call, handle: int, rows: int, columns: int, count: int, height: int, width: int, offsets: int, indices: int, values: int, offset_type: int, index_type: int, base: int, dtype: int, order: int) -> None:  # fmt: skip
-    _checked(rows, columns, count, height - 1, width - 1)
-    types = _index(offset_type), _index(index_type)
-    block = height, width, order
-    _keep(
-        call, handle, _Sparse("bsr", rows, columns, count, offsets, indices, values, types, base, _type(dtype), block)
-    )
-
-
-def create_dense(
-    call: Call, handle: int, rows: int, columns: int, leading: int, values: int, dtype: int, order: int
-) -> None:
-    if order not in (1, _ROW_ORDER):
-        raise Refused(INVALID_VALUE)
-    _keep(call, handle, _Dense(rows, columns, leading, values, _type(dtype), order))
-
-
-def create_vector(call: Call, handle: int, size: int, values: int, dtype: int) -> None:
-    _checked(size)
-    _keep(call, handle, _Dense(size, 1, max(1, size), values, _type(dtype)))
-
-
-def create_sparse_vector(call: Call, handle: int, size: int, count: int, indices: int, values: int, index_type: int, base: int, dtype: int) -> None:  # fmt: skip
-    _checked(size, count)
-    _keep(call, handle, _SparseVector(size, count, indices, values, _index(index_type), base, _type(dtype)))
-
-
-def set_values(call: Call, handle: int, values: int) -> None:
-    descriptor = call.state.libraries.get(handle, {}).get("descriptor")
-    if descriptor is None:
-        raise Refused(INVALID_VALUE)
-    descriptor.values = values
-
-
-def set_pointers(call: Call, handle: int, first: int, second: int, values: int) -> None:
-    matrix = _find(call, handle, _Sparse)
-    matrix.first, matrix.second, matrix.values = first, second, values
-
-
-def get_size(call: Call, handle: int, rows: int, columns: int, count: int) -> None:
-    matrix = _find(call, handle, _Sparse)
-    for address, value in ((rows, matrix.shape[0]), (columns, matrix.shape[1]), (count, matrix.count)):
-        call.state.guest.pack("q", address, value)
-
-
-def set_attribute(call: Call, handle: int, which: int, data: int, size: int) -> None:
-    if which not in (_FILL, _DIAGONAL) or size != 4:
-        raise Refused(INVALID_VALUE)
-    (value,) = call.state.guest.unpack("i", data)
-    matrix = _find(call, handle, _Sparse)
-    if which == _FILL:
-        matrix.fill = value
-    else:
-        matrix.diagonal = value
-
-
-# -- where values lie ------------------------------------------------------------------------------------
-
-
-def _spread(call: Call, offsets: Operand, base: int, count: int) -> Array:
-    """Of each value in which row it lies."""
-    starts = offsets[0].astype(np.int64)
-    lengths: Array = starts[1:] - starts[:-1]
-    if len(lengths) and (lengths.min() < 0 or int(offsets[0][0]) != base or int(lengths.sum()) != count):
-        raise Refused(INVALID_VALUE)
-    return np.repeat(np.arange(len(lengths)), lengths)
-
-
-def _places(call: Call, matrix: _Sparse) -> tuple[Array, Array]:
-    """Rows and columns of its values, from 0 on, of blocks where it has blocks."""
-    lines = matrix.columns if matrix.kind == "csc" else matrix.rows
-    first = call.array(matrix.first, matrix.count if matrix.kind == "coo" else lines + 1, matrix.types[0])
-    second = call.array(matrix.second, matrix.count, matrix.types[1])
-    call.read(first, *([second] if matrix.count else []))
-    others = second[0].astype(np.int64) - matrix.base
-    if matrix.kind == "coo":
-        rows, columns = first[0].astype(np.int64) - matrix.base, others
-    else:
-        within = _spread(call, first, matrix.base, matrix.count)
-        rows, columns = (others, within) if matrix.kind == "csc" else (within, others)
-    for places, bound in ((rows, matrix.rows), (columns, matrix.columns)):
-        if len(places) and not 0 <= places.min() <= places.max() < bound:
-            raise Refused(INVALID_VALUE)
-    return rows, columns
-
-
-def _elements(call: Call, matrix: _Sparse) -> tuple[Array, Array]:
-    """Rows and columns of each number in the order that the numbers lie in."""
-    rows, columns = _places(call, matrix)
-    if matrix.kind != "bsr":
-        return rows, columns
-    height, width, order = matrix.block
-    inner_rows, inner_columns = np.divmod(np.arange(height * width), width)
-    if order != _ROW_ORDER:
-        inner_columns, inner_rows = np.divmod(np.arange(height * width), height)
-    return (rows[:, None] * height + inner_rows).ravel(), (columns[:, None] * width + inner_columns).ravel()
-
-
-def _values(call: Call, matrix: _Sparse) -> Operand:
-    return call.array(matrix.values, matrix.count * matrix.block[0] * matrix.block[1], matrix.dtype)
-
-
-def _dense_of(call: Call, matrix: _Sparse, computed: str) -> Array:
-    rows, columns = matrix.shape
-    if rows * columns > _MAX_DENSE:
-        raise Refused(_ALLOC_FAILED)
-    call.work(rows * columns)
-    values = _values(call, matrix)
-    call.read(values)
-    whole = np.zeros((rows, columns), computed)
-    np.add.at(whole, _elements(call, matrix), values[0].astype(computed))
-    return whole
-
-
-def _times(call: Call, matrix: _Sparse, t: int, right: Array, computed: str) -> Array:
+from grader.programs.runtime.libraries.cusparse_descriptors import (
+    NOT_SUPPORTED,
+    STATUSES,
+    Dense,
+    Sparse,
+    SparseVector,
+    accept,
+    check_sizes,
+    dense_of,
+    elements,
+    find,
+    get_version,
+    spread,
+    type_of,
+    values_of,
+)
+from grader.programs.runtime.libraries.operands import INVALID_VALUE, Array, Refused
+
+# -- products ---------------------------------------------------------------------------------------------
+
+
+def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
     """op(A) times a dense matrix."""
-    rows, columns = _elements(call, matrix)
-    values = _values(call, matrix)
+    rows, columns = elements(call, matrix)
+    values = values_of(call, matrix)
     call.read(values)
     numbers = values[0].astype(computed)
     if t != NO:
@@ -278,46 +57,43 @@ def _store(call: Call, target: Operand, product: Array, alpha: Any, beta: Any) -
     call.store(target, alpha * product + beta * target[0] if beta else alpha * product)
 
 
-# -- products ---------------------------------------------------------------------------------------------
-
-
 def spmv(
     call: Call, t: int, alpha: int, a: int, x: int, beta: int, y: int, compute: int, algorithm: int, buffer: int
 ) -> None:
-    computed = _type(compute)
-    vector, target = _find(call, x, _Dense).operand(call), _find(call, y, _Dense).operand(call)
+    computed = type_of(compute)
+    vector, target = find(call, x, Dense).operand(call), find(call, y, Dense).operand(call)
     call.read(vector)
-    product = _times(call, _find(call, a, _Sparse), t, vector[0].astype(computed), computed)
+    product = _times(call, find(call, a, Sparse), t, vector[0].astype(computed), computed)
     _store(call, target, product, call.scalar(alpha, computed), call.scalar(beta, computed))
 
 
 def spmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    computed = _type(compute)
-    other, target = _find(call, b, _Dense).operand(call), _find(call, c, _Dense).operand(call)
+    computed = type_of(compute)
+    other, target = find(call, b, Dense).operand(call), find(call, c, Dense).operand(call)
     call.read(other)
-    product = _times(call, _find(call, a, _Sparse), ta, operand(other[0], tb).astype(computed), computed)
+    product = _times(call, find(call, a, Sparse), ta, operand(other[0], tb).astype(computed), computed)
     _store(call, target, product, call.scalar(alpha, computed), call.scalar(beta, computed))
 
 
 def sddmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    computed = _type(compute)
+    computed = type_of(compute)
     first, second, matrix = (
-        _find(call, a, _Dense).operand(call),
-        _find(call, b, _Dense).operand(call),
-        _find(call, c, _Sparse),
+        find(call, a, Dense).operand(call),
+        find(call, b, Dense).operand(call),
+        find(call, c, Sparse),
     )
     call.read(first, second)
     left, right = operand(first[0], ta).astype(computed), operand(second[0], tb).astype(computed)
-    rows, columns = _elements(call, matrix)
+    rows, columns = elements(call, matrix)
     if (left.shape[0], right.shape[1]) != matrix.shape or left.shape[1] != right.shape[0]:
         raise Refused(INVALID_VALUE)
     call.work(len(rows) * left.shape[1])
     products = np.einsum("ij,ij->i", left[rows], right[:, columns].T)
-    _store(call, _values(call, matrix), products, call.scalar(alpha, computed), call.scalar(beta, computed))
+    _store(call, values_of(call, matrix), products, call.scalar(alpha, computed), call.scalar(beta, computed))
 
 
-def _solved(call: Call, matrix: _Sparse, t: int, right: Array, computed: str) -> Array:
-    whole = _dense_of(call, matrix, computed)
+def _solved(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
+    whole = dense_of(call, matrix, computed)
     triangle = np.tril(whole) if matrix.fill == 0 else np.triu(whole)
     if matrix.diagonal:
         np.fill_diagonal(triangle, 1)
@@ -326,30 +102,30 @@ def _solved(call: Call, matrix: _Sparse, t: int, right: Array, computed: str) ->
 
 
 def spsv(call: Call, t: int, alpha: int, a: int, x: int, y: int, compute: int, algorithm: int, settings: int) -> None:
-    computed = _type(compute)
-    vector, target = _find(call, x, _Dense).operand(call), _find(call, y, _Dense).operand(call)
+    computed = type_of(compute)
+    vector, target = find(call, x, Dense).operand(call), find(call, y, Dense).operand(call)
     call.read(vector)
     call.store(
         target,
-        _solved(call, _find(call, a, _Sparse), t, call.scalar(alpha, computed) * vector[0].astype(computed), computed),
+        _solved(call, find(call, a, Sparse), t, call.scalar(alpha, computed) * vector[0].astype(computed), computed),
     )
 
 
 def spsm(
     call: Call, ta: int, tb: int, alpha: int, a: int, b: int, c: int, compute: int, algorithm: int, settings: int
 ) -> None:
-    computed = _type(compute)
-    other, target = _find(call, b, _Dense).operand(call), _find(call, c, _Dense).operand(call)
+    computed = type_of(compute)
+    other, target = find(call, b, Dense).operand(call), find(call, c, Dense).operand(call)
     call.read(other)
     right = call.scalar(alpha, computed) * operand(other[0], tb).astype(computed)
-    call.store(target, _solved(call, _find(call, a, _Sparse), ta, right, computed))
+    call.store(target, _solved(call, find(call, a, Sparse), ta, right, computed))
 
 
 # -- vectors ------------------------------------------------------------------------------------------------
 
 
 def _sparse_vector(call: Call, handle: int) -> tuple[Array, Operand]:
-    vector = _find(call, handle, _SparseVector)
+    vector = find(call, handle, SparseVector)
     indices = call.array(vector.indices, vector.count, vector.index_type)
     call.read(indices)
     places = indices[0].astype(np.int64) - vector.base
@@ -359,13 +135,13 @@ def _sparse_vector(call: Call, handle: int) -> tuple[Array, Operand]:
 
 
 def gather(call: Call, y: int, x: int) -> None:
-    dense, (places, values) = _find(call, y, _Dense).operand(call), _sparse_vector(call, x)
+    dense, (places, values) = find(call, y, Dense).operand(call), _sparse_vector(call, x)
     call.read(dense)
     call.store(values, dense[0][places, 0])
 
 
 def scatter(call: Call, x: int, y: int) -> None:
-    dense, (places, values) = _find(call, y, _Dense).operand(call), _sparse_vector(call, x)
+    dense, (places, values) = find(call, y, Dense).operand(call), _sparse_vector(call, x)
     call.read(values)
     whole = dense[0].copy()
     whole[places, 0] = values[0]
@@ -373,7 +149,7 @@ def scatter(call: Call, x: int, y: int) -> None:
 
 
 def axpby(call: Call, alpha: int, x: int, beta: int, y: int) -> None:
-    descriptor = _find(call, y, _Dense)
+    descriptor = find(call, y, Dense)
     dense, (places, values) = descriptor.operand(call), _sparse_vector(call, x)
     call.read(values, dense)
     whole = call.scalar(beta, descriptor.dtype) * dense[0]
@@ -382,9 +158,9 @@ def axpby(call: Call, alpha: int, x: int, beta: int, y: int) -> None:
 
 
 def spvv(call: Call, t: int, x: int, y: int, result: int, compute: int, buffer: int) -> None:
-    dense, (places, values) = _find(call, y, _Dense).operand(call), _sparse_vector(call, x)
+    dense, (places, values) = find(call, y, Dense).operand(call), _sparse_vector(call, x)
     call.read(values, dense)
-    computed = _type(compute)
+    computed = type_of(compute)
     numbers = values[0].astype(computed)
     call.give(result, np.dot(numbers.conj() if t == 2 else numbers, dense[0][places, 0].astype(computed)), computed)
 
@@ -394,10 +170,10 @@ def spvv(call: Call, t: int, x: int, y: int, result: int, compute: int, buffer: 
 
 def dense_to_sparse_analysis(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
     """How many values there will be, and where each row's begin."""
-    dense, matrix = _find(call, a, _Dense).operand(call), _find(call, b, _Sparse)
+    dense, matrix = find(call, a, Dense).operand(call), find(call, b, Sparse)
     call.read(dense)
     if dense[0].shape != matrix.shape or matrix.kind == "bsr":
-        raise Refused(_NOT_SUPPORTED)
+        raise Refused(NOT_SUPPORTED)
     taken = dense[0] != 0
     matrix.count = int(taken.sum())
     if matrix.kind != "coo":
@@ -407,7 +183,7 @@ def dense_to_sparse_analysis(call: Call, a: int, b: int, algorithm: int, buffer:
 
 
 def dense_to_sparse(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
-    dense, matrix = _find(call, a, _Dense).operand(call), _find(call, b, _Sparse)
+    dense, matrix = find(call, a, Dense).operand(call), find(call, b, Sparse)
     rows, columns = np.nonzero(dense[0])
     if matrix.kind == "csc":
         columns, rows = np.nonzero(dense[0].T)
@@ -417,26 +193,26 @@ def dense_to_sparse(call: Call, a: int, b: int, algorithm: int, buffer: int) -> 
         call.store(call.array(matrix.first, matrix.count, matrix.types[0]), rows + matrix.base)
     others = rows if matrix.kind == "csc" else columns
     call.store(call.array(matrix.second, matrix.count, matrix.types[1]), others + matrix.base)
-    call.store(_values(call, matrix), dense[0][rows, columns])
+    call.store(values_of(call, matrix), dense[0][rows, columns])
 
 
 def sparse_to_dense(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
-    target = _find(call, b, _Dense).operand(call)
-    call.store(target, _dense_of(call, _find(call, a, _Sparse), target[0].dtype.str[1:]))
+    target = find(call, b, Dense).operand(call)
+    call.store(target, dense_of(call, find(call, a, Sparse), target[0].dtype.str[1:]))
 
 
 def csr_to_csc(call: Call, m: int, n: int, count: int, values: int, offsets: int, columns: int, out: int, out_offsets: int, out_rows: int, dtype: int, action: int, base: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    _checked(m, n, count)
+    check_sizes(m, n, count)
     starts, indices = call.array(offsets, m + 1, "i4"), call.array(columns, count, "i4")
     call.read(starts, indices)
-    rows, others = _spread(call, starts, base, count), indices[0].astype(np.int64) - base
+    rows, others = spread(call, starts, base, count), indices[0].astype(np.int64) - base
     if len(others) and not 0 <= others.min() <= others.max() < n:
         raise Refused(INVALID_VALUE)
     order = np.argsort(others, kind="stable")
     if action:
-        numbers = call.array(values, count, _type(dtype))
+        numbers = call.array(values, count, type_of(dtype))
         call.read(numbers)
-        call.store(call.array(out, count, _type(dtype)), numbers[0][order])
+        call.store(call.array(out, count, type_of(dtype)), numbers[0][order])
     call.store(call.array(out_rows, count, "i4"), rows[order] + base)
     call.store(
         call.array(out_offsets, n + 1, "i4"), np.concatenate([[0], np.cumsum(np.bincount(others, minlength=n))]) + base
@@ -444,7 +220,7 @@ def csr_to_csc(call: Call, m: int, n: int, count: int, values: int, offsets: int
 
 
 def coo_to_csr(call: Call, rows: int, count: int, m: int, offsets: int, base: int) -> None:
-    _checked(count, m)
+    check_sizes(count, m)
     lines = call.array(rows, count, "i4")
     call.read(lines)
     places = lines[0].astype(np.int64) - base
@@ -456,10 +232,10 @@ def coo_to_csr(call: Call, rows: int, count: int, m: int, offsets: int, base: in
 
 
 def csr_to_coo(call: Call, offsets: int, count: int, m: int, rows: int, base: int) -> None:
-    _checked(count, m)
+    check_sizes(count, m)
     starts = call.array(offsets, m + 1, "i4")
     call.read(starts)
-    call.store(call.array(rows, count, "i4"), _spread(call, starts, base, count) + base)
+    call.store(call.array(rows, count, "i4"), spread(call, starts, base, count) + base)
 
 
 def identity(call: Call, n: int, permutation: int) -> None:
@@ -480,25 +256,6 @@ def _sort(is_by_row: bool) -> Callable[..., None]:
     return sort
 
 
-_UNBOUND: dict[str, Any] = {
-    "cusparseCreate": create,
-    "cusparseDestroy": destroy,
-    "cusparseCreateCsr": _create_compressed("csr"),
-    "cusparseCreateCsc": _create_compressed("csc"),
-    "cusparseCreateCoo": create_coo,
-    "cusparseCreateBsr": create_bsr,
-    "cusparseCreateDnMat": create_dense,
-    "cusparseCreateDnVec": create_vector,
-    "cusparseCreateSpVec": create_sparse_vector,
-    "cusparseDestroySpMat": destroy,
-    "cusparseDestroyDnMat": destroy,
-    "cusparseDestroyDnVec": destroy,
-    "cusparseDestroySpVec": destroy,
-    "cusparseSetValues": set_values,
-    "cusparseSetPointers": set_pointers,
-    "cusparseSpMatGetSize": get_size,
-    "cusparseSpMatSetAttribute": set_attribute,
-}
 _BOUND: dict[str, Any] = {
     "cusparseSetStream": accept,
     "cusparseSetPointerMode": accept,
@@ -523,6 +280,6 @@ _BOUND: dict[str, Any] = {
     "cusparseXcoosortByColumn": _sort(False),
 }
 HANDLERS: dict[str, Handler] = {
-    **{name: served(function, is_bound=False, statuses=_STATUSES) for name, function in _UNBOUND.items()},
-    **{name: served(function, statuses=_STATUSES) for name, function in _BOUND.items()},
+    **cusparse_descriptors.HANDLERS,
+    **{name: served(function, statuses=STATUSES) for name, function in _BOUND.items()},
 }
