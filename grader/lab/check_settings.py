@@ -6,16 +6,27 @@ from collections.abc import Sequence
 
 import msgspec
 
+from grader.device_limits import WARP_LANES
 from grader.lab import formula
-from grader.lab.checks import OF_RUNTIME, Settings, UsesSettings, WorkSettings
+from grader.lab.checks import (
+    OF_RUNTIME,
+    AtomicsSettings,
+    LaunchesSettings,
+    OverlapSettings,
+    Settings,
+    UsesSettings,
+    WorkSettings,
+)
 from grader.lab.parts import formula_text
 from grader.lab.records import Cases, CheckSpec
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile
 
-_FORMULAS = ("max_per_element", "growth")
+_OF_WORK = ("max_per_element", "growth")
+_OF_CALLS = ("max_launches", "max_allocated", "max_copied", "max_waits")
+_FORMULAS = (*_OF_WORK, "max_global", "max_shared", *_OF_CALLS)
 """Settings that are numbers or formulas of the sizes."""
-_SHARES = ("max_idle",)
+_SHARES = ("max_idle", "min_share")
 
 
 def check_settings(file: YamlFile, keys: KeyPath, specs: Sequence[CheckSpec], cases: Cases, *, is_kernel: bool) -> None:
@@ -39,8 +50,16 @@ def check_settings(file: YamlFile, keys: KeyPath, specs: Sequence[CheckSpec], ca
                         raise file.error(msg("labs.must_and_must_not", name=name), at)
                     if is_kernel and name in OF_RUNTIME:
                         raise file.error(msg("labs.of_runtime", name=name), at)
+            case AtomicsSettings() | LaunchesSettings():
+                values = msgspec.structs.asdict(spec.settings)
+                _check_asks(file, at, any(value is not None for value in values.values()), tuple(values))
+                lanes = values.get("max_lanes")
+                if lanes is not None and not 1 <= lanes < WARP_LANES:
+                    raise file.error(msg("labs.lanes", got=lanes, most=WARP_LANES - 1), (*at, "max_lanes"))
+            case OverlapSettings() as overlap if not overlap.min_share:
+                raise file.error(msg("labs.asks_nothing", names="min_share > 0"), (*at, "min_share"))
             case WorkSettings() as work:
-                _check_asks(file, at, work.max_per_element is not None or bool(work.growth), _FORMULAS)
+                _check_asks(file, at, work.max_per_element is not None or bool(work.growth), _OF_WORK)
                 if not work.slack >= 1:
                     raise file.error(msg("labs.slack", got=work.slack), (*at, "slack"))
                 exact = (*cases.correct, cases.observe)

@@ -134,6 +134,19 @@ class UsesSettings(Settings, frozen=True):
     must_not: tuple[Use, ...] = ()
 
 
+class AtomicsSettings(Settings, frozen=True):
+    """Settings of `atomics`; null: any number.
+
+    max_lanes: of a warp's request, at one address.
+    max_global, max_shared: atomic operations of threads for each element of the lab's largest array, on global and on
+    shared memory: a number or a formula of the sizes.
+    """
+
+    max_lanes: int | None = None
+    max_global: float | str | None = None
+    max_shared: float | str | None = None
+
+
 class DivergenceSettings(Settings, frozen=True):
     """Settings of `divergence`: `max_idle`: the share of lanes that may stand idle, over all that is executed."""
 
@@ -154,6 +167,31 @@ class WorkSettings(Settings, frozen=True):
     max_per_element: float | str | None = None
     growth: str = ""
     slack: float = 1.1
+
+
+class LaunchesSettings(Settings, frozen=True):
+    """Settings of `launches`: the most that one call may do, each a number or a formula of the sizes; null: any.
+
+    max_launches: kernels launched.  max_allocated, max_copied: bytes, of all memory for the device, and copied between
+    host and device.  max_waits: times that the host waits for the device, a stream or an event, other than by a copy.
+    """
+
+    max_launches: int | str | None = None
+    max_allocated: int | str | None = None
+    max_copied: int | str | None = None
+    max_waits: int | str | None = None
+
+
+class OverlapSettings(Settings, frozen=True):
+    """Settings of `overlap`.
+
+    of: "copies": the share of the bytes copied between host and device that may move while a kernel runs; "kernels":
+    the share of launches that may run beside another one.
+    min_share: how much that has to be, above 0 and at most 1.
+    """
+
+    min_share: float
+    of: Literal["copies", "kernels"] = "copies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +224,11 @@ CHECKS = {
         CheckKind("coalescing", CoalescingSettings, needs=("correct",)),
         CheckKind("bank_conflicts", BankConflictSettings, needs=("correct", "technique")),
         CheckKind("uses", UsesSettings, needs=("correct",)),
+        CheckKind("atomics", AtomicsSettings, needs=("correct",)),
         CheckKind("divergence", DivergenceSettings, needs=("correct",)),
         CheckKind("work", WorkSettings, needs=("correct",)),
+        CheckKind("launches", LaunchesSettings, needs=("correct",)),
+        CheckKind("overlap", OverlapSettings, needs=("correct",)),
         CheckKind("deterministic", needs=("correct", "races")),
         CheckKind("host_code", HostCodeSettings, needs=("present",)),
         CheckKind("speedup", SpeedupSettings, needs=("correct",)),
@@ -198,7 +239,10 @@ CHECKS = {
 OF_FUNCTIONS = tuple(name for name in CHECKS if name != "technique")
 """Those of labs that ask for a function: what goes through shared memory on its way there, nobody follows yet."""
 
-OF_WORK = frozenset({"uses", "divergence", "work", "deterministic"})
+OF_KERNELS = tuple(name for name in CHECKS if name not in ("launches", "overlap"))
+"""Those of labs that ask for kernels: the grader launches these, so that nothing can be said of how that is done."""
+
+OF_WORK = frozenset({"uses", "atomics", "divergence", "work", "launches", "overlap", "deterministic"})
 """Those for which it has to be counted what is executed, and kept what the host asks of the device."""
 
 SPACES = {"bank_conflicts": "shared", "coalescing": "global"}

@@ -12,7 +12,7 @@ import msgspec
 
 from grader.device_limits import MAX_THREADS_PER_BLOCK
 from grader.lab import formula
-from grader.lab.checks import CHECKS, OF_FUNCTIONS
+from grader.lab.checks import CHECKS, OF_FUNCTIONS, OF_KERNELS
 from grader.lab.records import (
     Cases,
     CheckSpec,
@@ -196,7 +196,7 @@ def variant_of(
         names=tuple(part.names),
         shared_memory=part.shared_memory,
         reference=reference_of(file, (*keys, "reference"), reference, parameters, references),
-        checks=_checks(file, (*keys, "checks"), part.checks, OF_FUNCTIONS if function is not None else tuple(CHECKS)),
+        checks=_checks(file, (*keys, "checks"), part.checks, OF_FUNCTIONS if function is not None else OF_KERNELS),
         padded=part.padded,
         launch=launch_of(file, (*keys, "launch"), part.launch, sizes) if part.launch is not None else None,
         unrolled=part.unrolled,

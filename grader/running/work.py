@@ -15,7 +15,7 @@ from grader.launching.arrays import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run
 from grader.programs.records import CallSeen, DeviceCall
-from grader.ptx.records import LineWork
+from grader.ptx.records import Counters, LineCounter, LineWork
 from grader.result import CaseKind
 
 
@@ -25,6 +25,7 @@ class LaunchWork:
 
     file: that the kernel's lines are in.  symbol: its name in PTX; "" where it was not compiled with a name.
     shared_bytes: of a block, static and dynamic.  is_of_library: Thrust or CUB made it.
+    atomics: what was counted of its atomic operations.
     """
 
     kernel: str
@@ -34,6 +35,7 @@ class LaunchWork:
     block: tuple[int, int, int]
     shared_bytes: int
     lines: tuple[LineWork, ...]
+    atomics: tuple[LineCounter, ...] = ()
     is_of_library: bool = False
 
 
@@ -100,7 +102,14 @@ def work_of_kernel(kernel: BoundKernel, runs: Sequence[Run]) -> tuple[Work, ...]
         at = kernel.geometry(run.sizes)
         name = kernel.binding.kernel
         launch = LaunchWork(
-            name.name, name.file, "", at.grid, at.block, run.outcome.shared_bytes, tuple(run.outcome.work)
+            name.name,
+            name.file,
+            "",
+            at.grid,
+            at.block,
+            run.outcome.shared_bytes,
+            tuple(run.outcome.work),
+            _atomics(run.outcome.counters),
         )
         found.append(Work(run.kind, run.sizes, elements_of(kernel.lab, run.sizes), (launch,), drawn=run.drawn))
     return tuple(found)
@@ -117,11 +126,16 @@ def work_of_call(lab: Lab, run: Run, call: CallSeen) -> Work:
             seen.block,
             seen.shared_bytes,
             tuple(seen.work),
+            _atomics(seen.counters),
             seen.is_of_library,
         )
         for seen in call.launches
     )
     return Work(run.kind, run.sizes, elements_of(lab, run.sizes), launches, tuple(call.asked), run.drawn)
+
+
+def _atomics(counters: Counters | None) -> tuple[LineCounter, ...]:
+    return tuple(c for c in counters.by_line if c.op == "atomic") if counters is not None else ()
 
 
 def elements_of(lab: Lab, sizes: Sizes) -> int:

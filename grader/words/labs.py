@@ -106,6 +106,7 @@ LABS: Texts = {
     "of_runtime": N_("{name} cannot be asked of labs for kernels, whose launches the grader makes"),
     "share": N_("a share is a number from 0 to 1 (got {got:g})"),
     "slack": N_("slack is a factor of at least 1 (got {got:g})"),
+    "lanes": N_("a warp's lanes at one address are a number from 1 to {most} (got {got})"),
     "negative": N_("a limit is a number from 0 on (got {got:g})"),
     "no_value": N_("the formula has no value at one of the lab's sizes (got {text!r})"),
     "grows_nowhere": N_(

@@ -1,4 +1,4 @@
-"""The words of the checks of what was executed: what is used, idle lanes, work, the order of blocks."""
+"""The words of the checks of what was executed, and of what the host asked for: use, work, launches, order."""
 
 from __future__ import annotations
 
@@ -28,6 +28,32 @@ USES: Texts = {
     "several_launches": N_("more than one launch in a call"),
     "streams": N_("streams other than the default one"),
     "library": N_("a library (Thrust, CUB, cuBLAS, cuRAND)"),
+}
+
+
+ATOMICS: Texts = {
+    "title": N_("atomic operations"),
+    "fault": N_("too many atomic operations"),
+    "passed": N_(
+        "Atomic operations per element: {of_global:g} on global memory, {of_shared:g} on shared memory; lanes of a "
+        "warp at one address: at most {lanes} ({sizes})."
+    ),
+    "lanes": N_(
+        "In line {line} up to {lanes} lanes of a warp want the same address at once, at most {needed} may ({sizes})."
+    ),
+    "global": N_(
+        "Atomic operations on global memory per element: {each:g}, at most {needed:g} are needed ({sizes}). "
+        "Most are in line {line}."
+    ),
+    "shared": N_(
+        "Atomic operations on shared memory per element: {each:g}, at most {needed:g} are needed ({sizes}). "
+        "Most are in line {line}."
+    ),
+    "hint": N_(
+        "Atomic operations on one address are carried out one after another. Combine first what goes to one address: "
+        "within a thread, within a warp by shuffles, within a block in shared memory; or give each warp or block a "
+        "copy of its own, and add the copies up at the end."
+    ),
 }
 
 
@@ -70,6 +96,63 @@ WORK: Texts = {
 }
 
 
+LAUNCHES: Texts = {
+    "title": N_("launches, memory and copies"),
+    "fault": N_("more launches, memory or copies than needed"),
+    "passed": N_(
+        "One call ({sizes}): launches: {launches}; bytes allocated: {allocated}; bytes copied between host and device: "
+        "{copied}; waits: {waits}."
+    ),
+    "launches": N_("Launches in one call: {got}, at most {needed:g} are needed ({sizes})."),
+    "allocated": N_("Bytes allocated in one call: {got}, at most {needed:g} are needed ({sizes})."),
+    "copied": N_("Bytes copied between host and device in one call: {got}, at most {needed:g} are needed ({sizes})."),
+    "waits": N_("The host waits in one call: {got} times, at most {needed:g} are needed ({sizes})."),
+    "hint_launches": N_(
+        "Every launch takes microseconds, however little it does: let one kernel do more, for more elements or in "
+        "several steps within a block."
+    ),
+    "hint_allocated": N_(
+        "Allocating takes long, and memory is scarce: allocate only what has to outlast a kernel; the rest belongs in "
+        "registers and shared memory."
+    ),
+    "hint_copied": N_(
+        "The bus between host and device is many times slower than the device's memory: copy each array once, no more "
+        "of it than is needed, and leave on the device what the next kernel reads."
+    ),
+    "hint_waits": N_(
+        "What is queued in one stream is carried out in order without the host, and cudaMemcpy() to the host waits by "
+        "itself: wait only where the host needs a result."
+    ),
+}
+
+
+OVERLAP: Texts = {
+    "title": N_("overlap"),
+    "fault": N_("copies and kernels do not overlap"),
+    "passed_copies": N_("{pct:g} % of the bytes copied may move while a kernel runs ({sizes})."),
+    "passed_kernels": N_("{pct:g} % of the launches may run beside another one ({sizes})."),
+    "copies": N_("Only {pct:g} % of the bytes copied may move while a kernel runs; {needed:g} % are needed ({sizes})."),
+    "kernels": N_("Only {pct:g} % of the launches may run beside another one; {needed:g} % are needed ({sizes})."),
+    "hint_pageable": N_(
+        "The copy in line {line} is from or to pageable host memory, which goes through a buffer of the driver's: use "
+        "memory of cudaMallocHost() or cudaHostAlloc(), or cudaHostRegister()."
+    ),
+    "hint_blocking": N_(
+        "At the {call}() in line {line} the host waits, so that nothing after it can run beside: use cudaMemcpyAsync() "
+        "in a stream."
+    ),
+    "hint_copies": N_(
+        "Divide the arrays into parts, with a stream for each: while one stream computes its part, another copies the "
+        "next. Work in one stream never overlaps, nor does work in the default stream with that in streams of "
+        "cudaStreamCreate()."
+    ),
+    "hint_kernels": N_(
+        "Launch kernels that do not need each other's results in different streams. Work in one stream never overlaps, "
+        "nor does work in the default stream with that in streams of cudaStreamCreate()."
+    ),
+}
+
+
 def differs(element: str, usual: float, other: float, sizes: str, n: int) -> str:
     """One of the elements that differ, with as many digits as tell its values apart."""
     digits = 9 if f"{usual:.9g}" != f"{other:.9g}" else 17
@@ -103,8 +186,11 @@ DETERMINISTIC: Texts = {
 
 AREAS: dict[str, Texts] = {
     "checks.uses": USES,
+    "checks.atomics": ATOMICS,
     "checks.divergence": DIVERGENCE,
     "checks.work": WORK,
+    "checks.launches": LAUNCHES,
+    "checks.overlap": OVERLAP,
     "checks.deterministic": DETERMINISTIC,
 }
 """By the first parts of the ids."""

@@ -182,6 +182,56 @@ def test_uses(tmp_path: Path, text: str, must: list[str], must_not: list[str], w
     assert all(word in check.message for word in words), check.message
 
 
+@pytest.mark.parametrize(
+    ("text", "settings", "words"),
+    [
+        (SHUFFLE_SUM, {"max_lanes": 1, "max_global": "1 / 32"}, []),
+        (SHUFFLE_SUM, {"max_global": "1 / 256"}, ["on global memory per element: 0.0312, at most 0.0039"]),
+        (ATOMIC_SUM, {"max_lanes": 4}, ["Line 5".lower(), "32 lanes", "at most 4"]),
+        (ATOMIC_SUM, {"max_global": 0.5}, ["on global memory per element: 1, at most 0.5"]),
+        (ATOMIC_SUM, {"max_shared": 0.5}, []),
+    ],
+)
+def test_atomics(tmp_path: Path, text: str, settings: dict[str, Any], words: list[str]) -> None:
+    lab = lab_of(tmp_path, {"atomics": {"points": 100, **settings}})
+    check = judged(tmp_path, lab, text, "atomics")
+    assert (check.status, check.line) == ("fail" if words else "pass", line_of(text, "atomicAdd") if words else None)
+    assert all(word in check.message for word in words), check.message
+
+
+BINS = """__global__ void solve(const float *in, float *out, int n)
+{
+    __shared__ int bins[64];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x < 64)
+        bins[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&bins[(int)(in[i] * 256) PICKED], 1);
+    __syncthreads();
+    out[i] = bins[threadIdx.x % 2];
+}
+"""
+BINS_ORACLE = (
+    SCAN_ORACLE.split("def expected", maxsplit=1)[0]
+    + """
+def expected(inputs, sizes):
+    bins = (inputs["in"] * 256).astype(int).reshape(-1, 256) PICKED
+    counts = np.stack([(bins == b).sum(axis=1) for b in (0, 1)], axis=1)
+    return {"out": np.tile(counts, (1, 128)).reshape(-1).astype(np.float32)}
+"""
+)
+
+
+@pytest.mark.parametrize(("bins", "is_good"), [("% 64", True), ("% 2", False)])
+def test_atomics_on_shared_memory_of_a_kernel(tmp_path: Path, bins: str, is_good: bool) -> None:
+    checks = {"atomics": {"points": 100, "max_lanes": 8, "max_global": 0, "max_shared": 1}}
+    lab = lab_of(tmp_path, checks, BINS_ORACLE.replace("PICKED", bins), KERNEL)
+    text = BINS.replace("PICKED", bins)
+    check = judged(tmp_path, lab, text, "atomics")
+    assert (check.status, check.line) == (("pass", None) if is_good else ("fail", line_of(text, "atomicAdd")))
+    assert (check.data["global_per_element"], check.data["shared_per_element"]) == (0, 1)
+
+
 BRANCHES = """__global__ void solve(const float *in, float *out, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -288,6 +338,107 @@ def test_work(tmp_path: Path, text: str, settings: dict[str, Any], words: list[s
         assert check.line == line_of(text, "in[i - d]")
 
 
+ON_HOST = {"memory: device": "memory: host"}
+COPIES = """__global__ void twice(const float *in, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        out[i] = 2 * in[i];
+}
+void solve(const float *in, float *out, int n)
+{
+    float *a, *b;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMalloc(&b, n * sizeof(float));
+    cudaMemcpy(a, in, n * sizeof(float), cudaMemcpyHostToDevice);
+    twice<<<(n + 255) / 256, 256>>>(a, b, n);
+    cudaDeviceSynchronize();
+    cudaMemcpy(out, b, n * sizeof(float), cudaMemcpyDeviceToHost);
+    cudaFree(a);
+    cudaFree(b);
+}
+"""
+TWICE_ORACLE = SCAN_ORACLE.replace("np.cumsum(", "np.multiply(2, ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words", "at"),
+    [
+        ({"max_launches": 1, "max_allocated": "8 * n", "max_copied": "8 * n", "max_waits": 1}, [], ""),
+        ({"max_allocated": "4 * n"}, ["Bytes allocated in one call: 16384, at most 8192"], "&a"),
+        ({"max_copied": 10000}, ["between host and device in one call: 16384, at most 10000"], "HostToDevice"),
+        ({"max_waits": 0}, ["waits in one call: 1 times, at most 0"], "Synchronize"),
+        ({"max_waits": 0, "max_launches": 0}, ["Launches in one call: 1, at most 0", "waits in one call"], "twice<<<"),
+    ],
+)
+def test_launches(tmp_path: Path, settings: dict[str, Any], words: list[str], at: str) -> None:
+    lab = lab_of(tmp_path, {"launches": {"points": 100, **settings}}, TWICE_ORACLE, **ON_HOST)
+    check = judged(tmp_path, lab, COPIES, "launches")
+    assert (check.status, check.line) == ("fail" if words else "pass", line_of(COPIES, at) if at else None)
+    assert all(word in check.message for word in words), check.message
+    assert check.data == {"launches": 1, "allocated": 16384, "copied": 16384, "waits": 1}
+
+
+IN_PARTS = (
+    COPIES.split("void solve", maxsplit=1)[0]
+    + """void solve(const float *in, float *out, int n)
+{
+    float *a, *b;
+    int part = n / 4;
+    size_t bytes = part * sizeof(float);
+    cudaStream_t s[4];
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMalloc(&b, n * sizeof(float));
+    cudaHostRegister((void *)in, n * sizeof(float), 0);
+    cudaHostRegister(out, n * sizeof(float), 0);
+    for (int k = 0; k < 4; k++)
+        cudaStreamCreate(&s[k]);
+    for (int k = 0; k < 4; k++) {
+        int i = k * part;
+        cudaMemcpyAsync(a + i, in + i, bytes, cudaMemcpyHostToDevice, s[k]);
+        twice<<<(part + 63) / 64, 64, 0, s[k]>>>(a + i, b + i, part);
+        cudaMemcpyAsync(out + i, b + i, bytes, cudaMemcpyDeviceToHost, s[k]);
+    }
+    cudaDeviceSynchronize();
+    for (int k = 0; k < 4; k++)
+        cudaStreamDestroy(s[k]);
+    cudaHostUnregister((void *)in);
+    cudaHostUnregister(out);
+    cudaFree(a);
+    cudaFree(b);
+}
+"""
+)
+PAGEABLE = "\n".join(line for line in IN_PARTS.splitlines() if "egister" not in line)
+ONE_STREAM = (
+    IN_PARTS.replace("s[k]>>>", "s[0]>>>").replace("Host, s[k]", "Host, s[0]").replace("Device, s[k]", "Device, s[0]")
+)
+WAITING = IN_PARTS.replace("Host, s[k]);", "Host, s[k]);\n        cudaStreamSynchronize(s[k]);")
+BLOCKING = IN_PARTS.replace(
+    "Async(a + i, in + i, bytes, cudaMemcpyHostToDevice, s[k]", "(a + i, in + i, bytes, cudaMemcpyHostToDevice"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "share", "hint", "at"),
+    [
+        (IN_PARTS, {"min_share": 0.9}, 1, "", ""),
+        (IN_PARTS, {"min_share": 1, "of": "kernels"}, 1, "", ""),
+        (COPIES, {"min_share": 0.5}, 0, "pageable", "HostToDevice"),
+        (COPIES, {"min_share": 0.5, "of": "kernels"}, 0, "in different streams", "twice<<<"),
+        (PAGEABLE, {"min_share": 0.5}, 0, "pageable", "HostToDevice"),
+        (ONE_STREAM, {"min_share": 0.5}, 0, "with a stream for each", "HostToDevice"),
+        (WAITING, {"min_share": 0.5}, 0, "with a stream for each", "HostToDevice"),
+        (BLOCKING, {"min_share": 0.9}, 0, "cudaMemcpy() in line", "HostToDevice"),
+    ],
+)
+def test_overlap(tmp_path: Path, text: str, settings: dict[str, Any], share: float, hint: str, at: str) -> None:
+    lab = lab_of(tmp_path, {"overlap": {"points": 100, **settings}}, TWICE_ORACLE, **ON_HOST)
+    check = judged(tmp_path, lab, text, "overlap")
+    assert (check.status, check.data["share"]) == ("fail" if hint else "pass", share), check.message
+    assert (check.line, hint in check.hint) == (line_of(text, at) if at else None, True), check.hint
+
+
 LAST_WINS = (
     SHARED_SUM.replace(
         "    if (t == 0)\n        out[blockIdx.x] = s[0];\n",
@@ -375,6 +526,15 @@ def test_deterministic_of_a_kernel(tmp_path: Path, is_good: bool) -> None:
         ({"work": {"points": 100, "max_per_element": "1 / (n - 256)"}}, KERNEL, "work.max_per_element", ["no value"]),
         ({"work": {"points": 100, "max_per_element": -1}}, KERNEL, "work.max_per_element", ["from 0 on", "-1"]),
         ({"work": {"points": 100, "growth": "n", "slack": 0.5}}, KERNEL, "work.slack", ["at least 1", "0.5"]),
+        ({"atomics": {"points": 100}}, KERNEL, "atomics", ["asks for nothing", "max_lanes, max_global, max_shared"]),
+        ({"atomics": {"points": 100, "max_lanes": 32}}, KERNEL, "atomics.max_lanes", ["1 to 31", "32"]),
+        ({"atomics": {"points": 100, "max_global": "k / 2"}}, KERNEL, "atomics.max_global", ["'k'"]),
+        ({"launches": {"points": 100}}, FUNCTION, "launches", ["asks for nothing", "max_launches"]),
+        ({"launches": {"points": 100, "max_waits": 1}}, KERNEL, "launches", ["unknown check"]),
+        ({"launches": {"points": 100, "max_copied": "n -"}}, FUNCTION, "launches.max_copied", ["'n -'"]),
+        ({"overlap": {"points": 100, "min_share": 1.5}}, FUNCTION, "overlap.min_share", ["0 to 1", "1.5"]),
+        ({"overlap": {"points": 100, "min_share": 0}}, FUNCTION, "overlap.min_share", ["min_share > 0"]),
+        ({"overlap": {"points": 100, "min_share": 0.5}}, KERNEL, "overlap", ["unknown check"]),
         ({"deterministic": {"points": 100, "runs": 3}}, KERNEL, "deterministic.runs", ["unknown key"]),
     ],
 )
