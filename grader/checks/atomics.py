@@ -29,7 +29,10 @@ def judge(evidence: Evidence, settings: AtomicsSettings) -> Verdict:
         space: sum(row.lanes for _file, row in rows if row.space == space) / work.elements
         for space in ("global", "shared")
     }
-    data = {"lanes": lanes, **{f"{space}_per_element": round(value, 4) for space, value in each.items()}}
+    data: dict[str, object] = {
+        "lanes": lanes,
+        **{f"{space}_per_element": round(value, 4) for space, value in each.items()},
+    }
     if settings.max_lanes is not None and lanes > settings.max_lanes:
         worst = max(rows, key=lambda row: row[1].same_address)
         message = msg("checks.atomics.lanes", line=worst[1].line, lanes=lanes, needed=settings.max_lanes, sizes=sizes)
