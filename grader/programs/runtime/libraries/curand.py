@@ -1,103 +1,204 @@
-"""cuRAND's host generators as far as course programs use them, through NumPy."""
+"""cuRAND's host generators: XORWOW, MRG32k3a and Philox as the library's own, the others' numbers by NumPy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from grader.programs.meter import RANDOM_INSTRUCTIONS
-from grader.programs.runtime.libraries.operands import (
-    MAX_HANDLES,
-    Array,
-    Refused,
-    accept,
-    destroy,
-    guarded,
-    note_write,
-    vector_at,
-)
-from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import State
+from grader.programs.runtime.libraries.calls import Call, Handler, Operand, served
+from grader.programs.runtime.libraries.generators import LANES, MRG_LANES, mrg32k3a, philox, xorwow
+from grader.programs.runtime.libraries.operands import MAPPING_ERROR, Array, Refused, new_handle, note_write
 
-NOT_INITIALIZED, OUT_OF_RANGE = 101, 104
-PIECE = 1 << 20
-"""Numbers that are made at once: they take room beside the array that they are for."""
+_STATUSES = {1: 101, MAPPING_ERROR: 201}
+_ALLOCATION_FAILED, _TYPE_ERROR, OUT_OF_RANGE, _NOT_MULTIPLE = 102, 103, 104, 105
+_DEFAULT, _XORWOW, _MRG32K3A, _PHILOX = 100, 101, 121, 161
+_KINDS = frozenset({_DEFAULT, _XORWOW, _MRG32K3A, 141, 142, _PHILOX})
+_MRG_NORM = 2.328306549295728e-10
+"""1 / (m1 + 1): MRG32k3a's numbers are from 1 to m1."""
+_MRG_BITS = 1.000000048662
+_MAX_NUMBERS = 1 << 28
 
 
-def generator(state: State, place: Place, handle: int, kind: int) -> int:
-    if len(state.libraries) >= MAX_HANDLES:
-        raise Refused(102)
-    number = state.handle()
-    state.guest.pack("Q", handle, number)
-    state.libraries[number] = {"random": np.random.default_rng(0)}
-    return 0
+@dataclass(slots=True)
+class _Generator:
+    """kind: of `curandRngType_t`.  at: the element that the next call begins with."""
+
+    kind: int
+    is_host: bool
+    seed: int = 0
+    at: int = 0
+    other: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+    def take(self, count: int, raws: int, *, is_double: bool = False) -> Array:
+        """(raws, count) numbers of the generator's own: so many for each of the next elements, or pairs of them."""
+        first, self.at = self.at, self.at + count
+        if self.kind == _PHILOX:
+            # Four results of a subsequence at a time, which for doubles take two groups of it.
+            groups = 2 if is_double else 1
+            self.at = first + count * raws // groups
+            quads = np.arange(first // 4, self.at // 4 + 1, dtype=np.uint64)
+            parts = [philox(self.seed, quads, np.full_like(quads, group)) for group in range(groups)]
+            numbers = np.concatenate(parts).T.ravel()[first % 4 * groups :]
+            return numbers[: count * raws].reshape(count, raws).T
+        if self.kind not in (_XORWOW, _MRG32K3A):
+            return self.other.integers(0, 1 << 32, (raws, count), np.uint32)
+        make, lanes = (xorwow, LANES) if self.kind == _XORWOW else (mrg32k3a, MRG_LANES)
+        rows, within = make(self.seed, first, raws), first % lanes
+        numbers = np.concatenate([next(rows).copy() for _ in range(-(-(within + count) // lanes))], axis=1)
+        return numbers[:, within : within + count]
+
+    def uniform(self, count: int, dtype: str) -> Array:
+        """In (0, 1]."""
+        if self.kind == _MRG32K3A:
+            found: Array = (self.take(count, 1)[0] * _MRG_NORM).astype(dtype)
+        elif dtype == "f4":
+            found = self.take(count, 1)[0].astype("f4") * np.float32(2**-32) + np.float32(2**-33)
+        else:
+            low, high = self.take(count, 2, is_double=True).astype(np.uint64)
+            found = (low ^ high << np.uint64(21)) * 2.0**-53 + 2.0**-54
+        return found
+
+    def normal(self, count: int, dtype: str, mean: float, deviation: float) -> Array:
+        """By Box and Muller, in pairs."""
+        pairs = count // 2
+        if self.kind == _MRG32K3A:
+            first, second = self.take(pairs, 2) * _MRG_NORM
+        elif dtype == "f4":
+            first, second = (part * 2.0**-32 + 2.0**-33 for part in self.take(pairs, 2))
+        else:
+            a, b, c, d = self.take(pairs, 4, is_double=True).astype(np.uint64)
+            first = (a ^ b << np.uint64(21)) * 2.0**-53 + 2.0**-54
+            second = (c ^ d << np.uint64(21)) * 2.0**-53 + 2.0**-54
+        radius = np.sqrt(-2 * np.log(first))
+        both: Array = np.stack([radius * np.sin(2 * math.pi * second), radius * np.cos(2 * math.pi * second)], axis=1)
+        return mean + deviation * both.ravel()
 
 
-def _random(state: State, handle: int) -> Any:
-    found = state.libraries.get(handle, {}).get("random")
-    if found is None:
-        raise Refused(NOT_INITIALIZED)
+def _create(is_host: bool) -> Callable[..., None]:
+    def create(call: Call, handle: int, kind: int) -> None:
+        if kind not in _KINDS:
+            raise Refused(_TYPE_ERROR)
+        made = _Generator(_XORWOW if kind == _DEFAULT else kind, is_host)
+        new_handle(call.state, handle, {"generator": made}, _ALLOCATION_FAILED)
+
+    return create
+
+
+def destroy(call: Call, handle: int) -> int:
+    return 0 if call.state.libraries.pop(handle, None) is not None else 101
+
+
+def _of(call: Call) -> _Generator:
+    found = call.handle.get("generator")
+    if not isinstance(found, _Generator):
+        raise Refused(1)
     return found
 
 
-def seed(state: State, place: Place, handle: int, value: int) -> int:
-    _random(state, handle)
-    state.libraries[handle]["random"] = np.random.default_rng(value & (1 << 64) - 1)
-    return 0
+def seed(call: Call, value: int) -> None:
+    generator = _of(call)
+    generator.seed, generator.at = value & (1 << 64) - 1, 0
+    generator.other = np.random.default_rng(generator.seed)
 
 
-def _fill(state: State, place: Place, out: int, count: int, dtype: str, make: Callable[[int], Array]) -> int:
-    if not 0 <= count <= 1 << 28:
+def offset(call: Call, value: int) -> None:
+    if value < 0:
         raise Refused(OUT_OF_RANGE)
-    if count:
-        target = vector_at(state, place, out, count, 1, dtype)
-        state.meter.spend(count * RANDOM_INSTRUCTIONS)
-        for start in range(0, count, PIECE):
-            piece = target[0][start : start + PIECE]
-            piece[:] = make(len(piece))
-        note_write(state, target[1])
-        target[1].origins = {"copied"}
-    return 0
+    _of(call).at = value
 
 
-def generate(state: State, place: Place, handle: int, out: int, count: int) -> int:
-    random = _random(state, handle)
-    return _fill(state, place, out, count, "u4", lambda some: random.integers(0, 1 << 32, some, np.uint32))
+def ordering(call: Call, value: int) -> None:
+    """The usual one, and those that give the same; what is seeded lane by lane has other numbers."""
+    if value not in (100, 101, 103):
+        raise Refused(OUT_OF_RANGE)
 
 
-def _uniform(dtype: str) -> Callable[..., int]:
-    def uniform(state: State, place: Place, handle: int, out: int, count: int) -> int:
-        random = _random(state, handle)
-        # cuRAND leaves 0 out and takes 1 in.
-        return _fill(state, place, out, count, dtype, lambda some: 1 - random.random(some, np.dtype(dtype)))
+def accept(call: Call, value: int) -> None:
+    """A stream: of no use here."""
+
+
+def get_version(call: Call, pointer: int) -> None:
+    call.state.guest.pack("i", pointer, 10_400)
+
+
+def _fill(call: Call, out: int, count: int, dtype: str, make: Callable[[_Generator], Array]) -> None:
+    generator = _of(call)
+    if not 0 <= count <= _MAX_NUMBERS:
+        raise Refused(OUT_OF_RANGE)
+    if not count:
+        return
+    call.state.meter.spend(count * RANDOM_INSTRUCTIONS + generator.at)
+    if generator.is_host:
+        call.state.guest.write(out, make(generator).astype(dtype).tobytes())
+        return
+    target: Operand = call.array(out, count, dtype)
+    target[0][:] = make(generator)
+    note_write(call.state, target[1])
+    target[1].origins = {"copied"}
+
+
+def generate(call: Call, out: int, count: int) -> None:
+    def make(generator: _Generator) -> Array:
+        numbers: Array = generator.take(count, 1)[0]
+        if generator.kind == _MRG32K3A:
+            numbers = (numbers * _MRG_BITS).astype(np.uint32)
+        return numbers
+
+    _fill(call, out, count, "u4", make)
+
+
+def _uniform(dtype: str) -> Callable[..., None]:
+    def uniform(call: Call, out: int, count: int) -> None:
+        _fill(call, out, count, dtype, lambda generator: generator.uniform(count, dtype))
 
     return uniform
 
 
-def _normal(dtype: str) -> Callable[..., int]:
-    def normal(state: State, place: Place, handle: int, out: int, count: int, mean: float, deviation: float) -> int:
-        random = _random(state, handle)
+def _normal(dtype: str, is_log: bool) -> Callable[..., None]:
+    def normal(call: Call, out: int, count: int, mean: float, deviation: float) -> None:
         if count % 2:
             # Pseudorandom normal numbers come in pairs (cuRAND, generation functions).
-            raise Refused(105)
-        return _fill(state, place, out, count, dtype, lambda some: random.normal(mean, abs(deviation), some))
+            raise Refused(_NOT_MULTIPLE)
+
+        def make(generator: _Generator) -> Array:
+            found = generator.normal(count, dtype, mean, deviation)
+            if is_log:
+                np.exp(found, out=found)
+            return found
+
+        _fill(call, out, count, dtype, make)
 
     return normal
 
 
-_TABLE: dict[str, tuple[str, Callable[..., int]]] = {
-    "curandCreateGenerator": ("ii", generator),
-    "curandDestroyGenerator": ("i", destroy),
-    "curandSetPseudoRandomGeneratorSeed": ("ii", seed),
-    "curandSetStream": ("ii", accept),
-    "curandGenerate": ("iii", generate),
-    "curandGenerateUniform": ("iii", _uniform("f4")),
-    "curandGenerateUniformDouble": ("iii", _uniform("f8")),
-    "curandGenerateNormal": ("iiiff", _normal("f4")),
-    "curandGenerateNormalDouble": ("iiiff", _normal("f8")),
+def poisson(call: Call, out: int, count: int, mean: float) -> None:
+    """Its numbers are NumPy's: how the library makes its own is not published."""
+    _fill(call, out, count, "u4", lambda generator: generator.other.poisson(mean, count))
+
+
+_BOUND: dict[str, Any] = {
+    "curandSetPseudoRandomGeneratorSeed": seed,
+    "curandSetGeneratorOffset": offset,
+    "curandSetGeneratorOrdering": ordering,
+    "curandSetStream": accept,
+    "curandGenerate": generate,
+    "curandGenerateUniform": _uniform("f4"),
+    "curandGenerateUniformDouble": _uniform("f8"),
+    "curandGenerateNormal": _normal("f4", False),
+    "curandGenerateNormalDouble": _normal("f8", False),
+    "curandGenerateLogNormal": _normal("f4", True),
+    "curandGenerateLogNormalDouble": _normal("f8", True),
+    "curandGeneratePoisson": poisson,
 }
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
-    name: (kinds, guarded(function)) for name, (kinds, function) in _TABLE.items()
+HANDLERS: dict[str, Handler] = {
+    "curandCreateGenerator": served(_create(False), is_bound=False, statuses=_STATUSES),
+    "curandCreateGeneratorHost": served(_create(True), is_bound=False, statuses=_STATUSES),
+    "curandDestroyGenerator": served(destroy, is_bound=False, statuses=_STATUSES),
+    "curandGetVersion": served(get_version, is_bound=False, statuses=_STATUSES),
+    **{name: served(function, statuses=_STATUSES) for name, function in _BOUND.items()},
 }
