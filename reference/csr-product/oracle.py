@@ -11,11 +11,11 @@ Arrays = dict[str, npt.NDArray[np.generic]]
 
 
 def inputs(sizes: Mapping[str, int], rng: np.random.Generator) -> Arrays:
-    """A matrix of rows of different lengths, of which some are empty and one is much longer than the others, and a vector.
+    """A matrix of rows of different lengths, some empty and one much longer than the others, and a vector.
 
-    `row_start`: (rows + 1,) int32; `columns`: (nonzeros,) int32, ascending within a row, different ones where the row is
-    not longer than the matrix is wide; `values`: (nonzeros,), `x`: (cols,) float32, multiples of 1/16 of both signs up to
-    4, none of them 0, so that float32 holds every partial sum of up to 4096 products exactly.
+    `row_start`: (rows + 1,) int32; `columns`: (nonzeros,) int32, ascending within a row, different ones where the row
+    is not longer than the matrix is wide; `values`: (nonzeros,), `x`: (cols,) float32, multiples of 1/16 of both signs
+    up to 4, none of them 0, so that float32 holds every partial sum of up to 4096 products exactly.
     """
     rows, cols, nonzeros = sizes["rows"], sizes["cols"], sizes["nonzeros"]
     weights = rng.gamma(2, size=rows)

@@ -13,8 +13,8 @@ Arrays = dict[str, npt.NDArray[np.generic]]
 def inputs(sizes: Mapping[str, int], rng: np.random.Generator) -> Arrays:
     """`in`: (n,) float32, all different, between -1000 and -1, or in one of four cases up to 1000.
 
-    So 0 is larger than all elements, and so is the smallest positive number; the element of the largest magnitude is the
-    smallest one.  In half of the cases the largest one comes last, where a grid that is too small does not reach.
+    So 0 is larger than all elements, and so is the smallest positive number; the element of the largest magnitude is
+    the smallest one.  In half of the cases the largest one comes last, where a grid that is too small does not reach.
     """
     n = sizes["n"]
     order = rng.permutation(n)
