@@ -1,6 +1,6 @@
 """Copies the folders that hold data (labs, references, templates, kernels of the self-test) into the wheel.
 
-In the checkout, and in an editable install of it, `grader.paths.data_root` finds them where they are.
+In the checkout, and in an editable install of it, `grader.files.data_root` finds them where they are.
 """
 
 from pathlib import Path

@@ -18,9 +18,8 @@ from importlib import metadata
 from pathlib import Path
 
 from grader import __version__
-from grader.files import write_atomically
+from grader.files import PACKAGE, data_root, write_atomically
 from grader.lab.records import Lab
-from grader.paths import PACKAGE, data_root
 
 EPOCH = (2020, 1, 1, 0, 0, 0)
 """Of every file in an archive: the same input makes the same bytes."""

@@ -1,4 +1,4 @@
-"""Files read within limits, and written whole or not at all.
+"""Files read within limits, and written whole or not at all; where our own and the user's cache lie.
 
 Names come from students: too long, a link to itself, a FIFO in a file's place.  Every question about a path is asked
 here, so that each of these is "not there" or an `OSError` with its reason, and nothing else.
@@ -167,3 +167,28 @@ def discard_partial(folder: Path, before: float = math.inf) -> None:
         for left in folder.glob(f".*{PARTIAL_SUFFIX}"):
             if left.stat().st_mtime < before:
                 left.unlink(missing_ok=True)
+
+
+PACKAGE = Path(__file__).resolve().parent
+"""The grader's own code."""
+
+
+def data_root() -> Path:
+    """The folder that holds `assignments`, `reference` and `templates`: in the package, or the checkout round it."""
+    installed = PACKAGE / "data"
+    return installed if installed.is_dir() else PACKAGE.parent
+
+
+def user_cache() -> Path:
+    """The user's folder for what can be made again: `~/.cache/cuda-lab-grader`."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(cache) if cache.startswith("/") else home() / ".cache"
+    return base / "cuda-lab-grader"
+
+
+def home() -> Path:
+    """The user's home; `/` for one without a name in a container that says nothing of a home."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")

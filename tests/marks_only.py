@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from grader.files import data_root
 from grader.lab import labs
 from grader.lab.records import Lab
-from grader.paths import data_root
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import socket
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from grader.files import (
     kind_of,
     read_plain,
     real,
+    user_cache,
     write_atomically,
 )
+from grader.timing import summary
 
 
 def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:
@@ -125,3 +128,20 @@ def test_only_plain_files_are_read_and_no_more_than_allowed(tmp_path: Path, monk
             with pytest.raises(OSError) as refused:
                 read_plain(tmp_path / name, 10)
             assert name == "socket" or isinstance(refused.value, NotPlain)
+
+
+def test_whoever_has_no_home_has_what_docker_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that is run by a number that nobody has a name for."""
+
+    def nobody(number: int) -> pwd.struct_passwd:
+        raise KeyError(number)
+
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "CUDA_LAB_GRADER_STORE"):
+        monkeypatch.delenv(name, raising=False)
+    assert user_cache() == Path("/.cache/cuda-lab-grader")
+    assert summary.folder() == Path("/.local/share/cuda-lab-grader/measurements")
+    monkeypatch.setenv("HOME", "/home/ivanov")
+    assert user_cache() == Path("/home/ivanov/.cache/cuda-lab-grader")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    assert user_cache() == Path("/cache/cuda-lab-grader")

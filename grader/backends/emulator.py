@@ -25,7 +25,7 @@ from grader.backends.base import (
     LaunchRequest,
 )
 from grader.backends.remembered import RememberedLaunches
-from grader.device_limits import OPT_IN_SHARED_BYTES
+from grader.devices import OPT_IN_SHARED_BYTES, sentinel_byte
 from grader.message import Message, msg, verbatim
 from grader.oracle.compare import sentinel
 from grader.ptx import Buffer, Device, DeviceTrap, Launch, Limits, launch, parse
@@ -48,7 +48,6 @@ from grader.ptx.observers.provenance import AlteredShared, Provenance
 from grader.ptx.observers.warp_steps import WarpFollower
 from grader.ptx.values import Array
 from grader.result import BackendName
-from grader.sentinels import sentinel_byte
 
 LOOKS = 4
 _SMALLEST = 1e-30

@@ -13,7 +13,7 @@ from math import prod
 
 from grader.checks import base
 from grader.checks.base import Verdict, failed, not_measured, passed
-from grader.device_limits import BANKS, WARP_LANES
+from grader.devices import BANKS, WARP_LANES
 from grader.lab.checks import BankConflictSettings
 from grader.message import Message, joined, msg
 from grader.result import LineCounters

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 from types import MappingProxyType
 
-from grader.device_limits import WARP_LANES
+from grader.devices import WARP_LANES
 from grader.message import Message, msg
 from grader.result import CheckStatus, Counters, Diagnosis, ElementRange, SkipReason
 from grader.running.evidence import Evidence

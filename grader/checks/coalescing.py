@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.checks import base
 from grader.checks.base import Verdict, failed, not_measured, passed
-from grader.device_limits import SECTOR_BYTES, WARP_LANES
+from grader.devices import SECTOR_BYTES, WARP_LANES
 from grader.lab.checks import CoalescingSettings
 from grader.message import Message, joined, msg
 from grader.result import Counters, LineCounters

@@ -11,7 +11,7 @@ from grader.checks.outcomes import explained, verdict_of_runs
 from grader.diagnosis.faults import hazard_msg
 from grader.lab.checks import CorrectSettings
 from grader.launching.geometry import block_of
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.message import Message, joined, msg, sizes_msg
 from grader.ptx.records import Hazard
 from grader.result import Diagnosis

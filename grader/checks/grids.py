@@ -10,7 +10,7 @@ from grader.checks.base import Verdict, failed
 from grader.checks.launch import file_of_launch
 from grader.lab import formula
 from grader.launching.geometry import geometry
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.message import Message, msg, sizes_msg
 from grader.running.evidence import Evidence
 from grader.submission.records import LaunchPlan

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from math import prod
 
 from grader.checks.base import Verdict, failed, not_applicable, not_measured, passed
-from grader.device_limits import (
+from grader.devices import (
     MAX_BLOCK,
     MAX_GRID,
     MAX_THREADS_PER_BLOCK,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from grader.backends.base import LaunchOutcome, reason_msg
 from grader.checks.base import Verdict, errored, failed, not_measured, remedy
 from grader.diagnosis.text import difference_msg
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.message import Message, joined, msg, sizes_msg
 from grader.result import Diagnosis
 

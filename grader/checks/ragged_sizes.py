@@ -10,7 +10,7 @@ from grader.checks.correct import follow
 from grader.checks.outcomes import explained, seen_at, verdict_of_runs
 from grader.diagnosis.faults import hazard_msg
 from grader.lab.checks import Settings
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.message import Message, msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence

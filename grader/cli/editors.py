@@ -268,7 +268,7 @@ def _files(path: Path) -> list[Path]:
 
 def _included(path: Path, contents: Mapping[Path, bytes]) -> frozenset[Path]:
     """Where what the files include may lie, and what that includes: those that are not there may come."""
-    from grader.submission.rewriting.includes import HEADER_FOLDERS
+    from grader.submission.rewriting.device_code import HEADER_FOLDERS
 
     folder = path if path.is_dir() else path.parent
     places = (folder, folder.parent, *(folder / inner for inner in HEADER_FOLDERS))

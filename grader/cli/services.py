@@ -60,10 +60,9 @@ def _autograder(
     service: str, lab: str, out: Path | None, grader: str, labs_folders: tuple[Path, ...], lang: str
 ) -> int:
     from grader.autograders import ARCHIVES, SERVICES, Order, write_folder, zipped
-    from grader.files import write_atomically
+    from grader.files import data_root, write_atomically
     from grader.grading.secret import secret
     from grader.lab import labs
-    from grader.paths import data_root
     from grader.report.visible import visible_line
 
     found = labs.find(lab, list(labs_folders))

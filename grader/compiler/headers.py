@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from grader.device_headers import BUNDLED, OURS, is_bundled
-from grader.paths import user_cache
+from grader.devices import BUNDLED, OURS, is_bundled
+from grader.files import user_cache
 from grader.preprocessor import Gaps, hashes
 
 PRELUDE_NAME = "grader_prelude.h"

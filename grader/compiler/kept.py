@@ -18,8 +18,7 @@ import msgspec
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
 from grader.compiler.toolkit import header_folders
-from grader.files import write_atomically
-from grader.paths import user_cache
+from grader.files import user_cache, write_atomically
 
 MAX_KEPT = 500
 """Programs; each is some ten kilobytes."""

@@ -22,7 +22,7 @@ from grader.gpu.session import GpuFault, TimedKernel
 from grader.lab import formula
 from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab, Sizes
-from grader.launching.arrays import shape_at
+from grader.launching.geometry import shape_at
 from grader.oracle.expected import Oracle
 from grader.timing import lock, sampling
 from grader.timing.records import CpuTime, HostTimes, Measurement, Problem, SizeTimes

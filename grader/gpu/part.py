@@ -33,8 +33,7 @@ from grader.lab.records import Lab, Sizes
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.launching.references import CompiledReference, compile_references, reference_request
-from grader.launching.run import Run
-from grader.launching.trial import Trials
+from grader.launching.trial import Run, Trials
 from grader.message import Message, msg
 from grader.oracle.expected import Array, Oracle
 from grader.result import Environment, HostMemory, Witness

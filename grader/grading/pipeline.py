@@ -26,9 +26,9 @@ from grader.lab.checks import HostCodeSettings
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
-from grader.running.evidence import Evidence
+from grader.running.evidence import Evidence, Other
 from grader.submission.files.source import SourceText
-from grader.submission.records import Missing, Submission
+from grader.submission.records import Missing, Submission, VariantBinding
 from grader.words import told
 
 if TYPE_CHECKING:
@@ -163,7 +163,6 @@ def _emulated(
     warm: Warm | None,
     checked: Callable[[list[Check]], None] | None,
 ) -> _Emulated:
-    from grader.grading.alternatives import with_best
     from grader.grading.reading import compiled
 
     # Compile: what does not is evidence already.
@@ -354,3 +353,57 @@ def _source(source: SourceText) -> Source:
         notebook=source.notebook,
         cells=list(source.cells),
     )
+
+
+def with_best(
+    submission: Submission,
+    found: Mapping[str, Evidence],
+    grade: Callable[[Submission], Mapping[str, Evidence]],
+) -> tuple[Submission, dict[str, Evidence]]:
+    """The submission with the best kernel of each variant, and its evidence.
+
+    grade : all evidence on a submission; it is asked of one that has a single kernel.
+    """
+    bindings = dict(submission.bindings)
+    best = dict(found)
+    for name, binding in submission.bindings.items():
+        if isinstance(binding, Missing) or not binding.others:
+            continue
+        tried: list[tuple[VariantBinding, Evidence, float]] = []
+        left_out: list[VariantBinding] = []
+        for one in (binding, *binding.others):
+            plain = replace(one, others=())
+            if tried and _is_of_one_thread(one):
+                # It takes longest by far, and would earn nothing for its launch.
+                left_out.append(one)
+                continue
+            evidence = found[name] if one is binding else grade(_alone(submission, plain))[name]
+            tried.append((plain, replace(evidence, binding=plain), _points(evidence)))
+        # The first of equals is the likeliest.
+        chosen, evidence, _most = max(tried, key=lambda item: item[2])
+        others = tuple(
+            Other(one.kernel.name, one.kernel.file, one.kernel.line, points)
+            for one, _evidence, points in tried
+            if one is not chosen
+        )
+        others += tuple(Other(one.kernel.name, one.kernel.file, one.kernel.line, None) for one in left_out)
+        bindings[name], best[name] = chosen, replace(evidence, others=others)
+    return replace(submission, bindings=bindings), best
+
+
+def _alone(submission: Submission, binding: VariantBinding) -> Submission:
+    nothing = {name: Missing(name, "no_candidate") for name in submission.bindings}
+    return replace(submission, bindings={**nothing, binding.variant: binding})
+
+
+def _is_of_one_thread(binding: VariantBinding) -> bool:
+    """Whether the program was seen to launch it with a single thread."""
+    site = binding.requested
+    return site is not None and site.observed and site.block == (1, 1, 1) and site.grid == (1, 1, 1)
+
+
+def _points(evidence: Evidence) -> float:
+    """What it earns, and may earn yet; what could not be graded is worth less than what is known to be right."""
+    from grader.checks import judge
+
+    return sum(c.earned + (c.pending / 2 if c.status == "error" else c.pending) for c in judge(evidence))

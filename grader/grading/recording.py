@@ -12,7 +12,7 @@ from grader.checks.correct import own_check_msg
 from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.faults import hazard_msg
 from grader.diagnosis.text import difference_msg, projections_msg
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant

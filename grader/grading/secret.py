@@ -11,9 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from grader.errors import UsageError
-from grader.files import read_plain
+from grader.files import read_plain, user_cache
 from grader.message import msg
-from grader.paths import user_cache
 
 SECRET = "CUDA_LAB_GRADER_SECRET"
 SECRET_FILE = "CUDA_LAB_GRADER_SECRET_FILE"

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from grader.backends.remembered import RememberedLaunches
-from grader.launching.compiled_before import RememberedCompiler
+from grader.launching.programs import RememberedCompiler
 from grader.processes import fork_server
 from grader.processes.pool import Beside
 from grader.programs.observed_before import LastSeen

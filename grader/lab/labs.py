@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.errors import UsageError, system_reason
+from grader.files import data_root
 from grader.lab.records import Lab
 from grader.message import Message, msg
-from grader.paths import data_root
 
 
 def folders(extra_dirs: Sequence[Path] = ()) -> dict[str, Path]:

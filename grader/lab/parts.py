@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from grader.device_limits import MAX_THREADS_PER_BLOCK
+from grader.devices import MAX_THREADS_PER_BLOCK
 from grader.lab import formula
 from grader.lab.checks import CHECKS, OF_FUNCTIONS, OF_KERNELS
 from grader.lab.records import (

@@ -10,10 +10,8 @@ import numpy as np
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument, waits_for_grid
 from grader.lab import formula
 from grader.lab.records import Lab, Sizes
-from grader.launching.arrays import Array, placeholder, shape_at
-from grader.launching.geometry import Geometry, geometry
+from grader.launching.geometry import Array, Geometry, SizeRules, geometry, placeholder, shape_at
 from grader.launching.programs import Built, DeviceProgram, ProgramStore, handed_in
-from grader.launching.sizes import SizeRules
 from grader.submission.kernels.records import KernelParameter
 from grader.submission.records import Interpretation, Submission, VariantBinding
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument, waits_for_grid
 from grader.errors import FileError
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Variant
-from grader.launching.arrays import placeholder, shape_at
-from grader.launching.geometry import grid_of
+from grader.launching.geometry import grid_of, placeholder, shape_at
 from grader.launching.programs import Built, ProgramStore
 from grader.submission.records import LaunchPlan
 

@@ -10,14 +10,46 @@ import numpy as np
 
 from grader.backends.base import Backend, LaunchOutcome
 from grader.lab.records import Lab, Sizes
-from grader.launching.arrays import shape_at
+from grader.launching.geometry import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Built, ProgramStore
-from grader.launching.run import Run
 from grader.message import msg
 from grader.oracle.compare import Difference, Projected, compare
 from grader.oracle.expected import Array, Oracle
-from grader.result import CaseKind
+from grader.result import BackendName, CaseKind
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One launch at one size, and how its output compares with the oracle's (None: there was no output).
+
+    changed_inputs: names of inputs that the kernel wrote to.
+    backend: what ran it.  drawn: its sizes and data are drawn from the submission (`grader.running.drawn`).
+    """
+
+    kind: CaseKind
+    sizes: Sizes
+    outcome: LaunchOutcome
+    difference: Difference | None
+    changed_inputs: tuple[str, ...] = ()
+    backend: BackendName = "emulator"
+    drawn: bool = False
+
+    @property
+    def output_is_right(self) -> bool:
+        """Whether it ended well with the expected output."""
+        return self.difference is not None and self.difference.mismatches == 0
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it did all that was asked, and nothing that was not: its inputs are as they were."""
+        return self.output_is_right and not self.changed_inputs
+
+    @property
+    def leaves_its_arrays(self) -> bool:
+        """Whether it was seen to work outside of them, whatever came out."""
+        return any(hazard.kind == "out_of_bounds" for hazard in self.outcome.hazards)
+
 
 MAX_ARRAY_BYTES = 64 << 20
 """Of all arrays of a launch on the emulator, unless the lab's own sizes need more; an oracle takes several times that.

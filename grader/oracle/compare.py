@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from grader.devices import sentinel_byte
 from grader.lab.records import Tolerance
-from grader.sentinels import sentinel_byte
 
 Array = npt.NDArray[np.generic]
 Mask = npt.NDArray[np.bool_]

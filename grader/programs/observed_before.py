@@ -12,8 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader.files import write_atomically
-from grader.paths import user_cache
+from grader.files import user_cache, write_atomically
 from grader.programs.observe import Start
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.sources import Program

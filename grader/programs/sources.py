@@ -23,8 +23,7 @@ from grader.submission.cpp.tree import Item, ParsedFile, descendants, qualifiers
 from grader.submission.files.source import decode
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.lexical import as_compiled
-from grader.submission.rewriting.device_code import device_code
-from grader.submission.rewriting.includes import find_header
+from grader.submission.rewriting.device_code import device_code, find_header
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from grader.device_limits import MAX_THREADS_PER_BLOCK
+from grader.devices import MAX_THREADS_PER_BLOCK
 from grader.errors import UsageError
 from grader.programs.observe import Start
 from grader.submission.cpp.parse import parse

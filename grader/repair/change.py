@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from grader.submission.cpp.edits import Edit
+from grader.submission.lexical import Edit
 
 Kind = Literal[
     "index",

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from grader.checks import races
-from grader.message import Message
+from grader.checks import judge, races
+from grader.launching.kernel import BoundKernel
+from grader.launching.trial import Trials
+from grader.message import Message, msg
 from grader.repair.change import Change, changed
-from grader.repair.diff import diff_lines
-from grader.repair.effect import effect_msg
-from grader.result import Check
+from grader.result import Check, Counters, LineCounters
 from grader.running.evidence import Evidence
+from grader.running.kernel_runs import run_kernel
 from grader.submission.cpp.tree import ParsedFile
+from grader.submission.files.source import SourceText
+from grader.submission.records import VariantBinding
+from grader.submission.rewriting.changes import Rebind
 
 OF_OTHERS = ("speedup", "launch", "host_code")
 """Checks that no emulated run of a kernel decides: speed is measured on a GPU, and the host code stays as it is."""
@@ -72,3 +78,115 @@ def _is_passed(check: Check, evidence: Evidence) -> bool:
 
 def _is_waiting(check: Check) -> bool:
     return check.status == "skip" and check.skip_reason == "prerequisite"
+
+
+CONTEXT = 1
+
+
+def diff_lines(before: str, after: str) -> Iterator[str]:
+    """A unified diff without its head: "@@ …", then lines that begin with " ", "-" or "+"."""
+    rows = difflib.unified_diff(before.split("\n"), after.split("\n"), lineterm="", n=CONTEXT)
+    for number, row in enumerate(rows):
+        if number >= 2:
+            yield row
+
+
+_ARRAY = re.compile(r"\w+(?:\[[^\[\]]+\])+")
+
+
+def effect_msg(
+    mends: Sequence[str], before: Counters | None, after: Counters | None, diff: Sequence[str]
+) -> Message | None:
+    """What becomes of the worst line of a check on accesses; None of other checks, or where nothing was counted.
+
+    diff: the change, whose array is named where it changes an array's size.
+    """
+    if before is None or after is None:
+        return None
+    if "bank_conflicts" in mends:
+        rows = [c for c in before.by_line if c.space == "shared"]
+        return _effect("wavefronts", max(rows, key=_excess, default=None), after, _array(diff))
+    if "coalescing" in mends:
+        rows = [c for c in before.by_line if c.space == "global" and c.ideal and c.op in ("load", "store")]
+        return _effect("sectors", max(rows, key=lambda c: c.sectors / c.ideal, default=None), after)
+    return None
+
+
+def _effect(unit: str, worst: LineCounters | None, after: Counters, array: str = "") -> Message | None:
+    if worst is None:
+        return None
+    wanted = (worst.line, worst.space, worst.op)
+    now = next((c for c in after.by_line if (c.line, c.space, c.op) == wanted), None)
+    count = _wavefronts if worst.space == "shared" else _sectors
+    # Where the line is as it was, the change does its work elsewhere.
+    if now is None or count(now) >= count(worst):
+        return None
+    named = {"change": array} if array else {}
+    return msg(f"repairs.{unit}", line=worst.line, before=count(worst), after=count(now), **named)
+
+
+def _array(diff: Sequence[str]) -> str:
+    """The shared array that a change declares otherwise, "tile[32][33]"; "" where it changes something else."""
+    added = [row for row in diff if row.startswith("+") and "__shared__" in row]
+    before = {found for row in diff if row.startswith("-") for found in _ARRAY.findall(row)}
+    names = [found for row in added for found in _ARRAY.findall(row) if found not in before]
+    return str(names[0]) if len(names) == 1 else ""
+
+
+def _excess(row: LineCounters) -> float:
+    return (row.wavefronts - row.ideal) / row.requests if row.requests else 0.0
+
+
+def _wavefronts(row: LineCounters) -> float:
+    return round(row.wavefronts / row.requests, 2) if row.requests else 0.0
+
+
+def _sectors(row: LineCounters) -> float:
+    return round(row.sectors / row.requests, 2) if row.requests else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Grades changed copies of the program that holds `kernel`, as `evidence` came to be.
+
+    rebind: reads a program with other texts.  source: the file that holds the kernel.
+    """
+
+    trials: Trials
+    drawn_trials: Trials
+    rebind: Rebind
+    source: SourceText
+    kernel: BoundKernel
+    evidence: Evidence
+
+    def graded(self, change: Change) -> tuple[list[Check], Evidence] | None:
+        """The verdicts on the changed kernel, and what they rest on.
+
+        None where it is not found any more, or takes something else.
+        """
+        text = changed(self.source.text, change)
+        submission = self.rebind({self.source.path: replace(self.source, text=text)})
+        known = self.kernel.binding
+        found = submission.bindings.get(known.variant)
+        if not isinstance(found, VariantBinding) or found.kernel.name != known.kernel.name:
+            return None
+        if [p.name for p in found.kernel.parameters] != [p.name for p in known.kernel.parameters]:
+            return None
+        binding = replace(found, interpretations=(self.kernel.interpretation,), expression=known.expression)
+        kernel = BoundKernel(self.kernel.lab, submission, binding, self.kernel.interpretation)
+        return self.of_kernel(self.trials, self.drawn_trials, kernel, self.evidence)
+
+    @staticmethod
+    def of_kernel(
+        trials: Trials, drawn_trials: Trials, kernel: BoundKernel, before: Evidence
+    ) -> tuple[list[Check], Evidence]:
+        """The verdicts on a kernel of a changed program, and what they rest on; before: its evidence as handed in."""
+        fresh = Evidence(
+            before.lab,
+            before.variant,
+            kernel.binding,
+            interpretation=kernel.interpretation,
+            source=kernel.submission.device_source,
+        )
+        evidence = run_kernel(trials, drawn_trials, fresh, kernel, explained=False)
+        return judge(evidence), evidence

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import (
     LOOPS,
     Item,
@@ -18,6 +17,7 @@ from grader.submission.cpp.tree import (
     function_declarator,
     qualifiers_of,
 )
+from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -13,14 +13,13 @@ from itertools import chain, repeat
 
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Built
-from grader.launching.run import Run
-from grader.launching.trial import Trials
+from grader.launching.trial import Run, Trials
 from grader.oracle.expected import Array
 from grader.repair.change import Change
 from grader.repair.function import Function
 from grader.repair.symptom import SmallCase, Symptom
-from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import declared_name, descendants
+from grader.submission.lexical import Edit
 
 BATCHES = (8, 16, 32)
 """Changes that are compiled together: few at first, since the likeliest come first; then as many as the last says."""

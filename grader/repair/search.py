@@ -12,18 +12,16 @@ from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
 from grader.repair.change import Change
-from grader.repair.changes.arrays import array_changes
 from grader.repair.changes.barriers import barrier_changes
 from grader.repair.changes.conditions import guard_changes
 from grader.repair.changes.expressions import expression_changes
 from grader.repair.changes.first_values import value_changes
 from grader.repair.changes.ideas import idea_changes
+from grader.repair.changes.shared_text import array_changes
 from grader.repair.clues import clues_of
-from grader.repair.found import OF_GPU, FoundRepair, judged
+from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Function, functions_of
-from grader.repair.other_launch import OtherLaunch, other_launch
-from grader.repair.program import Failing, Rerun, program_repairs
-from grader.repair.proof import Proof
+from grader.repair.program import Failing, OtherLaunch, Rerun, other_launch, program_repairs
 from grader.repair.screen import Budget, Screen
 from grader.repair.symptom import SEARCHED, Symptom, symptom_of, symptom_of_order
 from grader.repair.turned_away import TurnedAway, turned_away

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from grader.checks import races
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.ptx.records import Counters, Hazard
 from grader.result import CaseKind, Check
 from grader.running.evidence import Evidence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.message import Message, joined, msg
 from grader.oracle.compare import Mask, is_sentinel, wrong_elements
 from grader.repair.change import Change

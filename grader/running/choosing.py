@@ -9,9 +9,8 @@ from math import prod
 
 from grader.backends.base import NEVER_ENDS
 from grader.lab.records import Cases, Lab, Sizes
-from grader.launching.geometry import grid_of
-from grader.launching.run import Run
-from grader.launching.sizes import SizeRules
+from grader.launching.geometry import SizeRules, grid_of
+from grader.launching.trial import Run
 from grader.result import CaseKind
 from grader.submission.kernels.records import LaunchSite
 from grader.submission.records import Interpretation, VariantBinding

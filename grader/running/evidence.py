@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from grader.lab.records import Lab, Sizes, Variant
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.message import Message
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness

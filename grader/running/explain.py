@@ -12,12 +12,9 @@ import numpy as np
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.errors import FileError
 from grader.lab.records import Sizes
-from grader.launching.arrays import shape_at
-from grader.launching.geometry import tile_of_output
+from grader.launching.geometry import SizeRules, shape_at, tile_of_output
 from grader.launching.kernel import BoundKernel
-from grader.launching.run import Run
-from grader.launching.sizes import SizeRules
-from grader.launching.trial import Trials
+from grader.launching.trial import Run, Trials
 from grader.oracle.compare import Index, Mask, wrong_elements
 from grader.oracle.dependence import dependence
 from grader.oracle.expected import Oracle

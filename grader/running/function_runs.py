@@ -14,9 +14,8 @@ import numpy as np
 
 from grader.backends.base import INSTRUCTIONS_PER_LAUNCH, LaunchOutcome
 from grader.lab.records import Lab, Parameter, Sizes
-from grader.launching.arrays import shape_at
-from grader.launching.run import Run
-from grader.launching.sizes import SizeRules
+from grader.launching.geometry import SizeRules, shape_at
+from grader.launching.trial import Run
 from grader.message import msg
 from grader.oracle.compare import Difference, compare, sentinel
 from grader.oracle.expected import Array, Oracle

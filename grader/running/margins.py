@@ -14,7 +14,7 @@ import numpy as np
 
 from grader.backends.base import Backend, BufferArgument, Code, LaunchOutcome, LaunchRequest
 from grader.lab.records import Sizes
-from grader.launching.arrays import shape_at
+from grader.launching.geometry import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
 from grader.message import msg

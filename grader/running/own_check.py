@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.launching.kernel import BoundKernel
-from grader.launching.run import Run
-from grader.launching.trial import Trials
+from grader.launching.trial import Run, Trials
 from grader.result import CaseKind
 from grader.running.evidence import Evidence, OwnCheck
 from grader.submission.observed import SeenLaunch, SeenRun, SeenWord

@@ -16,10 +16,9 @@ from itertools import chain
 from math import prod
 
 from grader.backends.base import GAVE_UP, NO_AGE, Backend, BufferArgument, Code, LaunchOutcome, LaunchRequest
-from grader.launching.arrays import Array
+from grader.launching.geometry import Array
 from grader.launching.kernel import BoundKernel
-from grader.launching.run import Run
-from grader.launching.trial import Trials
+from grader.launching.trial import Run, Trials
 from grader.oracle.compare import compare
 from grader.oracle.expected import Oracle
 from grader.result import BackendName

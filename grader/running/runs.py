@@ -10,10 +10,9 @@ import numpy as np
 
 from grader.backends.base import GAVE_UP
 from grader.lab.records import Sizes
-from grader.launching.arrays import shape_at
+from grader.launching.geometry import shape_at
 from grader.launching.kernel import BoundKernel
-from grader.launching.run import Run
-from grader.launching.trial import Trials
+from grader.launching.trial import Run, Trials
 from grader.message import msg
 from grader.running.choosing import choose, is_made_impossible
 from grader.running.counting import counters_of

@@ -16,10 +16,9 @@ import numpy as np
 from grader.backends.base import Backend, Code, LaunchOutcome, LaunchRequest
 from grader.lab.checks import TechniqueSettings
 from grader.lab.records import Sizes, Tolerance
-from grader.launching.arrays import Array, shape_at
+from grader.launching.geometry import Array, shape_at
 from grader.launching.kernel import BoundKernel
-from grader.launching.run import Run
-from grader.launching.trial import Trials
+from grader.launching.trial import Run, Trials
 from grader.oracle.compare import Mask, wrong_elements
 from grader.ptx.records import Read
 from grader.result import BackendName

@@ -18,10 +18,10 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from grader import i18n
+from grader.files import data_root
 from grader.i18n import _
 from grader.lab import labs
 from grader.lab.records import Lab
-from grader.paths import data_root
 from grader.report.job import in_language, make_job
 from grader.report.numbers import Numbers, check_status, result_status
 from grader.report.page.html import STYLES

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from grader.submission.cpp.edits import Edit, apply
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.records import Kernel, LaunchSite
+from grader.submission.lexical import Edit, apply
 from grader.submission.observed import NOTHING_OBSERVED, Observed
 
 Origin = Literal["stated", "observed", "read", "inferred", "lab"]

@@ -13,13 +13,12 @@ from msgspec import structs
 
 from grader.backends.base import ARCHITECTURE, NEVER_ENDS, LaunchOutcome, reason_msg
 from grader.backends.emulator import Emulator
-from grader.device_limits import SECTOR_BYTES
+from grader.devices import SECTOR_BYTES
 from grader.lab.records import Lab, Sizes, Sweep
-from grader.launching.arrays import shape_at
+from grader.launching.geometry import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Compiler, ProgramStore
-from grader.launching.run import Run
-from grader.launching.trial import Trials
+from grader.launching.trial import Run, Trials
 from grader.message import Message, msg
 from grader.oracle.expected import Oracle
 from grader.result import Estimate, SweepPoint, SweepRecord

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import structs
 
-from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK, OPT_IN_SHARED_BYTES, is_possible_block
+from grader.devices import MAX_BLOCK, MAX_THREADS_PER_BLOCK, OPT_IN_SHARED_BYTES, is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Sweep, SweepParameter, Variant
 from grader.launching.geometry import Axes, Geometry

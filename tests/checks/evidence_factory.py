@@ -8,7 +8,7 @@ from grader.backends.base import LaunchOutcome
 from grader.checks import judge
 from grader.lab import labs
 from grader.lab.records import Lab
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.message import verbatim
 from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard

@@ -13,14 +13,13 @@ from msgspec import structs
 
 from grader.checks.base import crawl
 from grader.compiler.process import CompilerProcess
+from grader.files import data_root
 from grader.lab import labs
 from grader.lab.records import Lab
-from grader.launching.arrays import shape_at
+from grader.launching.geometry import shape_at
 from grader.launching.kernel import BoundKernel
-from grader.launching.run import Run
-from grader.launching.trial import Trials
+from grader.launching.trial import Run, Trials
 from grader.oracle.expected import Oracle
-from grader.paths import data_root
 from grader.ptx.observers.traffic import _few
 from grader.running.counting import counters_of
 from grader.submission.binding.bind import bind

@@ -9,7 +9,7 @@ import pytest
 
 from grader.lab.checks import CorrectSettings
 from grader.lab.records import CheckSpec
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.message import verbatim
 from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.compiler.headers import forbidden_include, header_folder, needs_bundled
-from grader.device_headers import is_bundled
+from grader.devices import is_bundled
 from tests.pace import at_most
 
 

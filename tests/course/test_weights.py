@@ -9,7 +9,7 @@ import pytest
 from openpyxl import load_workbook
 
 from grader.cli import main as cli
-from grader.paths import data_root
+from grader.files import data_root
 from tests.marks_only import put_marks_only
 
 RULES = "labs:\n  one: {weight: 9}\n  two: {weight: 1}\n"

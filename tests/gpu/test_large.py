@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from grader.files import data_root
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.records import Sweep, SweepParameter
-from grader.paths import data_root
 
 KERNELS = data_root() / "tests" / "kernels"
 MATMUL = replace(labs.find("matmul"), sweeps=(), timing=None)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from grader.files import data_root
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
-from grader.paths import data_root
 from grader.result import Result
 
 TEXT = {"en": "…", "ru": "…"}

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from grader.errors import FileError, UsageError
+from grader.files import data_root
 from grader.grading import pipeline
 from grader.grading.selftest import examine, specimens
 from grader.lab.file import load
 from grader.lab.labs import all_labs, find
 from grader.lab.records import Lab
-from grader.paths import data_root
 from grader.result import Check, Result
 
 SAXPY = find("saxpy")

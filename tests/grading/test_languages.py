@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from grader import i18n
+from grader.files import data_root
 from grader.grading import pipeline
 from grader.lab import labs
-from grader.paths import data_root
 from grader.result import decode, encode
 from grader.words import told
 

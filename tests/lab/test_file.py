@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from grader.errors import FileError, UsageError
+from grader.files import data_root
 from grader.lab import labs
 from grader.lab.checks import BankConflictSettings, WaysShare
 from grader.lab.file import load
-from grader.paths import data_root
 from grader.report.job import make_job
 from grader.result import TitlePage
 from tests import sample_results

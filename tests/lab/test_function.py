@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from grader.errors import FileError
+from grader.files import data_root
 from grader.lab.file import load
 from grader.lab.signature import Argument, arguments_of, signature_of
 from grader.oracle.expected import Oracle
-from grader.paths import data_root
 
 SIGNATURE = "signature: 'void solve(float a, const float *x, float *y, int n)'"
 

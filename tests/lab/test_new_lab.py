@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import paths
+from grader import files
 from grader.cli import main as cli
 from grader.errors import UsageError
 from grader.grading.options import GradeOptions
@@ -108,8 +108,8 @@ def test_what_an_installation_leaves_in_the_skeleton_does_no_harm(
     here: Path, monkeypatch: pytest.MonkeyPatch, stray: str
 ) -> None:
     root = here / "root"
-    shutil.copytree(paths.data_root() / "templates", root / "templates")
-    shutil.copytree(paths.data_root() / "assignments", root / "assignments")
+    shutil.copytree(files.data_root() / "templates", root / "templates")
+    shutil.copytree(files.data_root() / "assignments", root / "assignments")
     file = root / "templates" / "new_lab" / stray
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(b"\xa7\r\r\n\x00@NAME@\xff")

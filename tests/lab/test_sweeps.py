@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from grader.errors import FileError
+from grader.files import data_root
 from grader.lab import labs
 from grader.lab.file import load
 from grader.lab.parts import METRICS
 from grader.lab.records import Lab, Sweep
-from grader.paths import data_root
 
 SHIPPED = data_root() / "assignments"
 

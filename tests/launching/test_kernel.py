@@ -13,10 +13,9 @@ from grader.backends.base import BufferArgument, ScalarArgument
 from grader.compiler.result import CompileResult
 from grader.lab import labs
 from grader.lab.records import Cases
-from grader.launching.geometry import geometry, tile_of_output
+from grader.launching.geometry import SizeRules, geometry, tile_of_output
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Built
-from grader.launching.sizes import SizeRules
 from grader.submission.kernels.records import Kernel, KernelParameter
 from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
 

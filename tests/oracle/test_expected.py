@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from grader.errors import FileError
+from grader.files import data_root
 from grader.lab import labs
 from grader.lab.file import load
 from grader.lab.records import Lab
 from grader.oracle.expected import Oracle
-from grader.paths import data_root
 
 LAB = labs.find("transpose")
 

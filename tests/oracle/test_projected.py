@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from grader.errors import FileError
+from grader.files import data_root
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.file import load
 from grader.oracle.compare import VECTORS, Projected, sentinel, slack
 from grader.oracle.expected import Oracle
-from grader.paths import data_root
 from tests.marks_only import marks_only
 
 SAMPLES = Path(__file__).parents[2] / "submissions"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from grader.programs.observation import observed
 from grader.programs.toolchain import compile as compiling
-from grader.programs.toolchain.compile import HostProgram, compile_program
+from grader.programs.toolchain.compile import MAX_IN_FUNCTION, MAX_IN_PROGRAM, HostProgram, compile_program, too_long
 from grader.programs.toolchain.library import build
+from grader.submission.files.source import decode, text_of_bytes
+from tests.programs.expected import PROGRAMS
 
 PROGRAM = """\
 #include <vector>
@@ -77,3 +81,67 @@ def test_a_name_of_its_own_may_be_one_of_a_header_s_that_it_does_not_include(
 def test_a_name_that_two_declare_is_looked_at_twice(tries: list[int]) -> None:
     assert compiled("int map[3];", "map[0] = 1;").reason == ""
     assert len(tries) == 2
+
+
+KERNEL = "__global__ void k(float *a, int n) {}\n"
+MANY = 3000
+FUNCTIONS = {
+    "launches": KERNEL + "\nint main() {" + "k<<<1, 1>>>(0, 1);" * MANY + "}",
+    "branches": KERNEL + "\nint main(int c, char **v) {" + "if (v[c]) c++;" * MANY + "}",
+    "calls in a class in a namespace": "namespace a { struct S {\nvoid f() {" + "g(a, b);" * MANY + "} }; }",
+    "a function that a macro makes": f"#define MAIN(x) int main() {{ x }}\n{'MAIN(' + 'f(a);' * MANY})",
+    "a table of calls": "int n;\nint table[] = {" + "f(a, b)," * MANY + "};",
+    "macros": "#define F f(a, a, a);\n#define G F F F F F F F F\n" + KERNEL + "int main() {" + "G " * 200 + "}",
+}
+PROGRAMS_TOO_LONG = {
+    "kernels": "".join(f"__global__ void k{i}() {{}}\n" for i in range(1000)),
+    "kernels by a macro": "#define K(n) __global__ void k##n() {}\n" + "".join(f"K({i});\n" for i in range(1000)),
+    "functions": "".join(f"int f{i}(int a) {{ return a + a * a; }}\n" for i in range(12_000)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_that_is_too_long_is_named_by_its_line(name: str) -> None:
+    found = too_long({"main.cu": FUNCTIONS[name]})
+    assert found is not None and found.in_function and found.limit == MAX_IN_FUNCTION
+    assert found.line == (3 if name in {"launches", "branches"} else 4 if name == "macros" else 2)
+
+
+@pytest.mark.parametrize("name", PROGRAMS_TOO_LONG)
+def test_a_program_may_be_too_long_without_such_a_function(name: str) -> None:
+    found = too_long({"main.cu": PROGRAMS_TOO_LONG[name]})
+    assert found is not None and not found.in_function and found.limit == MAX_IN_PROGRAM
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "const float table[][3] = {" + "{1.5f, -3, +5}," * 20_000 + "};",
+        "float table[] = {" + "1.5f, -3, 0x1F, .5," * 50_000 + "};",
+        "".join(f"int f{i}(int a) {{ return a + a * a; }}\n" for i in range(2000)),
+        "namespace n {\n" + "int f(int a);\n" * 5000 + "}",
+        '#define CHECK(x) do { int e = (x); if (e) { printf("%d", e); exit(1); } } while (0)\nint main() {'
+        + "CHECK(cudaMalloc(&a, n));" * 250
+        + "}",
+    ],
+)
+def test_tables_and_long_files_are_none_of_it(text: str) -> None:
+    assert too_long({"main.cu": text}) is None
+
+
+@pytest.mark.parametrize("folder", PROGRAMS, ids=lambda folder: folder.name)
+def test_no_program_of_a_course_comes_near(folder: Path) -> None:
+    texts = {
+        path.name: text_of_bytes(path.read_bytes())[0] for path in folder.iterdir() if path.suffix in {".cu", ".h"}
+    }
+    assert too_long({name: text + text.replace("main", "other") for name, text in texts.items()}) is None
+
+
+def test_a_program_of_very_many_launches_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text(FUNCTIONS["launches"])
+    seen = observed([decode(path)])
+    assert seen.failed is None
+    (run,) = seen.runs
+    assert run.cause is not None and run.cause.id == "programs.function_too_long"
+    assert (run.cause_file, run.cause_line, run.launches) == ("a.cu", 3, ())

@@ -12,6 +12,7 @@ import pytest
 import wasmtime
 
 from grader.programs.meter import BYTES_PER_INSTRUCTION
+from grader.programs.moved import SourceLines
 from grader.programs.records import RunLimits
 from grader.programs.runtime import table
 from grader.programs.runtime.calls import Calls
@@ -20,7 +21,6 @@ from grader.programs.runtime.state import ProgramEnded, State
 from grader.programs.sandbox.guest import BadPointer, Guest
 from grader.programs.sandbox.messages import Code
 from grader.programs.sandbox.wasi import HANDLERS, Wasi
-from grader.programs.source_lines import SourceLines
 
 CALLS = int(os.environ.get("FUZZED_CALLS", "12000"))
 """In all; a million by hand."""

@@ -9,11 +9,11 @@ import pytest
 
 from grader.message import Message
 from grader.programs.device_memory import Allocation
+from grader.programs.moved import SourceLines
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.silent.sizes import POINTER_BYTES, VECTOR_BYTES, check_size
 from grader.programs.runtime.silent.unread import tell_unread
 from grader.programs.runtime.state import State
-from grader.programs.source_lines import SourceLines
 from tests.pace import at_most
 
 LIMIT_S = 10.0

@@ -11,9 +11,9 @@ from grader.repair.change import Change
 from grader.repair.clues import RIGHT, UNLIKELY, Clues, clues_of
 from grader.repair.function import functions_of
 from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter
-from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.parse import parse
 from grader.submission.files.source import SourceText
+from grader.submission.lexical import Edit
 
 TEXT = """__global__ void mul(const float *A, const float *B, float *C, int n) {
   __shared__ float a[16][16], b[16][16];

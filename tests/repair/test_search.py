@@ -11,8 +11,7 @@ import pytest
 
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
-from grader.launching.run import Run
-from grader.launching.trial import Trials
+from grader.launching.trial import Run, Trials
 from grader.repair.in_result import answers, without_answers
 from grader.result import Check
 from tests.repair.conftest import KERNELS, Grade

@@ -12,7 +12,7 @@ import pytest
 from jinja2 import Environment, FileSystemLoader, nodes
 
 from grader import i18n
-from grader.paths import data_root
+from grader.files import data_root
 from grader.report.group import failed_row, group_row
 from grader.report.page import html
 from grader.report.page.html import sheet_page

@@ -9,7 +9,7 @@ import pytest
 from grader.backends.base import LaunchOutcome
 from grader.grading import pipeline
 from grader.lab.records import Sizes
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.oracle.compare import Difference
 from grader.result import Result
 from grader.running.choosing import choose, hard_coded_sizes, interpretations_of

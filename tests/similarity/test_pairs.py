@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.paths import data_root
+from grader.files import data_root
 from grader.similarity import Pair, alike, similar, tokens
 from tests.pace import at_most
 

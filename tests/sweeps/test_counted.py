@@ -11,12 +11,12 @@ import pytest
 from grader import i18n
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
+from grader.files import data_root
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
 from grader.launching.kernel import BoundKernel
 from grader.oracle.expected import Oracle
-from grader.paths import data_root
 from grader.result import Result, SweepPoint, SweepRecord, decode, encode
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources

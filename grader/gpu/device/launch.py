@@ -15,12 +15,11 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from grader.device_limits import SHARED_BYTES
+from grader.devices import GUARD_BYTE, SHARED_BYTES, sentinel_byte
 from grader.gpu.device import driver
 from grader.gpu.device.driver import DriverError
 from grader.gpu.device.memory import GUARD_BYTES, Arena, Counters, Helpers, aligned, copy_in, copy_out
 from grader.gpu.messages import Array, HostCopies, HostTimes, KernelFacts, Launch, Ran
-from grader.sentinels import GUARD_BYTE, sentinel_byte
 
 PRINTF_CHARACTERS = 4096
 

@@ -16,6 +16,7 @@ from math import ceil
 from statistics import fmean
 from typing import Any
 
+from grader.devices import FLOAT_SENTINEL_BYTE, GUARD_BYTE, sentinel_byte
 from grader.gpu.device import driver
 from grader.gpu.device.driver import DriverError
 from grader.gpu.device.graphs import Graph, Graphs
@@ -34,7 +35,6 @@ from grader.gpu.messages import (
     Target,
     uuid_text,
 )
-from grader.sentinels import FLOAT_SENTINEL_BYTE, GUARD_BYTE, sentinel_byte
 
 COPY_BYTES = 512 << 20
 FMA_BLOCKS_PER_SM = 8

@@ -54,9 +54,8 @@ def with_bounds(what: Message) -> Message:
 _NEEDED = (
     "grader.backends.emulator",
     "grader.checks",
-    "grader.grading.alternatives",
-    "grader.grading.reading",
     "grader.grading.pipeline",
+    "grader.grading.reading",
     "grader.lab.file",
     "grader.lab.labs",
     "grader.launching.trial",

@@ -159,7 +159,7 @@ def files_below(folder: Path) -> list[Path]:
 @cache
 def code_hash() -> bytes:
     """The grader's own code, words and templates."""
-    from grader.paths import PACKAGE, data_root
+    from grader.files import PACKAGE, data_root
 
     return code_below(PACKAGE, data_root() / "templates")
 

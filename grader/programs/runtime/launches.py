@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from grader.device_limits import MAX_THREADS_PER_BLOCK, SHARED_BYTES
+from grader.devices import MAX_THREADS_PER_BLOCK, SHARED_BYTES
 from grader.diagnosis.faults import hazard_msg as hazard_message
 from grader.message import msg
 from grader.programs.emulated import Outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from grader.device_limits import MAX_THREADS_PER_BLOCK
+from grader.devices import MAX_THREADS_PER_BLOCK
 from grader.programs.runtime.devices import numbers
 from grader.programs.runtime.errors import NAMES, name_of, text_of
 from grader.programs.runtime.memory import nothing

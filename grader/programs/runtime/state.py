@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from grader.device_limits import SHARED_BYTES
+from grader.devices import SHARED_BYTES
 from grader.message import Message, msg
 from grader.programs.device_memory import Allocation
 from grader.programs.emulated import Gpu
 from grader.programs.meter import Meter
+from grader.programs.moved import SourceLines
 from grader.programs.records import LIBRARY, DeviceCall, ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
@@ -31,7 +32,6 @@ from grader.programs.runtime.ordering import (
 from grader.programs.runtime.repeats import Repeats
 from grader.programs.sandbox.guest import Guest
 from grader.programs.sandbox.messages import Code, Wanted
-from grader.programs.source_lines import SourceLines
 
 MAX_FINDINGS = 200
 MAX_LAUNCHES = 2000

@@ -85,11 +85,11 @@ class ProgramRun:
 
     def _begin(self) -> None:
         """As if nothing had been run before."""
+        from grader.programs.moved import SourceLines
         from grader.programs.runtime.calls import Calls
         from grader.programs.runtime.devices import model_of
         from grader.programs.runtime.state import State
         from grader.programs.sandbox.wasi import Wasi
-        from grader.programs.source_lines import SourceLines
 
         order = self._order
         self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}

@@ -14,8 +14,14 @@ from dataclasses import dataclass
 from grader.compiler.headers import reads_beyond
 from grader.processes.limits import landlock_version
 from grader.programs.toolchain.advance import RUNTIME, device_half, precompiled, thrust_folder
-from grader.programs.toolchain.compile import Diagnostic, compile_file, headers_in_advance, uses_thrust, written
-from grader.programs.toolchain.extent import too_long
+from grader.programs.toolchain.compile import (
+    Diagnostic,
+    compile_file,
+    headers_in_advance,
+    too_long,
+    uses_thrust,
+    written,
+)
 from grader.programs.toolchain.library import Library
 
 MAX_PTX_BYTES = 48 << 20

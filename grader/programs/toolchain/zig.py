@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from grader.errors import InternalError
+from grader.files import user_cache
 from grader.message import msg
-from grader.paths import user_cache
 
 TARGET = "wasm64-unknown-wasip1"
 VERSION = "0.17.1"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from grader.repair.change import Change
 from grader.repair.function import BARRIER, Function, ancestors, is_statement
-from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import LOOPS
+from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node

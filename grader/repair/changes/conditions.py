@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from grader.repair.change import Change
 from grader.repair.function import Function, ancestors, condition_of, is_statement
-from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import WORD
+from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from grader.repair.change import Change
 from grader.repair.function import Function
-from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile, declared_name
+from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.device_limits import BANKS, SECTOR_BYTES, WARP_LANES
+from grader.devices import BANKS, SECTOR_BYTES, WARP_LANES
 from grader.report.figures.charts import BankMap
 from grader.result import WarpArray, WarpRequest
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import frexp
 from typing import Literal
 
-from grader.device_limits import BANKS
+from grader.devices import BANKS
 from grader.i18n import _
 from grader.report.job import ReportJob, SweepText
 from grader.report.numbers import Numbers, variant_colour

@@ -10,8 +10,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from grader.files import data_root
 from grader.i18n import _, ngettext
-from grader.paths import data_root
 from grader.report.figures.charts import bank_maps, sector_chart, sweep_charts, wavefront_chart
 from grader.report.figures.draw import DRAWINGS, Chart, Format, Medium
 from grader.report.figures.wrong_map import wrong_maps

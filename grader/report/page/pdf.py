@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
-from grader.paths import data_root
+from grader.files import data_root
 
 if TYPE_CHECKING:
     from weasyprint import CSS, Document

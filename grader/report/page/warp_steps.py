@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from grader.device_limits import BANKS, SECTOR_BYTES, WARP_LANES
+from grader.devices import BANKS, SECTOR_BYTES, WARP_LANES
 from grader.i18n import _, ngettext
 from grader.lab.checks import SPACES
 from grader.report.figures.bank_map import WORD_BYTES, LaneAccess, Row, accesses, sectors, wavefronts

@@ -25,18 +25,16 @@ from grader.submission.binding.assign import (
 from grader.submission.binding.entries import Entry, entries_of, sites_of
 from grader.submission.binding.exchanged import in_their_places
 from grader.submission.binding.plans import interpretations, requested_launch
-from grader.submission.binding.precedence import Fact, first
-from grader.submission.binding.reconcile import Place, places_read_true
+from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
 from grader.submission.binding.roles import role_assignments
 from grader.submission.binding.stated import stated_kernels, stated_roles
-from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.expressions.nodes import NUMBER_WORDS
 from grader.submission.files.folder import FoundSubmission, variant_settings
 from grader.submission.files.source import SourceText, decode
 from grader.submission.files.submission_yaml import VariantSettings
 from grader.submission.kernels.kernel import kernels_in
-from grader.submission.lexical import without_comments
+from grader.submission.lexical import Edit, without_comments
 from grader.submission.observed import NOTHING_OBSERVED, Observed
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
 from grader.submission.rewriting.compile_time import constant_edits

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from grader.device_limits import is_possible_block
+from grader.devices import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.binding.grids import THE_SIZE
-from grader.submission.binding.precedence import OF_LAUNCHES, Fact, first
+from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first
 from grader.submission.binding.sizes import NamedSizes, OwnSizes
 from grader.submission.expressions.nodes import SIZES_OF_TYPES, Expression
 from grader.submission.files.submission_yaml import VariantSettings

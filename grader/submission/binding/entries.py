@@ -10,11 +10,9 @@ from math import prod
 
 from grader.lab.records import Lab
 from grader.submission.binding.assign import claimed, strong_rank
-from grader.submission.binding.precedence import first, weakest_of
-from grader.submission.binding.reconcile import Place, with_observed
+from grader.submission.binding.reconcile import Place, first, weakest_of, with_observed
 from grader.submission.binding.roles import Unbindable, role_assignments
 from grader.submission.binding.sizes import CompileTime
-from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.scopes import argument_of, instantiated
 from grader.submission.cpp.tree import WORD, ParsedFile
 from grader.submission.expressions.nodes import SIZES_OF_TYPES
@@ -23,6 +21,7 @@ from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops
 from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
 from grader.submission.kernels.shape import KernelShape
+from grader.submission.lexical import Edit
 from grader.submission.observed import Observed, SeenArgument
 from grader.submission.records import Origin
 from grader.submission.rewriting.compile_time import (

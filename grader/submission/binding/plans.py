@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grader.device_limits import is_possible_block
+from grader.devices import is_possible_block
 from grader.lab.records import Lab, Variant
 from grader.submission.binding.blocks import (
     Block,
@@ -22,7 +22,7 @@ from grader.submission.binding.blocks import (
     threads_of,
 )
 from grader.submission.binding.grids import formulas_of, is_unsure
-from grader.submission.binding.precedence import OF_PROGRAM, Fact, first, weakest_of
+from grader.submission.binding.reconcile import OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.sizes import CompileTime, NamedSizes
 from grader.submission.files.submission_yaml import VariantSettings
 from grader.submission.kernels.records import Kernel, LaunchSite

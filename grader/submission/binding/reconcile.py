@@ -1,13 +1,49 @@
-"""What was seen of a program and what its text says, made one: what was seen holds, the text tells of other sizes."""
+"""What is said of a fact, made one: who is believed of everybody who knows it, and runs of a program with its text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
+from typing import Generic, TypeVar
 
 from grader.submission.kernels.records import LaunchSite
 from grader.submission.observed import Observed, SeenArgument, SeenLaunch
+from grader.submission.records import ORIGINS, Origin
+
+T = TypeVar("T")
+
+OF_LAUNCHES: tuple[Origin, ...] = ("observed", "stated", "read", "inferred", "lab")
+"""Who is believed about the block and the shared memory of a launch, the first before the others."""
+
+OF_PROGRAM: frozenset[Origin] = frozenset(["stated", "observed", "read"])
+"""What a student's program says, or the student of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact(Generic[T]):
+    """Something known of a kernel or of its launch, and who says so."""
+
+    value: T
+    origin: Origin
+
+
+def first(
+    sayings: Mapping[Origin, Callable[[], T | None]], otherwise: T, among: tuple[Origin, ...] = ORIGINS
+) -> Fact[T]:
+    """What the first says, in the order of `among`, that says anything; `otherwise`, the lab's, where none does."""
+    for origin in among:
+        say = sayings.get(origin)
+        value = say() if say is not None else None
+        if value is not None:
+            return Fact(value, origin)
+    return Fact(otherwise, "lab")
+
+
+def weakest_of(origins: Iterable[Origin]) -> Origin:
+    """That of several which stands last."""
+    return max(origins, key=ORIGINS.index, default="lab")
+
 
 Place = tuple[str, str, int]
 """Of a launch: kernel, file and line."""

@@ -17,13 +17,18 @@ from typing import TYPE_CHECKING
 from grader.errors import UsageError
 from grader.message import msg
 from grader.submission import effort
-from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.file_level import FileLevel
 from grader.submission.cpp.kernel_macros import with_kernels_shown
 from grader.submission.cpp.tree import Item, ParsedFile, remembered
 from grader.submission.expressions.constants import Macro
 from grader.submission.files.source import SourceText
-from grader.submission.lexical import deepest_nesting, with_bodies_of_macros, with_plain_casts, without_unclosed_comment
+from grader.submission.lexical import (
+    Edit,
+    deepest_nesting,
+    with_bodies_of_macros,
+    with_plain_casts,
+    without_unclosed_comment,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 from grader import yaml_file
-from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK, is_possible_block
+from grader.devices import MAX_BLOCK, MAX_THREADS_PER_BLOCK, is_possible_block
 from grader.message import Message, msg
 from grader.submission.files.source import text_of_bytes
 from grader.yaml_file import KeyPath, YamlFile

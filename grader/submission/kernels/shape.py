@@ -6,7 +6,7 @@ import re
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from grader.device_limits import MAX_THREADS_PER_BLOCK
+from grader.devices import MAX_THREADS_PER_BLOCK
 from grader.submission.cpp.scopes import argument_of
 from grader.submission.cpp.tree import WORD, ParsedFile, descendants, text_without_comments
 from grader.submission.effort import spend_on

@@ -13,7 +13,6 @@ from math import ceil, prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.submission.cpp.edits import Edit, apply
 from grader.submission.cpp.kernel_macros import device_macros
 from grader.submission.cpp.parse import characters, parse
 from grader.submission.cpp.tree import Item, ParsedFile
@@ -21,6 +20,7 @@ from grader.submission.expressions.constants import Macro
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.loops import called_functions, loops_in, pragma_before
 from grader.submission.kernels.records import Kernel
+from grader.submission.lexical import Edit, apply
 from grader.submission.observed import Observed
 from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
 from grader.submission.rewriting.compile_time import constant_edits, mentioned

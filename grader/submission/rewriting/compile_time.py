@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.lab.records import Lab, Parameter
-from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.parse import blank, characters
 from grader.submission.cpp.tree import (
     WORD,
@@ -31,6 +30,7 @@ from grader.submission.effort import spend, spend_on
 from grader.submission.expressions.nodes import FORMATS, SIZES_OF_TYPES
 from grader.submission.kernels.kernel import pointer_uses
 from grader.submission.kernels.records import Kernel, KernelParameter
+from grader.submission.lexical import Edit
 from grader.submission.rewriting.structs import fields_of, values_of
 
 if TYPE_CHECKING:

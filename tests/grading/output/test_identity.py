@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.files import PACKAGE, data_root
 from grader.grading.output.identity import code_hash
-from grader.paths import PACKAGE, data_root
 
 
 def hash_of(checkout: Path) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main as cli
-from grader.paths import data_root
+from grader.files import data_root
 from tests.marks_only import put_marks_only
 
 SAMPLES = data_root() / "submissions"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.repair.changes.arrays import array_changes
+from grader.repair.changes.shared_text import array_changes
 from tests.repair.changes.kernels import changes
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.files import data_root
 from grader.lab import labs
-from grader.paths import data_root
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources
 from grader.submission.files.source import SourceText, decode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.submission.cpp.edits import Edit, apply
+from grader.submission.lexical import Edit, apply
 from grader.submission.records import Submission, VariantBinding
 from tests.submission.labs import LINE, PRODUCT, bound
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.submission.rewriting.includes import find_header, header_kind, includes_of
+from grader.submission.rewriting.device_code import find_header, header_kind, includes_of
 from tests.submission.labs import parsed
 
 

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from grader.submission.cpp.edits import apply
+from grader.submission.lexical import apply
 from grader.submission.observed import Observed, SeenArgument, SeenLaunch, SeenRun
 from grader.submission.records import Missing, Submission, VariantBinding
 from tests.submission.labs import PRODUCT, bound

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from grader.compiler.process import CompilerProcess
-from grader.submission.cpp.edits import apply
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.files.source import SourceText
+from grader.submission.lexical import apply
 from grader.submission.rewriting.changes import has_pragma, unroll_edits
 
 ROW_SUMS = """__device__ float element(const float *a, int i) { return a[i]; }

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from grader import device_limits
+from grader import devices
 from grader.ptx.launch import MAX_BLOCK, MAX_GRID, MAX_STATIC_SHARED
 from grader.ptx.lowering.program import DYNAMIC_BYTES
 from grader.ptx.memory.device import SHARED_BYTES
 
 
 def test_the_emulator_allows_the_same() -> None:
-    assert MAX_BLOCK == device_limits.MAX_BLOCK
-    assert MAX_GRID == device_limits.MAX_GRID
-    assert MAX_STATIC_SHARED == DYNAMIC_BYTES == device_limits.SHARED_BYTES
-    assert SHARED_BYTES == device_limits.OPT_IN_SHARED_BYTES
+    assert MAX_BLOCK == devices.MAX_BLOCK
+    assert MAX_GRID == devices.MAX_GRID
+    assert MAX_STATIC_SHARED == DYNAMIC_BYTES == devices.SHARED_BYTES
+    assert SHARED_BYTES == devices.OPT_IN_SHARED_BYTES
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_the_emulator_allows_the_same() -> None:
     ],
 )
 def test_blocks_that_a_device_runs(block: tuple[int, int, int], is_possible: bool) -> None:
-    assert device_limits.is_possible_block(block) == is_possible
+    assert devices.is_possible_block(block) == is_possible
