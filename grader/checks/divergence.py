@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.checks.base import Verdict, failed, not_measured, passed
-from grader.device_limits import WARP_LANES
+from grader.devices import WARP_LANES
 from grader.lab.checks import DivergenceSettings
 from grader.message import msg, sizes_msg
 from grader.running.evidence import Evidence

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import prod
 
 from grader.lab.records import Lab, Sizes
-from grader.launching.arrays import shape_at
+from grader.launching.geometry import shape_at
 from grader.launching.kernel import BoundKernel
-from grader.launching.run import Run
+from grader.launching.trial import Run
 from grader.programs.records import CallSeen, DeviceCall
 from grader.ptx.records import Counters, LineCounter, LineWork
 from grader.result import CaseKind

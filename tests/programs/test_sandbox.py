@@ -48,7 +48,7 @@ def test_a_process_that_is_killed_says_what_killed_it(process: ProgramProcess) -
 
 
 def test_a_fault_of_ours_comes_back_with_its_traceback(process: ProgramProcess) -> None:
-    with pytest.raises(InternalError, match="FileNotFoundError: .*abacus") as caught:
+    with pytest.raises(InternalError, match=r"FileNotFoundError: .*abacus") as caught:
         run(process, model="abacus")
     assert "Traceback (most recent call last)" in caught.value.__notes__[0]
 
