@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from grader.device_limits import WARP_LANES
+from grader.devices import WARP_LANES
 from grader.lab import formula
 from grader.lab.checks import (
     OF_RUNTIME,
