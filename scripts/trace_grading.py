@@ -31,7 +31,6 @@ NOUNS = (
     "submission.records",
     "submission.observed",
     "submission.kernels.records",
-    "submission.cpp.edits",
     "submission.files.source",
     "running.evidence",
 )
