@@ -92,7 +92,7 @@ def made(lab: Lab, sizes: Sizes) -> dict[str, Any]:
     """Every array of the lab, the inputs random."""
     arrays = {}
     for parameter in lab.parameters:
-        if parameter.kind != "size":
+        if parameter.is_array:
             shape = tuple(sizes[n] if isinstance(n, str) else n for n in parameter.shape)
             # Filled in pieces: a random array of doubles may not fit beside the rest.
             arrays[parameter.name] = cp.random.random(shape, dtype=cp.float32)

@@ -65,7 +65,7 @@ def _rows(counters: Counters, side: str) -> list[LineCounters]:
 
 def _main_stores(evidence: Evidence, counters: Counters) -> float:
     """The ratio that the lines which store half of an output reach at best: other stores do not make up for them."""
-    outputs = [evidence.array_bytes.get(p.name, 0) for p in evidence.lab.parameters if p.kind == "output"]
+    outputs = [evidence.array_bytes.get(p.name, 0) for p in evidence.lab.parameters if p.is_output]
     rows = sorted((c for c in _rows(counters, "store") if c.ideal), key=lambda c: c.ideal / c.sectors)
     stored = 0
     for c in rows:

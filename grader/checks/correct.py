@@ -66,11 +66,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     is_output_wrong = "mismatches" in verdict.data
     message = (joined(verdict.message, _where_right(evidence, named)) if is_output_wrong else None) or verdict.message
     hint = (
-        (
-            msg("checks.correct.hint_launch_first")
-            if evidence.lab.function is not None and evidence.host.of_launch
-            else None
-        )
+        (msg("checks.correct.hint_launch_first") if evidence.lab.makes_launches and evidence.host.of_launch else None)
         or (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
         or _of_threads(evidence, verdict.diagnosis)
         or _of_few_threads(evidence, named)
@@ -85,7 +81,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
 
 def _of_another_task(evidence: Evidence, other: OtherInput) -> Verdict:
     """The verdict on a kernel that is wrong here because it computes something else, of something more."""
-    inputs = ", ".join(p.name for p in evidence.lab.parameters if p.kind != "output")
+    inputs = ", ".join(p.name for p in evidence.lab.parameters if p.kind.is_read)
     message = msg("checks.correct.other_task", array=other.array, values=other.values, line=other.line)
     hint = msg("checks.correct.hint_other_task", inputs=inputs)
     return failed(message, hint, other.line, data={"array": other.array})

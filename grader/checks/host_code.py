@@ -21,12 +21,13 @@ def judge(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
     if not host.is_there:
         return not_applicable(msg("checks.host_code.none"))
     faults = host.counted(settings.of)
-    if not faults and evidence.lab.function is not None and not evidence.launches:
+    kind = "program" if evidence.lab.program is not None else "function"
+    if not faults and evidence.lab.makes_launches and not evidence.launches:
         # Host code that stands around no launch, or does not come to its end, has shown nothing.
-        return not_measured(msg("checks.host_code.function_not_seen", name=evidence.bound.kernel.name))
-    if not faults and evidence.lab.function is not None:
+        return not_measured(msg(f"checks.host_code.{kind}_not_seen", name=evidence.bound.kernel.name))
+    if not faults and evidence.lab.makes_launches:
         return passed(
-            msg("checks.host_code.function_data_sound" if settings.of == "data" else "checks.host_code.function_sound")
+            msg(f"checks.host_code.{kind}_data_sound" if settings.of == "data" else f"checks.host_code.{kind}_sound")
         )
     if not faults and settings.of == "data":
         return passed(msg("checks.host_code.data_sound" if host.is_observed else "checks.host_code.reads_data_sound"))

@@ -37,22 +37,22 @@ def file_of_launch(evidence: Evidence) -> str:
 
 
 def _of_function(evidence: Evidence) -> Verdict:
-    """Of a function, whose launches are all its own: fail for one that is refused, and where there is none."""
-    name = evidence.bound.kernel.name
+    """Of a function or a program, whose launches are its own: fail for one that is refused, and where there is none."""
+    name, kind = evidence.bound.kernel.name, "program" if evidence.lab.program is not None else "function"
     for fault in evidence.host.of_launch:
         hint = None if fault.message.id == "programs.launch_refused" else msg("checks.launch.hint_of_program")
         return failed(fault.message, hint, line=fault.line, data=SEEN)
     if evidence.host.never_launches:
-        none = msg("checks.launch.function_launches_none", name=name)
-        return failed(none, msg("checks.launch.hint_function_launches"), line=evidence.bound.kernel.line, data=SEEN)
+        none = msg(f"checks.launch.{kind}_launches_none", name=name)
+        return failed(none, msg(f"checks.launch.hint_{kind}_launches"), line=evidence.bound.kernel.line, data=SEEN)
     if not evidence.launches:
-        return not_measured(msg("checks.launch.function_not_seen", name=name))
-    told = msg("checks.launch.function_passed", name=name, n=evidence.launches)
+        return not_measured(msg(f"checks.launch.{kind}_not_seen", name=name))
+    told = msg(f"checks.launch.{kind}_passed", name=name, n=evidence.launches)
     return passed(told, data={"launches": evidence.launches})
 
 
 def _judged(evidence: Evidence) -> Verdict:
-    if evidence.lab.function is not None:
+    if evidence.lab.makes_launches:
         return _of_function(evidence)
     site = evidence.bound.requested
     kernel = evidence.bound.kernel

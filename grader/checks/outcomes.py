@@ -44,12 +44,18 @@ HINTS = {
     "freed_array": msg("launches.hint_freed_array"),
     "strayed": msg("launches.hint_strayed"),
     "by_host": msg("launches.hint_by_host"),
+    "undone": msg("launches.hint_undone"),
+    "program_ended": msg("launches.hint_program_ended"),
+    "no_output": msg("launches.hint_no_output"),
 }
 """What usually causes it."""
 
 
-OF_CALLS = frozenset({"second_call", "call_ended", "left_early", "left_before", "freed_array", "strayed", "by_host"})
-"""Reasons of a function's, which say what there is to say themselves."""
+OF_CALLS = frozenset(
+    {"second_call", "call_ended", "left_early", "left_before", "freed_array", "strayed", "by_host"}
+    | {"undone", "program_ended", "no_output"}
+)
+"""Reasons of a function's or a program's, which say what there is to say themselves."""
 
 
 def verdict_of_runs(runs: list[Run]) -> Verdict | None:

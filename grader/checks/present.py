@@ -16,7 +16,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     binding = evidence.binding
     if not isinstance(binding, Missing):
         kernel = binding.kernel
-        if evidence.lab.function is not None:
+        if evidence.lab.makes_launches:
             return passed(
                 msg("checks.present.function_found", name=kernel.name), kernel.line, data={"kernel": kernel.name}
             )

@@ -57,8 +57,8 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     slow = base.crawl(evidence, counters, "shared")
     if slow is not None:
         return base.verdict(evidence, slow)
-    inputs = [evidence.array_bytes[p.name] for p in evidence.lab.parameters if p.kind == "input"]
-    outputs = [evidence.array_bytes[p.name] for p in evidence.lab.parameters if p.kind == "output"]
+    inputs = [evidence.array_bytes[p.name] for p in evidence.lab.parameters if p.is_input]
+    outputs = [evidence.array_bytes[p.name] for p in evidence.lab.parameters if p.is_output]
     data = {"shared_stored_bytes": stored, "shared_loaded_bytes": loaded}
     if stored < min(inputs) or loaded < sum(outputs):
         line = next(c.line for c in counters.by_line if c.space == "shared")

@@ -53,9 +53,7 @@ def work_at(lab: Lab, sizes: Sizes) -> Work:
     """What has to be done at a size: by the lab's formulas, else every array moved once."""
     rule = lab.timing
     moved = sum(
-        float(np.prod(shape_at(lab, p.name, sizes))) * np.dtype(p.dtype).itemsize
-        for p in lab.parameters
-        if p.kind != "size"
+        float(np.prod(shape_at(lab, p.name, sizes))) * np.dtype(p.dtype).itemsize for p in lab.parameters if p.is_array
     )
     if rule is not None and rule.traffic:
         moved = float(formula.evaluate(rule.traffic, sizes))
@@ -105,10 +103,10 @@ def oracle_work(lab: Lab, sizes: Sizes) -> float:
 
 def _oracle_run(lab: Lab, oracle: Oracle, sizes: Sizes) -> Callable[[], object]:
     """The oracle's work at some sizes, on the values that it has at the observed size, over and over."""
-    types = {p.name: p.dtype for p in lab.parameters if p.kind != "size"}
+    types = {p.name: p.dtype for p in lab.parameters if p.is_array}
     few, _expected = oracle.case(lab.cases["emulator"].observe, types)
     inputs = {name: np.resize(values, shape_at(lab, name, sizes)) for name, values in few.items()}
-    output = next(p.name for p in lab.parameters if p.kind == "output")
+    output = next(p.name for p in lab.parameters if p.is_output)
     return lambda: oracle.expected(inputs, sizes, output)
 
 
@@ -202,7 +200,7 @@ def sample_rounds(
 
 def tolerance_between(lab: Lab, sizes: Sizes) -> tuple[float, float]:
     """Between two kernels that may each be off by the lab's tolerance."""
-    dtype = next(p.dtype for p in lab.parameters if p.kind == "output")
+    dtype = next(p.dtype for p in lab.parameters if p.is_output)
     tolerance = lab.tolerance.at(sizes, dtype)
     return 2 * tolerance.absolute, 2 * tolerance.relative
 

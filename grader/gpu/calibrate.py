@@ -118,7 +118,7 @@ def _measure(gpu: Gpu, session: GpuSession, lab: Lab, names: list[str]) -> list[
     for name, made in compiled.items():
         session.add(reference(name), made.built.result.cubin)
         kernels.append(TimedKernel(reference(name), reference(name), reference_request(lab, made, sizes)))
-    values = pools(lab, Oracle(lab), [{p.name: p.dtype for p in lab.parameters if p.kind != "size"}])
+    values = pools(lab, Oracle(lab), [{p.name: p.dtype for p in lab.parameters if p.is_array}])
     session.warm_up(sampling.WARM_UP_MS)
     prepared = session.prepare(kernels, values, lab.timing.l2, sampling.CLOCK_SHARE, sampling.MAX_BATCH, (0.0, 0.0))
     order = sampling.Plan(stages=(ROUNDS,))

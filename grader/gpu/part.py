@@ -201,7 +201,7 @@ class Gpu:
         for name, made in compiled.items():
             session.add(reference(name), made.built.result.cubin)
         types = [kernel.dtypes for kernel in _kernels(lab, submission, graded).values()]
-        lab_types = {p.name: p.dtype for p in lab.parameters if p.kind != "size"}
+        lab_types = {p.name: p.dtype for p in lab.parameters if p.is_array}
         values = pools(lab, oracle, [*types, lab_types])
         order = SpeedOrder(
             lab=lab,

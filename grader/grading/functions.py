@@ -1,8 +1,7 @@
-"""A submission for a lab that asks for a function: read, compiled with a harness, run; the evidence of its variants."""
+"""A submission that makes its launches itself, a function or a program: read, compiled, run; its variants' evidence."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,43 +9,91 @@ from pathlib import Path
 from grader.errors import InternalError
 from grader.grading.reading import errors_of
 from grader.lab.records import Lab
+from grader.lab.signature import Signature
 from grader.launching.programs import ProgramStore
 from grader.message import Message, msg
 from grader.oracle.expected import Oracle
 from grader.processes.system import IS_LINUX
-from grader.programs.harness import with_harness
+from grader.programs.harness import with_harness, with_own_harness
 from grader.programs.records import Observation
+from grader.programs.sources import Program, read_program
 from grader.programs.toolchain.compile import uses_thrust
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.running.function_runs import FunctionRuns
+from grader.running.program_runs import ProgramRuns
 from grader.submission import effort
 from grader.submission.files.folder import FoundSubmission
 from grader.submission.files.source import SourceText, decode
-from grader.submission.functions import FoundFunction, binding_of, find_function, without_main
+from grader.submission.functions import FoundFunction, binding_of, find_function, find_main, without_main
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.records import Submission
 from grader.submission.rewriting.translation_units import read_files
 
+CODE_SUFFIXES = (".cu", ".cpp", ".cc", ".c")
+"""Of the lab's own files those that are compiled; others are included, or opened."""
+
+
+def staged(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab, folder: Path) -> list[SourceText]:
+    """`sources` as files in an empty `folder`, with the lab's own files beside them and in place of those so called.
+
+    What the student's files include goes with them.  A notebook's cells become files.
+
+    Raises
+    ------
+    UsageError : a header that the student's files include is no text; the files take too much work to read.
+    """
+    own = [source for source in sources if source.file not in lab.files]
+    if not lab.files and not any(source.notebook for source in own):
+        return own
+    with effort.limited(sources[0].path if sources else found.folder):
+        included = read_files(own, found.folder, decode).header_sources
+    placed = []
+    for source in (*own, *included):
+        path = folder / source.file
+        if not path.resolve().is_relative_to(folder.resolve()):
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if source.notebook:
+            path.write_text(source.text, "utf-8")
+        else:
+            path.write_bytes(source.path.read_bytes())
+        placed += [replace(source, path=path, name=source.file)] if source in own else []
+    for name, file in lab.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(file.read_bytes())
+    return placed
+
+
+def _entry(sources: Sequence[SourceText], lab: Lab) -> FoundFunction | tuple[str, dict[str, object]]:
+    """What the student's files have to define: the lab's function, or a program's `main`."""
+    signature = _signature(lab)
+    return find_function(sources, signature) if signature is not None else find_main(sources)
+
+
+def _signature(lab: Lab) -> Signature | None:
+    return lab.function.signature if lab.function is not None else lab.program.signature if lab.program else None
+
 
 def read_function(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab) -> Submission:
-    """The submission in `sources`, with the function that `lab` asks for as what its variants are bound to.
+    """The submission in `sources`, with the function, or the program, that `lab` asks for as what its variants are
+    bound to.
 
     Raises
     ------
     UsageError : a local header is no text; the files take too much work to read.
     """
-    assert lab.function is not None
     with effort.limited(sources[0].path if sources else found.folder):
-        read = read_files(sources, found.folder, decode)
-        function = find_function(sources, lab.function.signature)
-        home = next((s for s in sources if isinstance(function, FoundFunction) and s.file == function.file), None)
-        bindings = {v.name: binding_of(v.name, lab.function.signature, function, home) for v in lab.variants}
+        read = read_files(sources, sources[0].root if sources else found.folder, decode)
+        entry = _entry(sources, lab)
+        home = next((s for s in sources if isinstance(entry, FoundFunction) and s.file == entry.file), None)
+        bindings = {v.name: binding_of(v.name, _signature(lab), entry, home) for v in lab.variants}
+        headers = [header for header in read.header_sources if header.file not in lab.files]
         return Submission(
             student=found.student,
             name=found.name,
             group=found.group,
             title_page=found.title_page,
-            sources=(*sources, *read.header_sources),
+            sources=(*sources, *headers),
             device_source=read.texts,
             kernels=tuple(kernel for parsed in read.with_kernels for kernel in kernels_in(parsed)),
             launches=(),
@@ -62,75 +109,75 @@ def read_function(found: FoundSubmission, sources: Sequence[SourceText], lab: La
             ),
             units=read.units,
             included=read.included,
-            header_sources=len(read.header_sources),
+            header_sources=len(headers),
         )
 
 
 def run_function(
     lab: Lab, submission: Submission, programs: ProgramStore, oracle: Oracle, drawn_lab: Lab, drawn_oracle: Oracle
 ) -> dict[str, Evidence]:
-    """The evidence of each variant after the function was called at the lab's cases and at drawn ones.
+    """The evidence of each variant after the function was called, or the program run, at the lab's cases and at drawn
+    ones.
 
     Raises
     ------
     FileError : the oracle cannot say what has to come out.
     """
-    assert lab.function is not None
     sources = submission.sources[: len(submission.sources) - submission.header_sources]
-    with effort.limited(sources[0].path):
-        function = find_function(sources, lab.function.signature)
     found = {
         v.name: Evidence(lab, v, submission.bindings[v.name], source=submission.device_source) for v in lab.variants
     }
-    if not isinstance(function, FoundFunction):
+    if not sources:
+        return found
+    with effort.limited(sources[0].path):
+        entry = _entry(sources, lab)
+    if not isinstance(entry, FoundFunction):
         return found
     if not IS_LINUX:
         return _each(found, unobserved=msg("programs.not_on_this_system"))
-    built = programs.get_text(submission.program(function.file), []).result
-    runs = FunctionRuns(lab, oracle, drawn_lab, drawn_oracle)
-    home = next(s for s in sources if s.file == function.file)
+    built = programs.get_text(submission.program(entry.file), []).result
+    kind = FunctionRuns if lab.function is not None else ProgramRuns
+    runs = kind(lab, oracle, drawn_lab, drawn_oracle)
+    home = next(s for s in sources if s.file == entry.file)
     others = [source for source in sources if source.file != home.file]
-    with tempfile.TemporaryDirectory() as folder:
-        # What cells of a notebook hold is no file yet.
-        placed = [_placed(source, Path(folder)) for source in (home, *others)]
-        first = next(iter(found.values()))
-        types = [argument.spelled for argument in lab.function.signature.arguments]
-        try:
-            for files in ([placed[0]], placed) if others else (placed,):
-                program = with_harness(
-                    [source.path for source in files],
-                    files[0].root,
-                    {source.file: without_main(source) for source in files},
-                    lab.function.signature.name,
-                    types,
-                    function.is_of_c,
-                )
-                if built.reason == "errors" and not uses_thrust(program.whole):
-                    return _each(found, compilation=Compilation("errors", errors_of(built)))
-                ran = runs.of(program, first)
-                cause = runs.observations[0].cause
-                if cause is None or cause.id != "programs.undefined":
-                    # Else the rest of it may stand in the other files.
-                    break
-        except InternalError as error:
-            return _each(found, unobserved=error.message)
-    compilation = _of_host(runs.observations[0], function)
+    first = next(iter(found.values()))
+    try:
+        for files in ([home], [home, *others]) if others else ([home],):
+            program = _program(lab, files, entry)
+            if built.reason == "errors" and not uses_thrust(program.whole):
+                return _each(found, compilation=Compilation("errors", errors_of(built)))
+            ran = runs.of(program, first)
+            cause = runs.observations[0].cause
+            if cause is None or cause.id != "programs.undefined":
+                # Else the rest of it may stand in the other files.
+                break
+    except InternalError as error:
+        return _each(found, unobserved=error.message)
+    compilation = _of_host(runs.observations[0], entry)
     if compilation is not None:
         return _each(found, compilation=compilation)
     return {name: replace(ran, variant=e.variant, binding=e.binding) for name, e in found.items()}
 
 
+def _program(lab: Lab, files: Sequence[SourceText], entry: FoundFunction) -> Program:
+    """The student's files, with what calls the function where that is what is asked for."""
+    root = files[0].root
+    of_lab = [root / name for name in lab.files if Path(name).suffix in CODE_SUFFIXES]
+    paths = [*(source.path for source in files), *of_lab]
+    signature = _signature(lab)
+    if signature is None:
+        return read_program(paths, (), {source.file: source.text for source in files}, root)
+    replaced = {source.file: without_main(source) for source in files}
+    if lab.function is None:
+        return read_program(paths, (), replaced, root)
+    if lab.function.harness:
+        return with_own_harness(paths, root, replaced, lab.function.harness)
+    types = [argument.spelled for argument in signature.arguments]
+    return with_harness(paths, root, replaced, signature.name, types, entry.is_of_c)
+
+
 def _each(found: Mapping[str, Evidence], **known: object) -> dict[str, Evidence]:
     return {name: replace(evidence, **known) for name, evidence in found.items()}  # type: ignore[arg-type]  # its fields
-
-
-def _placed(source: SourceText, folder: Path) -> SourceText:
-    if not source.notebook:
-        return source
-    path = folder / source.file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(source.text, "utf-8")
-    return replace(source, path=path)
 
 
 def _of_host(observation: Observation, function: FoundFunction) -> Compilation | None:

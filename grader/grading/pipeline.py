@@ -7,6 +7,7 @@ grader is at fault (`grader.errors`).
 from __future__ import annotations
 
 import platform
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -80,7 +81,7 @@ def grade(
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
-        gpu = _start_gpu(stack, backend) if lab.function is None else None
+        gpu = _start_gpu(stack, backend) if not lab.makes_launches else None
         compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
         from grader.grading.reading import Reading
         from grader.oracle.expected import Oracle
@@ -91,11 +92,12 @@ def grade(
         def on_emulator(seen: Seen) -> _Emulated:
             return _emulated(lab, reading.bound(seen), oracle, compiler, secret, warm, checked)
 
-        if lab.function is None:
+        if not lab.makes_launches:
             # Run the programs; bind, compile, and run the kernels on the emulator.
             emulated = reading.with_programs_run(on_emulator)
         else:
-            emulated = _called(lab, reading, oracle, compiler, secret, warm, checked)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            emulated = _called(lab, reading, folder, oracle, compiler, secret, warm, checked)
         submission, found = emulated.submission, emulated.found
         environment = _environment(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
@@ -110,7 +112,7 @@ def grade(
         result = _result(lab, submission, found, environment)
         if judged is not None:
             judged(result)
-        if lab.function is not None:
+        if lab.makes_launches:
             # What follows changes a kernel, or its launch, and runs it by itself.
             return result
         from grader.launching.kernel import bound_kernels
@@ -180,17 +182,18 @@ def _emulated(
 def _called(
     lab: Lab,
     reading: Reading,
+    folder: Path,
     oracle: Oracle,
     compiler: CompilerProcess,
     secret: str,
     warm: Warm | None,
     checked: Callable[[list[Check]], None] | None,
 ) -> _Emulated:
-    """The same of a function, which makes its launches itself."""
+    """The same of a function or a program, which makes its launches itself; folder: an empty one to work in."""
     from grader.checks import judge
-    from grader.grading.functions import read_function, run_function
+    from grader.grading.functions import read_function, run_function, staged
 
-    submission = read_function(reading.found, reading.sources, lab)
+    submission = read_function(reading.found, staged(reading.found, reading.sources, lab, folder), lab)
     drawn, trials, drawn_trials = _trials(lab, submission, oracle, compiler, secret, warm)
     found = run_function(lab, submission, trials.programs, oracle, drawn_trials.lab, drawn_trials.oracle)
     sources = [_source(source) for source in submission.sources]
@@ -272,7 +275,7 @@ def _host_remark(file: str, lines: Sequence[int], fault: Message) -> Message:
 
 
 def _check_backend(backend: str, lab: Lab) -> None:
-    if backend == "gpu" and lab.function is not None:
+    if backend == "gpu" and lab.makes_launches:
         raise UsageError(msg("session.function_on_gpu", lab=lab.id))
     if backend not in BACKENDS:
         raise UsageError(msg("session.unknown_backend", backend=repr(backend), allowed=", ".join(BACKENDS)))

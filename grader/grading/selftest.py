@@ -34,7 +34,7 @@ KINDS = ("good", "bad")
 MACHINE_DEPENDENT = ("speedup",)
 """Checks whose verdict is the machine's as much as the kernel's."""
 NOT_OF_THE_KERNEL = ("host_code",)
-"""Host code of a specimen is there to show its launches."""
+"""Where kernels are asked for, host code of a specimen is there to show its launches."""
 
 
 class _Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +49,7 @@ class Specimen:
     name: of its file in the lab's folder of kernels, "bad/missing_barrier.cu".
     variants: those that are found in it.
     fails: the checks that fail, with the lines that they name (None: no line).
+    left_out: checks of which nothing is said.
     """
 
     lab: str
@@ -56,6 +57,7 @@ class Specimen:
     file: Path
     variants: frozenset[str]
     fails: Mapping[str, int | None]
+    left_out: tuple[str, ...] = (*MACHINE_DEPENDENT, *NOT_OF_THE_KERNEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,8 @@ def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, c
             )
     if bool(verdict.fails) != name.startswith("bad/"):
         raise file.error(msg("selftest.good_and_bad"), (name,))
-    return Specimen(lab.id, name, folder / name, frozenset(verdict.variants), verdict.fails)
+    left_out = MACHINE_DEPENDENT if lab.program is not None else (*MACHINE_DEPENDENT, *NOT_OF_THE_KERNEL)
+    return Specimen(lab.id, name, folder / name, frozenset(verdict.variants), verdict.fails, left_out)
 
 
 def examine(
@@ -172,7 +175,7 @@ def _problems(specimen: Specimen, result: Result) -> list[Message]:
         )
     fails: dict[str, int | None] = {}
     for check in result.checks:
-        if check.variant not in bound or check.check in (*MACHINE_DEPENDENT, *NOT_OF_THE_KERNEL):
+        if check.variant not in bound or check.check in specimen.left_out:
             continue
         if check.status == "fail":
             fails[check.id] = check.line

@@ -238,6 +238,8 @@ CHECKS = {
 
 OF_FUNCTIONS = tuple(name for name in CHECKS if name != "technique")
 """Those of labs that ask for a function: what goes through shared memory on its way there, nobody follows yet."""
+OF_PROGRAMS = tuple(name for name in OF_FUNCTIONS if name != "deterministic")
+"""Those of labs that ask for a program, which rounds what it prints."""
 
 OF_KERNELS = tuple(name for name in CHECKS if name not in ("launches", "overlap"))
 """Those of labs that ask for kernels: the grader launches these, so that nothing can be said of how that is done."""

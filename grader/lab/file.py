@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from grader.lab.check_settings import check_settings
 from grader.lab.formula import FormulaError
-from grader.lab.function import check_keys, check_of_function, function_of
+from grader.lab.function import check_keys, check_values, function_of
+from grader.lab.kinds import KINDS
 from grader.lab.parts import (
     BACKENDS,
     LANGUAGES,
@@ -28,6 +29,7 @@ from grader.lab.parts import (
     sweeps_of,
     variant_of,
 )
+from grader.lab.program import FilePart, check_file, file_rule, lab_files, program_of
 from grader.lab.records import Cases, Drawn, Lab, LaunchRule, Parameter, Sizes, Text, TimingRule, Tolerance
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read
@@ -35,7 +37,7 @@ from grader.yaml_file import KeyPath, YamlFile, choose, read
 DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
-class _Parameter(Part, frozen=True):
+class _Parameter(FilePart, frozen=True, kw_only=True):
     kind: Literal["input", "output", "size", "in_out", "scalar"]
     names: list[str] = []
     dtype: str = ""
@@ -92,9 +94,13 @@ class _Lab(Part, frozen=True):
     parameters: dict[str, Any]
     sizes: dict[str, Any]
     variants: dict[str, Any]
-    interface: Literal["kernel", "function"] = "kernel"
+    interface: Literal["kernel", "function", "program"] = "kernel"
     signature: str = ""
     memory: Literal["host", "device", ""] = ""
+    harness: str = ""
+    arguments: list[str] = []
+    stdin: str = ""
+    files: list[str] = []
     launch: LaunchPart | None = None
     equal_sizes: list[str] = []
     tolerance: _Tolerance = _Tolerance()
@@ -118,38 +124,50 @@ def load(folder: Path) -> Lab:
     """
     file = read(folder / "lab.yaml")
     top = file.decode(_Lab)
-    is_function = top.interface == "function"
-    check_keys(file, is_function)
-    parameters = tuple(_parameter(file, name, data, is_function) for name, data in top.parameters.items())
-    sizes = [p.name for p in parameters if p.kind == "size"]
+    interface, is_kernel = top.interface, top.interface == "kernel"
+    check_keys(file, interface)
+    # A function's signature says the types where its lab does not; a harness calls it as it likes.
+    is_typed = interface == "function" and not top.harness
+    parameters = tuple(_parameter(file, name, data, interface, is_typed) for name, data in top.parameters.items())
+    sizes = [p.name for p in parameters if p.is_size]
     for parameter in parameters:
         at: KeyPath = ("parameters", parameter.name, "shape")
-        if is_function:
+        if is_kernel:
+            check_known(file, at, (s for s in parameter.shape if isinstance(s, str)), sizes)
+        else:
             for i, extent in enumerate(parameter.shape):
                 formula_text(file, (*at, i), extent, sizes)
-        else:
-            check_known(file, at, (s for s in parameter.shape if isinstance(s, str)), sizes)
-    for kind in ("input", "output"):
-        if not any(p.kind in (kind, "in_out") for p in parameters):
+        check_file(file, parameter, sizes)
+    for kind, is_there in (
+        ("input", any(p.is_input for p in parameters)),
+        ("output", any(p.is_output for p in parameters)),
+    ):
+        if not is_there:
             raise file.error(msg("labs.no_parameter", kind=kind), ("parameters",))
-    rule, parameters = function_of(file, top.interface, top.signature, top.memory, parameters)
-    launch = _launch(file, top.launch, sizes, is_function)
+    function, program = None, None
+    if interface == "function":
+        function, parameters = function_of(file, top.signature, top.memory, top.harness, parameters)
+    elif interface == "program":
+        program = program_of(file, top.arguments, top.stdin, top.signature, parameters)
+    launch = _launch(file, top.launch, sizes, is_kernel)
     check_known(file, ("equal_sizes",), top.equal_sizes, sizes)
     references = (folder / top.reference).resolve()
-    variants = tuple(variant_of(file, name, data, parameters, references, rule) for name, data in top.variants.items())
+    variants = tuple(
+        variant_of(file, name, data, parameters, references, function, program) for name, data in top.variants.items()
+    )
     check_points(file, variants)
-    # A function's launches are the student's own, and nothing times them yet.
-    backends = BACKENDS[:1] if is_function else BACKENDS
+    # Launches of the student's own are not timed yet.
+    backends = BACKENDS if is_kernel else BACKENDS[:1]
     check_known(file, ("sizes",), top.sizes, backends)
     for backend in backends:
         if backend not in top.sizes:
             raise file.error(msg("labs.missing_key", backend=backend), ("sizes",))
-    cases = {backend: _cases(file, backend, data, sizes, is_function) for backend, data in top.sizes.items()}
+    cases = {backend: _cases(file, backend, data, sizes, is_kernel) for backend, data in top.sizes.items()}
     for parameter in parameters:
         _check_extents(file, parameter, cases)
     for variant in variants:
         keys: KeyPath = ("variants", variant.name, "checks")
-        check_settings(file, keys, variant.checks, cases["emulator"], is_kernel=rule is None)
+        check_settings(file, keys, variant.checks, cases["emulator"], is_kernel=is_kernel)
     return Lab(
         id=folder.name,
         path=file.path,
@@ -172,17 +190,19 @@ def load(folder: Path) -> Lab:
         selftest=(folder / top.selftest).resolve() if top.selftest else None,
         timing=_timing(file, top.timing, sizes) if top.timing else None,
         sweeps=sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing)),
-        repairs="off" if is_function else top.repairs,
+        repairs=top.repairs if is_kernel else "off",
         drawn=_drawn(file, top.drawn, sizes),
         title_page=_title_page(top.title_page),
         position=top.position,
-        function=rule,
+        function=function,
+        program=program,
+        files=lab_files(file, references, [*top.files, *([top.harness] if top.harness else [])]),
     )
 
 
-def _launch(file: YamlFile, part: LaunchPart | None, sizes: list[str], is_function: bool) -> LaunchRule:
-    """How kernels are launched where nothing else says it; a function launches them itself."""
-    if is_function:
+def _launch(file: YamlFile, part: LaunchPart | None, sizes: list[str], is_kernel: bool) -> LaunchRule:
+    """How kernels are launched where nothing else says it; functions and programs launch them themselves."""
+    if not is_kernel:
         return LaunchRule((1, 1, 1), tuple(sizes[:1]))
     if part is None:
         allowed = msg("yaml.allowed", names=", ".join(sorted(_Lab.__struct_fields__)))
@@ -214,39 +234,41 @@ def _title_page(part: _TitlePage) -> dict[str, Text]:
     }
 
 
-def _parameter(file: YamlFile, name: str, data: object, is_function: bool) -> Parameter:
+def _parameter(file: YamlFile, name: str, data: object, interface: str, is_typed: bool) -> Parameter:
     keys: KeyPath = ("parameters", name)
     part = file.decode(_Parameter, keys, data)
-    check_of_function(file, keys, part.kind, part.values, part.initial, is_function)
-    is_size, is_array = part.kind == "size", part.kind not in ("size", "scalar")
-    dtype = part.dtype or ("int32" if is_size else "float32")
+    kind = KINDS[part.kind]
+    check_values(file, keys, kind, part.values, part.initial, interface)
+    dtype = part.dtype or ("int32" if kind.is_size else "float32")
     if dtype not in DTYPES:
         raise file.error(msg("labs.unknown_type", dtype=dtype, allowed=choose(dtype, DTYPES)), (*keys, "dtype"))
-    if not is_array and part.shape:
+    if not kind.is_array and part.shape:
         raise file.error(msg("labs.size_shape"), (*keys, "shape"))
-    if is_array and not part.shape:
+    if kind.is_array and not part.shape:
         raise file.error(msg("labs.missing_shape"), keys)
     for i, extent in enumerate(part.shape):
         if isinstance(extent, int) and extent < 1:
             raise file.error(msg("labs.extent", got=extent), (*keys, "shape", i))
-    if not is_size:
+    if not kind.is_size:
         for key in ("from_grid", "usual"):
             if getattr(part, key) is not None:
                 raise file.error(msg("labs.only_size"), (*keys, key))
-    if part.twice is not None and part.kind != "input":
+    if part.twice is not None and (kind.is_written or not kind.is_array):
         raise file.error(msg("labs.only_input"), (*keys, "twice"))
     check_patterns(file, (*keys, "names"), part.names)
     from_grid = True if part.from_grid is None else part.from_grid
     shape, names = tuple(part.shape), tuple(part.names)
-    # A function's signature says the type where its lab does not.
-    dtype = "" if is_function and not part.dtype else dtype
+    dtype = "" if is_typed and not part.dtype else dtype
     numbers = tuple(part.values)
+    where = file_rule(file, keys, part, kind.is_written, kind.is_array)
+    if where is not None and interface != "program":
+        raise file.error(msg("labs.only_interface", interface="program"), (*keys, "file"))
     return Parameter(
-        name, part.kind, dtype, shape, names, from_grid, part.usual, bool(part.twice), numbers, part.initial
+        name, kind, dtype, shape, names, from_grid, part.usual, bool(part.twice), numbers, part.initial, where
     )
 
 
-def _cases(file: YamlFile, backend: str, data: object, sizes: list[str], is_function: bool) -> Cases:
+def _cases(file: YamlFile, backend: str, data: object, sizes: list[str], is_kernel: bool) -> Cases:
     keys: KeyPath = ("sizes", backend)
     part = file.decode(_Sizes, keys, data)
 
@@ -255,8 +277,8 @@ def _cases(file: YamlFile, backend: str, data: object, sizes: list[str], is_func
 
     if part.large and backend == "emulator":
         raise file.error(msg("labs.only_gpu"), (*keys, "large"))
-    # Nothing of a function's signature is in doubt, so that nothing is tried out.
-    probe = part.observe if is_function and part.probe is None else part.probe
+    # Only of kernels anything is in doubt that has to be tried out.
+    probe = part.observe if not is_kernel and part.probe is None else part.probe
     if probe is None:
         raise file.error(msg("labs.missing_key", backend="probe"), keys)
     return Cases(

@@ -4,56 +4,73 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
+from grader.lab.kinds import Kind
 from grader.lab.records import FunctionRule, Parameter
 from grader.lab.signature import DTYPES, Argument, signature_of
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
-OF_FUNCTION = ("signature", "memory")
-OF_KERNELS = ("launch", "timing", "best", "sweeps", "repairs")
-"""Keys of a lab file that only labs of the one interface have."""
+KEYS = {
+    **dict.fromkeys(("launch", "timing", "best", "sweeps", "repairs"), ("kernel",)),
+    **dict.fromkeys(("memory", "harness"), ("function",)),
+    **dict.fromkeys(("arguments", "stdin"), ("program",)),
+    **dict.fromkeys(("signature", "files"), ("function", "program")),
+}
+"""Keys at the top of a lab file that only labs of some interfaces have."""
 
 
-def check_keys(file: YamlFile, is_function: bool) -> None:
+def check_keys(file: YamlFile, interface: str) -> None:
     """Refuse a key at the top that does not apply to what the lab asks for."""
-    for key in OF_KERNELS if is_function else OF_FUNCTION:
-        if (key,) in file.lines:
-            raise file.error(msg("labs.only_interface", interface="kernel" if is_function else "function"), (key,))
+    for key, interfaces in KEYS.items():
+        if (key,) in file.lines and interface not in interfaces:
+            raise file.error(msg("labs.only_interface", interface=", ".join(interfaces)), (key,))
 
 
-def check_of_function(
-    file: YamlFile, keys: KeyPath, kind: str, values: Sequence[float], initial: float | None, is_function: bool
+def check_values(
+    file: YamlFile, keys: KeyPath, kind: Kind, values: Sequence[float], initial: float | None, interface: str
 ) -> None:
-    """Refuse kinds and keys of a parameter that only a function's can have, and those of another kind."""
-    if not is_function and kind in ("in_out", "scalar"):
-        raise file.error(msg("labs.only_interface", interface="function"), (*keys, "kind"))
-    if kind == "scalar" and not values:
+    """Refuse kinds and keys of a parameter that this interface has not, and keys of another kind."""
+    if interface == "kernel" and (kind.is_number or (kind.is_read and kind.is_written)):
+        raise file.error(msg("labs.only_interface", interface="function, program"), (*keys, "kind"))
+    if kind.is_number and not values:
         raise file.error(msg("labs.missing_values"), keys)
-    if values and kind != "scalar":
+    if values and not kind.is_number:
         raise file.error(msg("labs.only_kind", kind="scalar"), (*keys, "values"))
-    if initial is not None and (kind != "output" or not is_function):
+    if initial is not None and (not kind.is_written or kind.is_read):
         raise file.error(msg("labs.only_kind", kind="output"), (*keys, "initial"))
+    if initial is not None and interface != "function":
+        raise file.error(msg("labs.only_interface", interface="function"), (*keys, "initial"))
 
 
 def function_of(
-    file: YamlFile, interface: str, signature: str, memory: str, parameters: tuple[Parameter, ...]
-) -> tuple[FunctionRule | None, tuple[Parameter, ...]]:
-    """The function that is asked for, None where kernels are; the parameters with the types that it gives them.
+    file: YamlFile,
+    signature: str,
+    memory: Literal["host", "device", ""],
+    harness: str,
+    parameters: tuple[Parameter, ...],
+) -> tuple[FunctionRule, tuple[Parameter, ...]]:
+    """The function that is asked for, and the parameters with the types that it gives them.
+
+    harness: the lab's own file that calls it: then the function's parameters may be other ones.
 
     Raises
     ------
     FileError : there is no signature, it does not parse, or its parameters are not the lab's.
     """
-    if interface == "kernel":
-        return None, parameters
-    for key, value in (("signature", signature), ("memory", memory)):
-        if not value:
-            raise file.error(msg("labs.missing_key", backend=key))
+    if not signature:
+        raise file.error(msg("labs.missing_key", backend="signature"))
+    if not memory:
+        raise file.error(msg("labs.missing_key", backend="memory"))
     at: KeyPath = ("signature",)
     parsed = signature_of(signature)
+    if harness:
+        if parsed is None:
+            raise file.error(msg("labs.signature_form", got=signature), at)
+        return FunctionRule(parsed, memory, harness), parameters
     if parsed is None:
         raise file.error(msg("labs.signature", got=signature, types=", ".join(DTYPES)), at)
     if parsed.returns != "void":
@@ -68,21 +85,29 @@ def function_of(
             raise file.error(msg("labs.signature_lacks", name=name, signature=parsed.spelled), ("parameters", name))
     by_name = {argument.name: argument for argument in parsed.arguments}
     typed = tuple(_typed(file, parameter, by_name[parameter.name]) for parameter in parameters)
-    return FunctionRule(parsed, "device" if memory == "device" else "host"), typed
+    return FunctionRule(parsed, memory), typed
 
 
 def _typed(file: YamlFile, parameter: Parameter, argument: Argument) -> Parameter:
     """The parameter with the type that the signature gives it.  FileError where it cannot be what the lab says."""
     keys: KeyPath = ("parameters", parameter.name)
     dtype = DTYPES.get(argument.type, "")
-    if not dtype or argument.pointers != parameter.is_array or argument.is_const != (parameter.kind == "input"):
-        wanted = {"input": "const T *", "output": "T *", "in_out": "T *", "size": "int", "scalar": "T"}[parameter.kind]
+    if (
+        not dtype
+        or argument.pointers != parameter.is_array
+        or argument.is_const != (parameter.is_array and not parameter.is_output)
+    ):
+        wanted = ("T *" if parameter.is_output else "const T *") if parameter.is_array else "T"
         told = msg(
-            "labs.signature_type", kind=parameter.kind, wanted=wanted, got=argument.spelled, types=", ".join(DTYPES)
+            "labs.signature_type",
+            kind=parameter.kind.name,
+            wanted=wanted,
+            got=argument.spelled,
+            types=", ".join(DTYPES),
         )
         raise file.error(told, keys)
     is_float = np.dtype(dtype).kind == "f"
-    if parameter.kind == "size" and is_float:
+    if parameter.is_size and is_float:
         raise file.error(msg("labs.signature_size", got=argument.spelled), keys)
     if parameter.dtype not in ("", dtype):
         raise file.error(msg("labs.signature_dtype", got=parameter.dtype, allowed=dtype), (*keys, "dtype"))

@@ -12,13 +12,14 @@ import msgspec
 
 from grader.devices import MAX_THREADS_PER_BLOCK
 from grader.lab import formula
-from grader.lab.checks import CHECKS, OF_FUNCTIONS, OF_KERNELS
+from grader.lab.checks import CHECKS, OF_FUNCTIONS, OF_KERNELS, OF_PROGRAMS
 from grader.lab.records import (
     Cases,
     CheckSpec,
     FunctionRule,
     LaunchRule,
     Parameter,
+    ProgramRule,
     ReferenceKernel,
     Sizes,
     SmallerBlock,
@@ -173,22 +174,28 @@ def variant_of(
     parameters: tuple[Parameter, ...],
     references: Path,
     function: FunctionRule | None = None,
+    program: ProgramRule | None = None,
 ) -> Variant:
     """The variant of that name.  FileError, with its line, where anything in it is wrong.
 
-    function: what the lab asks for in place of kernels; a variant's reference is a file with that, then.
+    function, program: what the lab asks for in place of kernels; a variant's reference is a file with that, then.
     """
     keys: KeyPath = ("variants", name)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise file.error(msg("labs.variant_name"), keys)
     part = file.decode(_VariantPart, keys, data)
-    sizes = [p.name for p in parameters if p.kind == "size"]
+    sizes = [p.name for p in parameters if p.is_size]
     check_patterns(file, (*keys, "names"), part.names)
-    reference = _reference(part.reference, function)
+    entry, checks_of = "", OF_KERNELS
+    if function is not None:
+        entry, checks_of = function.signature.name, OF_FUNCTIONS
+    elif program is not None:
+        entry, checks_of = program.signature.name if program.signature is not None else "main", OF_PROGRAMS
+    reference = _reference(part.reference, entry)
     if reference is None:
-        allowed = "file.cu" if function is not None else "{file: …, kernel: …, arguments: […], block: […], tile: […]}"
+        allowed = "file.cu" if entry else "{file: …, kernel: …, arguments: […], block: […], tile: […]}"
         raise file.error(msg("labs.reference", got=str(part.reference), allowed=allowed), (*keys, "reference"))
-    if function is None and "names" not in (data if isinstance(data, dict) else {}):
+    if not entry and "names" not in (data if isinstance(data, dict) else {}):
         raise file.error(msg("labs.missing_key", backend="names"), keys)
     return Variant(
         name=name,
@@ -196,7 +203,7 @@ def variant_of(
         names=tuple(part.names),
         shared_memory=part.shared_memory,
         reference=reference_of(file, (*keys, "reference"), reference, parameters, references),
-        checks=_checks(file, (*keys, "checks"), part.checks, OF_FUNCTIONS if function is not None else OF_KERNELS),
+        checks=_checks(file, (*keys, "checks"), part.checks, checks_of),
         padded=part.padded,
         launch=launch_of(file, (*keys, "launch"), part.launch, sizes) if part.launch is not None else None,
         unrolled=part.unrolled,
@@ -205,12 +212,12 @@ def variant_of(
     )
 
 
-def _reference(part: ReferencePart | str, function: FunctionRule | None) -> ReferencePart | None:
-    """What stands there for a kernel, or made of a file for a function; None where it is of the other kind."""
-    if function is None or not isinstance(part, str):
-        return part if function is None and not isinstance(part, str) else None
-    signature = function.signature
-    return ReferencePart(part, signature.name, [a.name for a in signature.arguments], [1], [1])
+def _reference(part: ReferencePart | str, entry: str) -> ReferencePart | None:
+    """What stands there for a kernel, or made of a file that has the function `entry`; None where it is of the other
+    kind."""
+    if isinstance(part, str):
+        return ReferencePart(part, entry, [], [1], [1]) if entry else None
+    return None if entry else part
 
 
 def _smaller_block(
@@ -226,7 +233,7 @@ def reference_of(
     file: YamlFile, keys: KeyPath, part: ReferencePart, parameters: tuple[Parameter, ...], references: Path
 ) -> ReferenceKernel:
     """The kernel that stands at `keys`.  FileError where its file has it not or its launch is none."""
-    sizes = [p.name for p in parameters if p.kind == "size"]
+    sizes = [p.name for p in parameters if p.is_size]
     check_known(file, (*keys, "arguments"), part.arguments, [p.name for p in parameters])
     check_known(file, (*keys, "template"), part.template, sizes)
     check_known(file, (*keys, "multiples"), part.multiples, sizes)

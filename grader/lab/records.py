@@ -15,6 +15,7 @@ import numpy as np
 
 from grader.lab import formula
 from grader.lab.checks import NO_SETTINGS, OF_WORK, Settings
+from grader.lab.kinds import Kind
 from grader.lab.signature import Signature
 
 S = TypeVar("S", bound=Settings)
@@ -27,23 +28,42 @@ Text = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class FileRule:
+    """Where a program finds an array, or leaves it.
+
+    name: of a file; `STDOUT`: among what it prints; `COPIED`: in an array that it copied back from the device.
+    format: "bin" (little-endian), "text", "csv", "pgm", "ppm" or "wb" (text behind a line with the array's shape).
+    header: sizes that stand before the data, in this order: int32 in a binary file, the first line of a text.
+    label: of what is printed, text behind which the numbers stand; "": all numbers that are no times.
+    """
+
+    name: str
+    format: str
+    header: tuple[str, ...] = ()
+    label: str = ""
+
+
+STDOUT, COPIED = "stdout", "copied"
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A role that a parameter of a kernel, or of the lab's function, can take.
 
-    kind: "input" or "output" (pointers) or "size" (an integer); of a function also "in_out" (a pointer to what is
-      changed in place) and "scalar" (a number that is no size).
-    shape: for pointers, the array's shape, as size names or integers, slowest axis first; of a function's also formulas
-      of sizes.
+    kind: what it is to the lab: see `grader.lab.kinds`.
+    shape: for pointers, the array's shape, as size names or integers, slowest axis first; of a function's or a
+      program's also formulas of sizes.
     names: regular expressions (full match, case ignored) of the names students give it, best first.
     from_grid: for sizes: a kernel may work it out from its grid, so that only multiples of a tile can be asked of it.
     usual: for sizes: the value that a kernel which neither takes nor names the size has built in; None: any.
     twice: for the only input: the task uses it with itself, so a kernel that takes two may be handed it twice.
     values: of a scalar, what it is at first; a second call gets one between the least and the greatest of them.
     initial: of a function's output: what all its elements hold before the call; None: nothing that may be read.
+    file: of a program's arrays: where it finds them, or leaves them; None: it is handed them otherwise.
     """
 
     name: str
-    kind: str
+    kind: Kind
     dtype: str = "float32"
     shape: tuple[str | int, ...] = ()
     names: tuple[str, ...] = ()
@@ -52,11 +72,27 @@ class Parameter:
     twice: bool = False
     values: tuple[float, ...] = ()
     initial: float | None = None
+    file: FileRule | None = None
 
     @property
     def is_array(self) -> bool:
         """Whether it is a pointer to an array."""
-        return self.kind in ("input", "output", "in_out")
+        return self.kind.is_array
+
+    @property
+    def is_size(self) -> bool:
+        """Whether it is a number of which shapes are made."""
+        return self.kind.is_size
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it is an array that the oracle fills."""
+        return self.kind.is_array and self.kind.is_read
+
+    @property
+    def is_output(self) -> bool:
+        """Whether it is an array of which the oracle says what must come out."""
+        return self.kind.is_written
 
     def extents_at(self, sizes: Sizes) -> tuple[int, ...]:
         """The array's shape at some sizes."""
@@ -299,13 +335,28 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class FunctionRule:
-    """The function that the lab asks for: its parameters are the lab's, by name.
+    """The function that the lab asks for: its parameters are the lab's, by name, unless the lab has its own harness.
 
     memory: where its pointers lead.
+    harness: name of the lab's own file whose `main` calls it; "": one is made, of the signature.
     """
 
     signature: Signature
     memory: Literal["host", "device"]
+    harness: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRule:
+    """The whole program that the lab asks for, and how it is started.
+
+    arguments, stdin: with `{name}` in place of a size, a number, an array's file or, where it has none, its numbers.
+    signature: of the function that is asked for where the lab's own files have `main`; None: the program has it.
+    """
+
+    arguments: tuple[str, ...]
+    stdin: str = ""
+    signature: Signature | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +394,16 @@ class Lab:
     position: int | None = None
     """Its place in a course, by which labs are listed; None: after all that have one."""
     function: FunctionRule | None = None
-    """What is handed in where that is a function with launches of its own; None: bare kernels."""
+    """What is handed in where that is a function with launches of its own."""
+    program: ProgramRule | None = None
+    """What is handed in where that is a whole program."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """The lab's own, that go with whatever is handed in, in place of files of the same names."""
+
+    @property
+    def makes_launches(self) -> bool:
+        """Whether what is handed in launches its kernels itself; else they are bare ones that the grader launches."""
+        return self.function is not None or self.program is not None
 
     @property
     def counts_work(self) -> bool:
@@ -361,4 +421,4 @@ class Lab:
     @property
     def size_names(self) -> tuple[str, ...]:
         """Names of the size parameters, in the file's order."""
-        return tuple(p.name for p in self.parameters if p.kind == "size")
+        return tuple(p.name for p in self.parameters if p.is_size)

@@ -56,7 +56,7 @@ class BoundKernel:
         return {
             role: parameter.dtype or kinds[role].dtype
             for role, parameter in pairs
-            if role in kinds and kinds[role].kind != "size"
+            if role in kinds and kinds[role].is_array
         }
 
     @property
@@ -148,9 +148,9 @@ class BoundKernel:
         arrays = {
             p.name: placeholder(shape_at(self.lab, p.name, sizes), dtypes.get(p.name, p.dtype))
             for p in self.lab.parameters
-            if p.kind != "size"
+            if p.is_array
         }
-        inputs = {name: array for name, array in arrays.items() if self.lab.parameter(name).kind == "input"}
+        inputs = {name: array for name, array in arrays.items() if self.lab.parameter(name).is_input}
         return inputs, {name: a for name, a in arrays.items() if name not in inputs}
 
     def _scalar_type(self, role: str, parameter: KernelParameter) -> str:

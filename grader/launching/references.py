@@ -69,9 +69,9 @@ def _plan(lab: Lab, variant: Variant, kernel: ReferenceKernel) -> LaunchPlan:
 
 def _argument(lab: Lab, role: str, sizes: Sizes) -> BufferArgument | ScalarArgument:
     parameter = lab.parameter(role)
-    if parameter.kind == "size":
+    if parameter.is_size:
         return ScalarArgument(sizes[role], parameter.dtype)
     shape = shape_at(lab, role, sizes)
-    is_output = parameter.kind == "output"
+    is_output = parameter.is_output
     initial = None if is_output else placeholder(shape, parameter.dtype)
     return BufferArgument(role, shape, parameter.dtype, initial, is_output)

@@ -148,7 +148,7 @@ class Trials:
 
     def _bytes_at(self, sizes: Sizes) -> int:
         """Of all arrays at some sizes, of the lab's own types."""
-        arrays = (p for p in self.lab.parameters if p.kind != "size")
+        arrays = (p for p in self.lab.parameters if p.is_array)
         return sum(prod(shape_at(self.lab, p.name, sizes)) * np.dtype(p.dtype).itemsize for p in arrays)
 
     def _most_bytes(self) -> int:

@@ -72,6 +72,7 @@ def compare(
     expected: Array,
     tolerance: Tolerance,
     inputs: Mapping[str, Array],
+    is_marked: bool = True,
 ) -> Difference:
     """Compare one output with the oracle's.
 
@@ -80,16 +81,17 @@ def compare(
     got, expected : arrays of one shape and dtype.
     tolerance : |got − expected| ≤ absolute + relative·|expected|; both 0 compares bits.
     inputs : what the kernel was given, to tell where a wrong value comes from.
+    is_marked : `got` held the sentinel before; else nothing in it means that nobody wrote it.
     """
     if got.shape != expected.shape or got.dtype != expected.dtype:
         raise ValueError(f"{name}: shape or type differ: {got.shape} {got.dtype}, {expected.shape} {expected.dtype}")
     if np.array_equal(_bits(got), _bits(expected)):
         return Difference(got.size, 0, name=name)
-    wrong = wrong_elements(got, expected, tolerance)
+    wrong = wrong_elements(got, expected, tolerance, is_marked)
     mismatches = int(np.count_nonzero(wrong))
     if mismatches == 0:
         return Difference(got.size, 0, max_abs_error=_max_abs_error(got, expected), name=name)
-    unwritten = wrong & is_sentinel(got)
+    unwritten = wrong & is_sentinel(got) if is_marked else np.zeros(got.shape, bool)
     first = tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), got.shape))
     touched = ~unwritten
     return Difference(
@@ -106,7 +108,7 @@ def compare(
     )
 
 
-def wrong_elements(got: Array, expected: Array, tolerance: Tolerance) -> Mask:
+def wrong_elements(got: Array, expected: Array, tolerance: Tolerance, is_marked: bool = True) -> Mask:
     """Mask of elements that are not as expected; a NaN that is not expected is wrong.
 
     One value everywhere where different ones are expected is wrong whatever the tolerance, and so is what nobody wrote,
@@ -117,20 +119,22 @@ def wrong_elements(got: Array, expected: Array, tolerance: Tolerance) -> Mask:
         return different
     wrong = np.empty(got.shape, bool)
     for part in _parts(got.size):
-        wrong.reshape(-1)[part] = _wrong(got.reshape(-1)[part], expected.reshape(-1)[part], tolerance)
+        wrong.reshape(-1)[part] = _wrong(got.reshape(-1)[part], expected.reshape(-1)[part], tolerance, is_marked)
     if not wrong.any() and _says_nothing(got, expected):
         wrong = got != expected
     return wrong
 
 
-def _wrong(got: Array, expected: Array, tolerance: Tolerance) -> Mask:
+def _wrong(got: Array, expected: Array, tolerance: Tolerance, is_marked: bool) -> Mask:
     """The same of each element for itself."""
     exact = expected.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(got.astype(np.float64) - exact)
         allowed = tolerance.absolute + tolerance.relative * np.abs(exact)
         same = (got == expected) | (np.isnan(exact) & np.isnan(got.astype(np.float64)))
-        wrong: Mask = ~(same | (error <= allowed)) | (is_sentinel(got) & (_bits(got) != _bits(expected)))
+        wrong: Mask = ~(same | (error <= allowed))
+        if is_marked:
+            wrong |= is_sentinel(got) & (_bits(got) != _bits(expected))
     return wrong
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import TypeVar
 
@@ -58,7 +58,7 @@ class Oracle:
         So they are where the oracle says nothing else, and for kernels on other types than the lab's: these round
         otherwise than the oracle's word on it says.
         """
-        outputs = [p for p in self._lab.parameters if p.kind == "output"]
+        outputs = [p for p in self._lab.parameters if p.is_output]
         if not hasattr(self._module, PROJECTION[0]) or any(
             dtypes.get(p.name, p.dtype) != p.dtype for p in self._lab.parameters
         ):
@@ -106,29 +106,37 @@ class Oracle:
         if key not in self._inputs:
             seed = [self._lab.seed, *(sizes[name] for name in self._lab.size_names), *([1] if again else [])]
             rng = np.random.default_rng(seed)
-            arrays = self._arrays("input", sizes, dtypes, lambda: self._module.inputs(dict(sizes), rng))
-            scalars = (p for p in self._lab.parameters if p.kind == "scalar")
+            wanted = [p for p in self._lab.parameters if p.is_input]
+            arrays = self._arrays(wanted, sizes, dtypes, lambda: self._module.inputs(dict(sizes), rng), raised=True)
+            scalars = (p for p in self._lab.parameters if p.kind.is_number)
             self._inputs[key] = arrays | {p.name: _scalar(p, rng, again) for p in scalars}
         return self._inputs[key]
 
     def _outputs(self, sizes: Sizes, dtypes: Mapping[str, str], inputs: dict[str, Array]) -> dict[str, Array]:
-        return self._arrays("output", sizes, dtypes, lambda: self._module.expected(inputs, dict(sizes)))
+        wanted = [p for p in self._lab.parameters if p.is_output]
+        return self._arrays(wanted, sizes, dtypes, lambda: self._module.expected(inputs, dict(sizes)))
 
     def _arrays(
-        self, kind: str, sizes: Sizes, dtypes: Mapping[str, str], compute: Callable[[], Mapping[str, Array]]
+        self,
+        wanted: Sequence[Parameter],
+        sizes: Sizes,
+        dtypes: Mapping[str, str],
+        compute: Callable[[], Mapping[str, Array]],
+        raised: bool = False,
     ) -> dict[str, Array]:
-        """Arrays that the oracle computes, of the wanted types and all of the lab's shapes."""
+        """Arrays that the oracle computes, of the wanted types and all of the lab's shapes.
+
+        raised: above 0 where a kernel takes no negative numbers.
+        """
 
         def converted() -> dict[str, Array]:
             raw = compute()
-            if kind == "input":
+            if raised:
                 raw = {name: _given_as(a, dtypes.get(name)) for name, a in raw.items()}
             return {name: _of_type(a, dtypes.get(name, a.dtype)) for name, a in raw.items()}
 
         arrays = self._call(sizes, converted)
-        for parameter in self._lab.parameters:
-            if parameter.kind not in (kind, "in_out"):
-                continue
+        for parameter in wanted:
             if parameter.name not in arrays:
                 raise FileError(msg("oracle.missing_output", name=parameter.name), self._lab.oracle)
             self._shaped(parameter.name, arrays[parameter.name], parameter.extents_at(sizes))

@@ -187,6 +187,13 @@ class DeviceMemory:
         """Whether an address can be the device's, by its size alone."""
         return address >= self._arrays.origin
 
+    def contents(self, least_bytes: int) -> list[tuple[MemoryArray, Bytes]]:
+        """What is in all arrays that kernels can reach of at least so many bytes, variables of programs among them."""
+        arrays = {id(array): array for array in self.device.arrays if array is not None and array.space == "global"}
+        kept = [array for array in arrays.values() if array.size >= least_bytes]
+        self._meter.charge(sum(array.data.size for array in kept))
+        return [(array, array.data.copy()) for array in kept]
+
     def snapshot(self) -> list[Saved] | None:
         """The contents of all memory, to be put back with `restore`; None where there is too much of it."""
         if sum(allocation.size for allocation in self.live.values()) > MAX_SNAPSHOT_BYTES:

@@ -1,29 +1,18 @@
-"""A harness for a function: a `main` of the grader's own that calls it, in a file beside the student's."""
+"""A harness for a function: a `main` that calls it, in a file beside the student's, made here or of a lab's own."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from grader.programs.sources import Program, read_program
 
 NAME = "grader_harness.cu"
-
-# It includes nothing: a header of that name may have been handed in.
-_TEXT = """#define GRADER_CALL(name) extern "C" __attribute__((import_module("grader"), import_name(#name))) long long
-GRADER_CALL(call_begins) grader_call_begins(void);
-GRADER_CALL(call_argument) grader_call_argument(long long);
-GRADER_CALL(call_ends) grader_call_ends(void);
-
-template <class T>
-static T grader_argument(int index) {{
-    long long raw = grader_call_argument(index);
-    T value;
-    __builtin_memcpy(&value, &raw, sizeof value);
-    return value;
-}}
-
+HEADER = Path(__file__).parent / "toolchain" / "include" / "grader_harness.h"
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]grader_harness\.h[>"][^\n]*', re.M)
+_TEXT = """
 {linkage}{declaration};
 
 int main() {{
@@ -54,7 +43,8 @@ def with_harness(
     UsageError : a file cannot be read, or takes too much work to read.
     """
     program = read_program(paths, (), replaced, root)
-    text = _TEXT.format(
+    # It includes nothing: a header of that name may have been handed in.
+    text = HEADER.read_text("utf-8").replace("#pragma once\n", "") + _TEXT.format(
         linkage='extern "C" ' if is_of_c else "",
         declaration=f"void {name}({', '.join(types)})",
         name=name,
@@ -68,3 +58,14 @@ def with_harness(
         whole={**program.whole, NAME: text},
         device={**program.device, NAME: {NAME: ""}},
     )
+
+
+def with_own_harness(paths: Sequence[Path], root: Path, replaced: Mapping[str, str], harness: str) -> Program:
+    """The program that `paths` are, one of them a harness of the lab's own, by the name `harness` below `root`.
+
+    root, replaced: as for `read_program`.  Raises what `with_harness` raises.
+    """
+    program = read_program(paths, (), replaced, root)
+    header = HEADER.read_text("utf-8").replace("#pragma once\n", "")
+    text = _INCLUDE.sub(lambda _match: header, program.host[harness], count=1)
+    return dataclasses.replace(program, host={**program.host, harness: text}, whole={**program.whole, harness: text})

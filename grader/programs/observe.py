@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -38,11 +38,17 @@ NO_LIMITS = RunLimits()
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a program is started: its arguments, and what it reads from standard input; the calls of its harness."""
+    """How a program is started: its arguments, and what it reads from standard input; the calls of its harness.
+
+    files: those that it finds, by name, in place of its own of the same names.
+    wanted: files whose contents are wanted when it has ended, and how many bytes of each.
+    """
 
     arguments: Sequence[str] = ()
     stdin: bytes = b""
     calls: Sequence[FunctionCall] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    wanted: Mapping[str, int] = field(default_factory=dict)
 
 
 Then = Callable[[Sequence[Observation]], "tuple[Start, RunLimits] | None"]
@@ -132,7 +138,7 @@ def observe_each(
 
 
 def observe_calls(program: Program, first: Start, limits: RunLimits, then: Then) -> list[Observation]:
-    """Run a program that has a harness, compiled once: for the `first` calls, and for what `then` asks.
+    """Run a program compiled once: for what is wanted `first`, and for what `then` asks.
 
     Raises
     ------
@@ -240,7 +246,7 @@ def _order(program: Program, host: HostProgram, run: Start, model: str, limits: 
     return Order(
         module=host.module,
         stdin=run.stdin,
-        files=program.data,
+        files={**program.data, **run.files},
         arguments=[os.fsencode(word) for word in (f"./{Path(program.units[0]).stem}", *run.arguments)],
         model=model,
         units=[_as_text(name) for name in program.units],
@@ -249,6 +255,7 @@ def _order(program: Program, host: HostProgram, run: Start, model: str, limits: 
         parameters=program.parameters,
         limits=limits,
         calls=run.calls,
+        wanted=run.wanted,
     )
 
 

@@ -33,6 +33,8 @@ class RunLimits(msgspec.Struct, frozen=True):
     launch_issued: of one launch, counted once for all threads that execute an instruction together.
     counts_work: what threads execute by line, and what the host asks of the device, is kept.
     order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
+    undoes_bytes: after each launch all arrays of at least so many bytes are as before it, as if the kernel had
+    done nothing: what comes out right all the same, no kernel has computed.  0: nothing is undone.
     launch_seconds: of processor time.  wall_seconds: of the whole run, by the clock on the wall: ends what hangs.
     """
 
@@ -48,6 +50,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     kernel_instructions: int = NO_LIMIT
     counts_work: bool = False
     order: int = 0
+    undoes_bytes: int = 0
 
 
 class ProgramFinding(msgspec.Struct, frozen=True):
@@ -192,10 +195,16 @@ class CallArgument(msgspec.Struct, frozen=True):
 
 
 class FunctionCall(msgspec.Struct, frozen=True):
-    """A call that the harness makes; on_device: its pointers lead to the device's memory."""
+    """A call that the harness makes; on_device: its pointers lead to the device's memory.
+
+    is_whole: it is no call but the whole program, from its first line to its last.
+    copied_bytes: sizes of copies from the device whose contents are wanted.
+    """
 
     arguments: list[CallArgument]
     on_device: bool
+    is_whole: bool = False
+    copied_bytes: list[int] = []
 
 
 class CallLaunch(msgspec.Struct, frozen=True):
@@ -231,6 +240,7 @@ class CallSeen(msgspec.Struct):
     freed: arrays of the harness's that it gave back.  strayed: arrays with "before" or "after": the host wrote there.
     by_host: outputs that the host filled, after it had copied the inputs out of the device's memory.
     asked: what it had the device do, where that was asked for.
+    copied: by the array's name what was copied out of it last, of the sizes that are wanted.
     """
 
     launches: list[CallLaunch] = []
@@ -241,6 +251,7 @@ class CallSeen(msgspec.Struct):
     strayed: list[tuple[str, str]] = []
     by_host: list[str] = []
     asked: list[DeviceCall] = []
+    copied: dict[str, bytes] = {}
 
 
 class Observation(msgspec.Struct):
@@ -255,6 +266,7 @@ class Observation(msgspec.Struct):
       "line", "before", "after").
     calls: of the function that it was run for.
     asked: what the whole program had the device do, where that was asked for.
+    files: those that were wanted and are there at the end, cut off at the length that was asked for.
     """
 
     exit: int | None
@@ -267,3 +279,4 @@ class Observation(msgspec.Struct):
     smaller: dict[str, str | int] = {}
     calls: list[CallSeen] = []
     asked: list[DeviceCall] = []
+    files: dict[str, bytes] = {}

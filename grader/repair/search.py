@@ -264,7 +264,7 @@ def _extents(kernel: BoundKernel, names: dict[str, str]) -> dict[str, tuple[str,
     equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
     found = {}
     for parameter in kernel.lab.parameters:
-        if parameter.kind == "size" or parameter.name not in names:
+        if parameter.is_size or parameter.name not in names:
             continue
         axes = []
         for axis in parameter.shape:

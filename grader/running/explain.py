@@ -116,7 +116,7 @@ def untraced(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | None:
 
 
 def _largest_output(kernel: BoundKernel, sizes: Sizes) -> int:
-    return max(prod(shape_at(kernel.lab, p.name, sizes)) for p in kernel.lab.parameters if p.kind == "output")
+    return max(prod(shape_at(kernel.lab, p.name, sizes)) for p in kernel.lab.parameters if p.is_output)
 
 
 def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run, trials: Trials | None = None) -> Diagnosis | None:

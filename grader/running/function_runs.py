@@ -5,9 +5,11 @@ What was found of a call is what a launch's outcome is of a kernel, so that ever
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -41,6 +43,9 @@ LIMITS = RunLimits(
     launch_instructions=INSTRUCTIONS_PER_LAUNCH,
     kernel_instructions=2 * INSTRUCTIONS_PER_LAUNCH,
 )
+FLAG_SHARE = 16
+"""Arrays that are smaller than the output by more than this are no part of it, but what a program decides by."""
+_RETURNS_TO_HOST = re.compile(r"cublas\w*?(dot|nrm2|asum|am(?:ax|in))")
 NO_FAULTS = frozenset({"programs.hangs", "programs.process_died", "programs.launch_seconds"})
 """Ends that a clock or the machine has brought about."""
 NOT_OURS = frozenset({"programs.kernel_not_emulated", "programs.emulator_cannot", "programs.kernel_keeps_pointer"})
@@ -50,13 +55,15 @@ _PLAN = LaunchPlan((1, 1, 1), (), (), exact=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class Case:
     """What a process is started for; again: of each call, inputs and expected outputs."""
 
     kind: CaseKind
     sizes: Sizes
     data: tuple[tuple[Mapping[str, Array], Mapping[str, Array]], ...]
     drawn: bool = False
+    undone: bool = False
+    """What kernels do is undone: what is right all the same was computed by the host."""
 
 
 @dataclass
@@ -72,6 +79,7 @@ class FunctionRuns:
     drawn_lab: Lab
     drawn_oracle: Oracle
     observations: list[Observation] = field(default_factory=list)
+    calls: ClassVar[int] = CALLS
 
     def of(self, program: Program, evidence: Evidence) -> Evidence:
         """`evidence` with the runs, what was counted at the observed size, and what the host code does wrong.
@@ -83,6 +91,7 @@ class FunctionRuns:
         """
         cases = list(self._named())
         runs: list[Run] = []
+        seen_of_runs: list[Observation] = []
 
         limits = msgspec.structs.replace(LIMITS, counts_work=self.lab.counts_work)
 
@@ -90,15 +99,18 @@ class FunctionRuns:
             others = len(found) - len(cases)
             if others > 0:
                 return self._in_order(others, limits)
-            runs.append(self._run(cases[len(found) - 1], found[-1]))
-            is_named = len(found) == len(cases) and not any(run.drawn for run in runs)
-            if is_named and all(run.outcome.status == "ok" and run.is_right for run in runs):
-                cases.extend(self._drawn(replace(evidence, runs=tuple(runs))))
+            run = self._run(cases[len(found) - 1], found[-1])
+            if run is not None:
+                runs.append(run)
+                seen_of_runs.append(found[-1])
+            if len(found) == len(cases) and all(run.outcome.status == "ok" and run.is_right for run in runs):
+                is_named = not any(run.drawn for run in runs)
+                cases.extend(self._drawn(replace(evidence, runs=tuple(runs))) if is_named else self._last(cases))
             if len(found) < len(cases):
-                return self._start(cases[len(found)]), limits
+                return self._begun(cases[len(found)], limits)
             return self._in_order(0, limits) if is_asked(replace(evidence, runs=tuple(runs))) else None
 
-        seen = observe_calls(program, self._start(cases[0]), limits, after)
+        seen = observe_calls(program, *self._begun(cases[0], limits), after)
         self.observations, reordered = seen[: len(cases)], seen[len(cases) :]
         if not runs:
             # It was not compiled.
@@ -108,7 +120,7 @@ class FunctionRuns:
             evidence,
             runs=tuple(runs),
             unmeasured={"time": msg("runs.function_not_timed")},
-            host=of_call(self.observations),
+            host=of_call([seen for seen, case in zip(self.observations, cases, strict=False) if not case.undone]),
         )
         observed = self.observations[profiled] if profiled < len(self.observations) else None
         if runs[profiled].outcome.status != "ok" or observed is None:
@@ -122,13 +134,20 @@ class FunctionRuns:
             launches=len(launches),
             work=tuple(
                 work_of_call(self.lab, run, seen.calls[0])
-                for run, seen in zip(runs, self.observations, strict=True)
+                for run, seen in zip(runs, seen_of_runs, strict=True)
                 if self.lab.counts_work and run.outcome.status == "ok"
             ),
             reordered=of_calls(sizes, reordered, cases[profiled].data[0][1]) if reordered else None,
             counters=counters_of(counted, sizes, instructions) if launches else None,
             array_bytes={p.name: self._bytes(p, sizes) for p in self.lab.parameters if p.is_array},
         )
+
+    def _begun(self, case: Case, limits: RunLimits) -> tuple[Start, RunLimits]:
+        if not case.undone:
+            return self._start(case), limits
+        largest = max(prod(shape_at(self.lab, p.name, case.sizes)) for p in self.lab.parameters if p.is_output)
+        undoes_bytes = max(1, largest // FLAG_SHARE)
+        return self._start(case), msgspec.structs.replace(limits, undoes_bytes=undoes_bytes, counts_work=True)
 
     def _in_order(self, number: int, limits: RunLimits) -> tuple[Start, RunLimits] | None:
         """One call at the observed size, with blocks in one of `ORDERS`; None where there are no more of these."""
@@ -139,7 +158,16 @@ class FunctionRuns:
         once = replace(case, data=((rounding(inputs, self.lab.seed), expected),))
         return self._start(once), msgspec.structs.replace(limits, order=ORDERS[number])
 
-    def _named(self) -> Iterator[_Case]:
+    def _last(self, cases: Sequence[Case]) -> Iterator[Case]:
+        """Of one that is right at all cases, one of them again without what its kernels do.
+
+        Where pointers lead to the device's memory, each call shows by itself who has filled it.
+        """
+        is_on_device = self.lab.function is not None and self.lab.function.memory == "device"
+        if not is_on_device and not any(case.undone for case in cases):
+            yield replace(next((case for case in cases if case.drawn), cases[0]), undone=True)
+
+    def _named(self) -> Iterator[Case]:
         """The lab's own cases."""
         cases = self.lab.cases["emulator"]
         rows: list[tuple[CaseKind, Sizes]] = [("correct", sizes) for sizes in cases.correct if sizes != cases.observe]
@@ -147,7 +175,7 @@ class FunctionRuns:
         for kind, sizes in rows:
             yield self._case(kind, sizes, self.oracle)
 
-    def _drawn(self, evidence: Evidence) -> Iterator[_Case]:
+    def _drawn(self, evidence: Evidence) -> Iterator[Case]:
         """Cases that nobody can know beforehand; those whose data are all equal where the lab asks for these."""
         rules = SizeRules(self.drawn_lab, Interpretation((), _PLAN))
         rows = [*drawn_cases(self.drawn_lab, evidence, rules), *drawn_shapes(self.drawn_lab, evidence, rules)]
@@ -157,39 +185,49 @@ class FunctionRuns:
             sizes = self.lab.cases["emulator"].probe
             yield replace(self._case("correct", sizes, self.drawn_oracle.of_equal_values()), drawn=True)
 
-    def _case(self, kind: CaseKind, sizes: Sizes, oracle: Oracle) -> _Case:
+    def _case(self, kind: CaseKind, sizes: Sizes, oracle: Oracle) -> Case:
         dtypes = {p.name: p.dtype for p in self.lab.parameters if p.is_array}
-        return _Case(kind, sizes, tuple(oracle.case(sizes, dtypes, again=bool(call)) for call in range(CALLS)))
+        return Case(kind, sizes, tuple(oracle.case(sizes, dtypes, again=bool(call)) for call in range(self.calls)))
 
     def _bytes(self, parameter: Parameter, sizes: Sizes) -> int:
         return prod(shape_at(self.lab, parameter.name, sizes)) * np.dtype(parameter.dtype).itemsize
 
-    def _start(self, case: _Case) -> Start:
+    def _start(self, case: Case) -> Start:
         """What the harness is told of a case: everything but what has to come out."""
         assert self.lab.function is not None
         on_device = self.lab.function.memory == "device"
         calls = []
+        names = [a.name for a in self.lab.function.signature.arguments]
+        if self.lab.function.harness:
+            names = [p.name for p in self.lab.parameters]
         for inputs, _expected in case.data:
-            given = [self._argument(a.name, case.sizes, inputs) for a in self.lab.function.signature.arguments]
+            given = [self._argument(name, case.sizes, inputs) for name in names]
             calls.append(FunctionCall(given, on_device))
         return Start(calls=calls)
 
     def _argument(self, name: str, sizes: Sizes, inputs: Mapping[str, Array]) -> CallArgument:
         parameter = self.lab.parameter(name)
-        if parameter.kind == "size":
+        if parameter.is_size:
             return CallArgument(name, _raw(np.asarray(sizes[name]).astype(parameter.dtype)))
-        if parameter.kind == "scalar":
+        if parameter.kind.is_number:
             return CallArgument(name, _raw(inputs[name]))
-        if parameter.kind == "output":
+        if not parameter.is_input:
             shape = shape_at(self.lab, name, sizes)
             is_set = parameter.initial is not None
             array = np.full(shape, parameter.initial, parameter.dtype) if is_set else sentinel(shape, parameter.dtype)
             return CallArgument(name, b"", array.tobytes(), is_set, is_output=True)
-        return CallArgument(name, b"", inputs[name].tobytes(), is_output=parameter.kind == "in_out")
+        return CallArgument(name, b"", inputs[name].tobytes(), is_output=parameter.is_output)
 
     # -- what came of a case ------------------------------------------------------------------
 
-    def _run(self, case: _Case, observation: Observation) -> Run:
+    def _run(self, case: Case, observation: Observation) -> Run | None:
+        """What came of a case; None where that says nothing of the function."""
+        if case.undone:
+            (inputs, expected), *_others = case.data
+            seen = next((call for call in observation.calls if call.has_returned), None)
+            return (
+                self._undone(case, self._differences(case.sizes, seen, inputs, expected), observation) if seen else None
+            )
         hazards = tuple(h for call in observation.calls for launch in call.launches for h in launch.hazards)
         outcome = _stopped(observation)
         difference: Difference | None = None
@@ -197,7 +235,7 @@ class FunctionRuns:
         if outcome is None:
             outcome = LaunchOutcome("ok")
             for number, (seen, (inputs, expected)) in enumerate(zip(observation.calls, case.data, strict=True)):
-                found = self._difference(case.sizes, seen, inputs, expected)
+                found = first_wrong(self._differences(case.sizes, seen, inputs, expected))
                 if number and found.mismatches:
                     # The first call was right, or this would not be looked at.
                     said = msg(
@@ -212,10 +250,24 @@ class FunctionRuns:
                     break
         return Run(case.kind, case.sizes, replace(outcome, hazards=hazards), difference, changed, drawn=case.drawn)
 
-    def _difference(
+    def _undone(self, case: Case, differences: Sequence[Difference], observation: Observation) -> Run | None:
+        """A case whose large outputs are not all wrong though nothing came of the kernels; None where they are."""
+        if any(_RETURNS_TO_HOST.match(call.name) for call in observation.asked):
+            # What a library has computed on the device reaches the host by no array there.
+            return None
+        ((_inputs, expected), *_others) = case.data
+        most = max(difference.total for difference in differences)
+        for found in differences:
+            # Zeros may be what nobody wrote.
+            if not found.mismatches and found.total * FLAG_SHARE >= most and np.any(expected[found.name]):
+                said = msg("launches.undone", name=found.name)
+                return Run(case.kind, case.sizes, LaunchOutcome("fault", reason="undone", said=said), None, drawn=True)
+        return None
+
+    def _differences(
         self, sizes: Sizes, seen: CallSeen, inputs: Mapping[str, Array], expected: Mapping[str, Array]
-    ) -> Difference:
-        """Of the first output that is wrong, else of the first output."""
+    ) -> list[Difference]:
+        """Of each output."""
         arrays = {name: array for name, array in inputs.items() if array.ndim}
         differences = []
         for name, data in seen.outputs.items():
@@ -223,7 +275,12 @@ class FunctionRuns:
             got = np.frombuffer(data, right.dtype).reshape(right.shape)
             tolerance = self.lab.tolerance.at(sizes, str(right.dtype))
             differences.append(compare(name, got, right, tolerance, arrays))
-        return next((d for d in differences if d.mismatches), differences[0])
+        return differences
+
+
+def first_wrong(differences: Sequence[Difference]) -> Difference:
+    """The first of them that is no match, else the first."""
+    return next((d for d in differences if d.mismatches), differences[0])
 
 
 def _raw(value: Array) -> bytes:
@@ -231,8 +288,8 @@ def _raw(value: Array) -> bytes:
     return value.tobytes().ljust(8, b"\0")
 
 
-def _stopped(observation: Observation) -> LaunchOutcome | None:
-    """Why there is nothing to be compared: a launch that stopped, a call that did not return; None where there is."""
+def of_launches(observation: Observation) -> LaunchOutcome | None:
+    """What stopped one of the launches, or kept it from being run; None where nothing did."""
     cause = observation.cause
     if cause is not None and cause.id in NO_FAULTS | NOT_OURS:
         return LaunchOutcome("unsupported", reason=cause.id, said=cause)
@@ -242,6 +299,15 @@ def _stopped(observation: Observation) -> LaunchOutcome | None:
             return LaunchOutcome("fault", reason=reason, line=launch.line)
         if launch.status in ("too_large", "too_slow"):
             return LaunchOutcome("fault", reason="instructions", line=launch.line)
+    return None
+
+
+def _stopped(observation: Observation) -> LaunchOutcome | None:
+    """Why there is nothing to be compared: a launch that stopped, a call that did not return; None where there is."""
+    stopped = of_launches(observation)
+    if stopped is not None:
+        return stopped
+    cause = observation.cause
     last = observation.calls[-1] if observation.calls else CallSeen()
     if len(observation.calls) < CALLS or not last.has_returned:
         number = max(1, len(observation.calls))

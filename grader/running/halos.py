@@ -62,7 +62,7 @@ def halo_of(evidence: Evidence, kernel: BoundKernel) -> Halo | None:
         h.array for run in runs for h in run.outcome.hazards if h.kind == "out_of_bounds" and h.space != "shared"
     }
     lab = kernel.lab
-    inputs = [p for p in lab.parameters if p.kind == "input"]
+    inputs = [p for p in lab.parameters if p.is_input]
     if evidence.interpretation is None or len(inputs) != 1 or outside != {inputs[0].name}:
         return None
     shape, role = inputs[0].shape, inputs[0].name
@@ -90,7 +90,7 @@ class _Haloed:
         self._oracle = oracle
         self._halo = halo
         self._lab = lab
-        self._outputs = {p.name for p in lab.parameters if p.kind == "output" and p.shape == (halo.size,)}
+        self._outputs = {p.name for p in lab.parameters if p.is_output and p.shape == (halo.size,)}
 
     def case(self, sizes: Sizes, dtypes: Mapping[str, str]) -> tuple[dict[str, Array], dict[str, Array]]:
         inputs, expected = self._oracle.case(self._halo.widened(sizes), dtypes)

@@ -91,5 +91,5 @@ def _array_bytes(kernel: BoundKernel, sizes: Sizes) -> dict[str, int]:
         * prod(shape_at(kernel.lab, p.name, sizes))
         * np.dtype(dtypes.get(p.name, p.dtype)).itemsize
         for p in kernel.lab.parameters
-        if p.kind != "size"
+        if p.is_array
     }

@@ -66,7 +66,7 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
         # At small sizes the compiler may take what a thread keeps for itself from the registers that it was read into.
         return replace(evidence, staging=Staging(0, 0, 0, _unused_at(saboteur, kernel, runs)))
     sizes = min((run.sizes for run in runs), key=lambda sizes: prod(sizes.values()))
-    outputs = [p.name for p in kernel.lab.parameters if p.kind == "output"]
+    outputs = [p.name for p in kernel.lab.parameters if p.is_output]
     if max(prod(shape_at(kernel.lab, name, sizes)) for name in outputs) > MAX_TRACED:
         return evidence
     outcome = trials.run(kernel, "correct", sizes, trace=True).outcome
@@ -117,7 +117,7 @@ def _unused_at(saboteur: Trials, kernel: BoundKernel, runs: Sequence[Run], known
     outputs = saboteur.run(kernel, "correct", observed.sizes).outcome.outputs
     for p in kernel.lab.parameters:
         array = observed.outcome.outputs.get(p.name)
-        if p.kind == "output" and array is not None:
+        if p.is_output and array is not None:
             tolerance = saboteur.lab.tolerance.at(observed.sizes, str(array.dtype))
             if 2 * np.count_nonzero(_follows(tolerance, array, outputs.get(p.name))) < array.size:
                 return observed.sizes

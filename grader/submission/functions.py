@@ -1,4 +1,4 @@
-"""The function that a lab asks for, found in a student's files; or what they have in its place."""
+"""The function that a lab asks for, or a program's `main`, in a student's files; or what they have in its place."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ _HIDING = ("static", "inline", "__inline__", "constexpr", "__device__")
 class FoundFunction:
     """The function, as it is defined; is_of_c: `extern "C"`."""
 
+    name: str
     file: str
     line: int
     end_line: int
@@ -41,13 +42,28 @@ def find_function(sources: Sequence[SourceText], signature: Signature) -> FoundF
                 fault = _fault(parsed, item, signature)
                 if fault is None:
                     row, end = item.node.start_point.row + 1, item.node.end_point.row + 1
-                    return FoundFunction(source.file, row, end, _is_of_c(item))
+                    return FoundFunction(item.name, source.file, row, end, _is_of_c(item))
                 reason, data = fault
                 where: dict[str, object] = {"file": source.file, "line": item.node.start_point.row + 1}
                 wrong.append((reason, {**where, "name": signature.name, "signature": signature.spelled, **data}))
     if wrong:
         return wrong[0]
     return "no_function", {"name": signature.name, "signature": signature.spelled}
+
+
+def find_main(sources: Sequence[SourceText]) -> FoundFunction | tuple[str, dict[str, object]]:
+    """The `main` of the program that the files make up; else the reason as the id of a message, with its data."""
+    found = []
+    for source in sources:
+        for item in parse(source).items:
+            if item.kind == "function" and item.active and item.name == "main" and not item.namespace:
+                row, end = item.node.start_point.row + 1, item.node.end_point.row + 1
+                found.append(FoundFunction("main", source.file, row, end, is_of_c=False))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        return "no_main", {}
+    return "several_mains", {"files": ", ".join(dict.fromkeys(function.file for function in found))}
 
 
 def _fault(parsed: ParsedFile, item: Item, signature: Signature) -> tuple[str, dict[str, object]] | None:
@@ -72,7 +88,11 @@ def _fault(parsed: ParsedFile, item: Item, signature: Signature) -> tuple[str, d
             data: dict[str, object] = {"number": number, "parameter": own.name or wanted.name}
             return "function_parameter", {**data, "got": own.spelled, "expected": wanted.spelled}
     returns = _returns(parsed, item)
-    return ("function_returns", {"got": returns}) if returns not in ("void", "") else None
+    return (
+        None
+        if returns in (signature.returns, "")
+        else ("function_returns", {"got": returns, "returns": signature.returns})
+    )
 
 
 def _arguments(parsed: ParsedFile, item: Item) -> list[Argument] | None:
@@ -117,7 +137,7 @@ def without_main(source: SourceText) -> str:
 
 def binding_of(
     variant: str,
-    signature: Signature,
+    signature: Signature | None,
     found: FoundFunction | tuple[str, Mapping[str, object]],
     source: SourceText | None,
 ) -> VariantBinding | Missing:
@@ -126,10 +146,11 @@ def binding_of(
         return Missing(variant, found[0], found[1])
     kernels = kernels_in(parse(source)) if source is not None else ()
     parameters = tuple(
-        KernelParameter(a.name, a.spelled, bool(a.pointers), a.is_const, None) for a in signature.arguments
+        KernelParameter(a.name, a.spelled, bool(a.pointers), a.is_const, None)
+        for a in (signature.arguments if signature is not None else ())
     )
     function = Kernel(
-        name=signature.name,
+        name=found.name,
         file=found.file,
         line=found.line,
         end_line=found.end_line,
@@ -138,4 +159,4 @@ def binding_of(
         shared_arrays=tuple(array for kernel in kernels for array in kernel.shared_arrays),
         is_empty=False,
     )
-    return VariantBinding(variant, function, signature.name, (), None, takes_sizes=True)
+    return VariantBinding(variant, function, found.name, (), None, takes_sizes=True)

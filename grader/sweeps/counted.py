@@ -161,8 +161,8 @@ class EmulatorSweeps:
     def _work(self, sizes: Sizes, outcome: LaunchOutcome) -> dict[str, float]:
         """Counted work for each element of the output."""
         lab = self._lab
-        arrays = {p.name: p for p in lab.parameters if p.kind != "size"}
-        elements = sum(prod(shape_at(lab, name, sizes)) for name, p in arrays.items() if p.kind == "output")
+        arrays = {p.name: p for p in lab.parameters if p.is_array}
+        elements = sum(prod(shape_at(lab, name, sizes)) for name, p in arrays.items() if p.is_output)
         copied = sum(prod(shape_at(lab, name, sizes)) * np.dtype(p.dtype).itemsize for name, p in arrays.items())
         assert outcome.counters is not None
         sectors = outcome.counters.total("sectors", "global")

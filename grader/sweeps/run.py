@@ -156,7 +156,7 @@ def measure_time(
         "reference": ProgramStore(gpu.compiler, device.architecture),
     }
     types = [target.kernel.dtypes for target in targets]
-    own_types = {p.name: p.dtype for p in lab.parameters if p.kind != "size"}
+    own_types = {p.name: p.dtype for p in lab.parameters if p.is_array}
     with lock.exclusive(device.uuid):
         session.forget()
         sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]))

@@ -60,6 +60,10 @@ PRESENT: Texts = {
     "fault_empty": N_("empty kernel"),
     "found": N_("Found: kernel {kernel}."),
     "function_found": N_("Found: function {name}."),
+    "no_main": N_("The files have no program: main is not defined."),
+    "hint_no_main": N_("The task asks for a whole program; hand in the file with its main."),
+    "several_mains": N_("The files have several programs: main is defined in {files}."),
+    "hint_several_mains": N_("Hand in one program, or name its file in submission.yaml."),
     "no_function": N_("No function {name} is defined."),
     "hint_no_function": N_("The task asks for {signature}; define it with exactly this name and these parameters."),
     "function_is_kernel": N_("{name} in line {line} is a kernel; a host function that launches kernels is asked for."),
@@ -78,8 +82,8 @@ PRESENT: Texts = {
         "Parameter {number} of {name} in line {line}, {parameter}, is of type {got} instead of {expected}."
     ),
     "hint_function_parameter": N_("The task asks for {signature}."),
-    "function_returns": N_("{name} in line {line} returns {got} instead of void."),
-    "hint_function_returns": N_("The task asks for {signature}: results go into the arrays that it is handed."),
+    "function_returns": N_("{name} in line {line} returns {got} instead of {returns}."),
+    "hint_function_returns": N_("The task asks for {signature}."),
     "no_candidate": N_("No kernel for this variant was found."),
     "kernels_are": N_("The file has: {kernels}."),
     "hint_name": N_(
@@ -154,6 +158,15 @@ LAUNCH: Texts = {
         "At the observed size a call of {name} makes {n} launch; none is refused at any size.",
         "At the observed size a call of {name} makes {n} launches; none is refused at any size.",
     ),
+    "program_launches_none": N_("The program launches no kernel."),
+    "hint_program_launches": N_("The work is to be done on the device, by kernels."),
+    "program_not_seen": N_(
+        "Not judged: the program was not seen to come to its end, so its launches are not all known."
+    ),
+    "program_passed": Plural(
+        "At the observed size the program makes {n} launch; none is refused at any size.",
+        "At the observed size the program makes {n} launches; none is refused at any size.",
+    ),
     "impossible_side": N_(
         "A block of {shape} threads is impossible: its sides must be at least 1 and at most {limit}."
     ),
@@ -216,6 +229,11 @@ HOST_CODE: Texts = {
         "The function was run: its launches are checked for errors, what they work on is copied and filled correctly."
     ),
     "function_data_sound": N_("The function was run: what its kernels work on is copied and filled correctly."),
+    "program_not_seen": N_("Not judged: the program was not seen to launch a kernel and come to its end."),
+    "program_sound": N_(
+        "The program was run: its launches are checked for errors, what they work on is copied and filled correctly."
+    ),
+    "program_data_sound": N_("The program was run: what its kernels work on is copied and filled correctly."),
     "sound": N_(
         "The program was run: launches are checked for errors, copies and times are right, results are compared."
     ),

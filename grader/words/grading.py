@@ -46,7 +46,8 @@ SESSION: Texts = {
     "passed_over": N_("{path}: not graded; to grade it, name it: grade {path} --lab {lab}"),
     "unknown_backend": N_("unknown backend {backend}; allowed: {allowed}"),
     "function_on_gpu": N_(
-        "--backend gpu: the lab {lab} asks for a function; functions run on the emulator only (--backend emulator)"
+        "--backend gpu: functions and programs run on the emulator only, and the lab {lab} asks for one "
+        "(--backend emulator)"
     ),
     "no_driver": N_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"),
     "no_gpu": N_("--backend gpu: {reason}; see grade doctor"),
@@ -247,6 +248,12 @@ LAUNCHES: Texts = {
     "hint_freed_array": N_("Free only what the function has allocated itself."),
     "by_host": N_("{name} is computed by the host: the inputs are copied to it, and the result from it."),
     "hint_by_host": N_("Leave the data on the device and compute every element in a kernel."),
+    "undone": N_("{name} is right also when all that the kernels do is undone: the host computes it."),
+    "hint_undone": N_("Compute every element in a kernel; what the host makes is for comparison only."),
+    "program_ended": N_("the program did not come to its end: {what}"),
+    "hint_program_ended": N_("Run the program under the same conditions with grade run."),
+    "no_output": N_("the output cannot be read: {what}"),
+    "hint_no_output": N_("The task says where the program leaves its results, and in which form."),
     "strayed_before": N_("host code writes before the beginning of {name}."),
     "strayed_after": N_("host code writes past the end of {name}."),
     "hint_strayed": N_("Check the indices of host loops and the sizes of copies into this array."),
@@ -257,7 +264,7 @@ LAUNCHES: Texts = {
 RUNS: Texts = {
     "fails_on_gpu": N_("At {sizes} the kernel fails on the GPU: the fault found in it has real consequences."),
     "not_timed": N_("Not measured: speed can only be timed on an NVIDIA GPU."),
-    "function_not_timed": N_("Not measured: functions with launches of their own are not timed yet."),
+    "function_not_timed": N_("Not measured: functions and programs with launches of their own are not timed yet."),
     "margin": N_(
         "Not judged: in the program {array} is {bytes} bytes larger than its size says, and line {line} works in that "
         "margin, of which the task knows nothing."

@@ -138,6 +138,24 @@ LABS: Texts = {
         "not a signature that can be read (got {got!r}); allowed: a C++ function as in "
         "`void solve(const float *in, float *out, int n)`, every parameter with a name, of the types {types}"
     ),
+    "signature_form": N_(
+        "not a signature that can be read (got {got!r}); allowed: a C++ function as in "
+        "`void solve(const float *in, float *out, int n)`, every parameter with a name"
+    ),
+    "needs_file": N_("says something of a file, and `file` names none"),
+    "only_stdout": N_("is for `file: stdout` only"),
+    "file_name": N_(
+        "not a name of a file (got {got!r}); allowed: letters, digits, `_`, `-` and dots, in folders parted by /"
+    ),
+    "file_format": N_("not a format for this file (got {got!r}); {allowed}"),
+    "no_header": N_("a file of format {format} has no header of the lab's; allowed: bin, text, csv"),
+    "picture": N_("a {format} file cannot hold this array (got {got}); allowed: {allowed}"),
+    "not_handed": N_(
+        "{name!r} is an array that no file holds; numbers of an input can stand in `stdin`; else give it a `file`"
+    ),
+    "never_handed": N_("no argument, file or `stdin` brings it to the program; write {place} where it belongs"),
+    "no_output_file": N_("missing key `file`: where the program leaves it; a file's name, {stdout} or {copied}"),
+    "file_twice": N_("{file} is the file of {name!r} as well"),
     "signature_returns": N_("the function must return nothing (got {got}); allowed: void"),
     "signature_lacks": N_("the signature must have this parameter once (got {signature}); name: {name}"),
     "signature_type": N_(

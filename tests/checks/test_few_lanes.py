@@ -137,7 +137,7 @@ def assert_no_crawl(lab: Lab, targets: list[Target], process: CompilerProcess) -
         array_bytes = {
             p.name: prod(shape_at(lab, p.name, sizes)) * np.dtype(p.dtype).itemsize
             for p in lab.parameters
-            if p.kind != "size"
+            if p.is_array
         }
         counted = counters_of(outcome.counters, sizes, outcome.thread_instructions)
         given = evidence(lab=lab, array_bytes=array_bytes)

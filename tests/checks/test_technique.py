@@ -9,6 +9,7 @@ import pytest
 
 from grader.checks import judge
 from grader.lab.checks import TechniqueSettings
+from grader.lab.kinds import KINDS
 from grader.lab.records import CheckSpec
 from grader.message import msg, sizes_msg
 from grader.result import Check
@@ -102,7 +103,7 @@ def reads(side: int, each: int) -> Check:
     ]
     given = with_settings(evidence(), {"shared_memory": "staged", "max_reads": 4})
     assert given.interpretation is not None
-    two = tuple(replace(p, kind="input") if p.name == "in" else p for p in given.lab.parameters)
+    two = tuple(replace(p, kind=KINDS["input"]) if p.name == "in" else p for p in given.lab.parameters)
     second = replace(two[0], name="b")
     plan = replace(given.interpretation.launch, tile=(side, side))
     given = replace(

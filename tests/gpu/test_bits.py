@@ -26,7 +26,7 @@ from tests.ptx.corpus.case import FOLDER
 from tests.ptx.corpus_cases import CASES, Case, Struct
 from tests.ptx.textbook import cases as textbook
 
-LABS = [lab for lab in labs.all_labs() if lab.function is None]
+LABS = [lab for lab in labs.all_labs() if not lab.makes_launches]
 
 
 def reference_cases() -> Iterator[tuple[str, Lab, Variant, Sizes]]:
@@ -51,7 +51,7 @@ def test_reference_kernels(
     for_emulator = compiler.compile(source, [expression], "compute_75")
     for_device = compiler.compile(source, [expression], lasting_session.device.architecture)
     lasting_session.add("reference", for_device.cubin)
-    inputs, _expected = Oracle(lab).case(sizes, {p.name: p.dtype for p in lab.parameters if p.kind != "size"})
+    inputs, _expected = Oracle(lab).case(sizes, {p.name: p.dtype for p in lab.parameters if p.is_array})
     emulated = Emulator().run(
         Code("x", for_emulator.ptx),
         with_data(reference_request(lab, CompiledReference(variant, Built("x", for_emulator)), sizes), inputs),

@@ -39,7 +39,7 @@ def test_the_built_in_one() -> None:
     assert lab.function is not None
     assert (lab.function.memory, lab.function.signature.name) == ("device", "solve")
     assert lab.function.signature.spelled == "void solve(float a, const float *x, float *y, int n)"
-    assert {p.name: (p.kind, p.dtype) for p in lab.parameters} == {
+    assert {p.name: (p.kind.name, p.dtype) for p in lab.parameters} == {
         "a": ("scalar", "float32"),
         "x": ("input", "float32"),
         "y": ("in_out", "float32"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from grader.lab.kinds import KINDS
 from grader.lab.records import Lab, LaunchRule, Parameter, ReferenceKernel, Tolerance, Variant
 from grader.submission.binding.bind import bind
 from grader.submission.cpp.parse import parse
@@ -49,10 +50,10 @@ def _lab(
 
 FLIP = _lab(
     parameters=(
-        Parameter("in", "input", shape=("rows", "cols"), names=("in.*", "src.*", "idata", "mat", "a")),
-        Parameter("out", "output", shape=("cols", "rows"), names=("out.*", "dst.*", "odata", "res", "b")),
-        Parameter("rows", "size", "int32", names=("rows?", "height", "h", "n")),
-        Parameter("cols", "size", "int32", names=("cols?", "width", "w", "k", "m")),
+        Parameter("in", KINDS["input"], shape=("rows", "cols"), names=("in.*", "src.*", "idata", "mat", "a")),
+        Parameter("out", KINDS["output"], shape=("cols", "rows"), names=("out.*", "dst.*", "odata", "res", "b")),
+        Parameter("rows", KINDS["size"], "int32", names=("rows?", "height", "h", "n")),
+        Parameter("cols", KINDS["size"], "int32", names=("cols?", "width", "w", "k", "m")),
     ),
     variants=(
         _variant("naive", ("naive", "base", "simple", "0$"), shared_memory=False),
@@ -65,10 +66,10 @@ FLIP = _lab(
 
 PRODUCT = _lab(
     parameters=(
-        Parameter("a", "input", shape=("n", "n"), names=("x", "d_a")),
-        Parameter("b", "input", shape=("n", "n"), names=("y", "d_b")),
-        Parameter("c", "output", shape=("n", "n"), names=("z", "d_c")),
-        Parameter("n", "size", "int32", names=("width", "size")),
+        Parameter("a", KINDS["input"], shape=("n", "n"), names=("x", "d_a")),
+        Parameter("b", KINDS["input"], shape=("n", "n"), names=("y", "d_b")),
+        Parameter("c", KINDS["output"], shape=("n", "n"), names=("z", "d_c")),
+        Parameter("n", KINDS["size"], "int32", names=("width", "size")),
     ),
     variants=(
         _variant("naive", ("naive", "multiply"), shared_memory=False),
@@ -79,9 +80,9 @@ PRODUCT = _lab(
 
 LINE = _lab(
     parameters=(
-        Parameter("in", "input", shape=("n",)),
-        Parameter("out", "output", shape=("n",)),
-        Parameter("n", "size", "int32"),
+        Parameter("in", KINDS["input"], shape=("n",)),
+        Parameter("out", KINDS["output"], shape=("n",)),
+        Parameter("n", KINDS["size"], "int32"),
     ),
     variants=(_variant("shared", ("shared",), shared_memory=True),),
     launch=LaunchRule((256, 1, 1), ("n",)),

@@ -180,12 +180,13 @@ def lab_files(lab: Lab) -> list[Path]:
     """The lab's own files: what stands beside its oracle and its kernels may be read by them."""
     kernels = [variant.reference.file for variant in lab.variants] + [kernel.file for kernel in lab.best]
     folders = {file.resolve().parent for file in (lab.path, lab.oracle, *kernels)}
-    return [
+    beside = [
         file
         for folder in sorted(folders)
         for file in sorted(folder.iterdir())
         if file.suffix in (*_LAB_SUFFIXES, *_TEXT_SUFFIXES) and file.is_file()
     ]
+    return list(dict.fromkeys((*beside, *lab.files.values())))
 
 
 @cache

@@ -12,10 +12,20 @@ import numpy.typing as npt
 
 from grader.programs.device_memory import Allocation
 from grader.programs.emulated import Outcome
-from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, FunctionCall, ObservedLaunch
+from grader.programs.records import (
+    LIBRARY,
+    CallArgument,
+    CallLaunch,
+    CallSeen,
+    DeviceCall,
+    FunctionCall,
+    ObservedLaunch,
+)
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import State
 
+MOST_COPIED = 64
+"""Arrays whose copies are kept, by name."""
 GUARD_BYTES = 4096
 GUARD = 0xA5
 """What the memory before and behind an array of the host's is filled with."""
@@ -59,6 +69,8 @@ class Calls:
         self.is_underway = False
         self.asked_before = 0
         """What had been asked of the device when the call began."""
+        if ordered and ordered[0].is_whole:
+            self.next()
 
     @property
     def current(self) -> FunctionCall:
@@ -72,8 +84,19 @@ class Calls:
             self.arrays = {}
         return self.is_underway
 
-    def copied(self, allocation: Allocation | None, size: int, into: bool) -> None:
-        """Bytes were copied between the host and an array of the device's."""
+    def program_ended(self, code: int | None, asked: Sequence[DeviceCall]) -> None:
+        """The program came to its end, with an exit code where that is its own; asked: what it had the device do."""
+        if self.is_underway and self.current.is_whole:
+            self.is_underway = False
+            self.seen[-1].has_returned = code is not None
+            self.seen[-1].asked = list(asked)
+
+    def copied(self, allocation: Allocation | None, size: int, into: bool, offset: int = 0) -> None:
+        """Bytes were copied between the host and an array of the device's, there from `offset` on."""
+        if self.is_underway and allocation is not None and not into and size in self.current.copied_bytes:
+            kept = self.seen[-1].copied
+            if len(kept) < MOST_COPIED or allocation.name in kept:
+                kept[allocation.name] = allocation.view(offset, size).tobytes()
         array = next((a for a in self.arrays.values() if a.allocation is allocation), None)
         if array is None or allocation is None:
             return
@@ -116,6 +139,8 @@ class Calls:
 
 def begins(state: State, _place: Place) -> int:
     """1 where a call is to be made, 0 where there is none."""
+    if state.calls.is_underway:
+        return 0
     state.calls.asked_before = len(state.asked)
     return int(state.calls.next())
 
@@ -132,6 +157,14 @@ def argument(state: State, _place: Place, index: int) -> int:
     if known is None:
         known = calls.arrays[index] = _made(state, wanted, calls.current.on_device)
     return known.allocation.base if known.allocation is not None else known.host
+
+
+def named(state: State, place: Place, name: int) -> int:
+    """The same of the argument that the lab calls so."""
+    calls: Calls = state.calls
+    wanted = state.guest.text(name)
+    names = [given.name for given in calls.current.arguments] if calls.is_underway else []
+    return argument(state, place, names.index(wanted)) if wanted in names else 0
 
 
 def _made(state: State, wanted: CallArgument, on_device: bool) -> _Array:
@@ -156,7 +189,7 @@ def _made(state: State, wanted: CallArgument, on_device: bool) -> _Array:
 def ends(state: State, _place: Place) -> int:
     """The call has returned: all that the device still does is waited for, and what is in the arrays is kept."""
     calls: Calls = state.calls
-    if not calls.is_underway:
+    if not calls.is_underway or calls.current.is_whole:
         return 0
     asked = state.asked[calls.asked_before :]
     state.wait_for_all()
@@ -203,6 +236,7 @@ def _left(state: State, array: _Array, seen: CallSeen) -> npt.NDArray[np.uint8]:
 HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "call_begins": ("", begins),
     "call_argument": ("i", argument),
+    "call_named": ("i", named),
     "call_ends": ("", ends),
 }
 """What a harness imports, from the module `grader`."""

@@ -88,7 +88,7 @@ def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int
         state.calls.copied(to.allocation, sum(row[2] for row in rows), into=True)
     elif not to.is_device:
         sizes.copied(state, source.allocation, [(row[1], row[2]) for row in rows], place, into=False)
-        state.calls.copied(source.allocation, sum(row[2] for row in rows), into=False)
+        state.calls.copied(source.allocation, sum(row[2] for row in rows), into=False, offset=rows[0][1])
     unwritten = 0
     total = sum(size for _to, _from, size in rows)
     for to_offset, from_offset, size in rows:

@@ -221,19 +221,20 @@ def _run(
     ]
 
     def execute() -> Outcome:
-        outcome = state.gpu.run(
-            kernel.unit,
-            entry,
-            asked.grid,
-            asked.block,
-            asked.shared_bytes,
-            arguments,
-            state.model.shared_opt_in,
-            state.instructions_left,
-            state.limits,
-            observe=seen <= OBSERVED_REPEATS or state.calls.is_underway,
-            cooperative=asked.is_cooperative,
-        )
+        with state.undone():
+            outcome = state.gpu.run(
+                kernel.unit,
+                entry,
+                asked.grid,
+                asked.block,
+                asked.shared_bytes,
+                arguments,
+                state.model.shared_opt_in,
+                state.instructions_left,
+                state.limits,
+                observe=seen <= OBSERVED_REPEATS or state.calls.is_underway,
+                cooperative=asked.is_cooperative,
+            )
         state.instructions_left = max(0, state.instructions_left - outcome.thread_instructions)
         return outcome
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -215,6 +216,14 @@ class State:
                 is_pageable,
             )
         )
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Large arrays are what they were before, in a run that undoes what is computed on the device."""
+        kept = self.memory.contents(self.limits.undoes_bytes) if self.limits.undoes_bytes else []
+        yield
+        for array, data in kept:
+            array.data[:] = data
 
     def fail(self, call: str, code: int, place: Place, finding: ProgramFinding | None = None) -> Failure:
         """Record that a call failed, and set the error that the program can ask for."""

@@ -20,6 +20,7 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
     arguments: with the program's own name first.  model: what `runtime.devices.model_of` knows.
     units: names of its files; sources: their text, kernels without bodies; unused: places whose error nobody looks at,
     as file and line; parameters: names of the parameters of kernels.
+    wanted: files whose contents are wanted when it has ended, and how many bytes of each.
     """
 
     module: bytes
@@ -33,6 +34,7 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
     parameters: Mapping[str, Sequence[str]]
     limits: RunLimits
     calls: Sequence[FunctionCall] = ()
+    wanted: Mapping[str, int] = {}
 
 
 class Code(msgspec.Struct, frozen=True, tag="code"):

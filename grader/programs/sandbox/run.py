@@ -234,6 +234,7 @@ class ProgramRun:
                 self._early.end()
         if self._wasi.is_cut:
             state.tell("output_cut", "remark", msg("programs.output_cut", limit=MAX_OUTPUT_BYTES >> 20), NOWHERE)
+        state.calls.program_ended(code, state.asked)
         state.finish(code, crashed=cause is not None and cause.id in CRASHES)
         if code is not None and cause is None:
             tell_short(state)
@@ -248,6 +249,7 @@ class ProgramRun:
             self._marks,
             calls=state.calls.seen,
             asked=state.asked,
+            files=self._wasi.contents(self._order.wanted),
         )
 
     def _look_for_early(self, place_of_trap: Callable[[], Place] | None = None) -> None:

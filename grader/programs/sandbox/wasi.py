@@ -95,6 +95,10 @@ class Wasi:
         self._began = False
         self._numbers = PseudoRandom()
 
+    def contents(self, wanted: Mapping[str, int]) -> dict[str, bytes]:
+        """Files that there are, by name; at most so many bytes of each as is said."""
+        return {name: bytes(self._files[name][:most]) for name, most in wanted.items() if name in self._files}
+
     # -- program ----------------------------------------------------------------------------
 
     def args_sizes_get(self, count: int, size: int) -> int:

@@ -282,7 +282,7 @@ def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:
 
 def _known(entry: Entry, lab: Lab) -> Known:
     kernel = entry.kernel
-    usual = {p.dtype for p in lab.parameters if p.kind != "size"}
+    usual = {p.dtype for p in lab.parameters if p.is_array}
     is_of_lab_types = all(p.dtype is None or p.dtype in usual for p in kernel.parameters if p.is_pointer)
     written = _WORDS.findall(entry.parsed.text(entry.parsed.functions[kernel.name].node))
     text = " ".join(word for word in written if word != kernel.name and word not in NUMBER_WORDS)
@@ -407,7 +407,7 @@ def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
     if not entry.is_filled:
         return found
     # What the memory was filled with may hold at the usual sizes alone: weights of so many neighbours.
-    usual = {p.name: p.usual for p in lab.parameters if p.kind == "size" and p.usual is not None}
+    usual = {p.name: p.usual for p in lab.parameters if p.is_size and p.usual is not None}
     values = [entry.value_of(p.name) for p in entry.kernel.parameters]
     return [
         tuple(f"={v}" if v is not None and usual.get(r) == v else r for r, v in zip(roles, values, strict=True))

@@ -290,7 +290,7 @@ def _instantiate(entry: Entry, lab: Lab, stated: tuple[str, ...]) -> None:
     if not names:
         return
     said: Origin = "observed" if any(site.observed for site in entry.sites) else "read"
-    usual = next((_type_name(p.dtype) for p in lab.parameters if p.kind != "size"), "float")
+    usual = next((_type_name(p.dtype) for p in lab.parameters if p.is_array), "float")
     types = [index for index, name in enumerate(names) if _is_type(entry.kernel, name)]
     launches = [s.template_arguments for s in entry.sites if s.template_arguments]
     of_usual = (each for each in launches if all(each[i : i + 1] in ((), (usual,)) for i in types))

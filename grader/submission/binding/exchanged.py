@@ -104,16 +104,16 @@ def _alike(kernel: Kernel, lab: Lab) -> Iterator[Pair]:
         first, second = _role(one, lab), _role(other, lab)
         if first is None or second is None or first == second or one.is_pointer != other.is_pointer:
             continue
-        are_alike = first.kind == second.kind == "input" and first.shape == second.shape
-        if are_alike or first.kind == second.kind == "size":
+        are_alike = first.is_input and second.is_input and first.shape == second.shape
+        if are_alike or (first.is_size and second.is_size):
             yield one, other
 
 
 def _role(parameter: KernelParameter, lab: Lab) -> Parameter | None:
     """What its name means, where that can be one thing only."""
-    fitting = [p for p in lab.parameters if (p.kind == "size") != parameter.is_pointer]
+    fitting = [p for p in lab.parameters if p.is_array == parameter.is_pointer]
     if parameter.is_pointer:
-        fitting = [p for p in fitting if (p.kind == "output") == parameter.is_written]
+        fitting = [p for p in fitting if p.is_output == parameter.is_written]
     named = [p for p in fitting if p.rank_of(parameter.name) is not None]
     return named[0] if len(named) == 1 else None
 
@@ -186,7 +186,7 @@ def _has_lengths_exchanged(pair: Pair, kernel: Kernel, seen: Seen, lab: Lab) -> 
 
 
 def _shape(parameter: KernelParameter, lab: Lab) -> tuple[str | int, ...]:
-    shapes = {p.shape for p in lab.parameters if p.kind != "size"}
+    shapes = {p.shape for p in lab.parameters if p.is_array}
     role = _role(parameter, lab)
     return role.shape if role is not None else next(iter(shapes)) if len(shapes) == 1 else ()
 

@@ -70,7 +70,7 @@ def interpretations(
         context = LaunchContext(kernel, shape, _usable(sites), roles, settings, variant, lab, named)
         all_covers = covers_of(context, sites)
         for covers in all_covers.value:
-            free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
+            free = {p.name for p in lab.parameters if p.is_size and p.from_grid}
             # What the host fills constant memory with is handed over like an argument.
             filled = {role for role, name in named.constants if name in fixed.from_host}
             covered = {name for extent in covers for name in extent.split("*")}

@@ -48,8 +48,8 @@ def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument]) -> 
     Unbindable : the number of pointers is not the lab's ("pointers"), a parameter is no plain number ("parameter"), an
       array one of pointers ("rows"), or what is to be used with itself are two arrays ("two_inputs").
     """
-    arrays = [p for p in lab.parameters if p.kind != "size"]
-    sizes = [p for p in lab.parameters if p.kind == "size"]
+    arrays = [p for p in lab.parameters if p.is_array]
+    sizes = [p for p in lab.parameters if p.is_size]
     pointers = [p for p in kernel.parameters if p.is_pointer]
     scalars = [p for p in kernel.parameters if not p.is_pointer]
     by_name = {argument.name: argument for argument in seen if argument.name}
@@ -99,7 +99,7 @@ def _with_second_input(
     ------
     Unbindable : the program was seen to hand in different data for the two ("two_inputs").
     """
-    inputs = [array for array in arrays if array.kind == "input"]
+    inputs = [array for array in arrays if array.is_input]
     if len(pointers) != len(arrays) + 1 or len(inputs) != 1 or not inputs[0].twice:
         return arrays
     read = [p for p in pointers if not p.is_written]
@@ -175,7 +175,7 @@ def _flow_score(seen: SeenArgument | None, parameter: Parameter) -> float:
     """What the flow of data says: what is only read back was not there before, what is copied in is not read back."""
     if seen is None or not seen.buffer:
         return 0.0
-    is_output = parameter.kind == "output"
+    is_output = parameter.is_output
     if seen.before == "data" and not seen.read_back:
         return -FLOW if is_output else FLOW
     if seen.before in ("", "zeros") and seen.read_back:
@@ -184,7 +184,7 @@ def _flow_score(seen: SeenArgument | None, parameter: Parameter) -> float:
 
 
 def _pointer_score(pointer: KernelParameter, parameter: Parameter) -> float:
-    is_output = parameter.kind == "output"
+    is_output = parameter.is_output
     score = 0.0
     if pointer.is_const:
         score += -20 if is_output else 10

@@ -45,7 +45,7 @@ def by_value(
 
     Empty where no choice of sizes gives the arrays the lengths that they have.
     """
-    sizes = [p for p in lab.parameters if p.kind == "size"]
+    sizes = [p for p in lab.parameters if p.is_size]
     if len(scalars) > MAX_SCALARS or not sizes:
         return []
     places = range(len(scalars))

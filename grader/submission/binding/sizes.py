@@ -67,9 +67,7 @@ class NamedSizes:
         told = {*told, *dict(built_in)}
         given = {*told, *in_template, *matched}
         built_in += [
-            (p.name, p.usual)
-            for p in lab.parameters
-            if p.kind == "size" and p.usual is not None and p.name not in given
+            (p.name, p.usual) for p in lab.parameters if p.is_size and p.usual is not None and p.name not in given
         ]
         constants = tuple((role, name) for role, name in matched.items() if name in fixed.changeable)
         constants += _same_in_array(constants, fixed)
@@ -117,7 +115,7 @@ def _by_value(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str
     left = [name for name in lab.size_names if name not in known and lab.parameter(name).usual is None]
     if not left or (len(left) > 1 and set(left) != set(lab.equal_sizes)):
         return {}
-    arrays = {p.name: p.shape for p in lab.parameters if p.kind != "size"}
+    arrays = {p.name: p.shape for p in lab.parameters if p.is_array}
     values = set()
     for place, elements in fixed.elements.items():
         sizes: dict[str, int] = {}
@@ -142,7 +140,7 @@ def _of_host(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str]
         and ("[" in name or (name in fixed.filled and value != SET_BY_HOST))
     ][:MAX_ELEMENTS]
     left = [name for name in lab.size_names if name not in known and lab.parameter(name).usual is None]
-    shapes = {p.name: p.shape for p in lab.parameters if p.kind != "size"}
+    shapes = {p.name: p.shape for p in lab.parameters if p.is_array}
     lengths = [
         (shapes[roles[place]], elements)
         for place, elements in fixed.elements.items()
@@ -179,7 +177,7 @@ def _same_in_array(constants: Sequence[tuple[str, str]], fixed: CompileTime) -> 
 def _sizes_of_spans(roles: Sequence[str], fixed: CompileTime, lab: Lab) -> dict[str, int]:
     """Sizes that types of arrays' elements fix: `struct { float v[4][4]; }` has the last two axes of [count, n, n]."""
     found: dict[str, int] = {}
-    arrays = {p.name: p.shape for p in lab.parameters if p.kind != "size"}
+    arrays = {p.name: p.shape for p in lab.parameters if p.is_array}
     for place, span in fixed.spans.items():
         shape = arrays.get(roles[place], ()) if place < len(roles) else ()
         for count in range(len(shape) - 1, 0, -1):
@@ -260,12 +258,7 @@ class OwnSizes:
                 arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))
         for size in self.lab.parameters:
             # A window, "=2 * radius + 1", tells the radius where that is the usual one.
-            if (
-                size.kind == "size"
-                and size.usual is not None
-                and size.name not in found
-                and self._is_usual(size, by_name)
-            ):
+            if size.is_size and size.usual is not None and size.name not in found and self._is_usual(size, by_name):
                 found[size.name] = size.usual
         for role, argument, dtype in arrays:
             solve(found, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))

@@ -68,10 +68,10 @@ def stated_roles(
         message = msg("submission.roles", got=len(arguments), kernel=kernel.name, expected=len(kernel.parameters))
         raise found.settings_error(message, lab.id, variant.name, "arguments")
     for role, parameter in zip(arguments, kernel.parameters, strict=True):
-        if parameter.is_pointer == (lab.parameter(role).kind == "size"):
+        if parameter.is_pointer != lab.parameter(role).is_array:
             message = msg("submission.cannot_be", name=parameter.name, kernel=kernel.name, role=role)
             raise found.settings_error(message, lab.id, variant.name, "arguments")
-    missing = [p.name for p in lab.parameters if p.kind != "size" and p.name not in arguments]
+    missing = [p.name for p in lab.parameters if p.is_array and p.name not in arguments]
     if missing:
         message = msg("submission.missing_roles", roles=", ".join(missing))
         raise found.settings_error(message, lab.id, variant.name, "arguments")

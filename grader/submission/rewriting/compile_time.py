@@ -145,7 +145,7 @@ def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dic
     ranked = sorted(
         (rank, order, parameter.name, name)
         for parameter in lab.parameters
-        if parameter.kind == "size" and parameter.name not in taken
+        if parameter.is_size and parameter.name not in taken
         for order, name in enumerate(names)
         if (rank := size_rank(name, parameter)) is not None
     )
@@ -190,7 +190,7 @@ def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab)
 
     Only as many as the kernel lacks of the lab's arrays; those named like one come first.
     """
-    arrays = [p for p in lab.parameters if p.kind != "size"]
+    arrays = [p for p in lab.parameters if p.is_array]
     lacking = len(arrays) - sum(p.is_pointer for p in kernel.parameters)
     declared = _global_arrays(parsed) if lacking > 0 else {}
     words = mentioned(parsed, item) if declared else set()
@@ -430,8 +430,8 @@ def whole_numbers(parsed: ParsedFile, filled: Mapping[str, bytes]) -> dict[str, 
 def _of_struct(parsed: ParsedFile, type_text: str, content: bytes, lab: Lab) -> str:
     """A struct of plain numbers, one of them a fraction, as C++ has it: none of them may vary from case to case."""
     fields = fields_of(parsed, type_text.removeprefix("struct ").strip())
-    varying = {p.name for p in lab.parameters if p.kind == "size" and p.usual is None}
-    sized = (p.name for f in fields for p in lab.parameters if p.kind == "size" and size_rank(f.name, p) is not None)
+    varying = {p.name for p in lab.parameters if p.is_size and p.usual is None}
+    sized = (p.name for f in fields for p in lab.parameters if p.is_size and size_rank(f.name, p) is not None)
     if any(f.is_pointer for f in fields) or all("int" in f.dtype for f in fields) or varying & set(sized):
         return ""
     numbers = values_of([f.dtype for f in fields], content)
@@ -440,7 +440,7 @@ def _of_struct(parsed: ParsedFile, type_text: str, content: bytes, lab: Lab) -> 
 
 
 def _may_be_size(name: str, lab: Lab) -> bool:
-    return any(size_rank(name, p) is not None for p in lab.parameters if p.kind == "size")
+    return any(size_rank(name, p) is not None for p in lab.parameters if p.is_size)
 
 
 def _initialiser(dtype: str, content: bytes, is_array: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from grader.lab.kinds import KINDS
 from grader.submission.lexical import Edit, apply
 from grader.submission.records import Submission, VariantBinding
 from tests.submission.labs import LINE, PRODUCT, bound
@@ -167,7 +168,9 @@ def test_what_a_lab_calls_usual_is_fixed_where_a_kernel_neither_takes_nor_names_
 
     from grader.lab.records import Parameter
 
-    lab = replace(LINE, parameters=(*LINE.parameters, Parameter("radius", "size", "int32", names=("r",), usual=2)))
+    lab = replace(
+        LINE, parameters=(*LINE.parameters, Parameter("radius", KINDS["size"], "int32", names=("r",), usual=2))
+    )
     text = (
         "__global__ void shared(float *in, float *out, int n) { __shared__ float s[8]; s[0] = in[n]; out[0] = s[0]; }"
     )

@@ -58,6 +58,14 @@ inline void *wbImport(const std::string &file, int *rows, int *columns, const ch
     return data;
 }
 template <class T> inline bool grader_wb_solution(const wbArg_t &args, const T *data, int rows, int columns) {
+    if (!args.output.empty()) {
+        std::ofstream out(args.output);
+        out.precision(9);
+        out << rows;
+        if (columns > 1) out << " " << columns;
+        for (long i = 0; i < (long)rows * columns; i++) out << (i % columns ? " " : "\n") << +data[i];
+        out << "\n";
+    }
     std::string file = !args.expected.empty() ? args.expected : args.inputs.empty() ? "" : args.inputs.back();
     std::ifstream in(file);
     if (!in) {
