@@ -9,7 +9,19 @@ struct curandStateXORWOW {
     double boxmuller_extra_double;
 };
 typedef struct curandStateXORWOW curandStateXORWOW_t, curandState_t, curandState;
-struct curandStatePhilox4_32_10 { struct curandStateXORWOW own; unsigned int more[4]; };
+struct curandStatePhilox4_32_10 {
+    uint4 ctr, output;
+    uint2 key;
+    unsigned int STATE;
+    int boxmuller_flag, boxmuller_flag_double;
+    float boxmuller_extra;
+    double boxmuller_extra_double;
+};
 typedef struct curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
-struct curandStateMRG32k3a { struct curandStateXORWOW own; double more[2]; };
+struct curandStateMRG32k3a {
+    unsigned int s1[3], s2[3];
+    int boxmuller_flag, boxmuller_flag_double;
+    float boxmuller_extra;
+    double boxmuller_extra_double;
+};
 typedef struct curandStateMRG32k3a curandStateMRG32k3a_t;
