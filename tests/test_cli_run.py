@@ -195,6 +195,8 @@ def test_headers_that_lie_above_are_found_from_wherever_it_is_started(
         "__global__ void k(int *p) { *p = SEVEN; }\n"
         "int main() { int *p, h; cudaMalloc(&p, 4); k<<<1, 1>>>(p); cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); "
         'cudaFree(p); printf("%d\\n", h); }\n',
+        "course/week1/own.h": '#include "../common/common.h"\n',
+        "course/week1/by_own.cu": '#include "own.h"\nint main() { return SEVEN; }\n',
         "course/week1/secret.cu": '#include "../../secret.txt"\nint main() { return SECRET; }\n',
         "secret.txt": "#define SECRET 3\n",
     }.items():
@@ -204,6 +206,8 @@ def test_headers_that_lie_above_are_found_from_wherever_it_is_started(
         monkeypatch.chdir(tmp_path / folder)
         assert run(["run", named, "--lang", "en"]) == 0
         assert capfdbinary.readouterr().out == b"7\n"
+        assert run(["run", named.replace("main", "by_own"), "--lang", "en"]) == 7
+        capfdbinary.readouterr()
     # What is no header is not read from elsewhere.
     monkeypatch.chdir(tmp_path / "course" / "week1")
     assert run(["run", "secret.cu", "--lang", "en"]) == 1

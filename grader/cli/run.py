@@ -193,10 +193,10 @@ def _argument(argument: Argument) -> str:
 
 
 MAX_STDIN_BYTES = 64 << 20
-MAX_HEADERS_ABOVE = 64
+MAX_HEADERS = 256
 MAX_SEARCHED_BYTES = 1 << 20
-_HEADER_ABOVE = re.compile(
-    rb'^[ \t]*#[ \t]*include[ \t]*"((?:\.\./){1,8}[\w./ -]{1,200}\.(?:h|hh|hpp|hxx|cuh|inl))"', re.MULTILINE
+_HEADER = re.compile(
+    rb'^[ \t]*#[ \t]*include[ \t]*"((?:\.\./){0,8}[\w./ -]{1,200}\.(?:h|hh|hpp|hxx|cuh|inl))"', re.MULTILINE
 )
 _FOLDERS = "grader.cli.run.folders"
 _DEFINED = "grader.cli.run.defined"
@@ -421,17 +421,17 @@ def _headers_above(paths: Sequence[Path]) -> list[Path]:
 
     Nothing but headers: what else lies there is none of a program's business.
     """
-    found: dict[Path, None] = {}
+    seen: dict[Path, bool] = {}
     queue = list(paths)
-    while queue and len(found) < MAX_HEADERS_ABOVE:
+    while queue and len(seen) < MAX_HEADERS:
         path = queue.pop()
         with contextlib.suppress(OSError), path.open("rb") as file:
-            for match in _HEADER_ABOVE.finditer(file.read(MAX_SEARCHED_BYTES)):
+            for match in _HEADER.finditer(file.read(MAX_SEARCHED_BYTES)):
                 header = (path.parent / os.fsdecode(match[1])).resolve()
-                if header not in found and header.is_file():
-                    found[header] = None
+                if header not in seen and header.is_file():
+                    seen[header] = match[1].startswith(b"../")
                     queue.append(header)
-    return list(found)
+    return [header for header, leads_out in seen.items() if leads_out]
 
 
 def _build_progress() -> Callable[[int, int], None]:
