@@ -29,6 +29,7 @@ _ADDITIONS = msg("checks.work.additions")
 _SMALL, _LARGE = msg("pieces.sizes", n=256), msg("pieces.sizes", n=2048)
 _EACH = msg("checks.work.each", what=_ADDITIONS, each=10.25)
 _GROWTH = msg("checks.work.growth", small=_SMALL, large=_LARGE, got=11.42)
+_OCCUPANCY = msg("checks.occupancy.figures", kernel="tiled", device="H100", pct=62.5, blocks=5, threads=256)
 
 DATA: Mapping[str, Value] = {
     "capability": "6.1",
@@ -313,6 +314,15 @@ OWN: Mapping[str, Mapping[str, Value]] = {
     "checks.atomics.global": {"line": 44, "each": 1.0, "needed": 0.05, "sizes": _LARGE},
     "checks.atomics.shared": {"line": 44, "each": 2.0, "needed": 1.0, "sizes": _LARGE},
     "checks.launches.passed": {"sizes": _LARGE, "launches": 2, "allocated": 8192, "copied": 16384, "waits": 1},
+    "checks.occupancy.figures": {
+        "kernel": "tiled",
+        "device": "H100",
+        "pct": 62.5,
+        "blocks": 5,
+        "threads": 256,
+    },
+    "checks.occupancy.passed": {"figures": _OCCUPANCY},
+    "checks.occupancy.failed": {"figures": _OCCUPANCY, "needed": 75.0},
     "checks.overlap.hint_blocking": {"line": 44, "call": "cudaMemcpy"},
     "checks.divergence.failed": {"pct": 48.2, "allowed": 10.0, "sizes": _LARGE, "line": 44, "lanes": 16.5},
     "checks.work.each": {"what": _ADDITIONS, "each": 10.25},

@@ -26,7 +26,7 @@ JUDGES: dict[str, Callable[[Evidence, Any], Verdict]] = {
 
 OF_CODE = frozenset(
     {"compiles", "correct", "ragged_sizes", "memory_safety", "races", "technique", "coalescing", "bank_conflicts"}
-    | {"uses", "atomics", "divergence", "work", "deterministic"}
+    | {"uses", "atomics", "divergence", "work", "occupancy", "deterministic"}
 )
 """Checks that judge a kernel's code for newer devices too, where that is other code."""
 

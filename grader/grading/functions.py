@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.errors import InternalError
 from grader.grading.reading import errors_of
@@ -20,7 +21,9 @@ from grader.programs.sources import Program, read_program
 from grader.programs.toolchain.compile import uses_thrust
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.running.function_runs import FunctionRuns
+from grader.running.occupancy import with_occupancy
 from grader.running.program_runs import ProgramRuns
+from grader.running.work import LaunchWork
 from grader.submission import effort
 from grader.submission.files.folder import FoundSubmission
 from grader.submission.files.source import SourceText, decode
@@ -28,6 +31,9 @@ from grader.submission.functions import FoundFunction, binding_of, find_function
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.records import Submission
 from grader.submission.rewriting.translation_units import read_files
+
+if TYPE_CHECKING:
+    from grader.compiler.result import Resources
 
 CODE_SUFFIXES = (".cu", ".cpp", ".cc", ".c")
 """Of the lab's own files those that are compiled; others are included, or opened."""
@@ -156,7 +162,16 @@ def run_function(
     compilation = _of_host(runs.observations[0], entry)
     if compilation is not None:
         return _each(found, compilation=compilation)
-    return {name: replace(ran, variant=e.variant, binding=e.binding) for name, e in found.items()}
+
+    def compiled(architecture: str, launch: LaunchWork) -> Resources | None:
+        # A template's kernels are compiled where they are named.
+        names = [launch.kernel] if "<" in launch.kernel else []
+        result = programs.get_text(submission.program(entry.file), names, architecture).result
+        return result.resources.get(launch.symbol)
+
+    return {
+        name: with_occupancy(replace(ran, variant=e.variant, binding=e.binding), compiled) for name, e in found.items()
+    }
 
 
 def _program(lab: Lab, files: Sequence[SourceText], entry: FoundFunction) -> Program:

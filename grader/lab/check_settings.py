@@ -12,6 +12,7 @@ from grader.lab.checks import (
     OF_RUNTIME,
     AtomicsSettings,
     LaunchesSettings,
+    OccupancySettings,
     OverlapSettings,
     Settings,
     UsesSettings,
@@ -56,7 +57,7 @@ def check_settings(file: YamlFile, keys: KeyPath, specs: Sequence[CheckSpec], ca
                 lanes = values.get("max_lanes")
                 if lanes is not None and not 1 <= lanes < WARP_LANES:
                     raise file.error(msg("labs.lanes", got=lanes, most=WARP_LANES - 1), (*at, "max_lanes"))
-            case OverlapSettings() as overlap if not overlap.min_share:
+            case OverlapSettings(min_share=0) | OccupancySettings(min_share=0):
                 raise file.error(msg("labs.asks_nothing", names="min_share > 0"), (*at, "min_share"))
             case WorkSettings() as work:
                 _check_asks(file, at, work.max_per_element is not None or bool(work.growth), _OF_WORK)

@@ -153,6 +153,17 @@ class DivergenceSettings(Settings, frozen=True):
     max_idle: float
 
 
+Device = Literal["a100", "h100", "h200", "rtx2080ti", "rtx3060", "rtx4060", "rtx4090", "t4"]
+"""Those that `grader.programs.runtime.devices` describes."""
+
+
+class OccupancySettings(Settings, frozen=True):
+    """Settings of `occupancy`: `min_share`: of the warps that a multiprocessor of `device` can hold, 0 to 1."""
+
+    min_share: float
+    device: Device
+
+
 class WorkSettings(Settings, frozen=True):
     """Settings of `work`.
 
@@ -227,6 +238,7 @@ CHECKS = {
         CheckKind("atomics", AtomicsSettings, needs=("correct",)),
         CheckKind("divergence", DivergenceSettings, needs=("correct",)),
         CheckKind("work", WorkSettings, needs=("correct",)),
+        CheckKind("occupancy", OccupancySettings, needs=("correct",)),
         CheckKind("launches", LaunchesSettings, needs=("correct",)),
         CheckKind("overlap", OverlapSettings, needs=("correct",)),
         CheckKind("deterministic", needs=("correct", "races")),
@@ -244,7 +256,7 @@ OF_PROGRAMS = tuple(name for name in OF_FUNCTIONS if name != "deterministic")
 OF_KERNELS = tuple(name for name in CHECKS if name not in ("launches", "overlap"))
 """Those of labs that ask for kernels: the grader launches these, so that nothing can be said of how that is done."""
 
-OF_WORK = frozenset({"uses", "atomics", "divergence", "work", "launches", "overlap", "deterministic"})
+OF_WORK = frozenset({"uses", "atomics", "divergence", "work", "occupancy", "launches", "overlap", "deterministic"})
 """Those for which it has to be counted what is executed, and kept what the host asks of the device."""
 
 SPACES = {"bank_conflicts": "shared", "coalescing": "global"}

@@ -14,7 +14,7 @@ from grader.launching.trial import Run
 from grader.message import Message
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
-from grader.running.work import Reordered, Work
+from grader.running.work import Occupancy, Reordered, Work
 from grader.submission.records import Interpretation, Missing, VariantBinding
 
 FaultKind = Literal["launch", "unchecked", "copy", "lifetime", "unfilled", "time", "not_compared"]
@@ -183,6 +183,7 @@ class Evidence:
     own_check: what the program says of the kernel's results, where that is not what was found.
     work: what was executed in its runs, where a check asks for that; in the order of the runs.
     reordered: what came of other orders of its blocks, where a check asks for that.
+    occupancy: of its heaviest launch, where a check asks for that.
     launches: of a function, how many a call made at the observed size; None where that was not seen.
     """
 
@@ -218,6 +219,7 @@ class Evidence:
     launches: int | None = None
     work: tuple[Work, ...] = ()
     reordered: Reordered | None = None
+    occupancy: Occupancy | None = None
 
     @property
     def bound(self) -> VariantBinding:

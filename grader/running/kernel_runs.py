@@ -9,6 +9,7 @@ from grader.running.evidence import Evidence
 from grader.running.halos import halo_of, haloed
 from grader.running.margins import with_margin
 from grader.running.newer_devices import with_newer_devices
+from grader.running.occupancy import with_occupancy_of_kernel
 from grader.running.own_check import with_own_check
 from grader.running.relaunched import with_later_launch
 from grader.running.reordered import with_reordered
@@ -55,6 +56,7 @@ def _staged(trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: Bo
     evidence, kernel = run_variant(trials, evidence, kernel, explained)
     evidence = with_smaller_block(trials, evidence, kernel)
     evidence = with_staging(trials, evidence, kernel)
+    evidence = with_occupancy_of_kernel(trials, evidence, kernel)
     evidence = with_reordered(trials, evidence, kernel)
     evidence = with_drawn_cases(drawn_trials, evidence, kernel, explained)
     evidence = with_later_launch(trials, evidence, kernel, drawn_trials.oracle)

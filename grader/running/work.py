@@ -79,6 +79,27 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Occupancy:
+    """Of the launch that does the most, on one device.
+
+    file, line: where it is launched, or the kernel.  threads, shared_bytes: of a block.  registers: of a thread.
+    blocks: that fit on a multiprocessor.  limit: what keeps more from fitting: "threads", "blocks", "shared" or
+    "registers".  share: of the warps that a multiprocessor can hold.
+    """
+
+    device: str
+    kernel: str
+    file: str
+    line: int
+    threads: int
+    registers: int
+    shared_bytes: int
+    blocks: int
+    limit: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reordered:
     """Runs of the same data in which blocks, and the warps of a block, had their turns in other orders.
 

@@ -126,6 +126,41 @@ LAUNCHES: Texts = {
 }
 
 
+def figures(kernel: str, device: str, pct: float, blocks: int, threads: int) -> str:
+    """How much of a multiprocessor a kernel's blocks fill."""
+    text = ngettext(
+        "On {device} {n} block of {threads} threads of {kernel} fits on a multiprocessor, {pct} % of its warps",
+        "On {device} {n} blocks of {threads} threads of {kernel} fit on a multiprocessor, {pct} % of its warps",
+        blocks,
+    )
+    return text.format(kernel=kernel, device=device, pct=f"{decimal(pct):g}", n=blocks, threads=threads)
+
+
+OCCUPANCY: Texts = {
+    "title": N_("occupancy"),
+    "fault": N_("low occupancy"),
+    "not_compiled": N_("What the kernel takes on the device is not known."),
+    "figures": figures,
+    "passed": N_("{figures}."),
+    "failed": N_("{figures}; at least {needed:g} % are asked for."),
+    "hint_threads": N_(
+        "Blocks of {threads} threads do not fill a multiprocessor: beside {blocks} of them there is no room for "
+        "another whole one. Choose a block size of which a whole number fills it."
+    ),
+    "hint_blocks": N_(
+        "A multiprocessor holds no more than {blocks} blocks, however small they are. Launch blocks of more threads."
+    ),
+    "hint_shared": N_(
+        "Shared memory is the limit: a block takes {shared_bytes} bytes of it. Use less for each block, or the same "
+        "for more threads."
+    ),
+    "hint_registers": N_(
+        "Registers are the limit: a thread takes {registers}. Keep fewer values at a time, in smaller local arrays and "
+        "loops that are unrolled less, or bound them by __launch_bounds__()."
+    ),
+}
+
+
 OVERLAP: Texts = {
     "title": N_("overlap"),
     "fault": N_("copies and kernels do not overlap"),
@@ -190,6 +225,7 @@ AREAS: dict[str, Texts] = {
     "checks.divergence": DIVERGENCE,
     "checks.work": WORK,
     "checks.launches": LAUNCHES,
+    "checks.occupancy": OCCUPANCY,
     "checks.overlap": OVERLAP,
     "checks.deterministic": DETERMINISTIC,
 }

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from grader.errors import FileError
 from grader.grading import pipeline
+from grader.lab.checks import Device
 from grader.lab.file import load
 from grader.lab.records import Lab
+from grader.programs.runtime.devices import MODELS, model_of
 from grader.result import Check
+from grader.running.occupancy import fit
 
 SUM_ORACLE = """
 import numpy as np
@@ -506,6 +509,84 @@ def test_deterministic_of_a_kernel(tmp_path: Path, is_good: bool) -> None:
     assert ("3 orders" if is_good else "elements differ") in check.message
 
 
+def test_the_devices_of_occupancy_are_those_that_programs_can_run_on() -> None:
+    assert get_args(Device) == MODELS
+
+
+@pytest.mark.parametrize(
+    ("device", "threads", "registers", "shared_bytes", "blocks", "limit"),
+    [
+        # By the tables of the CUDA C++ Programming Guide: 64 warps, 32 blocks, 64 Ki registers, 228 KB on an H100.
+        ("h100", 32, 16, 0, 32, "blocks"),
+        ("h100", 256, 32, 0, 8, "threads"),
+        ("h100", 1024, 32, 0, 2, "threads"),
+        ("h100", 768, 32, 0, 2, "threads"),
+        # 33 registers a thread are 1056 a warp, rounded up to 1280: 12 warps in each quarter of 16384.
+        ("h100", 256, 33, 0, 6, "registers"),
+        ("h100", 1024, 65, 0, 0, "registers"),
+        # 48 KB and 1 KB of the system's: 4 times in 228 KB.
+        ("h100", 256, 32, 48 * 1024, 4, "shared"),
+        ("t4", 256, 32, 48 * 1024, 1, "shared"),
+        ("t4", 64, 32, 0, 16, "threads"),
+        ("rtx3060", 1024, 32, 0, 1, "threads"),
+        ("rtx3060", 64, 32, 0, 16, "blocks"),
+        ("rtx4090", 64, 32, 0, 24, "threads"),
+        ("a100", 128, 40, 0, 12, "registers"),
+    ],
+)
+def test_blocks_that_fit(device: str, threads: int, registers: int, shared_bytes: int, blocks: int, limit: str) -> None:
+    found = fit(model_of(device), threads, registers, shared_bytes)
+    assert (found.blocks, found.limit) == (blocks, limit)
+
+
+TEMPLATE_SUM = SHARED_SUM.replace("__global__", "template <int N> __global__").replace("parts<<<", "parts<256><<<")
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "status", "data", "at"),
+    [
+        (SHARED_SUM, {"min_share": 1}, "pass", {"share": 1, "blocks": 8, "limit": "threads"}, ""),
+        (TEMPLATE_SUM, {"min_share": 1}, "pass", {"share": 1, "blocks": 8, "limit": "threads"}, ""),
+        (ATOMIC_SUM.replace("256", "32").replace("255", "31"), {"min_share": 0.75}, "fail",
+         {"share": 0.5, "blocks": 32, "limit": "blocks"}, "add<<<"),
+        (ATOMIC_SUM.replace("256>>>", "256, 40000>>>"), {"min_share": 0.75}, "fail",
+         {"share": 0.625, "blocks": 5, "limit": "shared", "shared_bytes": 40000}, "add<<<"),
+    ],
+)  # fmt: skip
+def test_occupancy(
+    tmp_path: Path, text: str, settings: dict[str, Any], status: str, data: dict[str, Any], at: str
+) -> None:
+    lab = lab_of(tmp_path, {"occupancy": {"points": 100, "device": "h100", **settings}})
+    check = judged(tmp_path, lab, text, "occupancy")
+    assert (check.status, check.line) == (status, line_of(text, at) if at else None), check.message
+    assert check.data | data == check.data
+
+
+MANY_VALUES = """__global__ void solve(const float *in, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x[96];
+    for (int k = 0; k < 96; k++)
+        x[k] = in[(i + k) % n];
+    __syncthreads();
+    float sum = 0;
+    for (int k = 0; k < 96; k++)
+        sum += x[k] * x[95 - k] * 0;
+    out[i] = 2 * in[i] + sum;
+}
+"""
+
+
+@pytest.mark.parametrize("is_good", [True, False])
+def test_occupancy_of_a_kernel(tmp_path: Path, is_good: bool) -> None:
+    checks = {"occupancy": {"points": 100, "device": "t4", "min_share": 0.75}}
+    lab = lab_of(tmp_path, checks, TWICE_ORACLE, KERNEL)
+    text = MANY_VALUES.replace("96", "2").replace("95", "1") if is_good else MANY_VALUES
+    check = judged(tmp_path, lab, text, "occupancy")
+    assert (check.status, check.line) == (("pass", None) if is_good else ("fail", 1)), check.message
+    assert check.data["limit"] == ("threads" if is_good else "registers")
+
+
 @pytest.mark.parametrize(
     ("checks", "template", "at", "words"),
     [
@@ -529,6 +610,14 @@ def test_deterministic_of_a_kernel(tmp_path: Path, is_good: bool) -> None:
         ({"atomics": {"points": 100}}, KERNEL, "atomics", ["asks for nothing", "max_lanes, max_global, max_shared"]),
         ({"atomics": {"points": 100, "max_lanes": 32}}, KERNEL, "atomics.max_lanes", ["1 to 31", "32"]),
         ({"atomics": {"points": 100, "max_global": "k / 2"}}, KERNEL, "atomics.max_global", ["'k'"]),
+        ({"occupancy": {"points": 100, "min_share": 0.5}}, KERNEL, "occupancy", ["device"]),
+        (
+            {"occupancy": {"points": 100, "min_share": 0.5, "device": "k80"}},
+            KERNEL,
+            "occupancy.device",
+            ["k80", "h100"],
+        ),
+        ({"occupancy": {"points": 100, "min_share": 0, "device": "t4"}}, KERNEL, "occupancy.min_share", ["> 0"]),
         ({"launches": {"points": 100}}, FUNCTION, "launches", ["asks for nothing", "max_launches"]),
         ({"launches": {"points": 100, "max_waits": 1}}, KERNEL, "launches", ["unknown check"]),
         ({"launches": {"points": 100, "max_copied": "n -"}}, FUNCTION, "launches.max_copied", ["'n -'"]),
