@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
-from grader.device_limits import WARP_LANES
+from grader.devices import WARP_LANES
 from grader.lab.checks import OccupancySettings
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
