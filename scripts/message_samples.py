@@ -273,6 +273,7 @@ DATA: Mapping[str, Value] = {
     "total_points": 100.0,
     "touched": "8",
     "type": "char *",
+    "registers": 64,
     "shared_bytes": 40000,
     "usual": 1031.47168,
     "value": "fast",
