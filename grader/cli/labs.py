@@ -56,6 +56,22 @@ def new_lab_command() -> click.Command:
                 show_default=True,
                 help=_("Folder to create the lab in."),
             ),
+            click.Option(
+                ["--interface"],
+                type=click.Choice(["kernel", "function"]),
+                help=_("What students hand in.  [default: kernel; function with --signature]"),
+            ),
+            click.Option(
+                ["--signature"],
+                default="",
+                metavar="TEXT",
+                help=_("The function that is asked for, e.g. 'void solve(const float *in, float *out, int n)'."),
+            ),
+            click.Option(
+                ["--memory"],
+                type=click.Choice(["device", "host"]),
+                help=_("Where the function's pointers lead.  [default: device]"),
+            ),
             lang_option(),
         ],
         callback=_new_lab,
@@ -63,12 +79,21 @@ def new_lab_command() -> click.Command:
     )
 
 
-def _new_lab(name: str, into: Path, lang: str) -> int:
+def _new_lab(name: str, into: Path, interface: str | None, signature: str, memory: str | None, lang: str) -> int:
+    from grader.errors import UsageError
     from grader.lab.labs import create, next_steps
+    from grader.lab.new_function import SIGNATURE
+    from grader.message import msg
     from grader.report.visible import visible_line
     from grader.words import said
 
-    for line in next_steps(name, create(name, into)):
+    if interface == "kernel" or (interface is None and not signature):
+        if signature or memory:
+            raise UsageError(msg("labs.new_of_function", option="--signature" if signature else "--memory"))
+        folder = create(name, into)
+    else:
+        folder = create(name, into, signature=signature or SIGNATURE, memory=memory or "device")
+    for line in next_steps(name, folder):
         click.echo(visible_line(said(line)))
     return 0
 

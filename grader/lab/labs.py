@@ -14,6 +14,7 @@ from pathlib import Path
 
 from grader.errors import UsageError, system_reason
 from grader.files import data_root
+from grader.lab import new_function
 from grader.lab.records import Lab
 from grader.message import Message, msg
 
@@ -76,12 +77,17 @@ NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 LONGEST = 40
 
 
-def create(name: str, into: Path, labs_folders: Sequence[Path] = ()) -> Path:
+def create(
+    name: str, into: Path, labs_folders: Sequence[Path] = (), signature: str = "", memory: str = "device"
+) -> Path:
     """Write the skeleton of a lab `name` into the folder `into`; returns the lab's folder.
+
+    signature: of the function that is asked for, as C++ spells it, and where its pointers lead; "": kernels are.
 
     Raises
     ------
-    UsageError : the name is none for a lab, a lab of that name is there, or the folder cannot be written.
+    UsageError : the name is none for a lab, a lab of that name is there, the folder cannot be written, or no lab can be
+      made of the signature.
     """
     if not NAME.fullmatch(name) or len(name) > LONGEST:
         raise UsageError(msg("labs.new_name", name=repr(name), limit=LONGEST))
@@ -89,7 +95,10 @@ def create(name: str, into: Path, labs_folders: Sequence[Path] = ()) -> Path:
     known = folders(labs_folders).get(name)
     if known is not None or folder.exists() or folder.is_symlink():
         raise UsageError(msg("labs.new_exists", path=str(known or folder)))
-    title = name.replace("-", " ").capitalize()
+    texts = {"NAME": name, "TITLE": name.replace("-", " ").capitalize()}
+    if signature:
+        texts |= new_function.placeholders(signature, memory)
+    skeleton = data_root() / "templates" / (new_function.SKELETON if signature else SKELETON)
     try:
         into.mkdir(parents=True, exist_ok=True)
         # Made aside and moved there whole: a skeleton that is cut short is never taken for a lab.
@@ -97,10 +106,14 @@ def create(name: str, into: Path, labs_folders: Sequence[Path] = ()) -> Path:
             made = Path(aside) / name
             # Installing compiles every Python file it brings, those of the skeleton too.
             no_traces = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
-            shutil.copytree(data_root() / "templates" / SKELETON, made, ignore=no_traces)
+            shutil.copytree(skeleton, made, ignore=no_traces)
             for file in sorted(path for path in made.rglob("*") if path.is_file()):
                 data = file.read_bytes()
-                file.write_bytes(data.replace(b"@NAME@", name.encode()).replace(b"@TITLE@", title.encode()))
+                for place, text in texts.items():
+                    data = data.replace(f"@{place}@".encode(), text.encode())
+                file.write_bytes(data)
+                # What is no Python before it is filled in is called otherwise there.
+                file.rename(file.with_name(file.name.removesuffix(".in")))
             made.rename(folder)
     except OSError as error:
         raise UsageError(msg("labs.cannot_write", path=str(folder), reason=system_reason(error))) from error

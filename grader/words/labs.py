@@ -166,6 +166,11 @@ LABS: Texts = {
     "signature_number": N_("{got} is no {dtype}"),
     "no_folder": N_("--labs {directory}: no such folder"),
     "unknown_lab": N_("unknown lab {lab!r}; {allowed}"),
+    "new_signature": N_(
+        "no lab can be made of this signature (got {got!r}); allowed: a void function with a pointer to what it "
+        "writes, and a whole number for the size, every parameter with a name, of the types {types}"
+    ),
+    "new_of_function": N_("{option} is for --interface function only"),
     "new_name": N_(
         "{name}: a lab's name is lower-case letters and digits, in words joined by hyphens, at most {limit} "
         "characters: row-sums"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from grader.grading.selftest import examine, specimens
 from grader.grading.task import GradeTask, grade_here
 from grader.lab import labs
 from grader.lab.file import load
+from grader.oracle.expected import Oracle
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +44,97 @@ def test_its_kernels_get_their_verdicts() -> None:
         ("good/grid_stride.cu", ()),
         ("bad/missing_guard.cu", ()),
     ]
+
+
+SIGNATURES = {
+    "void solve(float a, const float *x, float *y, int n)": {
+        "a": ("scalar", "float32", ()),
+        "x": ("input", "float32", ("n",)),
+        "y": ("output", "float32", ("n",)),
+        "n": ("size", "int32", ()),
+    },
+    'extern "C" void mix(int ny, int nx, const unsigned char *data, const int *i, long long *result);': {
+        "ny": ("size", "int32", ()),
+        "nx": ("size", "int32", ()),
+        "data": ("input", "uint8", ("ny", "nx")),
+        "i": ("input", "int32", ("ny", "nx")),
+        "result": ("output", "int64", ("ny", "nx")),
+    },
+    "void sort(float *keys, size_t key_count, int descending)": {
+        "keys": ("in_out", "float32", ("key_count",)),
+        "key_count": ("size", "uint64", ()),
+        "descending": ("scalar", "int32", ()),
+    },
+    "void all(const double *p, double *q, double *r, unsigned x)": {
+        "p": ("input", "float64", ("x",)),
+        "q": ("output", "float64", ("x",)),
+        "r": ("output", "float64", ("x",)),
+        "x": ("size", "uint32", ()),
+    },
+}
+
+
+SAXPY, _MIX, SORT, _ALL = SIGNATURES
+
+
+@pytest.mark.parametrize("signature", SIGNATURES)
+@pytest.mark.parametrize("memory", ["device", "host"])
+def test_a_function_s_skeleton_says_of_its_signature_what_can_be_told(signature: str, memory: str) -> None:
+    folder = labs.create("mine", Path("assignments"), signature=signature, memory=memory)
+    lab = load(folder)
+    assert lab.function is not None and lab.function.memory == memory
+    assert {p.name: (p.kind.name, p.dtype, p.shape) for p in lab.parameters} == SIGNATURES[signature]
+    oracle = Oracle(lab)
+    for sizes in (*lab.cases["emulator"].correct, *lab.cases["emulator"].ragged):
+        oracle.case(sizes, {p.name: p.dtype for p in lab.parameters if p.is_array})
+    texts = [path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()]
+    assert not [text for text in texts if re.search("@[A-Z]+@", text)]
+
+
+@pytest.mark.parametrize(("signature", "memory"), [(SAXPY, "device"), (SORT, "host")], ids=["device", "host"])
+def test_a_function_s_skeleton_grades_its_own(signature: str, memory: str) -> None:
+    folder = labs.create("mine", Path("assignments"), signature=signature, memory=memory)
+    findings = examine(specimens(load(folder)), backend="emulator", jobs=1)
+    assert [(f.specimen.name, f.problems) for f in findings] == [
+        ("good/grid_stride.cu", ()),
+        ("bad/missing_guard.cu", ()),
+    ]
+    found = {}
+    for name in ("starter.cu", "reference/solution.cu"):
+        result = grade_here(GradeTask(path=bytes(folder / name), options=GradeOptions(lab="mine", backend="emulator")))
+        found[name] = {check.check for check in result.checks if check.status == "fail"}
+    assert found == {"starter.cu": {"launch", "correct"}, "reference/solution.cu": set()}
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "solve",
+        "int solve(const float *x, float *y, int n)",
+        "void solve(const float *x, int n)",
+        "void solve(const float *x, float *y)",
+        "void solve(const float *x, float *y, float n)",
+        "void solve(const float **x, float *y, int n)",
+        "void solve(const float *x, pixel *y, int n)",
+        "void solve(const float *x, float *x, int n)",
+        "void solve(const float *, float *, int)",
+    ],
+)
+def test_signatures_that_make_no_lab(here: Path, signature: str) -> None:
+    with pytest.raises(UsageError, match=r"no lab can be made of this signature .* allowed: a void function"):
+        labs.create("mine", Path("assignments"), signature=signature)
+    assert list(here.iterdir()) == []
+
+
+def test_options_of_a_function(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["new-lab", "plain", "--interface", "function", "--lang", "en"]) == 0
+    capsys.readouterr()
+    plain = load(here / "assignments/plain").function
+    assert plain is not None and plain.signature.spelled == "void solve(const float *in, float *out, int n)"
+    assert cli.run(["new-lab", "other", "--interface", "kernel", "--memory", "host", "--lang", "en"]) == 2
+    assert capsys.readouterr().err == "grade: --memory is for --interface function only\n"
+    assert cli.run(["new-lab", "other", "--signature", "void f()", "--lang", "en"]) == 2
+    assert "got 'void f()'" in capsys.readouterr().err
 
 
 def test_its_starter_is_told_to_be_empty() -> None:
