@@ -171,7 +171,7 @@ def _gpu_state(device: object) -> list[Message]:
     try:
         from cuda.bindings import driver, nvml
 
-        from grader.gpu.messages import uuid_text
+        from grader.driver import uuid_text
 
         nvml.init_v2()
         uuid = driver.cuDeviceGetUuid(device)[1].bytes

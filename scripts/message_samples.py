@@ -276,6 +276,7 @@ DATA: Mapping[str, Value] = {
     "registers": 64,
     "shared_bytes": 40000,
     "usual": 1031.47168,
+    "us": 12.5,
     "value": "fast",
     "values": "2, 4",
     "variable": "sum",

@@ -12,6 +12,7 @@ import pytest
 
 from grader.cli.main import INTERRUPTED, run
 from grader.cli.run import split
+from grader.gpu.process import has_driver
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -35,6 +36,16 @@ def test_a_program_prints_then_the_report_follows(capfdbinary: pytest.CaptureFix
     told = printed.err.decode()
     assert "launch.cu:15  kernel <<<4, 32>>>, 128 bytes of dynamic shared memory" in told
     assert "x = d, n = 100" in told
+
+
+@pytest.mark.skipif(has_driver(), reason="there is a GPU")
+def test_where_there_is_no_gpu_a_program_does_not_run_on_one(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    program = str(PROGRAMS / "several_files" / "main.cu")
+    code = run(["run", "--backend", "gpu", program, "--lang", "en"])
+    printed = capfdbinary.readouterr()
+    assert code == 2
+    assert printed.out == b""
+    assert "No GPU can be used here (" in printed.err.decode()
 
 
 BEYOND = """#include <cstdio>

@@ -28,6 +28,7 @@ LAYERS: dict[str, set[str] | None] = {
     "files": set(),
     "processes": set(),
     "devices": set(),
+    "driver": set(),
     "preprocessor": set(),
     "yaml_file": {"message", "errors", "files"},
     "lab": {"message", "errors", "files", "yaml_file", "devices"},
@@ -51,6 +52,7 @@ LAYERS: dict[str, set[str] | None] = {
         "words",
         "errors",
         "devices",
+        "driver",
         "files",
         "processes",
         "compiler",
@@ -64,7 +66,7 @@ LAYERS: dict[str, set[str] | None] = {
     "autograders": {"files", "lab", "__version__"},
     "gpu": None,
     "sweeps": None,
-    "doctor": {"message", "errors", "processes", "compiler", "gpu", "programs", "report"},
+    "doctor": {"message", "driver", "errors", "processes", "compiler", "gpu", "programs", "report"},
     "grading": None,
     "serve": None,
     "cli": None,
@@ -300,6 +302,7 @@ def test_the_gpu_s_parts_keep_to_their_side(path: Path) -> None:
 
 # What runs beside a student's kernel knows of the rest: what is said, how it is sent, and constants.
 GPU_PROCESS = {
+    "grader.driver",
     "grader.gpu",
     "grader.gpu.messages",
     "grader.processes.channel",

@@ -21,7 +21,7 @@ import msgspec
 from grader.cli.errors import blamed_on_us
 from grader.cli.options import lang_option
 from grader.errors import UsageError
-from grader.i18n import _, ngettext
+from grader.i18n import _, decimal, ngettext
 from grader.message import msg
 from grader.programs.records import Argument, Observation, ObservedLaunch, is_limit
 from grader.words import text
@@ -47,6 +47,7 @@ def json_of(observation: Observation) -> str:
             "status": launch.status,
             "error": launch.error or None,
             "compiler": launch.compiler or None,
+            "microseconds": launch.microseconds,
             "thread_instructions": launch.thread_instructions,
             "hazards": [
                 {"kind": h.kind, "line": h.line, "message": text(h.message), "count": h.count} for h in launch.hazards
@@ -68,6 +69,7 @@ def json_of(observation: Observation) -> str:
         "stdout": observation.stdout.decode("utf-8", errors="replace"),
         "stderr": observation.stderr.decode("utf-8", errors="replace"),
         "smaller": observation.smaller or None,
+        "device": observation.device or None,
         "launches": launches,
         "findings": findings,
     }
@@ -91,7 +93,7 @@ def text_of(observation: Observation) -> str:
     groups = _grouped(observation.launches)
     if groups:
         lines += ["", _("Launches")]
-        lines += [line for launch, count in groups for line in _launch_lines(launch, count)]
+        lines += [line for launches in groups for line in _launch_lines(launches)]
     if any(launch.compiler == "clang" for launch in observation.launches):
         note = _("(clang): NVRTC, nvcc's own compiler, does not give this kernel: its code and counters are clang's.")
         lines += ["", note]
@@ -101,7 +103,7 @@ def text_of(observation: Observation) -> str:
         for finding in sorted(told, key=lambda f: ("error", "warning", "remark").index(f.severity)):
             where = f"{finding.file}:{finding.line}  " if finding.line else ""
             lines.append(f"  {_SIGNS[finding.severity]} {where}{text(finding.message)}")
-    if any(launch.status == "ran" for launch in observation.launches):
+    if not observation.device and any(launch.status == "ran" for launch in observation.launches):
         lines += ["", _("Times printed by the program are not real: there is no GPU here to measure.")]
     return "\n".join(lines) + "\n"
 
@@ -120,14 +122,14 @@ def _ending(observation: Observation) -> str:
     return _("The program ended with exit code {code}.").format(code=observation.exit)
 
 
-def _grouped(launches: Sequence[ObservedLaunch]) -> list[tuple[ObservedLaunch, int]]:
-    """Launches that are alike, one after another, once."""
-    found: list[tuple[ObservedLaunch, int]] = []
+def _grouped(launches: Sequence[ObservedLaunch]) -> list[list[ObservedLaunch]]:
+    """Launches that are alike, one after another, together."""
+    found: list[list[ObservedLaunch]] = []
     for launch in launches:
         if found and _same(found[-1][0], launch):
-            found[-1] = (found[-1][0], found[-1][1] + 1)
+            found[-1].append(launch)
         else:
-            found.append((launch, 1))
+            found.append([launch])
     return found
 
 
@@ -136,7 +138,8 @@ def _same(first: ObservedLaunch, second: ObservedLaunch) -> bool:
     return all(getattr(first, name) == getattr(second, name) for name in names)
 
 
-def _launch_lines(launch: ObservedLaunch, count: int) -> list[str]:
+def _launch_lines(launches: Sequence[ObservedLaunch]) -> list[str]:
+    launch, count = launches[0], len(launches)
     shared = ngettext(
         ", {n} byte of dynamic shared memory", ", {n} bytes of dynamic shared memory", launch.shared_bytes
     )
@@ -144,6 +147,10 @@ def _launch_lines(launch: ObservedLaunch, count: int) -> list[str]:
     if launch.shared_bytes:
         configuration += shared.format(n=launch.shared_bytes)
     times = (f"  ×{count}" if count > 1 else "") + ("  (clang)" if launch.compiler == "clang" else "")
+    timed = [each.microseconds for each in launches if each.microseconds is not None]
+    if timed:
+        words = _("{us:.4g} µs each") if len(timed) > 1 else _("{us:.4g} µs")
+        times += "  " + words.format(us=decimal(sum(timed) / len(timed)))
     where = f"{launch.file}:{launch.line}" if launch.line else launch.file
     lines = [f"  {_STATUS_SIGNS[launch.status]} {where}  {launch.kernel} {configuration}{times}"]
     if launch.arguments:
@@ -231,6 +238,8 @@ _IDLE = re.compile(
     r"|device-c|resource-usage|disable-warnings|restrict|verbose)"
 )
 """Options of nvcc's that change nothing here; `_WITH_VALUE`: those whose next word belongs to them."""
+GPU_SECONDS = 60.0
+"""A kernel that has not ended by then hangs."""
 BEYOND_LIMITS = 4
 """Exit code of a program that ended at a limit of ours."""
 
@@ -247,6 +256,13 @@ def run_command() -> click.Command:
             default=DEFAULT,
             show_default=True,
             help=_("The GPU that the program is told it runs on."),
+        ),
+        click.Option(
+            ["--backend"],
+            type=click.Choice(["emulator", "gpu", "auto"]),
+            default="emulator",
+            show_default=True,
+            help=_("What kernels run on; auto: the GPU of this machine, if there is one."),
         ),
         click.Option(
             ["--limit"],
@@ -358,15 +374,21 @@ def limits_of(text: str | None) -> RunLimits:
     )
 
 
-def _run(words: tuple[str, ...], device: str, limit: str | None, shrink: bool, as_json: bool, lang: str) -> int:
+def _run(
+    words: tuple[str, ...], device: str, backend: str, limit: str | None, shrink: bool, as_json: bool, lang: str
+) -> int:
+    from grader.gpu.process import has_driver
     from grader.processes.system import IS_LINUX
     from grader.programs.observe import observe
-    from grader.programs.records import is_limit
+    from grader.programs.records import for_gpu, is_limit
 
     if not IS_LINUX:
         raise UsageError(msg("programs.not_on_this_system"))
     folders = [folder for folder in click.get_current_context().meta[_FOLDERS] if folder.is_dir()]
+    on_gpu = backend == "gpu" or (backend == "auto" and has_driver())
     limits = limits_of(limit)
+    if on_gpu:
+        limits = for_gpu(limits, GPU_SECONDS if limit is None else math.inf)
     own = click.get_current_context().obj or []
     paths = [Path(word) for word in words]
     for path in paths:
@@ -394,6 +416,7 @@ def _run(words: tuple[str, ...], device: str, limit: str | None, shrink: bool, a
             folders=folders,
             limits=limits,
             defined=click.get_current_context().meta[_DEFINED],
+            on_gpu=on_gpu,
         )
     if as_json:
         print(json_of(observation))

@@ -264,9 +264,3 @@ def requests_on(connection: socket.socket) -> Channel[Request]:
 def replies_on(connection: socket.socket) -> Channel[Reply]:
     """The grader's end."""
     return Channel(connection, msgspec.msgpack.Decoder(Reply))
-
-
-def uuid_text(raw: bytes) -> str:
-    """A device's 16 bytes in the usual form."""
-    digits = bytes(raw[:16]).hex()
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -317,9 +317,7 @@ def visible(listed: Sequence[ListedGpu], asked: str | None) -> list[ListedGpu] |
 
 LIST_LIMIT_S = 60.0
 VARIABLE = "CUDA_VISIBLE_DEVICES"
-_START_DRIVER = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from grader.gpu.device.driver import main; main()"
-)
+_START_DRIVER = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from grader.driver import main; main()"
 
 
 def several_gpus(listed: Sequence[ListedGpu] | None) -> list[str]:

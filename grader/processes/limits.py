@@ -35,7 +35,9 @@ READ = 1 << 2 | 1 << 3
 EXECUTE = 1 << 0
 WRITE = 1 << 1 | 1 << 5 | 1 << 8 | 1 << 14
 """Writing, making, truncating and removing plain files."""
-_FILE_ONLY = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14
+WRITE_TO = 1 << 1 | 1 << 15
+"""Writing to what is there, and ioctl on devices."""
+_FILE_ONLY = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 _PR_SET_NO_NEW_PRIVS = 38
 
 # Rights on files that each version of the interface knows (linux/landlock.h): 13 in version 1, then refer, truncate,

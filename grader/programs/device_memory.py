@@ -1,7 +1,9 @@
-"""The memory of a running program's emulated device: what is allocated, and where it lies."""
+"""The memory of a running program's device: what is allocated, and where it lies; that of the emulated one."""
 
 from __future__ import annotations
 
+import abc
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,11 +62,14 @@ class Allocation:
     written: int = 0
 
     def view(self, offset: int = 0, size: int | None = None) -> Bytes:
-        """Its bytes from `offset` on, charged as moved."""
+        """Its bytes from `offset` on, charged as moved; what is changed in them counts once `put_back` has them."""
         size = self.size - offset if size is None else size
         self.meter.charge(size)
         found: Bytes = self.array.data[offset : offset + size]
         return found
+
+    def put_back(self, changed: npt.NDArray[Any]) -> None:
+        """What was changed in a view of its bytes, or in a part of one, is there for kernels from now on."""
 
     def valid(self, offset: int = 0, size: int | None = None) -> Bytes | None:
         """Which of these bytes anything has written, as 0 and 1, charged as moved; None where that is not known."""
@@ -113,21 +118,108 @@ class _Arrays(Device):
             self._free.append(slots[0])
 
 
-class DeviceMemory:
-    """All that kernels can reach.
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One end of a copy: an allocation from `offset` on, or bytes of the host's."""
+
+    allocation: Allocation | None = None
+    offset: int = 0
+    data: Bytes | None = None
+
+
+class Memory(abc.ABC):
+    """All that kernels of a device can reach, by address: `live`, and what was there until it was `freed`.
+
+    needs_pages: memory that both sides use is better off with pages of its own.
+    """
+
+    needs_pages = False
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._serial = 0
+        self.live: dict[int, Allocation] = {}
+        self.freed: dict[int, Allocation] = {}
+
+    @abc.abstractmethod
+    def allocate(self, name: str, size: int, kind: str, line: int, file: str) -> Allocation:
+        """Memory of the device, all of it zero.  Raises MemoryError, TooManyAllocations."""
+
+    @abc.abstractmethod
+    def share(self, name: str, size: int, kind: str, line: int, file: str, host: int) -> Allocation:
+        """Memory of the host at `host` that kernels can use."""
+
+    @abc.abstractmethod
+    def free(self, allocation: Allocation) -> None:
+        """Its address belongs to nothing from now on."""
+
+    @abc.abstractmethod
+    def find(self, address: int) -> Allocation | None:
+        """The live allocation that an address of the device lies in or near."""
+
+    @abc.abstractmethod
+    def is_device_address(self, address: int) -> bool:
+        """Whether an address can be the device's, by its size alone."""
+
+    @abc.abstractmethod
+    def copy(self, into: Piece, out_of: Piece, rows: Sequence[tuple[int, int, int]], stream: Any) -> None:
+        """Copy rows of (offset in into, offset in out_of, bytes), in the order of a stream."""
+
+    @abc.abstractmethod
+    def fill(
+        self, allocation: Allocation, offset: int, rows: Sequence[tuple[int, int]], value: int, stream: Any
+    ) -> None:
+        """Set rows of (offset from `offset`, bytes) to a value, in the order of a stream."""
+
+    def clear(self, allocation: Allocation) -> bool:
+        """Set all of the device's own memory to zero without touching it; False where that cannot be done."""
+        return False
+
+    def contents(self, least_bytes: int) -> list[tuple[MemoryArray, Bytes]]:
+        """Arrays of the device's own of at least so many bytes, and what is in them, where it can be put back."""
+        return []
+
+    @abc.abstractmethod
+    def refresh(self, allocation: Allocation, data: Bytes) -> None:
+        """Where shared memory lies now; the program's memory may have moved."""
+
+    def snapshot(self) -> list[Saved] | None:
+        """The contents of all memory, to be put back with `restore`; None where there is too much of it."""
+        return None
+
+    @abc.abstractmethod
+    def restore(self, before: list[Saved] | None) -> None:
+        """Put back what `snapshot` kept."""
+
+    def keep(self, allocation: Allocation) -> Allocation:
+        """Know an allocation by its address from now on."""
+        allocation.meter = self._meter
+        allocation.serial = self._serial = self._serial + 1
+        self.live[allocation.base] = allocation
+        self.freed.pop(allocation.base, None)
+        return allocation
+
+    def find_freed(self, address: int) -> Allocation | None:
+        """The freed allocation that an address lay in."""
+        self._meter.walk(len(self.freed))
+        for base, allocation in self.freed.items():
+            if base <= address < base + max(1, allocation.size):
+                return allocation
+        return None
+
+
+class DeviceMemory(Memory):
+    """That of the emulated device.
 
     device: the same as the emulator knows it.
     executes: kernels will be run; else nobody asks which bytes were written.
     """
 
     def __init__(self, meter: Meter, executes: bool = True) -> None:
-        self._meter = meter
+        super().__init__(meter)
         self._executes = executes
         self._arrays = _Arrays()
         self.device: Device = self._arrays
-        self._serial = 0
-        self.live: dict[int, Allocation] = {}
-        self.freed: dict[int, Allocation] = {}
 
     def allocate(self, name: str, size: int, kind: str, line: int, file: str) -> Allocation:
         """Memory of the device: zero, as a driver hands it out, but not counted as written."""
@@ -160,14 +252,6 @@ class DeviceMemory:
         self._arrays.remove(allocation.array)
         allocation.array = None
 
-    def keep(self, allocation: Allocation) -> Allocation:
-        """Know an allocation by its address from now on."""
-        allocation.meter = self._meter
-        allocation.serial = self._serial = self._serial + 1
-        self.live[allocation.base] = allocation
-        self.freed.pop(allocation.base, None)
-        return allocation
-
     def find(self, address: int) -> Allocation | None:
         """The live allocation that an address of the device lies in or near."""
         if not self.is_device_address(address):
@@ -175,13 +259,22 @@ class DeviceMemory:
         array = self._arrays.find(address)
         return None if array is None else self.live.get(array.base)
 
-    def find_freed(self, address: int) -> Allocation | None:
-        """The freed allocation that an address lay in."""
-        self._meter.walk(len(self.freed))
-        for base, allocation in self.freed.items():
-            if base <= address < base + max(1, allocation.size):
-                return allocation
-        return None
+    def copy(self, into: Piece, out_of: Piece, rows: Sequence[tuple[int, int, int]], stream: Any) -> None:
+        """At once, whatever the stream."""
+        to = _bytes_of(into, max(row[0] + row[2] for row in rows))
+        source = _bytes_of(out_of, max(row[1] + row[2] for row in rows))
+        overlap = np.may_share_memory(to, source)
+        for to_offset, from_offset, size in rows:
+            part = source[from_offset : from_offset + size]
+            to[to_offset : to_offset + size] = part.copy() if overlap else part
+
+    def fill(
+        self, allocation: Allocation, offset: int, rows: Sequence[tuple[int, int]], value: int, stream: Any
+    ) -> None:
+        """At once, whatever the stream."""
+        into = allocation.view(offset, max(start + size for start, size in rows))
+        for start, size in rows:
+            into[start : start + size] = value
 
     def is_device_address(self, address: int) -> bool:
         """Whether an address can be the device's, by its size alone."""
@@ -210,3 +303,10 @@ class DeviceMemory:
             array.data[:] = data
             if valid is not None and array.valid is not None:
                 array.valid[:] = valid
+
+
+def _bytes_of(piece: Piece, end: int) -> Bytes:
+    if piece.data is not None:
+        return piece.data
+    assert piece.allocation is not None
+    return piece.allocation.view(piece.offset, end)

@@ -27,11 +27,16 @@ class DeviceCompiler:
     """PTX of a program's files; each is compiled once, in a thread beside whatever goes on, and again for templates.
 
     at_once: before anything asks for it, as something will.
+    on_gpu: machine code as well, for a GPU of that architecture.
     """
 
-    def __init__(self, program: Program, architecture: str, library: Library, at_once: bool) -> None:
+    def __init__(
+        self, program: Program, architecture: str, library: Library, at_once: bool, on_gpu: bool = False
+    ) -> None:
         self._program = program
         self._architecture = architecture
+        # Its assembler's code; what it is assembled of may be of a version that the driver does not know.
+        self._nvrtc_architecture = architecture.replace("compute_", "sm_", 1) if on_gpu else architecture
         self._library = library
         self._compiler: CompilerProcess | None = None
         self._first: dict[int, CompileResult] = {}
@@ -56,7 +61,7 @@ class DeviceCompiler:
         for number, name in enumerate(self._program.units):
             self._compiled_for[number], self._first[number] = for_oldest(
                 partial(self._compiler.compile, self._program.device[name], [], options=self._program.macro_options),
-                self._architecture,
+                self._nvrtc_architecture,
             )
 
     def _compile_whole(self) -> None:
@@ -89,7 +94,7 @@ class DeviceCompiler:
             sources = self._program.device[self._program.units[unit]]
             compile_for = partial(self._compiler.compile, sources, list(names), options=self._program.macro_options)
             _, result = for_oldest(compile_for, self._compiled_for[unit])
-        return Code(result.ptx, "" if result.ptx else complaint(result))
+        return Code(result.ptx, "" if result.ptx else complaint(result), cubin=result.cubin)
 
     def _whole(self, unit: int) -> Code:
         """Both halves' compiler's code of a file, with NVRTC's of the functions that it lacks."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from grader.errors import UsageError
 from grader.message import Message, msg
+from grader.processes.channel import DeadlinePassed, PeerGone
 from grader.programs.kernels import DeviceCompiler
 from grader.programs.records import LIMITS, FunctionCall, Observation, ProgramFinding, RunLimits
 from grader.programs.remembered import RememberedPrograms
@@ -34,6 +37,8 @@ _UNKNOWN = re.compile(r"undeclared identifier|unknown type name|no member named|
 _ASKS = re.compile(r"\bcuda(?:Func[SG]et\w+|Occupancy\w+|LaunchCooperative\w+|LaunchKernel\w*|\w*Symbol\w*)\s*[(<]")
 
 NO_LIMITS = RunLimits()
+OPENING_SECONDS = 60.0
+"""A GPU, other programs' work on it included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ def observe(
     folders: Sequence[Path] = (),
     limits: RunLimits = NO_LIMITS,
     defined: Sequence[tuple[str, str]] = (),
+    on_gpu: bool = False,
 ) -> Observation:
     """Run the program that `paths` are and say what it did.
 
@@ -81,10 +87,11 @@ def observe(
     root, folders, defined : as for `read_program`.
     host_cache : a folder to keep compiled host code in, for tests that run one program often.
     limits : what the run may take, and whether kernels are run at all.
+    on_gpu : its kernels run on the first GPU of this machine, which is the program's `model` then.
 
     Raises
     ------
-    UsageError : a file cannot be read.
+    UsageError : a file cannot be read, or there is no GPU that can be used.
     InternalError : the toolchain is not installed, or a process of ours failed.
     """
     program = read_program(paths, arguments, None, root, folders, defined)
@@ -95,14 +102,15 @@ def observe(
 
     # What it prints is not known to be what is shown until it has ended.
     told = hold if smaller else emit
-    found = _observe(program, [Start(arguments, stdin)], model, limits, told, progress, host_cache)[0]
+    run = partial(_observe, model=model, limits=limits, progress=progress, host_cache=host_cache, on_gpu=on_gpu)
+    found = run(program, [Start(arguments, stdin)], emit=told)[0]
     if smaller and is_too_large(found):
         first_said = list(held)
         for change in changes(program.original, arguments, found.cause.id if found.cause else "")[:MAX_TRIES]:
             held.clear()
             replaced, others = applied(change, program.original, arguments)
             again = read_program(paths, others, replaced, root, folders, defined)
-            second = _observe(again, [Start(others, stdin)], model, limits, hold, progress, host_cache)[0]
+            second = run(again, [Start(others, stdin)], emit=hold)[0]
             if not is_too_large(second):
                 found = _at_smaller_size(second, change)
                 break
@@ -179,16 +187,17 @@ def _observe(
     enough: Callable[[Observation], bool] = lambda _observation: False,
     remembered: RememberedPrograms | None = None,
     then: Then | None = None,
+    on_gpu: bool = False,
 ) -> list[Observation]:
     if program.obstacle is not None:
         return [_not_run(program.obstacle, *program.obstacle_at)]
+    process = _opened_on_gpu() if on_gpu else None
     library = build(progress)
-    major, minor = model_of(model).capability
+    major, minor = process.ready().capability if process is not None else model_of(model).capability
     at_once = limits.executes or then is not None or _asks_for_code(program)
     architecture = f"compute_{major}{minor}"
-    device = DeviceCompiler(program, architecture, library, at_once)
+    device = DeviceCompiler(program, architecture, library, at_once, on_gpu)
     host: HostProgram | None = None
-    process: ProgramProcess | None = None
 
     def seen_of(run: Start, limits: RunLimits) -> Observation | None:
         """What a run comes to; None where the host code does not compile."""
@@ -198,7 +207,8 @@ def _observe(
         if seen is not None:
             return seen
         # It starts while the program is compiled.
-        process = process if process is not None and not process.has_ended else ProgramProcess()
+        if process is None or process.has_ended:
+            process = _opened_on_gpu() if on_gpu else ProgramProcess()
         host = host or _compiled(program, library, architecture, host_cache, remembered)
         if not host.module:
             return None
@@ -225,6 +235,21 @@ def _observe(
         if process is not None:
             process.close()
         device.close()
+
+
+def _opened_on_gpu() -> ProgramProcess:
+    """A process that has opened the GPU.  Raises UsageError where there is none that can be used."""
+    process = ProgramProcess(on_gpu=True)
+    try:
+        lacking = process.ready(time.monotonic() + OPENING_SECONDS).lacking
+    except DeadlinePassed:
+        lacking = f"{OPENING_SECONDS:g} s"
+    except PeerGone:
+        lacking = str(process.ended())
+    if lacking:
+        process.close()
+        raise UsageError(msg("programs.no_gpu", reason=lacking))
+    return process
 
 
 def _compiled(

@@ -13,6 +13,7 @@ LIBRARY = "Thrust/CUB"
 LIMITS = frozenset(
     {"programs.launch_limit", "programs.launch_seconds", "programs.device_memory", "programs.host_limit"}
     | {"programs.host_memory", "programs.no_host_memory", "programs.too_long", "programs.too_much_copied"}
+    | {"programs.hangs_on_card"}
 )
 """Ids of causes that are limits of a run, not of the program."""
 
@@ -35,7 +36,9 @@ class RunLimits(msgspec.Struct, frozen=True):
     order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
     undoes_bytes: after each launch all arrays of at least so many bytes are as before it, as if the kernel had
     done nothing: what comes out right all the same, no kernel has computed.  0: nothing is undone.
-    launch_seconds: of processor time.  wall_seconds: of the whole run, by the clock on the wall: ends what hangs.
+    looks: what goes into launches and copies is looked at, for what can be told of it.
+    launch_seconds: of processor time; on a GPU, that the host waits for it.
+    wall_seconds: of the whole run, by the clock on the wall: ends what hangs.
     """
 
     executes: bool = True
@@ -51,6 +54,12 @@ class RunLimits(msgspec.Struct, frozen=True):
     counts_work: bool = False
     order: int = 0
     undoes_bytes: int = 0
+    looks: bool = True
+
+
+def for_gpu(limits: RunLimits, seconds: float) -> RunLimits:
+    """Limits of a run whose kernels a GPU runs, which has memory of its own: each may take so many seconds."""
+    return msgspec.structs.replace(limits, looks=False, device_bytes=NO_LIMIT, launch_seconds=seconds)
 
 
 class ProgramFinding(msgspec.Struct, frozen=True):
@@ -123,6 +132,7 @@ class ObservedLaunch(msgspec.Struct):
     checked: whether the program asked for its error later, or looked at that of a call which waits for it.
     compiler: whose code of the kernel was run: "nvrtc", or "clang" where NVRTC has none; "" where none was.
     filled: what the host had copied into variables of the device by then, by their plain names: small ones.
+    microseconds: on a GPU; None on the emulator, and of one that nobody has waited for.
     """
 
     kernel: str
@@ -143,6 +153,7 @@ class ObservedLaunch(msgspec.Struct):
     checked: bool = False
     compiler: str = ""
     filled: dict[str, bytes] = {}
+    microseconds: float | None = None
 
 
 class DeviceCall(msgspec.Struct, frozen=True):
@@ -210,7 +221,7 @@ class FunctionCall(msgspec.Struct, frozen=True):
 class CallLaunch(msgspec.Struct, frozen=True):
     """A launch that a called function made, with all that the emulator saw of it.
 
-    status, reason, line: as of `grader.programs.emulated.Outcome`; "refused" where it was not run at all.
+    status, reason, line: as of `grader.programs.device.Outcome`; "refused" where it was not run at all.
     file: that the kernel's lines are in.  symbol: its name in PTX.
     shared_bytes: of a block, static and dynamic.  is_of_library: Thrust or CUB made it, not the program.
     work: by line, where that was asked for.
@@ -267,6 +278,7 @@ class Observation(msgspec.Struct):
     calls: of the function that it was run for.
     asked: what the whole program had the device do, where that was asked for.
     files: those that were wanted and are there at the end, cut off at the length that was asked for.
+    device: the name of the GPU that kernels ran on, "" for the emulator.
     """
 
     exit: int | None
@@ -280,3 +292,4 @@ class Observation(msgspec.Struct):
     calls: list[CallSeen] = []
     asked: list[DeviceCall] = []
     files: dict[str, bytes] = {}
+    device: str = ""

@@ -197,6 +197,14 @@ PROGRAMS: Texts = {
     "compiler_limit": N_("The compiler reached its limit of memory on the host code."),
     "compiler_time": N_("The compiler did not finish the host code within {seconds} s of processor time."),
     "compiler_hangs": N_("The compiler did not finish the host code within {seconds} s."),
+    "card_cannot": N_("The driver of the GPU does not take the device code: {reason}"),
+    "no_gpu": N_("No GPU can be used here ({reason}): without --backend gpu the program is emulated."),
+    "not_on_card": N_("{what} cannot be used with --backend gpu yet: without it the program is emulated."),
+    "refused_by_card": N_("the GPU refuses it with {error}"),
+    "fault_on_card": N_(
+        "The GPU has ended {kernel}: {error}. On the emulator, without --backend gpu, the line is told."
+    ),
+    "hangs_on_card": N_("{kernel} has not ended within {seconds} s on the GPU: the program ends here."),
     "emulator_cannot": N_("The emulator cannot read the device code: {reason}"),
     "unknown_function": N_("The program uses {name}, which is not available here."),
     "not_runnable": N_("The program cannot run here: {reason}"),

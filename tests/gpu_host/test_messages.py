@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
+from grader.driver import uuid_text
 from grader.gpu.device.worker import Worker
 from grader.gpu.messages import (
     Array,
@@ -29,7 +30,6 @@ from grader.gpu.messages import (
     Target,
     replies_on,
     requests_on,
-    uuid_text,
 )
 from grader.processes.channel import Channel, DeadlinePassed, PeerGone
 

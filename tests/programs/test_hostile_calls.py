@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 import wasmtime
 
+from grader.programs.emulated import Gpu
 from grader.programs.meter import BYTES_PER_INSTRUCTION
 from grader.programs.moved import SourceLines
 from grader.programs.records import RunLimits
@@ -70,6 +71,7 @@ def make() -> tuple[State, Wasi]:
         lambda _wanted: Code(PTX, ""),
         lambda _raw: None,
         RunLimits(),
+        Gpu,
     )
     state.calls = Calls([])
     guest = state.guest = Guest(store, exports["memory"], state.meter)

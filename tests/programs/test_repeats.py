@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation, DeviceMemory
-from grader.programs.emulated import Outcome
 from grader.programs.meter import Meter
 from grader.programs.runtime.repeats import TRIES, Repeats
 

@@ -14,8 +14,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from grader.gpu.device import driver
-from grader.gpu.device.driver import DriverError
+from grader import driver
+from grader.driver import DriverError
 from grader.gpu.device.launch import Device, packed
 from grader.gpu.messages import Launch
 

@@ -15,9 +15,9 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from grader import driver
 from grader.devices import GUARD_BYTE, SHARED_BYTES, sentinel_byte
-from grader.gpu.device import driver
-from grader.gpu.device.driver import DriverError
+from grader.driver import DriverError
 from grader.gpu.device.memory import GUARD_BYTES, Arena, Counters, Helpers, aligned, copy_in, copy_out
 from grader.gpu.messages import Array, HostCopies, HostTimes, KernelFacts, Launch, Ran
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from grader import driver
 from grader.devices import sentinel_byte
-from grader.gpu.device import driver
-from grader.gpu.device.driver import Parameters, f64, u32, u64
+from grader.driver import Parameters, f64, u32, u64
 
 GUARD_BYTES = 64 * 1024
 """On either side of every array of a single launch: as far as a slip of one row of 16384 floats."""

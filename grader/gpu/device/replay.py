@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from grader.driver import DriverError
 from grader.gpu.device import launch
-from grader.gpu.device.driver import DriverError
 from grader.gpu.device.worker import open_device
 from grader.gpu.messages import HELPERS_MODULE, SCRIPT_NAME, read_script
 

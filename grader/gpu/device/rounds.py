@@ -16,9 +16,9 @@ from math import ceil
 from statistics import fmean
 from typing import Any
 
+from grader import driver
 from grader.devices import FLOAT_SENTINEL_BYTE, GUARD_BYTE, sentinel_byte
-from grader.gpu.device import driver
-from grader.gpu.device.driver import DriverError
+from grader.driver import DriverError, uuid_text
 from grader.gpu.device.graphs import Graph, Graphs
 from grader.gpu.device.launch import Device, LaunchFailed, Modules, ready_for_launch
 from grader.gpu.device.memory import aligned
@@ -33,7 +33,6 @@ from grader.gpu.messages import (
     Ready,
     RoundDone,
     Target,
-    uuid_text,
 )
 
 COPY_BYTES = 512 << 20

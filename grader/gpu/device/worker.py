@@ -23,8 +23,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.gpu.device import driver, launch
-from grader.gpu.device.driver import DriverError
+from grader import driver
+from grader.driver import DriverError, uuid_text
+from grader.gpu.device import launch
 from grader.gpu.device.launch import Device, LaunchFailed, Modules, measure
 from grader.gpu.device.memory import Arena, Counters, Helpers
 from grader.gpu.device.rounds import Rounds
@@ -47,7 +48,6 @@ from grader.gpu.messages import (
     Warm,
     WarmUp,
     requests_on,
-    uuid_text,
 )
 from grader.processes.channel import Channel, PeerGone
 

@@ -9,7 +9,7 @@ from hashlib import blake2b
 import numpy as np
 
 from grader.programs.device_memory import Allocation
-from grader.programs.emulated import plain_name
+from grader.programs.loaded import plain_name
 from grader.programs.records import Argument, ObservedLaunch
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
@@ -71,6 +71,8 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
 
 def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
     """Tell whether all that was copied into a buffer is zero, and what else has the same content."""
+    if not state.limits.looks:
+        return
     if allocation.host and allocation.array.data.size != allocation.size:
         state.memory.refresh(allocation, state.guest.lent(allocation.host, allocation.size))
     if argument.written or not (allocation.host or argument.copied_in):
@@ -91,6 +93,8 @@ def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
 def filled(state: State) -> dict[str, bytes]:
     """What the host has copied into small variables of the device, by their names without namespaces."""
     found: dict[str, bytes] = {}
+    if not state.limits.looks:
+        return found
     for (_unit, name), variable in state.variables.items():
         if variable is not None and variable.origins == {"copied"} and variable.size <= MAX_FILLED_BYTES:
             found[plain_name(name)] = bytes(variable.view())

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation
-from grader.programs.emulated import Outcome
 from grader.programs.records import (
     LIBRARY,
     CallArgument,
@@ -177,7 +177,9 @@ def _made(state: State, wanted: CallArgument, on_device: bool) -> _Array:
         view[GUARD_BYTES : GUARD_BYTES + size] = data
         return _Array(wanted, host=block + GUARD_BYTES)
     found = state.memory.allocate(wanted.name, size, "handed", 0, "")
-    found.view()[:] = data
+    view = found.view()
+    view[:] = data
+    found.put_back(view)
     valid = found.valid()
     if valid is not None:
         valid[:] = wanted.is_set

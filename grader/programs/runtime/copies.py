@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.message import msg
-from grader.programs.device_memory import Allocation, Bytes
+from grader.programs.device_memory import Allocation, Piece
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
 from grader.programs.runtime.registration import load
@@ -66,8 +66,8 @@ def _check_direction(state: State, to: Side, source: Side, kind: int, place: Pla
             raise CudaError(1, state.tell("copy_direction", "error", message, place))
 
 
-def _bytes(state: State, side: Side, size: int, place: Place, role: str) -> Bytes:
-    """The bytes of a side.  Raises CudaError where they reach past the memory."""
+def _piece(state: State, side: Side, size: int, place: Place, role: str) -> Piece:
+    """A side as it is copied.  Raises CudaError where it reaches past the memory."""
     allocation = side.allocation
     if allocation is not None and (side.offset < 0 or side.offset + size > allocation.size):
         verb = "reads" if role == "from" else "writes"
@@ -76,9 +76,8 @@ def _bytes(state: State, side: Side, size: int, place: Place, role: str) -> Byte
         finding = state.tell("copy_size", "error", message, place)
         raise CudaError(1, finding)
     if side.is_device:
-        assert allocation is not None
-        return allocation.view(side.offset, size)
-    return state.guest.view(side.address, size)
+        return Piece(allocation, side.offset)
+    return Piece(allocation, side.offset, state.guest.view(side.address, size))
 
 
 def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int]], place: Place) -> None:
@@ -149,8 +148,8 @@ def transfer(
     state.touch(total)
     to_end = max(row[0] + row[2] for row in rows)
     from_end = max(row[1] + row[2] for row in rows)
-    into = _bytes(state, target, to_end, place, "to")
-    out_of = _bytes(state, origin, from_end, place, "from")
+    into = _piece(state, target, to_end, place, "to")
+    out_of = _piece(state, origin, from_end, place, "from")
     for side, end in ((target, to_end), (origin, from_end)):
         if side.allocation is not None and not state.has_room(side.allocation, side.offset + end, place):
             return 0
@@ -167,12 +166,7 @@ def transfer(
     for side, is_write, end in ((target, True, to_end), (origin, False, from_end)):
         if side.allocation is not None:
             state.access(side.allocation, stream, ticket, side.offset, side.offset + end, place, is_write=is_write)
-    for to_offset, from_offset, size in rows:
-        into[to_offset : to_offset + size] = (
-            out_of[from_offset : from_offset + size].copy()
-            if (target.allocation is origin.allocation and target.allocation is not None)
-            else out_of[from_offset : from_offset + size]
-        )
+    state.memory.copy(into, out_of, rows, stream)
     shifted = [(target.offset + a, origin.offset + b, size) for a, b, size in rows]
     _copied(state, target, origin, shifted, place)
     read(state, origin.allocation, place, target.allocation)
@@ -262,7 +256,7 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
         raise CudaError(1, state.tell("copy_direction", "error", msg("programs.memset_host_pointer"), place))
     state.touch(total)
     end = max(offset + size for offset, size in rows)
-    into = _bytes(state, side, end, place, "to")
+    _piece(state, side, end, place, "to")
     if not state.has_room(side.allocation, side.offset + end, place):
         return 0
     ticket = state.begin(stream)
@@ -271,8 +265,9 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
     side.allocation.digest = None
     if value & 255 == 0 and total == side.allocation.size and len(rows) == 1 and state.memory.clear(side.allocation):
         rows = []
+    if rows:
+        state.memory.fill(side.allocation, side.offset, rows, value & 255, stream)
     for offset, size in rows:
-        into[offset : offset + size] = value & 255
         valid = side.allocation.valid(side.offset + offset, size)
         if valid is not None:
             valid[:] = 1

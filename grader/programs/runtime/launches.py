@@ -10,10 +10,11 @@ from functools import partial
 from grader.devices import MAX_THREADS_PER_BLOCK, SHARED_BYTES
 from grader.diagnosis.faults import hazard_msg as hazard_message
 from grader.message import msg
-from grader.programs.emulated import Outcome
+from grader.programs.device import Asked, LateEnd, Outcome
 from grader.programs.records import ObservedLaunch
 from grader.programs.runtime.arguments import described, filled, memory_of, put_in_order, translated
-from grader.programs.runtime.ordering import KERNEL, Pending, Place, Text
+from grader.programs.runtime.errors import name_of
+from grader.programs.runtime.ordering import KERNEL, Pending, Place, Stream, Text
 from grader.programs.runtime.outcomes import Configured, failed, judge, refusal, sizes_text
 from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.silent.sizes import check_counts, note_arrays
@@ -121,7 +122,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         state.graphs.append(state.handle(), held, partial(_launch_in, state, kernel, asked, raw), KERNEL)
         return 0
     place = asked.place
-    if state.limits.executes:
+    if state.limits.executes and state.limits.looks:
         # What was printed so far is of launches before this one.
         state.call_guest("fflush", 0)
     entry = entry_of(state, kernel) if state.limits.executes else kernel.symbol
@@ -172,7 +173,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     live = [allocation for allocation in state.memory.live.values() if not allocation.host]
     if all(state.has_room(allocation, allocation.size, place) for allocation in live):
         before = before_kernel(state, record, buffers)
-        outcome = _run(state, kernel, entry, asked, raw, record)
+        outcome = _run(state, kernel, entry, asked, raw, record, stream)
         after_kernel(state, record, buffers, before, (stream.number, ticket, place))
         if outcome.printf:
             state.texts_held.append(Text(outcome.printf.encode(), kernel.display, stream.number, ticket, place))
@@ -204,7 +205,13 @@ def _tell_unreachable(state: State, record: ObservedLaunch, raw: list[bytes]) ->
 
 
 def _run(
-    state: State, kernel: Kernel, entry: str, asked: Configured, raw: list[bytes], record: ObservedLaunch
+    state: State,
+    kernel: Kernel,
+    entry: str,
+    asked: Configured,
+    raw: list[bytes],
+    record: ObservedLaunch,
+    stream: Stream,
 ) -> Outcome:
     for allocation in state.host_memory.values():
         state.memory.refresh(allocation, state.guest.lent(allocation.host, allocation.size))
@@ -212,8 +219,10 @@ def _run(
     for unit, name, address, size in state.managed:
         found = state.gpu.variable(unit, name) if unit == kernel.unit else None
         if found is not None and found.size == size:
-            found.view()[:] = state.guest.view(address, size)
-            managed.append((found, address, found.view().copy()))
+            before = found.view()
+            before[:] = state.guest.view(address, size)
+            found.put_back(before)
+            managed.append((found, address, before.copy()))
     key = (kernel.symbol, kernel.unit, asked.grid, asked.block)
     seen = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
     arguments = [
@@ -221,27 +230,37 @@ def _run(
     ]
 
     def execute() -> Outcome:
-        with state.undone():
-            outcome = state.gpu.run(
-                kernel.unit,
-                entry,
-                asked.grid,
-                asked.block,
-                asked.shared_bytes,
-                arguments,
-                state.model.shared_opt_in,
-                state.instructions_left,
-                state.limits,
-                observe=seen <= OBSERVED_REPEATS or state.calls.is_underway,
-                cooperative=asked.is_cooperative,
-            )
+        what = Asked(
+            kernel.unit,
+            entry,
+            asked.grid,
+            asked.block,
+            asked.shared_bytes,
+            arguments,
+            state.model.shared_opt_in,
+            state.instructions_left,
+            state.limits,
+            stream,
+            observe=seen <= OBSERVED_REPEATS or state.calls.is_underway,
+            cooperative=asked.is_cooperative,
+            record=record,
+            told=lambda outcome: judge(state, kernel, record, outcome, asked.place),
+        )
+        try:
+            with state.undone():
+                outcome = state.gpu.run(what)
+        except LateEnd as end:
+            # Of a launch before this one, which is refused then.
+            record.status, record.error = "failed", name_of(end.outcome.code)
+            raise
         state.instructions_left = max(0, state.instructions_left - outcome.thread_instructions)
         return outcome
 
-    if state.calls.is_underway or state.gpu.reads_clock(kernel.unit):
+    if state.calls.is_underway:
         outcome = execute()
     else:
-        outcome = state.repeats.run((*key, entry, asked.shared_bytes, asked.is_cooperative, *arguments), execute)
+        launch = (*key, entry, asked.shared_bytes, asked.is_cooperative, *arguments)
+        outcome = state.gpu.again(kernel.unit, launch, execute)
     for found, address, before in managed:
         # A kernel may have written it by its address instead.
         after = found.view()
@@ -272,16 +291,18 @@ def _run_smaller(
     for allocation in state.host_memory.values():
         state.memory.refresh(allocation, state.guest.lent(allocation.host, allocation.size))
     outcome = state.gpu.run(
-        kernel.unit,
-        entry,
-        tried.grid,
-        tried.block,
-        0,
-        [translated(state, value, parameter.type) for value, parameter in zip(raw, record.arguments, strict=True)],
-        SHARED_BYTES,
-        state.instructions_left,
-        state.limits,
-        observe=True,
+        Asked(
+            kernel.unit,
+            entry,
+            tried.grid,
+            tried.block,
+            0,
+            [translated(state, value, parameter.type) for value, parameter in zip(raw, record.arguments, strict=True)],
+            SHARED_BYTES,
+            state.instructions_left,
+            state.limits,
+            state.streams[0],
+        )
     )
     state.memory.restore(before)
     file = state.unit_names[kernel.unit]

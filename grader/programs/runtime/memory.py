@@ -98,7 +98,7 @@ def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> i
         raise CudaError(1)
     _room(state, size)
     # Pages of its own, in which nothing else lies; not for each of a great many small ones.
-    has_pages = state.watches and len(state.host_memory) < MAX_WITH_PAGES
+    has_pages = (state.watches or state.memory.needs_pages) and len(state.host_memory) < MAX_WITH_PAGES
     taken = (-(-size // mmap.PAGESIZE) + 1) * mmap.PAGESIZE if has_pages else size
     block = int(state.call_guest("grader_malloc", taken))
     if not block:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from grader.programs.device_memory import Allocation
 from grader.programs.runtime.errors import CudaError
@@ -33,14 +34,15 @@ class Stream:
 
 @dataclass
 class Event:
-    """A mark in a stream: `launches` counts those made before it was recorded."""
+    """A mark in a stream: `launches` counts those made before it was recorded.  handle: the device's own, if any."""
 
     recorded: bool = False
     clock: dict[int, int] = field(default_factory=dict)
-    time_ns: int = 0
+    ready_ns: int = 0
     launches: int = 0
     place: Place = NOWHERE
     timing: bool = True
+    handle: Any = None
 
 
 @dataclass(frozen=True, slots=True)

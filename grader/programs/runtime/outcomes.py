@@ -9,7 +9,7 @@ from typing import Any
 from grader.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, SHARED_BYTES, WARP_LANES
 from grader.diagnosis.faults import hazard_msg as hazard_message
 from grader.message import Message, msg
-from grader.programs.emulated import Outcome
+from grader.programs.device import Outcome
 from grader.programs.records import LineCount, ObservedHazard, ObservedLaunch
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.memory import shared_at
@@ -114,6 +114,20 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
         case "trap" | "grid_sync":
             state.tell("trap", "error", msg(f"programs.{outcome.status}", kernel=kernel.display), at)
             return _faulted(state, record, 710 if "assert" in outcome.reason else 719, place)
+        case "refused":
+            why = msg("programs.refused_by_card", error=name_of(outcome.code))
+            state.tell("launch_refused", "error", msg("programs.launch_refused", kernel=kernel.display, why=why), place)
+            return failed(state, record, outcome.code, place)
+        case "fault":
+            error = name_of(outcome.code)
+            state.tell("fault", "error", msg("programs.fault_on_card", kernel=kernel.display, error=error), place)
+            return _faulted(state, record, outcome.code, place)
+        case "hangs":
+            seconds = int(state.limits.launch_seconds)
+            ends = msg("programs.hangs_on_card", kernel=kernel.display, seconds=seconds)
+            record.status = "traced"
+            state.tell("hangs", "error", ends, place)
+            raise ProgramEnded(ends)
         case "endless":
             state.tell("endless", "error", msg("programs.endless", kernel=kernel.display), at)
             return _faulted(state, record, 702, place)

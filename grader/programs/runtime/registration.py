@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from grader.driver import DriverError
 from grader.message import msg
+from grader.programs.device import LateEnd
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import CudaError, Kernel, ProgramEnded, State
 from grader.programs.sandbox.messages import Code, Wanted
@@ -127,7 +129,11 @@ def load(state: State, unit: int) -> None:
 
 def _load(state: State, unit: int, code: Code) -> None:
     try:
-        state.gpu.load(unit, code.ptx, code.compiler)
+        state.gpu.load(unit, code.ptx, code.compiler, code.cubin)
+    except LateEnd:
+        raise
+    except DriverError as error:
+        raise ProgramEnded(msg("programs.card_cannot", reason=str(error))) from error
     except Exception as error:
         # A slip of the emulator ends the run with a word, like what it cannot read; nobody is blamed for either.
         raise ProgramEnded(msg("programs.emulator_cannot", reason=str(error).split("\n")[0])) from error

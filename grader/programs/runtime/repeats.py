@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from grader.programs.device import Outcome
 from grader.programs.device_memory import DeviceMemory
-from grader.programs.emulated import Outcome
 from grader.programs.meter import Meter
 from grader.ptx.memory.device import MemoryArray
 

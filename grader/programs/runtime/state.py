@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,8 +11,8 @@ from zlib import crc32
 
 from grader.devices import SHARED_BYTES
 from grader.message import Message, msg
+from grader.programs.device import Device, LateEnd
 from grader.programs.device_memory import Allocation
-from grader.programs.emulated import Gpu
 from grader.programs.meter import Meter
 from grader.programs.moved import SourceLines
 from grader.programs.records import LIBRARY, DeviceCall, ObservedLaunch, ProgramFinding, RunLimits
@@ -30,7 +31,6 @@ from grader.programs.runtime.ordering import (
     join,
     unordered,
 )
-from grader.programs.runtime.repeats import Repeats
 from grader.programs.sandbox.guest import Guest
 from grader.programs.sandbox.messages import Code, Wanted
 
@@ -83,6 +83,7 @@ class State:
 
     compile_unit: gives device code.
     print_text: what device code prints.
+    device: makes what the program's kernels run on.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class State:
         compile_unit: Callable[[Wanted], Code],
         print_text: Callable[[bytes], None],
         limits: RunLimits,
+        device: Callable[[Meter], Device],
     ) -> None:
         self.guest = guest
         self.model = model
@@ -107,8 +109,7 @@ class State:
         self.print_text = print_text
         self.limits = limits
         self.meter = Meter()
-        self.gpu = Gpu(self.meter, limits.executes)
-        self.repeats = Repeats(self.gpu.memory, self.meter)
+        self.gpu = device(self.meter)
         self.memory = self.gpu.memory
         self.call_guest: Callable[..., Any] = lambda *_arguments: 0
         self.host_fuel: Callable[[], int] = lambda: 0
@@ -170,6 +171,7 @@ class State:
         self.asked: list[DeviceCall] = []
         """What the host has asked of the device, where the run is to tell; `calling`: the function that it calls."""
         self.calling = ""
+        self._late: LateEnd | None = None
         self.calls: Any = None
         """What its harness calls, and what came of that: `runtime.calls.Calls`."""
 
@@ -259,6 +261,26 @@ class State:
             failure.noticed = True
         self.unread.clear()
 
+    def came_late(self, end: LateEnd) -> None:
+        """A launch that was queued has come to a bad end: the context is lost.  Raises ProgramEnded where it hangs."""
+        if self._late is end:
+            return
+        self._late = end
+        try:
+            end.told(end.outcome)
+        finally:
+            if printed := self.gpu.printed():
+                self.print_text(printed)
+        self.arrive()
+
+    def _wait_at_end(self) -> None:
+        """What has been queued and nobody has waited for may come to a bad end yet."""
+        try:
+            self.gpu.wait([stream.number for stream in self.streams.values()])
+        except LateEnd as end:
+            with contextlib.suppress(ProgramEnded):
+                self.came_late(end)
+
     def finish(self, code: int | None, crashed: bool = False) -> None:
         """What can be said only once the program has ended.
 
@@ -272,6 +294,8 @@ class State:
                 self.print_text(text.text)
             else:
                 self.tell("text_lost", "warning", msg("programs.text_lost", kernel=text.kernel), text.place)
+        if code is not None and not self.sticky:
+            self._wait_at_end()
         self.arrive()
         for failure in self.failures if code is not None or crashed else ():
             data = {"call": failure.call, "error": name_of(failure.code)}
@@ -300,7 +324,7 @@ class State:
     def tick(self) -> None:
         """Let the modelled time of the host pass: what it computed since, and a call's own."""
         fuel = self.host_fuel()
-        self.now_ns += max(0, fuel - self.fuel_seen) // 2 + CALL_NS
+        self.now_ns = self.gpu.now_ns(self.now_ns + max(0, fuel - self.fuel_seen) // 2 + CALL_NS)
         self.fuel_seen = fuel
 
     def stream(self, handle: int) -> Stream:
@@ -329,11 +353,16 @@ class State:
         stream.ready_ns = max([self.now_ns, stream.ready_ns, *(other.ready_ns for other in others)])
         return stream.clock[stream.number]
 
-    def wait(self, clock: Mapping[int, int], until_ns: int) -> None:
-        """The host waits."""
+    def wait(self, clock: Mapping[int, int], until_ns: int, has_waited: bool = False) -> None:
+        """The host waits, or has waited already."""
         self.meter.walk(len(clock) + len(self.pending))
+        if not has_waited:
+            self.gpu.wait([number for number, ticket in clock.items() if ticket > self.host_clock.get(number, 0)])
+        if printed := self.gpu.printed():
+            self.call_guest("fflush", 0)
+            self.print_text(printed)
         join(self.host_clock, clock)
-        self.now_ns = max(self.now_ns, until_ns)
+        self.now_ns = self.gpu.now_ns(max(self.now_ns, until_ns))
         self.pending = [item for item in self.pending if self.host_clock.get(item.stream, 0) < item.ticket]
         self.waited_for(self.host_clock)
         ended = [item for item in self.underway if self.host_clock.get(item.stream, 0) >= item.ticket]
@@ -363,7 +392,7 @@ class State:
 
     def leave(self, allocation: Allocation, address: int, size: int, stream: Stream, ticket: int, place: Place) -> None:
         """A copy out of page-locked memory is queued: until the host has waited for it, what lies there is its own."""
-        if size <= MAX_WATCHED_BYTES and len(self.underway) < MAX_WATCHED:
+        if self.limits.looks and size <= MAX_WATCHED_BYTES and len(self.underway) < MAX_WATCHED:
             digest = crc32(self.guest.view(address, size).data)
             self.underway.append(Underway(allocation, address, size, digest, stream.number, ticket, place))
 

@@ -50,7 +50,7 @@ def _after_fault(state: State) -> int:
 
 def stream_query(state: State, place: Place, stream: int) -> int:
     found = state.stream(stream)
-    if state.now_ns < found.ready_ns:
+    if not state.gpu.has_done(found, state.now_ns):
         return NOT_READY
     state.wait(found.clock, found.ready_ns)
     return 0
@@ -59,7 +59,8 @@ def stream_query(state: State, place: Place, stream: int) -> int:
 def stream_wait_event(state: State, place: Place, stream: int, event: int, flags: int) -> int:
     found, mark = state.stream(stream), _event(state, event)
     join(found.clock, mark.clock)
-    found.ready_ns = max(found.ready_ns, mark.time_ns)
+    found.ready_ns = max(found.ready_ns, mark.ready_ns)
+    state.gpu.order(found, mark)
     return 0
 
 
@@ -67,6 +68,7 @@ def stream_add_callback(state: State, place: Place, stream: int, function: int, 
     found = state.stream(stream)
     state.begin(found)
     # It may tell the rest of the program that what came before it has ended.
+    state.gpu.wait([found.number])
     state.waited_for(found.clock)
     state.call_guest("grader_call_stream", function, stream, 0, data)
     return 0
@@ -75,6 +77,7 @@ def stream_add_callback(state: State, place: Place, stream: int, function: int, 
 def launch_host_function(state: State, place: Place, stream: int, function: int, data: int) -> int:
     found = state.stream(stream)
     state.begin(found)
+    state.gpu.wait([found.number])
     state.waited_for(found.clock)
     state.call_guest("grader_call", function, data)
     return 0
@@ -106,24 +109,26 @@ def event_record(state: State, place: Place, event: int, stream: int) -> int:
     mark, queue = _event(state, event), state.stream(stream)
     state.begin(queue)
     mark.recorded, mark.clock = True, dict(queue.clock)
-    mark.time_ns = max(state.now_ns, queue.ready_ns) + 500
-    queue.ready_ns = mark.time_ns
+    mark.ready_ns = max(state.now_ns, queue.ready_ns) + 500
+    queue.ready_ns = mark.ready_ns
     mark.launches, mark.place = state.launch_count, place
+    state.gpu.record(mark, queue)
     return 0
 
 
 def event_synchronize(state: State, place: Place, event: int) -> int:
     mark = _event(state, event)
     state.ask("wait", place)
-    state.wait(mark.clock, mark.time_ns)
+    state.gpu.wait_for_event(mark)
+    state.wait(mark.clock, mark.ready_ns, has_waited=True)
     return _after_fault(state)
 
 
 def event_query(state: State, place: Place, event: int) -> int:
     mark = _event(state, event)
-    if mark.recorded and state.now_ns < mark.time_ns:
+    if mark.recorded and not state.gpu.has_done(mark, state.now_ns):
         return NOT_READY
-    state.wait(mark.clock, mark.time_ns)
+    state.wait(mark.clock, mark.ready_ns, has_waited=True)
     return 0
 
 
@@ -137,7 +142,7 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
     if any(state.host_clock.get(number, 0) < ticket for number, ticket in last.clock.items() if number):
         message = msg("programs.event_not_reached")
         raise CudaError(NOT_READY, state.tell("event_not_reached", "error", message, place))
-    state.guest.pack("f", milliseconds, (last.time_ns - first.time_ns) / 1e6)
+    state.guest.pack("f", milliseconds, state.gpu.elapsed_ms(first, last))
     between = state.launches[first.launches : last.launches]
     if between and all(launch.status in ("failed", "faulted") for launch in between):
         names = ", ".join(dict.fromkeys(launch.kernel for launch in between))

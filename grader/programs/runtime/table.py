@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
+from grader.programs.device import LateEnd
 from grader.programs.records import LIBRARY
 from grader.programs.runtime import (
     arrays,
@@ -77,6 +78,9 @@ def _quiet(state: State, function: Callable[..., int]) -> Callable[..., int]:
     def call(*values: int) -> int:
         try:
             return function(state, nowhere, *values)
+        except LateEnd as end:
+            state.came_late(end)
+            return state.sticky
         except CudaError as error:
             state.fail("launch", error.code, nowhere, error.finding)
             return error.code
@@ -115,6 +119,9 @@ def _call(state: State, name: str, function: Callable[..., int]) -> Callable[...
                 code = function(state, place, *arguments)
             if name in queries.WAITING and (place.file, place.line) not in state.unused_results:
                 state.checked()
+        except LateEnd as end:
+            state.came_late(end)
+            code = state.sticky
         except CudaError as error:
             first = not (state.sticky and error.code == state.sticky)
             if error.code == NOT_READY:

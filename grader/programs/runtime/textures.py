@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from grader.message import msg
+from grader.programs.device import Unsupported
 from grader.programs.runtime.arrays import CudaArray, array_at
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import CudaError, State
+from grader.programs.runtime.state import CudaError, ProgramEnded, State
 from grader.ptx.memory.textures import BORDER, Format, Image, Surface, Texture
 
 INVALID_VALUE, INVALID_CHANNEL, INVALID_FILTER, NOT_SUPPORTED = 1, 20, 26, 801
@@ -97,7 +98,10 @@ def _register(state: State, thing: Texture | Surface) -> int:
     if len(state.gpu.textures) >= MAX_OBJECTS:
         raise CudaError(2)
     state.objects_made += 1
-    state.gpu.textures[state.objects_made] = thing
+    try:
+        state.gpu.textures[state.objects_made] = thing
+    except Unsupported as error:
+        raise ProgramEnded(msg("programs.not_on_card", what=str(error))) from error
     return state.objects_made
 
 

@@ -40,18 +40,25 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
 class Code(msgspec.Struct, frozen=True, tag="code"):
     """PTX, or "" and the reason: the answer to `Wanted`.
 
-    compiler: whose it is, "nvrtc" or "clang".
+    compiler: whose it is, "nvrtc" or "clang".  cubin: the same as machine code, where a GPU runs it.
     """
 
     ptx: str
     reason: str
     compiler: str = "nvrtc"
+    cubin: bytes = b""
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
-    """The process is confined, by Landlock where the kernel has it."""
+    """The process is confined, by Landlock where the kernel has it.
+
+    capability: of the GPU that kernels will run on, (0, 0) for the emulator.  lacking: why there is none, where one was
+    to be used.
+    """
 
     has_landlock: bool
+    capability: tuple[int, int] = (0, 0)
+    lacking: str = ""
 
 
 class Printed(msgspec.Struct, frozen=True, tag="printed"):

@@ -15,6 +15,9 @@ from grader.programs.sandbox.early import EarlyUse, TooEarly
 
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
+    from grader.programs.card import OpenCard
+    from grader.programs.device import Device
+    from grader.programs.meter import Meter
     from grader.programs.records import Observation
     from grader.programs.runtime.ordering import Place
     from grader.programs.sandbox.messages import Code, Order, Wanted
@@ -48,14 +51,19 @@ def _configuration() -> Any:
 
 
 @functools.cache
-def engine() -> Any:
+def engine(reserved_bytes: int = 0) -> Any:
+    """What runs programs; reserved_bytes: their memory grows as far and stays in its place, known to a GPU's driver."""
     import wasmtime
 
-    return wasmtime.Engine(_configuration())
+    config = _configuration()
+    if reserved_bytes:
+        config.memory_may_move = False
+        config.memory_reservation = reserved_bytes
+    return wasmtime.Engine(config)
 
 
 @functools.lru_cache(maxsize=2)
-def _machine_code(module: bytes) -> Any:
+def _machine_code(module: bytes, reserved_bytes: int) -> Any:
     """A module compiled, for this run and those that follow it.
 
     Raises
@@ -64,7 +72,7 @@ def _machine_code(module: bytes) -> Any:
     """
     import wasmtime
 
-    return wasmtime.Module(engine(), module)
+    return wasmtime.Module(engine(reserved_bytes), module)
 
 
 class NotWhole(Exception):
@@ -72,9 +80,11 @@ class NotWhole(Exception):
 
 
 class ProgramRun:
-    """One run of one program."""
+    """One run of one program, its kernels on a GPU where one is open."""
 
-    def __init__(self, order: Order, channel: Channel[Order | Code]) -> None:
+    def __init__(self, order: Order, channel: Channel[Order | Code], card: OpenCard | None = None) -> None:
+        self._card = card
+        self._reserved_bytes = order.limits.host_bytes if card is not None else 0
         self._order = order
         self._limits = order.limits
         self._channel = channel
@@ -100,7 +110,7 @@ class ProgramRun:
         self._charged = 0
         self.state = State(
             None,  # type: ignore[arg-type]  # there is a guest from when its module is
-            model_of(order.model),
+            self._card.model if self._card is not None else model_of(order.model),
             SourceLines(order.sources),
             order.units,
             order.parameters,
@@ -108,6 +118,7 @@ class ProgramRun:
             self._ask_for_code,
             lambda raw: self._emit(1, raw),
             self._limits,
+            self._device,
         )
         self.state.calls = Calls(order.calls)
         arguments, files = list(order.arguments), dict(order.files)
@@ -120,6 +131,20 @@ class ProgramRun:
             self._now_ns,
             self._timed_ns,
             self.state.meter,
+        )
+
+    def _device(self, meter: Meter) -> Device:
+        if self._card is None:
+            from grader.programs.emulated import Gpu
+
+            return Gpu(meter, self._limits.executes)
+        from grader.programs.card import Card
+
+        return Card(
+            self._card,
+            meter,
+            lambda address, size: self._guest.lent(address, size),
+            self._limits.launch_seconds,
         )
 
     def _emit(self, descriptor: int, data: bytes) -> None:
@@ -193,15 +218,15 @@ class ProgramRun:
         from grader.programs.sandbox.guest import Guest
         from grader.programs.sandbox.wasi import MAX_OUTPUT_BYTES
 
-        store = wasmtime.Store(engine())
+        store = wasmtime.Store(engine(self._reserved_bytes))
         store.set_limits(memory_size=self._limits.host_bytes, memories=1, instances=1, tables=4, table_elements=1 << 20)
         store.set_fuel(self._limits.host_instructions)
         self._store, self._charged = store, 0
         state = self.state
         cause, code = None, None
         try:
-            module = _machine_code(code_of_host)
-            linker = wasmtime.Linker(engine())
+            module = _machine_code(code_of_host, self._reserved_bytes)
+            linker = wasmtime.Linker(engine(self._reserved_bytes))
             for item in module.imports:
                 linker.define(store, item.module, item.name or "", self._function(store, item))
             instance = linker.instantiate(store, module)
@@ -211,7 +236,7 @@ class ProgramRun:
             self._guest = state.guest = Guest(store, memory, state.meter)
             state.meter.spend = self._spend
             state.host_fuel = lambda: self._limits.host_instructions - store.get_fuel() - self._charged
-            if is_watched:
+            if is_watched and self._card is None:
                 self._early = EarlyUse(state, memory, store)
             state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]  # a function
             exports["_start"](store)  # type: ignore[operator]  # a function
@@ -250,6 +275,7 @@ class ProgramRun:
             calls=state.calls.seen,
             asked=state.asked,
             files=self._wasi.contents(self._order.wanted),
+            device=self._card.model.name if self._card is not None else "",
         )
 
     def _look_for_early(self, place_of_trap: Callable[[], Place] | None = None) -> None:
@@ -366,7 +392,7 @@ class ProgramRun:
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
         """`function`, counted, and with what a bad address means to a program."""
         from grader.message import msg
-        from grader.programs.emulated import TooSlow
+        from grader.programs.device import TooSlow
         from grader.programs.runtime.state import ProgramEnded
         from grader.programs.sandbox.guest import BadPointer
 

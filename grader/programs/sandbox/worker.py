@@ -9,6 +9,7 @@ import contextlib
 import functools
 import gc
 import os
+import re
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,15 +18,20 @@ from grader.programs.sandbox.run import ProgramRun, engine
 
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
+    from grader.programs.card import OpenCard
     from grader.programs.sandbox.messages import Code, Order
 
 
 def main(connection: socket.socket, *options: str) -> None:
-    """Serve one run; options: "without-landlock" to do as on a kernel that lacks it."""
+    """Serve one run.
+
+    options: "without-landlock" to do as on a kernel that lacks it; "gpu" to run kernels on a GPU.
+    """
     import wasmtime
 
     from grader.processes import limits
     from grader.processes.channel import Channel, PeerGone
+    from grader.programs.card import MAX_PRINTED_BYTES
     from grader.programs.sandbox.messages import TO_PROGRAM, Broken, Done, Order, Ready
 
     channel: Channel[Order | Code] = Channel(connection, TO_PROGRAM)
@@ -33,18 +39,23 @@ def main(connection: socket.socket, *options: str) -> None:
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     prepare()
+    card, lacking = _card() if "gpu" in options else (None, "")
     # What a first compilation asks of the system it asks before this process is confined.
     wasmtime.Module(engine(), b"\0asm\1\0\0\0")
-    confined = "without-landlock" not in options and limits.confine_files(_own_files())
-    limits.bound_for_good(file_bytes=0, descriptors=64)
+    rights = dict.fromkeys(_own_files(), limits.READ) | (_driver_files() if card is not None else {})
+    confined = "without-landlock" not in options and limits.confine(rights)
+    if card is None:
+        limits.bound_for_good(file_bytes=0, descriptors=64)
+    else:
+        limits.bound_for_good(file_bytes=MAX_PRINTED_BYTES, descriptors=1024)
     with contextlib.suppress(PeerGone):
-        channel.send(Ready(confined))
+        channel.send(Ready(confined, card.model.capability if card is not None else (0, 0), lacking))
         try:
             # Runs of one program, each with all of its state made anew.
             while True:
                 order = channel.receive()
                 assert isinstance(order, Order)
-                done = Done(ProgramRun(order, channel).run())
+                done = Done(ProgramRun(order, channel, card).run())
                 # What the run held goes before the next one begins, however it hangs together.
                 gc.collect()
                 channel.send(done)
@@ -56,6 +67,30 @@ def main(connection: socket.socket, *options: str) -> None:
             words = (f"{type(error).__name__}: {error}", traceback.format_exc()[-3000:])
             # What the program named need be no text.
             channel.send(Broken(*(word.encode("utf-8", "backslashreplace").decode() for word in words)))
+
+
+def _card() -> tuple[OpenCard | None, str]:
+    """The first GPU that there is, or why there is none."""
+    from grader.driver import DriverError
+    from grader.programs.card import open_card
+
+    try:
+        return open_card(), ""
+    except (DriverError, ImportError, RuntimeError, OSError) as error:
+        return None, (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
+def _driver_files() -> dict[str, int]:
+    """What the driver may still open: its devices, and libraries beside those that it has loaded."""
+    from grader.processes import limits
+
+    devices = {str(path): limits.READ | limits.WRITE_TO for path in Path("/dev").glob("nvidia*")}
+    with Path("/proc/self/maps").open() as maps:
+        loaded = {line.rstrip("\n").partition("/")[2] for line in maps}
+    folders = {
+        str(Path(f"/{path}").parent) for path in loaded if re.search(r"/lib(?:cuda|nvidia)[\w.-]*\.so", f"/{path}")
+    }
+    return devices | dict.fromkeys(sorted(folders), limits.READ)
 
 
 def _own_files() -> list[str]:
@@ -86,5 +121,12 @@ def prepare() -> None:
     for package in (grader.ptx, grader.programs.runtime, grader.programs.sandbox):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    for name in ("ctypes.util", "dataclasses", "struct", "traceback", "grader.programs.emulated"):
+    for name in (
+        "ctypes.util",
+        "dataclasses",
+        "struct",
+        "traceback",
+        "grader.programs.emulated",
+        "grader.programs.card",
+    ):
         importlib.import_module(name)

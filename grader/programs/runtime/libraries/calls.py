@@ -80,7 +80,7 @@ class Call:
         """Write what a call came to into an operand."""
         with np.errstate(all="ignore"):
             target[0][...] = value
-        note_write(self.state, target[1])
+        note_write(self.state, target)
 
     def work(self, multiplications: int) -> None:
         """Charge them."""

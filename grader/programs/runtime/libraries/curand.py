@@ -138,7 +138,7 @@ def _fill(call: Call, out: int, count: int, dtype: str, make: Callable[[_Generat
         return
     target: Operand = call.array(out, count, dtype)
     target[0][:] = make(generator)
-    note_write(call.state, target[1])
+    note_write(call.state, target)
     target[1].origins = {"copied"}
 
 

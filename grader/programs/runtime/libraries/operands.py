@@ -93,7 +93,10 @@ def check_read(state: State, place: Place, *operands: tuple[Array, Allocation]) 
             state.tell("uninitialized", "error", msg("programs.library_unwritten", array=allocation.name), place)
 
 
-def note_write(state: State, allocation: Allocation) -> None:
+def note_write(state: State, target: tuple[Array, Allocation]) -> None:
+    """An operand was written: all of it is there for kernels, and counts as written."""
+    values, allocation = target
+    allocation.put_back(values)
     valid = allocation.valid()
     if valid is not None:
         valid[:] = 1
@@ -126,7 +129,7 @@ def give(state: State, place: Place, address: int, values: Any, dtype: str) -> N
     if state.memory.is_device_address(address):
         target = array_at(state, place, address, len(numbers), dtype)
         target[0][:] = numbers
-        note_write(state, target[1])
+        note_write(state, target)
     else:
         state.guest.write(address, numbers.tobytes())
         state.wait_for_all()

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grader.gpu.messages import uuid_text
-
 STICKY = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
 """CUresult of which the driver's documentation says that the process must be ended and started anew."""
 
@@ -123,6 +121,12 @@ def u64(value: int) -> bytes:
 def f64(value: float) -> bytes:
     """A float64 scalar argument."""
     return bytes(ctypes.c_double(value))
+
+
+def uuid_text(raw: bytes) -> str:
+    """A device's 16 bytes in the usual form."""
+    digits = bytes(raw[:16]).hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def main() -> None:

@@ -1,0 +1,385 @@
+"""A GPU of this machine as the device of a running program: kernels queued in its streams, and waited for.
+
+The context is opened before the program's process confines itself (`open_card`).  A launch that the device ends is
+known by marks that each stream writes into page-locked memory behind its launches: the first that is not there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, MutableMapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from grader import driver
+from grader.devices import SHARED_BYTES
+from grader.driver import DriverError
+from grader.programs.card_memory import CardAllocation, CardMemory, Queues, words_at
+from grader.programs.device import Asked, LateEnd, Outcome, Unsupported
+from grader.programs.device_memory import Allocation, Bytes
+from grader.programs.loaded import Loaded, parts_of
+from grader.programs.meter import Meter
+from grader.programs.records import ObservedLaunch
+from grader.programs.runtime.devices import Model, model_of, numbers
+from grader.programs.runtime.ordering import Event, Stream
+
+MAX_PRINTED_BYTES = 64 << 20
+"""Of the file that device code prints to."""
+MARKS = 1024
+"""Words that streams write; those of more streams share them."""
+TIMED_LAUNCHES = 2000
+SPIN_S, SHORT_SLEEP_S, LONG_SLEEP_S = 0.002, 0.0001, 0.001
+"""How long the host asks without a pause whether the device has done, and its pauses then."""
+NOT_READY, LAUNCH_TIMEOUT = 600, 702
+NEWEST = "h200"
+"""The model whose attributes stand for those that a driver does not know."""
+_TRIVIAL = b".version 6.3\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\0"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCard:
+    """A GPU with a context in this process.  printed: the descriptor of the file that device code prints to."""
+
+    model: Model
+    printed: int
+
+
+def open_card() -> OpenCard:
+    """Open the first GPU that CUDA_VISIBLE_DEVICES shows, with all that the driver loads later: compilers, printing.
+
+    Raises
+    ------
+    DriverError, ImportError, RuntimeError : there is none that can be used.
+    """
+    printed = os.memfd_create("printed", os.MFD_CLOEXEC)
+    os.dup2(printed, 1)
+    driver.call("cuInit", 0)
+    if driver.call("cuDeviceGetCount") == 0:
+        raise RuntimeError("no CUDA device")
+    handle = driver.call("cuDeviceGet", 0)
+    context = driver.call("cuDevicePrimaryCtxRetain", handle)
+    driver.call("cuCtxSetCurrent", context)
+    # The driver's compiler of PTX is a library that could not be found any more.
+    driver.call("cuModuleUnload", driver.call("cuModuleLoadData", _TRIVIAL))
+
+    return OpenCard(_model(handle), printed)
+
+
+def _model(handle: Any) -> Model:
+    """What the driver knows of a device, by the runtime's names, whose numbers are the driver's."""
+    from cuda.bindings.driver import CUdevice_attribute
+
+    found = dict(model_of(NEWEST).attributes)
+    for number, name in numbers().items():
+        with contextlib.suppress(DriverError, ValueError):
+            found[name] = int(driver.call("cuDeviceGetAttribute", CUdevice_attribute(number), handle))
+    name = driver.call("cuDeviceGetName", 128, handle).split(b"\0")[0].decode(errors="replace")
+    return Model(name, int(driver.call("cuDeviceTotalMem", handle)), model_of(NEWEST).cores_per_multiprocessor, found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """A launch that nobody has waited for: its number among all, and the events around it, if it is timed."""
+
+    number: int
+    told: Callable[[Outcome], object]
+    record: ObservedLaunch | None
+    events: tuple[Any, Any] | None
+
+
+class _NoTextures(MutableMapping[int, Any]):
+    """Textures cannot be made on a GPU yet."""
+
+    def __setitem__(self, key: int, value: Any) -> None:
+        raise Unsupported("cudaCreateTextureObject, cudaCreateSurfaceObject")
+
+    def __getitem__(self, key: int) -> Any:
+        raise KeyError(key)
+
+    def __delitem__(self, key: int) -> None:
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+class Card(Loaded, Queues):
+    """One run of a program on a GPU; arguments as the driver takes them.
+
+    lent: the bytes of the host's memory at an address, as they lie there now.
+    limit_s: how long the host waits for the device.
+    """
+
+    def __init__(self, opened: OpenCard, meter: Meter, lent: Callable[[int, int], Bytes], limit_s: float) -> None:
+        super().__init__()
+        from cuda.bindings import driver as cuda
+
+        self._cuda = cuda
+        self._printed_to = opened.printed
+        self._limit_s = limit_s
+        self._binaries: dict[tuple[int, str], Any] = {}
+        self._functions: dict[tuple[int, str], Any] = {}
+        self._shared_allowed: dict[tuple[int, str], int] = {}
+        self._streams: dict[int, Any] = {1: 0}
+        self._blocking: dict[int, bool] = {1: True}
+        self._slots: dict[int, int] = {1: 0}
+        """By stream, the mark that it writes."""
+        self._queued: dict[int, list[_Queued]] = {}
+        self._numbers = 0
+        self._timed = 0
+        self._prints = False
+        self._end: LateEnd | None = None
+        self._variables: dict[int, Allocation] = {}
+        self._marks_at = int(driver.call("cuMemHostAlloc", 4 * MARKS, 1))
+        self._marks = words_at(self._marks_at, MARKS)
+        self._marks[:] = [0] * MARKS
+        self._began_ns = time.monotonic_ns()
+        self._epoch_ns = time.time_ns()
+        self._libc = ctypes.CDLL(None)
+        self.memory = CardMemory(meter, self, lent)
+        self.textures: MutableMapping[int, Any] = _NoTextures()
+
+    # -- calls of the driver -----------------------------------------------------------------
+
+    def called(self, name: str, *arguments: Any) -> Any:
+        """See `Queues`."""
+        if self._end is not None:
+            raise self._end
+        try:
+            return driver.call(name, *arguments)
+        except DriverError as error:
+            if error.sticky:
+                raise self._lost(error) from error
+            raise
+
+    def _lost(self, error: DriverError) -> LateEnd | DriverError:
+        """Whose fault it is that the context is lost: the first launch whose mark has not come."""
+        late = [
+            next((one for one in queued if one.number > self._marks[self._slots[stream]]), None)
+            for stream, queued in self._queued.items()
+        ]
+        first = min((one for one in late if one is not None), key=lambda one: one.number, default=None)
+        if first is None:
+            return error
+        self._end = LateEnd(first.told, Outcome("fault", code=error.code))
+        return self._end
+
+    def handle(self, stream: Stream) -> Any:
+        """See `Queues`."""
+        if stream.number not in self._streams:
+            self._streams[stream.number] = self.called("cuStreamCreate", 0 if stream.blocking else 1)
+            self._blocking[stream.number] = stream.blocking
+            self._slots[stream.number] = len(self._slots) % MARKS
+        return self._streams[stream.number]
+
+    def settle(self, stream: Stream | None = None) -> None:
+        """See `Queues`."""
+        number = 0 if stream is None else stream.number
+        wanted = list(self._streams)
+        if number > 1:
+            wanted = [number, *([1] if self._blocking.get(number) else [])]
+        elif number == 1:
+            wanted = [one for one in self._streams if self._blocking[one]]
+        self.wait(wanted)
+
+    # -- code --------------------------------------------------------------------------------
+
+    def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None:
+        """See `Loaded`.
+
+        Raises
+        ------
+        DriverError : the driver does not take it.
+        """
+        super().load(unit, ptx, compiler)
+        self._binaries[unit, compiler] = self.called("cuModuleLoadData", cubin or ptx.encode() + b"\0")
+        self._prints |= "vprintf" in ptx
+
+    def _function(self, unit: int, entry: str) -> Any:
+        key = (unit, entry)
+        if key not in self._functions:
+            binary = self._binaries[unit, self.compiler(unit, entry)]
+            self._functions[key] = self.called("cuModuleGetFunction", binary, entry.encode())
+        return self._functions[key]
+
+    def variable(self, unit: int, name: str) -> Allocation | None:
+        """See `Device`."""
+        for compiler, module in self._modules[unit].items():
+            same = [key for key in module.variables if key == name] or [
+                key for key in module.variables if parts_of(key) == parts_of(name)
+            ]
+            if len(same) != 1:
+                continue
+            try:
+                base, size = self.called("cuModuleGetGlobal", self._binaries[unit, compiler], same[0].encode())
+            except DriverError:
+                # Nothing uses it, so that the assembler has left it out.
+                continue
+            known = self.memory.live.get(int(base))
+            return known or self.memory.keep(CardAllocation(name, int(base), int(size), "symbol", 0, "", queues=self))
+        return None
+
+    # -- work --------------------------------------------------------------------------------
+
+    def run(self, asked: Asked) -> Outcome:
+        """Queue a kernel."""
+        function = self._function(asked.unit, asked.entry)
+        handle = self.handle(asked.stream)
+        self.memory.hand_over(asked.arguments, asked.stream)
+        try:
+            self._allow_shared(asked, function)
+            events = self._events(asked)
+            if events:
+                self.called("cuEventRecord", events[0], handle)
+            name = "cuLaunchCooperativeKernel" if asked.cooperative else "cuLaunchKernel"
+            parameters = driver.parameters(asked.arguments)
+            rest = () if asked.cooperative else (0,)
+            self.called(
+                name, function, *asked.grid, *asked.block, asked.shared_bytes, handle, parameters.address, *rest
+            )
+        except DriverError as error:
+            return Outcome("refused", code=error.code)
+        self._numbers += 1
+        number = asked.stream.number
+        self._queued.setdefault(number, []).append(_Queued(self._numbers, asked.told, asked.record, events))
+        self.called("cuStreamWriteValue32", handle, self._marks_at + 4 * self._slots[number], self._numbers, 0)
+        if events:
+            self.called("cuEventRecord", events[1], handle)
+        return Outcome("ran")
+
+    def again(self, unit: int, launch: Hashable, execute: Callable[[], Outcome]) -> Outcome:
+        """See `Device`: it is executed."""
+        return execute()
+
+    def _allow_shared(self, asked: Asked, function: Any) -> None:
+        key = (asked.unit, asked.entry)
+        if asked.shared_bytes > max(SHARED_BYTES, self._shared_allowed.get(key, 0)):
+            attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self.called("cuFuncSetAttribute", function, attribute, asked.shared_bytes)
+            self._shared_allowed[key] = asked.shared_bytes
+
+    def _events(self, asked: Asked) -> tuple[Any, Any] | None:
+        if asked.record is None or self._timed >= TIMED_LAUNCHES:
+            return None
+        self._timed += 1
+        return self.called("cuEventCreate", 0), self.called("cuEventCreate", 0)
+
+    def wait(self, streams: Iterable[int]) -> None:
+        """See `Device`."""
+        if self._end is not None:
+            raise self._end
+        waited = {number for number in streams if number in self._streams}
+        for number in waited:
+            self._until(self._cuda.cuStreamQuery, self._streams[number], number)
+        for number in waited:
+            for queued in self._queued.pop(number, ()):
+                self._note_time(queued)
+        self.memory.take_back(waited)
+        if self._prints and waited:
+            # Only calls that wait have the driver print.
+            self.called("cuStreamSynchronize", self._streams[min(waited)])
+
+    def _until(self, query: Callable[[Any], tuple[Any]], handle: Any, number: int) -> None:
+        """Ask until it is so.  Raises LateEnd."""
+        began = time.monotonic()
+        while True:
+            status = query(handle)[0]
+            if int(status) == 0:
+                return
+            if int(status) != NOT_READY:
+                raise self._lost(DriverError(query.__name__, int(status), status.name))
+            waited_s = time.monotonic() - began
+            if waited_s > self._limit_s:
+                raise self._hangs(number)
+            if waited_s > SPIN_S:
+                time.sleep(SHORT_SLEEP_S if waited_s < 100 * SPIN_S else LONG_SLEEP_S)
+
+    def _hangs(self, number: int) -> LateEnd | DriverError:
+        """What has not ended is the first launch of a stream whose mark has not come, else the last before."""
+        error = DriverError("wait", LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT")
+        found = self._lost(error)
+        queued = self._queued.get(number)
+        if isinstance(found, LateEnd):
+            self._end = LateEnd(found.told, replace(found.outcome, status="hangs"))
+        elif queued:
+            self._end = LateEnd(queued[-1].told, Outcome("hangs", code=LAUNCH_TIMEOUT))
+        return self._end or error
+
+    def _note_time(self, queued: _Queued) -> None:
+        if queued.events is None or queued.record is None:
+            return
+        queued.record.microseconds = 1000 * float(self.called("cuEventElapsedTime", *queued.events))
+        for event in queued.events:
+            self.called("cuEventDestroy", event)
+
+    def printed(self) -> bytes:
+        """See `Device`."""
+        if not self._prints:
+            return b""
+        self._libc.fflush(None)
+        size = os.fstat(self._printed_to).st_size
+        if not size:
+            return b""
+        data = os.pread(self._printed_to, size, 0)
+        os.ftruncate(self._printed_to, 0)
+        os.lseek(self._printed_to, 0, os.SEEK_SET)
+        return data
+
+    # -- streams, events and time ------------------------------------------------------------
+
+    def wait_for_event(self, event: Event) -> None:
+        """See `Device`."""
+        if self._end is not None:
+            raise self._end
+        if event.handle is not None:
+            self._until(self._cuda.cuEventQuery, event.handle, 0)
+            if self._prints:
+                self.called("cuEventSynchronize", event.handle)
+        self._note_ended()
+
+    def _note_ended(self) -> None:
+        """Launches whose marks have come have ended; twins of streams that have nothing left are the host's again."""
+        idle = {number for number, handle in self._streams.items() if int(self._cuda.cuStreamQuery(handle)[0]) == 0}
+        if idle:
+            self.wait(idle)
+
+    def order(self, stream: Stream, event: Event) -> None:
+        """See `Device`."""
+        if event.handle is not None:
+            self.called("cuStreamWaitEvent", self.handle(stream), event.handle, 0)
+
+    def record(self, event: Event, stream: Stream) -> None:
+        """See `Device`."""
+        if event.handle is None:
+            event.handle = self.called("cuEventCreate", 0 if event.timing else 2)
+        self.called("cuEventRecord", event.handle, self.handle(stream))
+
+    def has_done(self, what: Stream | Event, now_ns: int) -> bool:
+        """See `Device`."""
+        if self._end is not None:
+            raise self._end
+        if isinstance(what, Stream):
+            status = self._cuda.cuStreamQuery(self.handle(what))[0]
+        elif what.handle is not None:
+            status = self._cuda.cuEventQuery(what.handle)[0]
+        else:
+            return True
+        if int(status) not in (0, NOT_READY):
+            raise self._lost(DriverError("query", int(status), status.name))
+        if int(status) == 0 and isinstance(what, Event):
+            self._note_ended()
+        return int(status) == 0
+
+    def elapsed_ms(self, first: Event, last: Event) -> float:
+        """See `Device`."""
+        return float(self.called("cuEventElapsedTime", first.handle, last.handle))
+
+    def now_ns(self, modelled_ns: int) -> int:
+        """The real clock's."""
+        return self._epoch_ns + time.monotonic_ns() - self._began_ns

@@ -1,0 +1,312 @@
+"""The memory of a GPU of this machine, as a running program has it: allocated, copied, shared with the host.
+
+Page-locked memory of the host's is registered with the driver, so that copies of it are asynchronous and kernels reach
+it where it lies.  Managed memory has a twin on the device: kernels work on that, and it is copied before a launch that
+is handed it and when the host has waited.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from bisect import bisect_right, insort
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from grader import driver
+from grader.driver import DriverError
+from grader.programs.device_memory import MAX_ALLOCATIONS, Allocation, Bytes, Memory, Piece, Saved, TooManyAllocations
+from grader.programs.meter import Meter
+
+if TYPE_CHECKING:
+    from grader.programs.runtime.ordering import Stream
+
+PAGE = 2 << 20
+"""As far behind an array an address is still taken for one that is meant to lie in it."""
+OUT_OF_MEMORY = 2
+_HOST = 1 << 40
+"""Addresses below are the host's, where nothing of the device's lies there."""
+Rows = Sequence[tuple[int, int, int]]
+
+
+class Queues(Protocol):
+    """What memory needs of a device's streams: see `grader.programs.card.Card`."""
+
+    def handle(self, stream: Stream) -> Any:
+        """The driver's."""
+        ...
+
+    def settle(self, stream: Stream | None = None) -> None:
+        """Wait for all that a call in a stream waits for, all streams where None.  Raises LateEnd."""
+        ...
+
+    def called(self, name: str, *arguments: Any) -> Any:
+        """Call the driver.  Raises LateEnd where a launch has failed before; else as `driver.call`."""
+        ...
+
+
+@dataclass
+class CardAllocation(Allocation):
+    """Memory that a GPU reaches.
+
+    queues: of the device.  is_registered: it is the host's own; else what `host` says has a twin.
+    used_in: streams of launches that were handed the twin, and whose work the host has not waited for.
+    """
+
+    queues: Queues = field(kw_only=True)
+    is_registered: bool = False
+    used_in: set[int] = field(default_factory=set)
+    _lent: list[tuple[int, Bytes]] = field(default_factory=list)
+
+    def view(self, offset: int = 0, size: int | None = None) -> Bytes:
+        """A copy of its bytes, once all that was queued is done."""
+        size = self.size - offset if size is None else size
+        self.meter.charge(size)
+        self.queues.settle()
+        data = np.empty(size, np.uint8)
+        if size:
+            self.queues.called("cuMemcpyDtoH", data.ctypes.data, self.base + offset, size)
+        self._lent = [*self._lent[-7:], (offset, data)]
+        return data
+
+    def valid(self, offset: int = 0, size: int | None = None) -> Bytes | None:
+        """Not known."""
+        return None
+
+    def put_back(self, changed: npt.NDArray[Any]) -> None:
+        """Copy what the view holds to the device; other views of before have nothing to say any more."""
+        lent, self._lent = self._lent, []
+        for offset, data in lent:
+            if data.size and np.may_share_memory(data, changed):
+                self.queues.called("cuMemcpyHtoD", self.base + offset, data.ctypes.data, data.size)
+
+
+class CardMemory(Memory):
+    """All that a program has on a GPU.
+
+    lent: the bytes of the host's memory at an address, as they lie there now.
+    """
+
+    needs_pages = True
+
+    def __init__(self, meter: Meter, queues: Queues, lent: Callable[[int, int], Bytes]) -> None:
+        super().__init__(meter)
+        self._queues = queues
+        self._lent = lent
+        self._bases: list[int] = []
+        self._made = 0
+        self._filling = driver.call("cuStreamCreate", 1)
+
+    # -- what there is -----------------------------------------------------------------------
+
+    def allocate(self, name: str, size: int, kind: str, line: int, file: str) -> Allocation:
+        """Raises MemoryError where the device has not so much left."""
+        base = self._taken(size)
+        return self.keep(CardAllocation(name, base, size, kind, line, file, queues=self._queues))
+
+    def _taken(self, size: int) -> int:
+        """Memory of the device, all of it zero: what another program left there is nobody's to see."""
+        self._made += 1
+        if self._made > MAX_ALLOCATIONS:
+            raise TooManyAllocations
+        try:
+            base = int(self._queues.called("cuMemAlloc", max(size, 1)))
+        except DriverError as error:
+            if error.code == OUT_OF_MEMORY:
+                raise MemoryError from error
+            raise
+        self._queues.called("cuMemsetD8Async", base, 0, max(size, 1), self._filling)
+        self._queues.called("cuStreamSynchronize", self._filling)
+        return base
+
+    def share(self, name: str, size: int, kind: str, line: int, file: str, host: int) -> Allocation:
+        """Registered where it is page-locked memory that can be, else with a twin."""
+        base = self._registered(host, size) if kind in ("pinned", "registered") else 0
+        found = CardAllocation(name, base or self._taken(size), size, kind, line, file, host, queues=self._queues)
+        found.is_registered = bool(base)
+        return self.keep(found)
+
+    def _registered(self, host: int, size: int) -> int:
+        """Where the device reaches memory of the host's; 0 where the driver does not take it."""
+        address = self._lent(host, size).ctypes.data
+        try:
+            self._queues.called("cuMemHostRegister", address, size, 3)
+            return int(self._queues.called("cuMemHostGetDevicePointer", address, 0))
+        except DriverError:
+            return 0
+
+    def keep(self, allocation: Allocation) -> Allocation:
+        """Known by its address from now on."""
+        insort(self._bases, allocation.base)
+        return super().keep(allocation)
+
+    def free(self, allocation: Allocation) -> None:
+        """Given back once nothing that was queued can use it."""
+        assert isinstance(allocation, CardAllocation)
+        self._queues.settle()
+        del self.live[allocation.base]
+        self._bases.remove(allocation.base)
+        self.freed[allocation.base] = allocation
+        if allocation.is_registered:
+            self._queues.called("cuMemHostUnregister", self._lent(allocation.host, allocation.size).ctypes.data)
+        elif allocation.kind != "symbol":
+            self._queues.called("cuMemFree", allocation.base)
+
+    def find(self, address: int) -> Allocation | None:
+        """The allocation that an address lies in, or shortly behind."""
+        index = bisect_right(self._bases, address) - 1
+        found = self.live[self._bases[index]] if index >= 0 else None
+        return found if found is not None and address < found.base + found.size + PAGE else None
+
+    def is_device_address(self, address: int) -> bool:
+        """Whether it lies where the driver has memory, or where no memory of the host's lies."""
+        return address >= _HOST or self.find(address) is not None or self.find_freed(address) is not None
+
+    def refresh(self, allocation: Allocation, data: Bytes) -> None:
+        """Nothing to be done: where it lies is asked for whenever it is copied."""
+
+    def restore(self, before: list[Saved] | None) -> None:
+        """There is no snapshot of a GPU's memory."""
+        assert before is None
+
+    # -- what is in it -----------------------------------------------------------------------
+
+    def copy(self, into: Piece, out_of: Piece, rows: Rows, stream: Stream) -> None:
+        """In a stream; to or from memory that is not page-locked, when this returns."""
+        if any(isinstance(piece.allocation, CardAllocation) and piece.allocation.used_in for piece in (into, out_of)):
+            self._queues.settle()
+        if into.data is not None and out_of.data is not None:
+            self._queues.settle(stream)
+            _between_hosts(into.data, out_of.data, rows)
+            return
+        if not all(piece.data is None or _is_queued(piece) for piece in (into, out_of)):
+            # The driver waits for what was queued before, and has no limit of time for it.
+            self._queues.settle(stream)
+        handle = self._queues.handle(stream)
+        to, source = _address(into), _address(out_of)
+        direction = "HtoD" if out_of.data is not None else "DtoH" if into.data is not None else "DtoD"
+        for a, b, size, to_pitch, from_pitch, height in rectangles(rows):
+            if height == 1:
+                self._queues.called(f"cuMemcpy{direction}Async", to + a, source + b, size, handle)
+            else:
+                shape = (size, height, to_pitch, from_pitch)
+                self._queues.called("cuMemcpy2DAsync", _two_dimensional(to + a, source + b, shape, direction), handle)
+
+    def fill(
+        self, allocation: Allocation, offset: int, rows: Sequence[tuple[int, int]], value: int, stream: Stream
+    ) -> None:
+        """In a stream; of memory that has a twin, when this returns."""
+        if allocation.host and not getattr(allocation, "is_registered", False):
+            self._queues.settle(stream)
+            data = self._lent(allocation.host, allocation.size)
+            for start, size in rows:
+                data[offset + start : offset + start + size] = value
+            return
+        handle = self._queues.handle(stream)
+        for start, _start, size, pitch, _pitch, height in rectangles([(start, start, size) for start, size in rows]):
+            address = allocation.base + offset + start
+            if height == 1:
+                self._queues.called("cuMemsetD8Async", address, value, size, handle)
+            else:
+                self._queues.called("cuMemsetD2D8Async", address, pitch, value, size, height, handle)
+
+    # -- twins -------------------------------------------------------------------------------
+
+    def hand_over(self, arguments: Sequence[bytes], stream: Stream) -> None:
+        """Before a launch: twins of managed memory among its arguments get what the host has written."""
+        for allocation in self._twins(arguments):
+            if not allocation.used_in:
+                data = self._lent(allocation.host, allocation.size)
+                # A copy out of pageable memory waits for what is queued before it in the stream.
+                self._queues.settle(stream)
+                self._queues.called("cuMemcpyHtoD", allocation.base, data.ctypes.data, allocation.size)
+            allocation.used_in.add(stream.number)
+
+    def _twins(self, arguments: Sequence[bytes]) -> list[CardAllocation]:
+        found: dict[int, CardAllocation] = {}
+        for raw in arguments if any(allocation.host for allocation in self.live.values()) else ():
+            allocation = self.find(int.from_bytes(raw, "little")) if len(raw) == 8 else None
+            if isinstance(allocation, CardAllocation) and allocation.host and not allocation.is_registered:
+                found[allocation.base] = allocation
+        return list(found.values())
+
+    def take_back(self, streams: set[int]) -> None:
+        """After the host has waited for streams: it gets what kernels have written into twins there."""
+        for allocation in self.live.values():
+            if isinstance(allocation, CardAllocation) and allocation.used_in & streams:
+                allocation.used_in -= streams
+                if allocation.used_in:
+                    continue
+                data = self._lent(allocation.host, allocation.size)
+                self._queues.called("cuMemcpyDtoH", data.ctypes.data, allocation.base, allocation.size)
+
+
+def _between_hosts(to: Bytes, source: Bytes, rows: Rows) -> None:
+    overlap = np.may_share_memory(to, source)
+    for a, b, size in rows:
+        to[a : a + size] = source[b : b + size].copy() if overlap else source[b : b + size]
+
+
+def _is_queued(piece: Piece) -> bool:
+    """Whether the driver copies a piece of the host's memory while the program goes on."""
+    return isinstance(piece.allocation, CardAllocation) and piece.allocation.is_registered
+
+
+def _address(piece: Piece) -> int:
+    if piece.data is not None:
+        return int(piece.data.ctypes.data)
+    assert piece.allocation is not None
+    return piece.allocation.base + piece.offset
+
+
+def rectangles(rows: Rows) -> list[tuple[int, int, int, int, int, int]]:
+    """Rows put together where they are as long as each other and equally far apart.
+
+    (offset in to, offset in source, bytes of a row, pitch of to, pitch of source, rows) each.
+
+    >>> rectangles([(0, 0, 4), (8, 16, 4), (16, 32, 4), (100, 48, 4)])
+    [(0, 0, 4, 8, 16, 3), (100, 48, 4, 4, 4, 1)]
+    """
+    found: list[tuple[int, int, int, int, int, int]] = []
+    for a, b, size in rows:
+        if found:
+            to, source, width, to_pitch, from_pitch, height = found[-1]
+            steps = a - to, b - source
+            if height == 1 and size == width and min(steps) >= size:
+                found[-1] = (to, source, width, *steps, 2)
+                continue
+            if height > 1 and size == width and steps == (to_pitch * height, from_pitch * height):
+                found[-1] = (to, source, width, to_pitch, from_pitch, height + 1)
+                continue
+        found.append((a, b, size, size, size, 1))
+    return found
+
+
+def _two_dimensional(to: int, source: int, shape: tuple[int, int, int, int], direction: str) -> Any:
+    """The driver's description of a copy of rows: shape is bytes of a row, rows, both pitches."""
+    from cuda.bindings import driver as cuda
+
+    wanted = cuda.CUDA_MEMCPY2D()
+    wanted.WidthInBytes, wanted.Height, wanted.dstPitch, wanted.srcPitch = shape
+    host, device = cuda.CUmemorytype.CU_MEMORYTYPE_HOST, cuda.CUmemorytype.CU_MEMORYTYPE_DEVICE
+    wanted.srcMemoryType, wanted.dstMemoryType = (
+        (host if direction[0] == "H" else device),
+        (host if direction[-1] == "H" else device),
+    )
+    if direction[0] == "H":
+        wanted.srcHost = source
+    else:
+        wanted.srcDevice = source
+    if direction[-1] == "H":
+        wanted.dstHost = to
+    else:
+        wanted.dstDevice = to
+    return wanted
+
+
+def words_at(address: int, count: int) -> Any:
+    """32-bit words of page-locked memory at an address."""
+    return (ctypes.c_uint32 * count).from_address(address)
