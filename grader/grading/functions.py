@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.errors import InternalError
+from grader.errors import FileError, InternalError
 from grader.grading.reading import errors_of
 from grader.lab.records import Lab
 from grader.lab.signature import Signature
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 CODE_SUFFIXES = (".cu", ".cpp", ".cc", ".c")
 """Of the lab's own files those that are compiled; others are included, or opened."""
+_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.M)
 
 
 def staged(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab, folder: Path) -> list[SourceText]:
@@ -127,7 +129,7 @@ def run_function(
 
     Raises
     ------
-    FileError : the oracle cannot say what has to come out.
+    FileError : the oracle cannot say what has to come out, or the lab's own files are wrong.
     """
     sources = submission.sources[: len(submission.sources) - submission.header_sources]
     found = {
@@ -161,6 +163,7 @@ def run_function(
         return _each(found, unobserved=error.message)
     compilation = _of_host(runs.observations[0], entry)
     if compilation is not None:
+        _blame_lab(lab, submission, compilation.diagnostics)
         return _each(found, compilation=compilation)
 
     def compiled(architecture: str, launch: LaunchWork) -> Resources | None:
@@ -189,6 +192,25 @@ def _program(lab: Lab, files: Sequence[SourceText], entry: FoundFunction) -> Pro
         return with_own_harness(paths, root, replaced, lab.function.harness)
     types = [argument.spelled for argument in signature.arguments]
     return with_harness(paths, root, replaced, signature.name, types, entry.is_of_c)
+
+
+def _blame_lab(lab: Lab, submission: Submission, diagnostics: Sequence[Diagnostic]) -> None:
+    """Whatever no compiler takes in a source of the lab's own is no fault of a student's.
+
+    Where that includes what was handed in, the mistake may be there all the same.
+
+    Raises
+    ------
+    FileError : such a source is at fault.
+    """
+    handed_in = {Path(source.file).name for source in submission.sources if source.file not in lab.files}
+    for told in diagnostics:
+        path = lab.files.get(told.file)
+        if path is None or path.suffix not in CODE_SUFFIXES:
+            continue
+        included = {Path(name).name for name in _INCLUDED.findall(path.read_text("utf-8", "replace"))}
+        if not included & handed_in:
+            raise FileError(msg("labs.own_file", what=told.message), path, told.line or None)
 
 
 def _each(found: Mapping[str, Evidence], **known: object) -> dict[str, Evidence]:

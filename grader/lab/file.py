@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from grader.lab.check_settings import check_settings
 from grader.lab.formula import FormulaError
-from grader.lab.function import check_keys, check_values, function_of
+from grader.lab.function import check_harness, check_keys, check_values, function_of
 from grader.lab.kinds import KINDS
 from grader.lab.parts import (
     BACKENDS,
@@ -156,6 +156,9 @@ def load(folder: Path) -> Lab:
         variant_of(file, name, data, parameters, references, function, program) for name, data in top.variants.items()
     )
     check_points(file, variants)
+    files = lab_files(file, references, [*top.files, *([top.harness] if top.harness else [])])
+    if top.harness:
+        check_harness(files[top.harness], parameters)
     # Launches of the student's own are not timed yet.
     backends = BACKENDS if is_kernel else BACKENDS[:1]
     check_known(file, ("sizes",), top.sizes, backends)
@@ -196,7 +199,7 @@ def load(folder: Path) -> Lab:
         position=top.position,
         function=function,
         program=program,
-        files=lab_files(file, references, [*top.files, *([top.harness] if top.harness else [])]),
+        files=files,
     )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from grader.errors import FileError
 from grader.lab.kinds import Kind
 from grader.lab.records import FunctionRule, Parameter
-from grader.lab.signature import DTYPES, Argument, signature_of
+from grader.lab.signature import DTYPES, Argument, argument_of, signature_of
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
@@ -21,6 +24,10 @@ KEYS = {
     **dict.fromkeys(("signature", "files"), ("function", "program")),
 }
 """Keys at the top of a lab file that only labs of some interfaces have."""
+
+
+_ASKED = re.compile(r'grader_argument\s*<(?P<type>[^>]*)>\s*\(\s*(?:"(?P<name>[^"\n]*)")?')
+"""What a harness asks for, by a name that stands there."""
 
 
 def check_keys(file: YamlFile, interface: str) -> None:
@@ -86,6 +93,39 @@ def function_of(
     by_name = {argument.name: argument for argument in parsed.arguments}
     typed = tuple(_typed(file, parameter, by_name[parameter.name]) for parameter in parameters)
     return FunctionRule(parsed, memory), typed
+
+
+def check_harness(path: Path, parameters: Sequence[Parameter]) -> None:
+    """Refuse a harness that does not call, asks for what the lab has not, or for another type, or leaves something out.
+
+    Raises
+    ------
+    FileError : at the harness's line.
+    """
+    text = path.read_text("utf-8", "replace")
+    for name in ("grader_call_begins", "grader_call_ends"):
+        if name not in text:
+            raise FileError(msg("labs.harness_calls", name=name), path)
+    known = {parameter.name: parameter for parameter in parameters}
+    asked = set()
+    for match in _ASKED.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        name = match["name"]
+        if name is None:
+            # By its place, which may be computed.
+            return
+        if name not in known:
+            raise FileError(msg("labs.harness_asks", name=name, allowed=choose(name, known)), path, line)
+        asked.add(name)
+        parameter, given = known[name], argument_of(match["type"])
+        if given is None or given.type not in DTYPES:
+            continue
+        if DTYPES[given.type] != parameter.dtype or bool(given.pointers) != parameter.is_array:
+            wanted = f"{parameter.dtype}{' *' if parameter.is_array else ''}"
+            raise FileError(msg("labs.harness_type", name=name, wanted=wanted, got=match["type"].strip()), path, line)
+    for name in known:
+        if name not in asked:
+            raise FileError(msg("labs.harness_lacks", name=name), path)
 
 
 def _typed(file: YamlFile, parameter: Parameter, argument: Argument) -> Parameter:

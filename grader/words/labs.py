@@ -166,6 +166,11 @@ LABS: Texts = {
     "signature_number": N_("{got} is no {dtype}"),
     "no_folder": N_("--labs {directory}: no such folder"),
     "unknown_lab": N_("unknown lab {lab!r}; {allowed}"),
+    "harness_calls": N_("{name}() is called nowhere: a harness asks by it for each call"),
+    "harness_asks": N_("no parameter of the lab is called {name!r}; {allowed}"),
+    "harness_type": N_("{name!r} is handed over as {wanted} (got {got!r}); `dtype` in lab.yaml can say another"),
+    "harness_lacks": N_("the lab's parameter {name!r} is asked for nowhere"),
+    "own_file": N_("the lab's own file is not accepted by the compiler: {what}"),
     "new_signature": N_(
         "no lab can be made of this signature (got {got!r}); allowed: a void function with a pointer to what it "
         "writes, and a whole number for the size, every parameter with a name, of the types {types}"

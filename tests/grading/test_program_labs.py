@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.errors import FileError
 from grader.grading import pipeline
 from grader.grading.selftest import examine, specimens
 from grader.lab.file import load
@@ -272,6 +273,41 @@ def test_the_lab_s_own_files_win(tmp_path: Path) -> None:
     forged = "int main() { }\n"
     right = graded(tmp_path, lab, work__cu=OF_HARNESS, harness__cu=forged, doubled__h="struct Doubled { int no; };\n")
     assert (right.status, right.score.earned) == ("passed", 100)
+
+
+def test_what_is_wrong_with_the_lab_s_own_files_is_no_student_s_fault(tmp_path: Path) -> None:
+    lab = lab_of(tmp_path, "own harness")
+    harness = lab.files["harness.cu"]
+    harness.write_text(HARNESS.replace("out[0] =", "out[0] = nothing"))
+    with pytest.raises(FileError, match=r"harness\.cu:\d+: the lab's own file is not accepted.*nothing"):
+        graded(tmp_path, lab, work__cu=OF_HARNESS)
+    # What a student's file lacks is told of that.
+    harness.write_text(HARNESS)
+    with_fault = failed(graded(tmp_path, lab, work__cu=OF_HARNESS.replace("Doubled ends =", "Doubled ends = nothing")))
+    assert "nothing" in with_fault["compiles"].message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ('"n"', '"count"', 7, ["'count'", "ends, n, x, y"]),
+        ('<int>("n")', '<size_t>("n")', 7, ["'n'", "int32", "size_t"]),
+        ('<float *>("ends")', '<float>("ends")', 9, ["'ends'", "float32 *"]),
+        ('grader_argument<const float *>("x")', "nullptr", None, ["'x'", "asked for nowhere"]),
+        ("grader_call_ends();", "", None, ["grader_call_ends()"]),
+    ],
+)
+def test_a_harness_that_does_not_fit_the_lab_is_refused(
+    tmp_path: Path, old: str, new: str, line: int | None, words: list[str]
+) -> None:
+    lab = lab_of(tmp_path, "own harness")
+    assert HARNESS.count(old) == 1
+    lab.files["harness.cu"].write_text(HARNESS.replace(old, new))
+    with pytest.raises(FileError) as caught:
+        load(lab.path.parent)
+    assert caught.value.line == line
+    for word in words:
+        assert word in str(caught.value)
 
 
 def test_no_main_and_two_are_told(tmp_path: Path) -> None:
