@@ -195,7 +195,7 @@ class CallArgument(msgspec.Struct, frozen=True):
 
     raw: eight bytes that begin with a number's own; b"" for an array.
     data: an array's bytes.  is_set: whether they may be read; else they only show what is not written.
-    is_output: whether its bytes are wanted afterwards.
+    is_output: whether its bytes are wanted afterwards.  width_bytes: of an element.
     """
 
     name: str
@@ -203,6 +203,7 @@ class CallArgument(msgspec.Struct, frozen=True):
     data: bytes = b""
     is_set: bool = True
     is_output: bool = False
+    width_bytes: int = 1
 
 
 class FunctionCall(msgspec.Struct, frozen=True):
@@ -250,6 +251,7 @@ class CallSeen(msgspec.Struct):
     outputs: bytes of arrays that are wanted.  changed: arrays that it may only read, and changed.
     freed: arrays of the harness's that it gave back.  strayed: arrays with "before" or "after": the host wrote there.
     by_host: outputs that the host filled, after it had copied the inputs out of the device's memory.
+    not_of_device: outputs in the host's memory of which most was never in an array that a kernel wrote.
     asked: what it had the device do, where that was asked for.
     copied: by the array's name what was copied out of it last, of the sizes that are wanted.
     """
@@ -261,6 +263,7 @@ class CallSeen(msgspec.Struct):
     freed: list[str] = []
     strayed: list[tuple[str, str]] = []
     by_host: list[str] = []
+    not_of_device: list[str] = []
     asked: list[DeviceCall] = []
     copied: dict[str, bytes] = {}
 

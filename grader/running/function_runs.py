@@ -215,8 +215,9 @@ class FunctionRuns:
             shape = shape_at(self.lab, name, sizes)
             is_set = parameter.initial is not None
             array = np.full(shape, parameter.initial, parameter.dtype) if is_set else sentinel(shape, parameter.dtype)
-            return CallArgument(name, b"", array.tobytes(), is_set, is_output=True)
-        return CallArgument(name, b"", inputs[name].tobytes(), is_output=parameter.is_output)
+            return CallArgument(name, b"", array.tobytes(), is_set, is_output=True, width_bytes=array.itemsize)
+        array = inputs[name]
+        return CallArgument(name, b"", array.tobytes(), is_output=parameter.is_output, width_bytes=array.itemsize)
 
     # -- what came of a case ------------------------------------------------------------------
 
@@ -247,6 +248,10 @@ class FunctionRuns:
                     break
                 difference, changed = found, tuple(dict.fromkeys((*changed, *seen.changed)))
                 if found.mismatches:
+                    break
+                if seen.not_of_device:
+                    said = msg("launches.not_of_device", name=seen.not_of_device[0])
+                    outcome, difference = LaunchOutcome("fault", reason="by_host", said=said), None
                     break
         return Run(case.kind, case.sizes, replace(outcome, hazards=hazards), difference, changed, drawn=case.drawn)
 

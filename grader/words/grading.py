@@ -247,6 +247,10 @@ LAUNCHES: Texts = {
     "freed_array": N_("the function frees {name}, which belongs to its caller."),
     "hint_freed_array": N_("Free only what the function has allocated itself."),
     "by_host": N_("{name} is computed by the host: the inputs are copied to it, and the result from it."),
+    "not_of_device": N_(
+        "{name} is computed by the host: most of its values, in the order in which they are, were in no array that a "
+        "kernel wrote."
+    ),
     "hint_by_host": N_("Leave the data on the device and compute every element in a kernel."),
     "undone": N_("{name} is right also when all that the kernels do is undone: the host computes it."),
     "hint_undone": N_("Compute every element in a kernel; what the host makes is for comparison only."),

@@ -49,6 +49,7 @@ def failed(result: Result) -> dict[str, Check]:
         ("vector-sum", {"good/last_block.cu", "bad/on_the_host.cu", "bad/missing_barrier.cu"}),
         ("bitonic-sort", {"good/any_length.cu", "bad/padded_with_zeros.cu", "bad/both_exchange.cu"}),
         ("histogram", {"good/two_launches.cu", "bad/chunk_a_thread.cu", "bad/signed_bytes.cu"}),
+        ("convolution-2d", {"good/managed.cu", "bad/there_and_back.cu", "bad/on_the_host.cu"}),
         ("csr-product", {"good/warp_a_row.cu", "bad/empty_rows.cu", "bad/staged_too_early.cu"}),
         ("vector-max", {"good/compare_and_swap.cu", "bad/begins_with_zero.cu", "bad/nothing_to_begin_with.cu"}),
         ("inclusive-scan", {"good/blelloch.cu", "bad/missing_barrier.cu", "bad/two_levels.cu"}),

@@ -31,6 +31,14 @@ GUARD = 0xA5
 """What the memory before and behind an array of the host's is filled with."""
 
 
+RUN = 4
+"""So many elements one after another are looked for together in what came from the device."""
+FEWEST_RUNS = 8
+"""An output with fewer of them may well be put together by the host: what a few blocks have found."""
+MOST_BYTES = 1 << 24
+"""From the device in one call, up to which an output is looked for in it."""
+
+
 @dataclass
 class _Array:
     """An array that a function was handed; host: its address there, 0 for one of the device's.
@@ -67,6 +75,10 @@ class Calls:
         self.seen: list[CallSeen] = []
         self.arrays: dict[int, _Array] = {}
         self.is_underway = False
+        self._from_device: list[bytes] = []
+        self._bytes_from_device = 0
+        self._filled: dict[int, tuple[int, int]] = {}
+        """By an allocation's serial: the launches that may have written it, and the bytes copied into it since then."""
         self.asked_before = 0
         """What had been asked of the device when the call began."""
         if ordered and ordered[0].is_whole:
@@ -82,6 +94,7 @@ class Calls:
         if self.is_underway:
             self.seen.append(CallSeen())
             self.arrays = {}
+            self._from_device, self._bytes_from_device, self._filled = [], 0, {}
         return self.is_underway
 
     def program_ended(self, code: int | None, asked: Sequence[DeviceCall]) -> None:
@@ -91,8 +104,33 @@ class Calls:
             self.seen[-1].has_returned = code is not None
             self.seen[-1].asked = list(asked)
 
+    def seen_by_host(self, allocation: Allocation, rows: Sequence[tuple[int, int]]) -> None:
+        """The host has got, or can read, rows of (offset, bytes) of an array that not only the host has filled."""
+        if not self.is_underway or self.current.on_device or self.current.is_whole:
+            return
+        launches, filled = self._filled.get(allocation.serial, (0, 0))
+        if launches == allocation.written and filled >= allocation.size:
+            return
+        if allocation.kind != "symbol" and not allocation.written and allocation.origins <= {"copied", "zeroed"}:
+            return
+        self._bytes_from_device += sum(size for _offset, size in rows)
+        if self._bytes_from_device <= MOST_BYTES:
+            self._from_device.append(b"".join(allocation.view(offset, size).tobytes() for offset, size in rows))
+
+    def is_of_device(self, output: bytes, width: int) -> bool:
+        """Whether at least half of an array, in runs of elements, came from the device, or nobody can tell."""
+        count = len(output) // (RUN * width)
+        if count < FEWEST_RUNS or self._bytes_from_device > MOST_BYTES or output in self._from_device:
+            return True
+        size = RUN * width
+        known = {data[at : at + size] for data in self._from_device for at in range(0, len(data) - size + 1, width)}
+        return 2 * sum(output[k * size : (k + 1) * size] in known for k in range(count)) >= count
+
     def copied(self, allocation: Allocation | None, size: int, into: bool, offset: int = 0) -> None:
         """Bytes were copied between the host and an array of the device's, there from `offset` on."""
+        if into and allocation is not None:
+            launches, filled = self._filled.get(allocation.serial, (0, 0))
+            self._filled[allocation.serial] = allocation.written, size + filled * (launches == allocation.written)
         if self.is_underway and allocation is not None and not into and size in self.current.copied_bytes:
             kept = self.seen[-1].copied
             if len(kept) < MOST_COPIED or allocation.name in kept:
@@ -214,6 +252,8 @@ def ends(state: State, _place: Place) -> int:
         left = _left(state, array, seen)
         if wanted.is_output:
             seen.outputs[wanted.name] = left.tobytes()
+            if array.allocation is None and not calls.is_of_device(left.tobytes(), wanted.width_bytes):
+                seen.not_of_device.append(wanted.name)
         elif left.tobytes() != wanted.data:
             seen.changed.append(wanted.name)
         if array.allocation is not None:

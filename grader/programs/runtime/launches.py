@@ -175,6 +175,9 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         before = before_kernel(state, record, buffers)
         outcome = _run(state, kernel, entry, asked, raw, record, stream)
         after_kernel(state, record, buffers, before, (stream.number, ticket, place))
+        for buffer in buffers:
+            if buffer is not None and buffer.host:
+                state.calls.seen_by_host(buffer, [(0, buffer.size)])
         if outcome.printf:
             state.texts_held.append(Text(outcome.printf.encode(), kernel.display, stream.number, ticket, place))
     else:
