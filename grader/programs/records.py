@@ -251,7 +251,7 @@ class CallSeen(msgspec.Struct):
     outputs: bytes of arrays that are wanted.  changed: arrays that it may only read, and changed.
     freed: arrays of the harness's that it gave back.  strayed: arrays with "before" or "after": the host wrote there.
     by_host: outputs that the host filled, after it had copied the inputs out of the device's memory.
-    not_of_device: outputs in the host's memory of which most was never in an array that a kernel wrote.
+    not_of_device: outputs in the host's memory of which most did not come from the device.
     asked: what it had the device do, where that was asked for.
     copied: by the array's name what was copied out of it last, of the sizes that are wanted.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.programs.device import Outcome
-from grader.programs.device_memory import Allocation
+from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.records import (
     LIBRARY,
     CallArgument,
@@ -36,7 +36,7 @@ RUN = 4
 FEWEST_RUNS = 8
 """An output with fewer of them may well be put together by the host: what a few blocks have found."""
 MOST_BYTES = 1 << 24
-"""From the device in one call, up to which an output is looked for in it."""
+"""To the device and from it in one call, up to which an output is looked for in them."""
 
 
 @dataclass
@@ -75,10 +75,9 @@ class Calls:
         self.seen: list[CallSeen] = []
         self.arrays: dict[int, _Array] = {}
         self.is_underway = False
-        self._from_device: list[bytes] = []
-        self._bytes_from_device = 0
-        self._filled: dict[int, tuple[int, int]] = {}
-        """By an allocation's serial: the launches that may have written it, and the bytes copied into it since then."""
+        self._moved: dict[bool, list[bytes]] = {True: [], False: []}
+        """What the host copied to the device (True), and what it could read there (False)."""
+        self._moved_bytes = 0
         self.asked_before = 0
         """What had been asked of the device when the call began."""
         if ordered and ordered[0].is_whole:
@@ -94,7 +93,7 @@ class Calls:
         if self.is_underway:
             self.seen.append(CallSeen())
             self.arrays = {}
-            self._from_device, self._bytes_from_device, self._filled = [], 0, {}
+            self._moved, self._moved_bytes = {True: [], False: []}, 0
         return self.is_underway
 
     def program_ended(self, code: int | None, asked: Sequence[DeviceCall]) -> None:
@@ -104,33 +103,30 @@ class Calls:
             self.seen[-1].has_returned = code is not None
             self.seen[-1].asked = list(asked)
 
-    def seen_by_host(self, allocation: Allocation, rows: Sequence[tuple[int, int]]) -> None:
-        """The host has got, or can read, rows of (offset, bytes) of an array that not only the host has filled."""
-        if not self.is_underway or self.current.on_device or self.current.is_whole:
-            return
-        launches, filled = self._filled.get(allocation.serial, (0, 0))
-        if launches == allocation.written and filled >= allocation.size:
-            return
-        if allocation.kind != "symbol" and not allocation.written and allocation.origins <= {"copied", "zeroed"}:
-            return
-        self._bytes_from_device += sum(size for _offset, size in rows)
-        if self._bytes_from_device <= MOST_BYTES:
-            self._from_device.append(b"".join(allocation.view(offset, size).tobytes() for offset, size in rows))
+    def moved(self, parts: Iterable[Bytes], into: bool) -> None:
+        """The host has copied parts of an array to the device, or can read them there."""
+        if self.is_underway and not self.current.on_device and not self.current.is_whole:
+            data = b"".join(part.tobytes() for part in parts)
+            self._moved_bytes += len(data)
+            if self._moved_bytes <= MOST_BYTES:
+                self._moved[into].append(data)
 
     def is_of_device(self, output: bytes, width: int) -> bool:
-        """Whether at least half of an array, in runs of elements, came from the device, or nobody can tell."""
+        """Whether at least half of an array, in runs of elements, came from the device, or nobody can tell.
+
+        What the host had copied there itself did not, unless it was an input as the function was handed it.
+        """
         count = len(output) // (RUN * width)
-        if count < FEWEST_RUNS or self._bytes_from_device > MOST_BYTES or output in self._from_device:
+        if count < FEWEST_RUNS or self._moved_bytes > MOST_BYTES:
             return True
+        handed = [argument.data for argument in self.current.arguments if argument.is_set]
+        own = [data for data in self._moved[True] if not any(data in known for known in handed)]
+        found = _runs(self._moved[False], width) - _runs(own, width)
         size = RUN * width
-        known = {data[at : at + size] for data in self._from_device for at in range(0, len(data) - size + 1, width)}
-        return 2 * sum(output[k * size : (k + 1) * size] in known for k in range(count)) >= count
+        return 2 * sum(output[k * size : (k + 1) * size] in found for k in range(count)) >= count
 
     def copied(self, allocation: Allocation | None, size: int, into: bool, offset: int = 0) -> None:
         """Bytes were copied between the host and an array of the device's, there from `offset` on."""
-        if into and allocation is not None:
-            launches, filled = self._filled.get(allocation.serial, (0, 0))
-            self._filled[allocation.serial] = allocation.written, size + filled * (launches == allocation.written)
         if self.is_underway and allocation is not None and not into and size in self.current.copied_bytes:
             kept = self.seen[-1].copied
             if len(kept) < MOST_COPIED or allocation.name in kept:
@@ -173,6 +169,12 @@ class Calls:
                 work=list(outcome.work),
             )
         self.seen[-1].launches.append(seen)
+
+
+def _runs(arrays: Sequence[bytes], width: int) -> set[bytes]:
+    """All runs of elements in some arrays."""
+    size = RUN * width
+    return {data[at : at + size] for data in arrays for at in range(0, len(data) - size + 1, width)}
 
 
 def begins(state: State, _place: Place) -> int:

@@ -88,9 +88,11 @@ def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int
     elif not to.is_device:
         sizes.copied(state, source.allocation, [(row[1], row[2]) for row in rows], place, into=False)
         state.calls.copied(source.allocation, sum(row[2] for row in rows), into=False, offset=rows[0][1])
-    is_read = not to.is_device or (to.allocation is not None and bool(to.allocation.host))
-    if source.is_device and source.allocation is not None and is_read:
-        state.calls.seen_by_host(source.allocation, [(row[1], row[2]) for row in rows])
+    if source.is_device and source.allocation is not None:
+        if not to.is_device or (to.allocation is not None and to.allocation.host):
+            state.calls.moved([source.allocation.view(row[1], row[2]) for row in rows], into=False)
+    elif to.is_device and to.allocation is not None:
+        state.calls.moved([to.allocation.view(row[0], row[2]) for row in rows], into=True)
     unwritten = 0
     total = sum(size for _to, _from, size in rows)
     for to_offset, from_offset, size in rows:

@@ -177,7 +177,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         after_kernel(state, record, buffers, before, (stream.number, ticket, place))
         for buffer in buffers:
             if buffer is not None and buffer.host:
-                state.calls.seen_by_host(buffer, [(0, buffer.size)])
+                state.calls.moved([buffer.view()], into=False)
         if outcome.printf:
             state.texts_held.append(Text(outcome.printf.encode(), kernel.display, stream.number, ticket, place))
     else:
