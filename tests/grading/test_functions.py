@@ -48,6 +48,7 @@ def failed(result: Result) -> dict[str, Check]:
         ("saxpy", {"good/grid_stride.cu", "bad/on_the_host.cu", "bad/strided.cu"}),
         ("vector-sum", {"good/last_block.cu", "bad/on_the_host.cu", "bad/missing_barrier.cu"}),
         ("bitonic-sort", {"good/any_length.cu", "bad/padded_with_zeros.cu", "bad/both_exchange.cu"}),
+        ("heat-equation", {"good/two_steps_a_launch.cu", "bad/in_place.cu", "bad/wrong_buffer.cu"}),
         ("histogram", {"good/two_launches.cu", "bad/chunk_a_thread.cu", "bad/signed_bytes.cu"}),
         ("convolution-2d", {"good/managed.cu", "bad/there_and_back.cu", "bad/on_the_host.cu"}),
         ("csr-product", {"good/warp_a_row.cu", "bad/empty_rows.cu", "bad/staged_too_early.cu"}),
