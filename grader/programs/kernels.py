@@ -75,6 +75,8 @@ class DeviceCompiler:
         ------
         InternalError : a compiler cannot be used.
         """
+        if wanted.sources:
+            return self._own_source(wanted)
         if not wanted.whole:
             found = self._by_nvrtc(wanted.unit, wanted.names)
             if found.ptx:
@@ -95,6 +97,14 @@ class DeviceCompiler:
             compile_for = partial(self._compiler.compile, sources, list(names), options=self._program.macro_options)
             _, result = for_oldest(compile_for, self._compiled_for[unit])
         return Code(result.ptx, "" if result.ptx else complaint(result), cubin=result.cubin)
+
+    def _own_source(self, wanted: Wanted) -> Code:
+        """What a program hands to NVRTC as it runs."""
+        self._thread.done()
+        assert self._compiler is not None
+        texts = dict(wanted.sources)
+        result = self._compiler.compile(texts, list(wanted.names), self._architecture, options=tuple(wanted.options))
+        return Code(result.ptx, "" if result.ok else complaint(result), log=result.log, entries=dict(result.entries))
 
     def _whole(self, unit: int) -> Code:
         """Both halves' compiler's code of a file, with NVRTC's of the functions that it lacks."""

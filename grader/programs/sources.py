@@ -58,7 +58,7 @@ _CAUSES = (
     (
         re.compile(
             r"cufft(?:Xt|w)\..*|cusparseLt.*|cusolver(?:Sp|Rf|Mg)\..*|cudnn.*|nccl.*|nvml\.h|npp.*|cutlass/.*|cudaGL.*"
-            r"|GL/.*|nvrtc\.h"
+            r"|GL/.*"
         ),
         "library",
     ),
@@ -72,7 +72,7 @@ _USES = {
     "cub": r"\bcub\b",
     "opencv": r"\b(?:cv|cv[A-Z]\w*|IplImage|Mat|imread|imwrite)\b",
     "mpi": r"\bMPI_",
-    "library": r"\b(?:cufft|cusparse|cusolver|cudnn|nccl|nvml|npp|cutlass|gl|glu|glut|nvrtc|cudaGL)\w*",
+    "library": r"\b(?:cufft|cusparse|cusolver|cudnn|nccl|nvml|npp|cutlass|gl|glu|glut|cudaGL)\w*",
 }
 _INSTALLED = {"thrust", "cub"}
 # Headers of Windows of which there is here what programs take times with; they may want more of it.

@@ -40,7 +40,7 @@ UNDEFINED = {"race", "uninitialized", "stream_race", "out_of_bounds", "use_after
 TIME = re.compile(
     r"[-+]?\d+(?:[.,]\d+)?(?:e[-+]?\d+)?(?=\s*(?:ms|us|ns|s|sec\w*|мс|мкс|нс|сек\w*|с|[GMT](?:B|FLOP)\S*)\b)"
 )
-LIBRARIES = ("cublas", "cufft", "curand", "cusolver", "cusparse")
+LIBRARIES = {name: name for name in ("cublas", "cufft", "curand", "cusolver", "cusparse", "nvrtc")} | {"cuda": "cuInit"}
 RUNNING = [folder for folder in PROGRAMS if not {"cause", "refused"} & expected_of(folder).keys()]
 
 
@@ -71,7 +71,12 @@ def built(folder: Path, expected: dict[str, Any], nvcc: str, place: Path) -> Pat
     command += ["-I", str(helpers), "-I", str(folder)]
     files = files_of(folder, expected)
     text = b"".join(path.read_bytes() for path in files)
-    command += ["-o", str(program), *map(str, files), *(f"-l{name}" for name in LIBRARIES if name.encode() in text)]
+    command += [
+        "-o",
+        str(program),
+        *map(str, files),
+        *(f"-l{name}" for name, sign in LIBRARIES.items() if sign.encode() in text),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=folder)
     assert done.returncode == 0, done.stderr
     return program

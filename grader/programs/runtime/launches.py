@@ -57,7 +57,8 @@ def launch_kernel(
     state: State, place: Place, function: int, grid: int, block: int, arguments: int, shared_bytes: int, stream: int
 ) -> int:
     asked = Configured(_sizes(state, grid), _sizes(state, block), shared_bytes, stream, place)
-    return _launch_by_call(state, function, asked, arguments)
+    kernel, values = _by_address(state, function, place, arguments)
+    return launch_by_call(state, kernel, asked, values)
 
 
 def launch_cooperative(
@@ -65,9 +66,8 @@ def launch_cooperative(
 ) -> int:
     """All blocks are resident at once, or it is refused."""
     sizes = _sizes(state, grid), _sizes(state, block)
-    return _launch_by_call(
-        state, function, Configured(*sizes, shared_bytes, stream, place, is_cooperative=True), arguments
-    )
+    kernel, values = _by_address(state, function, place, arguments)
+    return launch_by_call(state, kernel, Configured(*sizes, shared_bytes, stream, place, is_cooperative=True), values)
 
 
 def _sizes(state: State, address: int) -> tuple[int, int, int]:
@@ -88,9 +88,9 @@ def _by_address(state: State, function: int, place: Place, arguments: int) -> tu
     return kernel, values
 
 
-def _launch_by_call(state: State, function: int, asked: Configured, arguments: int) -> int:
+def launch_by_call(state: State, kernel: Kernel, asked: Configured, values: list[bytes]) -> int:
+    """A launch whose error is the call's value."""
     place = asked.place
-    kernel, values = _by_address(state, function, place, arguments)
     code = _launch(state, kernel, asked, values)
     # Its value is there to be looked at, as that of a launch by <<<…>>> is not.
     if code and (place.file, place.line) not in state.unused_results:

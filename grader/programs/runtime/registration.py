@@ -35,7 +35,7 @@ def register_function(state: State, _place: Place, handle: int, function: int, n
     if unit is None or len(state.kernels) > MAX_KERNELS:
         return 0
     symbol = state.guest.text(name)
-    display, types = _demangled(state, symbol)
+    display, types = demangled(state, symbol)
     state.kernels[function] = Kernel(unit, symbol, display, types)
     if "<" in display:
         state.wanted.setdefault(unit, {})[display] = None
@@ -60,7 +60,7 @@ def register_managed(state: State, place: Place, variable: int, size: int, name:
     return 0
 
 
-def _demangled(state: State, symbol: str) -> tuple[str, tuple[str, ...]]:
+def demangled(state: State, symbol: str) -> tuple[str, tuple[str, ...]]:
     """A kernel's name as C++ writes it, "tiled<16>", and the types of its parameters."""
     address = int(state.call_guest("grader_malloc", len(symbol.encode()) + 1))
     state.guest.write(address, symbol.encode() + b"\0")

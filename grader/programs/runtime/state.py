@@ -102,7 +102,7 @@ class State:
         self.guest = guest
         self.model = model
         self.sources = sources
-        self.unit_names = unit_names
+        self.unit_names = [*unit_names]
         self.parameter_names = parameter_names
         self.unused_results = unused_results
         self.compile_unit = compile_unit

@@ -41,12 +41,15 @@ class Code(msgspec.Struct, frozen=True, tag="code"):
     """PTX, or "" and the reason: the answer to `Wanted`.
 
     compiler: whose it is, "nvrtc" or "clang".  cubin: the same as machine code, where a GPU runs it.
+    log, entries: of a program's own source, what the compiler said and the symbols by name expression.
     """
 
     ptx: str
     reason: str
     compiler: str = "nvrtc"
     cubin: bytes = b""
+    log: str = ""
+    entries: Mapping[str, str] = {}
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
@@ -72,11 +75,15 @@ class Wanted(msgspec.Struct, frozen=True, tag="wanted"):
     """Device code that the program needs: of the file with that number, with these templates' name expressions.
 
     whole: with every kernel that the file registers, whatever it takes: NVRTC has not given all of them.
+    sources, options: not of a file but of these texts, which the program hands to NVRTC itself: the first, and what it
+    includes.
     """
 
     unit: int
     names: Sequence[str]
     whole: bool = False
+    sources: Sequence[tuple[str, str]] = ()
+    options: Sequence[str] = ()
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):

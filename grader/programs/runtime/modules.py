@@ -1,0 +1,302 @@
+"""Device code that a program compiles and loads as it runs: NVRTC, and the driver's modules and launches.
+
+What else the driver API has is the runtime's under other names: `toolchain/include/cuda.h` says which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from grader.programs.runtime.launches import launch_by_call
+from grader.programs.runtime.libraries.operands import MAX_HANDLES, Refused, guarded
+from grader.programs.runtime.memory import shared_at
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.outcomes import Configured
+from grader.programs.runtime.registration import demangled
+from grader.programs.runtime.state import CudaError, Kernel, State
+from grader.programs.sandbox.messages import Wanted
+
+_OUT_OF_MEMORY, _INVALID_INPUT, _INVALID_PROGRAM, _INVALID_OPTION, _COMPILATION = 1, 3, 4, 5, 6
+_NAMES_TOO_LATE, _NAMES_TOO_EARLY, _NO_SUCH_NAME = 8, 9, 10
+_INVALID_IMAGE, _INVALID_HANDLE, _NOT_FOUND = 200, 400, 500
+MAX_SOURCE_BYTES = 16 << 20
+COMPILE_INSTRUCTIONS = 50_000_000
+"""Of the host's, which a compilation counts as; and those of a byte of a module that is read."""
+INSTRUCTIONS_PER_BYTE = 200
+MAX_HEADERS = 64
+MAX_PARAMETERS = 200
+_PIECE = 4096
+_END, _BUFFER, _SIZE = 0, 1, 2
+# What changes the code; the architecture is the device's, and includes are what the call hands over.
+_KEPT = re.compile(r"-D\w+(=.*)?|--?use_fast_math|--fmad=(true|false)|--?extra-device-vectorization")
+_KNOWN = re.compile(
+    r"--?(std|gpu-architecture|arch|include-path|I|G|device-debug|lineinfo|generate-line-info|default-device|w|rdc"
+    r"|relocatable-device-code|maxrregcount|ftz|prec-div|prec-sqrt|minimal|restrict|D|define-macro|diag-.*|pch.*|dopt"
+    r"|Xptxas|ptxas-options|device-as-default-execution-space)\b.*"
+)
+
+
+@dataclass(slots=True)
+class _Source:
+    """A program of NVRTC's.  ptx: None before it was compiled."""
+
+    sources: list[tuple[str, str]]
+    names: list[str] = field(default_factory=list)
+    ptx: str | None = None
+    log: str = ""
+    entries: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Module:
+    unit: int
+
+
+def _long_text(state: State, address: int) -> str:
+    """A C string, however long.  Raises BadPointer."""
+    found = bytearray()
+    while len(found) < MAX_SOURCE_BYTES:
+        piece = state.guest.read(address + len(found), max(1, min(_PIECE, state.guest.size() - address - len(found))))
+        end = piece.find(b"\0")
+        found += piece if end < 0 else piece[:end]
+        if end >= 0:
+            break
+    return found.decode("utf-8", errors="replace")
+
+
+def _keep(state: State, made: _Source | _Module) -> int:
+    if len(state.libraries) >= MAX_HANDLES:
+        raise Refused(_OUT_OF_MEMORY)
+    number = state.handle()
+    state.libraries[number] = {"made": made}
+    return number
+
+
+def _source(state: State, handle: int) -> _Source:
+    found = state.libraries.get(handle, {}).get("made")
+    if not isinstance(found, _Source):
+        raise Refused(_INVALID_PROGRAM)
+    return found
+
+
+def _addresses(state: State, array: int, count: int) -> tuple[int, ...]:
+    return state.guest.unpack(f"{count}Q", array) if count else ()
+
+
+def create_program(
+    state: State, place: Place, program: int, text: int, name: int, count: int, headers: int, names: int
+) -> int:
+    if not 0 <= count <= MAX_HEADERS or not text:
+        raise Refused(_INVALID_INPUT)
+    title = (state.guest.text(name) if name else "") or "default_program"
+    sources = [(title, _long_text(state, text))]
+    for where, what in zip(_addresses(state, names, count), _addresses(state, headers, count), strict=True):
+        sources.append((state.guest.text(where), _long_text(state, what)))
+    state.guest.pack("Q", program, _keep(state, _Source(sources)))
+    return 0
+
+
+def destroy_program(state: State, place: Place, program: int) -> int:
+    (handle,) = state.guest.unpack("Q", program)
+    _source(state, handle)
+    del state.libraries[handle]
+    state.guest.pack("Q", program, 0)
+    return 0
+
+
+def add_name(state: State, place: Place, program: int, expression: int) -> int:
+    source = _source(state, program)
+    if source.ptx is not None:
+        raise Refused(_NAMES_TOO_LATE)
+    source.names.append(state.guest.text(expression))
+    return 0
+
+
+def compile_program(state: State, place: Place, program: int, count: int, options: int) -> int:
+    source = _source(state, program)
+    if not 0 <= count <= MAX_PARAMETERS:
+        raise Refused(_INVALID_INPUT)
+    told = [state.guest.text(address) for address in _addresses(state, options, count)]
+    for option in told:
+        # Its value may stand in the next.
+        if option.startswith("-") and not (_KEPT.fullmatch(option) or _KNOWN.fullmatch(option)):
+            source.log = f"nvrtc: error: unrecognized option {option} found\n"
+            raise Refused(_INVALID_OPTION)
+    kept = tuple(option for option in told if _KEPT.fullmatch(option))
+    state.meter.spend(COMPILE_INSTRUCTIONS)
+    code = state.compile_unit(Wanted(-1, tuple(source.names), sources=tuple(source.sources), options=kept))
+    source.ptx, source.log, source.entries = code.ptx, code.log or code.reason, dict(code.entries)
+    return _COMPILATION if code.reason else 0
+
+
+def _give_text(which: Callable[[_Source], str]) -> tuple[Callable[..., int], Callable[..., int]]:
+    """Handlers that tell a text's size, with its end, and write it."""
+
+    def size(state: State, place: Place, program: int, out: int) -> int:
+        state.guest.pack("Q", out, len(which(_source(state, program)).encode()) + 1)
+        return 0
+
+    def text(state: State, place: Place, program: int, out: int) -> int:
+        state.guest.write(out, which(_source(state, program)).encode() + b"\0")
+        return 0
+
+    return size, text
+
+
+def _compiled(source: _Source) -> str:
+    if not source.ptx:
+        raise Refused(_INVALID_PROGRAM)
+    return source.ptx
+
+
+def lowered_name(state: State, place: Place, program: int, expression: int, out: int) -> int:
+    source = _source(state, program)
+    if source.ptx is None:
+        raise Refused(_NAMES_TOO_EARLY)
+    name = source.entries.get(state.guest.text(expression))
+    if name is None:
+        raise Refused(_NO_SUCH_NAME)
+    raw = name.encode() + b"\0"
+    address = int(state.call_guest("grader_malloc", len(raw)))
+    state.guest.write(address, raw)
+    state.guest.pack("Q", out, address)
+    return 0
+
+
+def load_module(state: State, place: Place, module: int, image: int) -> int:
+    """From PTX; what NVRTC gives for a CUBIN here is PTX, too."""
+    ptx = _long_text(state, image)
+    if ".version" not in ptx[:100_000]:
+        raise CudaError(_INVALID_IMAGE)
+    state.meter.spend(INSTRUCTIONS_PER_BYTE * len(ptx))
+    unit = len(state.unit_names)
+    try:
+        state.gpu.load(unit, ptx, "nvrtc")
+    except Exception as error:
+        raise CudaError(_INVALID_IMAGE) from error
+    state.unit_names.append(f"module {unit}")
+    state.guest.pack("Q", module, _keep(state, _Module(unit)))
+    return 0
+
+
+def unload_module(state: State, place: Place, module: int) -> int:
+    _module(state, module)
+    del state.libraries[module]
+    return 0
+
+
+def _module(state: State, handle: int) -> _Module:
+    found = state.libraries.get(handle, {}).get("made")
+    if not isinstance(found, _Module):
+        raise CudaError(_INVALID_HANDLE)
+    return found
+
+
+def get_function(state: State, place: Place, function: int, module: int, name: int) -> int:
+    unit, symbol = _module(state, module).unit, state.guest.text(name)
+    if state.gpu.entry(unit, symbol) is None:
+        raise CudaError(_NOT_FOUND)
+    known = [handle for handle, kernel in state.kernels.items() if (kernel.unit, kernel.symbol) == (unit, symbol)]
+    handle = known[0] if known else state.handle()
+    if not known:
+        display, types = demangled(state, symbol)
+        state.kernels[handle] = Kernel(unit, symbol, display, types)
+    state.guest.pack("Q", function, handle)
+    return 0
+
+
+def get_global(state: State, place: Place, address: int, size: int, module: int, name: int) -> int:
+    found = state.gpu.variable(_module(state, module).unit, state.guest.text(name))
+    if found is None:
+        raise CudaError(_NOT_FOUND)
+    for out, value in ((address, found.base), (size, found.size)):
+        if out:
+            state.guest.pack("Q", out, value)
+    return 0
+
+
+def launch(
+    state: State,
+    place: Place,
+    function: int,
+    gx: int,
+    gy: int,
+    gz: int,
+    bx: int,
+    by: int,
+    bz: int,
+    shared_bytes: int,
+    stream: int,
+    parameters: int,
+    extra: int,
+) -> int:
+    kernel = state.kernels.get(function)
+    if kernel is None:
+        raise CudaError(_INVALID_HANDLE)
+    entry = state.gpu.entry(kernel.unit, kernel.symbol) or kernel.symbol
+    sizes = state.gpu.parameter_sizes(kernel.unit, entry)
+    if extra and not parameters:
+        values = _packed(state, extra, sizes)
+    elif sizes and not parameters:
+        raise CudaError(1)
+    else:
+        places = _addresses(state, parameters, len(sizes))
+        values = [state.guest.read(at, size) for at, size in zip(places, sizes, strict=True)]
+    if len(kernel.types) != len(sizes):
+        # Of a name that says no types: what is an address of memory there is a pointer.
+        kernel = replace(kernel, types=tuple("void*" if _is_address(state, value) else "?" for value in values))
+    asked = Configured((gx, gy, gz), (bx, by, bz), shared_bytes, stream, place)
+    return launch_by_call(state, kernel, asked, values)
+
+
+def _is_address(state: State, raw: bytes) -> bool:
+    address = int.from_bytes(raw, "little") if len(raw) == 8 else 0
+    return bool(address) and (state.memory.find(address) or shared_at(state, address)) is not None
+
+
+def _packed(state: State, extra: int, sizes: list[int]) -> list[bytes]:
+    """Arguments that lie in one buffer, each at a multiple of its size."""
+    buffer = size = 0
+    for number in range(8):
+        (key,) = state.guest.unpack("Q", extra + 16 * number)
+        if key == _END:
+            break
+        (value,) = state.guest.unpack("Q", extra + 16 * number + 8)
+        if key == _BUFFER:
+            buffer = value
+        elif key == _SIZE:
+            (size,) = state.guest.unpack("Q", value)
+    found, offset = [], 0
+    for width in sizes:
+        align = next(power for power in (16, 8, 4, 2, 1) if width % power == 0)
+        offset += -offset % align
+        if offset + width > size:
+            raise CudaError(1)
+        found.append(state.guest.read(buffer + offset, width))
+        offset += width
+    return found
+
+
+_ptx_size, _ptx = _give_text(_compiled)
+_log_size, _log = _give_text(lambda source: source.log)
+_NVRTC: dict[str, tuple[str, Callable[..., int]]] = {
+    "nvrtcCreateProgram": ("iiiiii", create_program),
+    "nvrtcDestroyProgram": ("i", destroy_program),
+    "nvrtcAddNameExpression": ("ii", add_name),
+    "nvrtcCompileProgram": ("iii", compile_program),
+    "nvrtcGetPTXSize": ("ii", _ptx_size),
+    "nvrtcGetPTX": ("ii", _ptx),
+    "nvrtcGetProgramLogSize": ("ii", _log_size),
+    "nvrtcGetProgramLog": ("ii", _log),
+    "nvrtcGetLoweredName": ("iii", lowered_name),
+}
+HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+    **{name: (kinds, guarded(function)) for name, (kinds, function) in _NVRTC.items()},
+    "cuModuleLoadData": ("ii", load_module),
+    "cuModuleUnload": ("i", unload_module),
+    "cuModuleGetFunction": ("iii", get_function),
+    "cuModuleGetGlobal": ("iiii", get_global),
+    "cuLaunchKernel": ("iiiiiiiiiii", launch),
+}
