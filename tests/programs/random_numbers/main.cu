@@ -45,5 +45,17 @@ int main() {
         printf("%d %d\n", curandGenerateNormal(g, f, 63, 0, 1), curandSetGeneratorOrdering(g, CURAND_ORDERING_PSEUDO_LEGACY));
         curandDestroyGenerator(g);
     }
+    curandGenerator_t g;
+    curandCreateGenerator(&g, CURAND_RNG_QUASI_SOBOL32);
+    printf("%d %d\n", curandSetQuasiRandomGeneratorDimensions(g, 1), curandSetPseudoRandomGeneratorSeed(g, 1));
+    curandGenerate(g, d, 40000);
+    cudaMemcpy(h, d, 40000 * sizeof(unsigned), cudaMemcpyDeviceToHost);
+    printf("%08x %08x %08x %08x\n", h[1], h[6], h[13333], h[32771]);
+    curandGenerateNormal(g, (float *)d, 3, 0, 1);
+    curandSetGeneratorOffset(g, 7);
+    curandGenerateUniform(g, (float *)d, 8);
+    cudaMemcpy(f, d, 8 * sizeof(float), cudaMemcpyDeviceToHost);
+    printf("%08x %08x\n", bits(f[0]), bits(f[7]));
+    curandDestroyGenerator(g);
     cudaFree(d);
 }

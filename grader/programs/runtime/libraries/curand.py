@@ -5,22 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from grader.programs.meter import RANDOM_INSTRUCTIONS
 from grader.programs.runtime.libraries.calls import Call, Handler, Operand, served
-from grader.programs.runtime.libraries.generators import LANES, MRG_LANES, mrg32k3a, philox, xorwow
+from grader.programs.runtime.libraries.generators import LANES, MRG_LANES, mrg32k3a, philox, sobol, xorwow
 from grader.programs.runtime.libraries.operands import MAPPING_ERROR, Array, Refused, new_handle, note_write
 
 _STATUSES = {1: 101, MAPPING_ERROR: 201}
 _ALLOCATION_FAILED, _TYPE_ERROR, OUT_OF_RANGE, _NOT_MULTIPLE = 102, 103, 104, 105
 _DEFAULT, _XORWOW, _MRG32K3A, _PHILOX = 100, 101, 121, 161
-_KINDS = frozenset({_DEFAULT, _XORWOW, _MRG32K3A, 141, 142, _PHILOX})
+_SOBOL = {201: 32, 203: 64}
+"""Bits of a number; of more dimensions than one the tables are not published with a right to hand them on."""
+_USUAL = {_DEFAULT: _XORWOW, 200: 201}
+_KINDS = frozenset({_XORWOW, _MRG32K3A, 141, 142, _PHILOX, *_SOBOL})
 _MRG_NORM = 2.328306549295728e-10
 """1 / (m1 + 1): MRG32k3a's numbers are from 1 to m1."""
 _MRG_BITS = 1.000000048662
+_QUASI_DEFAULT = 201
 _MAX_NUMBERS = 1 << 28
 
 
@@ -52,10 +57,17 @@ class _Generator:
         numbers = np.concatenate([next(rows).copy() for _ in range(-(-(within + count) // lanes))], axis=1)
         return numbers[:, within : within + count]
 
+    def spread(self, count: int) -> Array:
+        """The next of Sobol's numbers, in (0, 1)."""
+        bits, first, self.at = _SOBOL[self.kind], self.at, self.at + count
+        return sobol(first, count, bits) * 2.0**-bits + 2.0 ** -(bits + 1)
+
     def uniform(self, count: int, dtype: str) -> Array:
         """In (0, 1]."""
-        if self.kind == _MRG32K3A:
-            found: Array = (self.take(count, 1)[0] * _MRG_NORM).astype(dtype)
+        if self.kind in _SOBOL:
+            found: Array = self.spread(count).astype(dtype)
+        elif self.kind == _MRG32K3A:
+            found = (self.take(count, 1)[0] * _MRG_NORM).astype(dtype)
         elif dtype == "f4":
             found = self.take(count, 1)[0].astype("f4") * np.float32(2**-32) + np.float32(2**-33)
         else:
@@ -64,7 +76,10 @@ class _Generator:
         return found
 
     def normal(self, count: int, dtype: str, mean: float, deviation: float) -> Array:
-        """By Box and Muller, in pairs."""
+        """By Box and Muller, in pairs; Sobol's by the inverse of the distribution."""
+        if self.kind in _SOBOL:
+            inverse = NormalDist(mean, deviation).inv_cdf if deviation > 0 else lambda _part: mean
+            return np.array([inverse(part) for part in self.spread(count)])
         pairs = count // 2
         if self.kind == _MRG32K3A:
             first, second = self.take(pairs, 2) * _MRG_NORM
@@ -81,9 +96,10 @@ class _Generator:
 
 def _create(is_host: bool) -> Callable[..., None]:
     def create(call: Call, handle: int, kind: int) -> None:
+        kind = _USUAL.get(kind, kind)
         if kind not in _KINDS:
             raise Refused(_TYPE_ERROR)
-        made = _Generator(_XORWOW if kind == _DEFAULT else kind, is_host)
+        made = _Generator(kind, is_host)
         new_handle(call.state, handle, {"generator": made}, _ALLOCATION_FAILED)
 
     return create
@@ -102,6 +118,8 @@ def _of(call: Call) -> _Generator:
 
 def seed(call: Call, value: int) -> None:
     generator = _of(call)
+    if generator.kind in _SOBOL:
+        raise Refused(_TYPE_ERROR)
     generator.seed, generator.at = value & (1 << 64) - 1, 0
     generator.other = np.random.default_rng(generator.seed)
 
@@ -112,9 +130,17 @@ def offset(call: Call, value: int) -> None:
     _of(call).at = value
 
 
+def dimensions(call: Call, count: int) -> None:
+    """Of Sobol's sequence there is the first."""
+    if _of(call).kind not in _SOBOL:
+        raise Refused(_TYPE_ERROR)
+    if count != 1:
+        raise Refused(OUT_OF_RANGE)
+
+
 def ordering(call: Call, value: int) -> None:
     """The usual one, and those that give the same; what is seeded lane by lane has other numbers."""
-    if value not in (100, 101, 103):
+    if value not in ((_QUASI_DEFAULT,) if _of(call).kind in _SOBOL else (100, 101, 103)):
         raise Refused(OUT_OF_RANGE)
 
 
@@ -144,12 +170,16 @@ def _fill(call: Call, out: int, count: int, dtype: str, make: Callable[[_Generat
 
 def generate(call: Call, out: int, count: int) -> None:
     def make(generator: _Generator) -> Array:
+        if generator.kind in _SOBOL:
+            first, generator.at = generator.at, generator.at + count
+            return sobol(first, count, _SOBOL[generator.kind])
         numbers: Array = generator.take(count, 1)[0]
         if generator.kind == _MRG32K3A:
             numbers = (numbers * _MRG_BITS).astype(np.uint32)
         return numbers
 
-    _fill(call, out, count, "u4", make)
+    is_long = _SOBOL.get(_of(call).kind) == 64
+    _fill(call, out, count, "u8" if is_long else "u4", make)
 
 
 def _uniform(dtype: str) -> Callable[..., None]:
@@ -161,7 +191,7 @@ def _uniform(dtype: str) -> Callable[..., None]:
 
 def _normal(dtype: str, is_log: bool) -> Callable[..., None]:
     def normal(call: Call, out: int, count: int, mean: float, deviation: float) -> None:
-        if count % 2:
+        if count % 2 and _of(call).kind not in _SOBOL:
             # Pseudorandom normal numbers come in pairs (cuRAND, generation functions).
             raise Refused(_NOT_MULTIPLE)
 
@@ -186,6 +216,7 @@ _BOUND: dict[str, Any] = {
     "curandSetGeneratorOffset": offset,
     "curandSetGeneratorOrdering": ordering,
     "curandSetStream": accept,
+    "curandSetQuasiRandomGeneratorDimensions": dimensions,
     "curandGenerate": generate,
     "curandGenerateUniform": _uniform("f4"),
     "curandGenerateUniformDouble": _uniform("f8"),

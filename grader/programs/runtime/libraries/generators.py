@@ -122,6 +122,16 @@ def _squared(matrix: Sequence[Sequence[int]], modulus: int) -> tuple[tuple[int, 
     return tuple(tuple(sum(line[k] * matrix[k][j] for k in range(3)) % modulus for j in range(3)) for line in matrix)
 
 
+def sobol(first: int, count: int, bits: int) -> Array:
+    """The first dimension of Sobol's sequence in Gray's order (Antonov and Saleev 1979): the bits of a number reversed."""
+    index = np.arange(first, first + count, dtype=np.uint64)
+    gray = index ^ index >> np.uint64(1)
+    found = np.zeros(count, np.uint64)
+    for bit in range(bits):
+        found |= (gray >> np.uint64(bit) & np.uint64(1)) << np.uint64(bits - 1 - bit)
+    return found
+
+
 def philox(seed: int, numbers: Array, counters: Array) -> Array:
     """(4, n) numbers: of subsequence `numbers` the group `counters`."""
     c = [counters & _MASK, counters >> np.uint64(32), numbers & _MASK, numbers >> np.uint64(32)]

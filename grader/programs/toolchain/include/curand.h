@@ -36,6 +36,7 @@ GRADER_RANDOM(curandGetVersion, int *version)
 GRADER_RANDOM(curandSetPseudoRandomGeneratorSeed, curandGenerator_t generator, unsigned long long seed)
 GRADER_RANDOM(curandSetGeneratorOffset, curandGenerator_t generator, unsigned long long offset)
 GRADER_RANDOM(curandSetGeneratorOrdering, curandGenerator_t generator, curandOrdering_t order)
+GRADER_RANDOM(curandSetQuasiRandomGeneratorDimensions, curandGenerator_t generator, unsigned count)
 GRADER_RANDOM(curandSetStream, curandGenerator_t generator, cudaStream_t stream)
 GRADER_RANDOM(curandGenerate, curandGenerator_t generator, unsigned *out, size_t n)
 GRADER_RANDOM(curandGenerateUniform, curandGenerator_t generator, float *out, size_t n)
@@ -46,5 +47,6 @@ GRADER_RANDOM(curandGenerateLogNormal, curandGenerator_t generator, float *out, 
 GRADER_RANDOM(curandGenerateLogNormalDouble, curandGenerator_t generator, double *out, size_t n, double mean, double deviation)
 GRADER_RANDOM(curandGeneratePoisson, curandGenerator_t generator, unsigned *out, size_t n, double mean)
 #undef GRADER_RANDOM
+GRADER_IMPORT("curandGenerate") curandStatus_t curandGenerateLongLong(curandGenerator_t generator, unsigned long long *out, size_t n, GRADER_PLACE);
 // Seeds are set up as the first numbers are asked for.
 inline curandStatus_t curandGenerateSeeds(curandGenerator_t) { return CURAND_STATUS_SUCCESS; }
