@@ -83,6 +83,10 @@ PROGRAMS: Texts = {
     "copy_from_device": N_("{kind}, but the source is a host pointer: the arguments or the direction are swapped."),
     "copy_to_host": N_("{kind}, but the target is a device pointer: the arguments or the direction are swapped."),
     "copy_from_host": N_("{kind}, but the source is a device pointer: the arguments or the direction are swapped."),
+    "copy_of_array": N_(
+        "{array} is a CUDA array: cudaMemcpy2DToArray, cudaMemcpy2DFromArray and cudaMemcpy3D copy into it and out of "
+        "it, this call does not."
+    ),
     "copy_reads_past": N_("The copy reads {bytes} bytes of {array}, which has {size}."),
     "copy_writes_past": N_("The copy writes {bytes} bytes into {array}, which has {size}."),
     "copy_of_pointer": N_(

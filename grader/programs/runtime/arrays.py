@@ -130,7 +130,8 @@ def prepared_3d(state: State, place: Place, parameters: int, *, blocking: bool =
             return 0
         queue = state.stream(stream)
         rows = _rows(state, boxes[0], boxes[1], width * unit, height, depth)
-        return transfer(state, boxes[0].address, boxes[1].address, rows, fields[19], queue, place, blocking=blocking)
+        ends = boxes[0].address, boxes[1].address
+        return transfer(state, *ends, rows, fields[19], queue, place, blocking=blocking, reaches_arrays=True)
 
     return copied
 
@@ -150,7 +151,9 @@ def _to_array(
         raise CudaError(21)
     box = _array_box(array_at(state, handle), x, y, 0, width, height, 1)
     rows = _rows(state, box, source, width, height, 1)
-    return transfer(state, box.address, source.address, rows, kind, _legacy(state), place, blocking=True)
+    return transfer(
+        state, box.address, source.address, rows, kind, _legacy(state), place, blocking=True, reaches_arrays=True
+    )
 
 
 def _from_array(
@@ -160,7 +163,9 @@ def _from_array(
         raise CudaError(21)
     box = _array_box(array_at(state, handle), x, y, 0, width, height, 1)
     rows = _rows(state, to, box, width, height, 1)
-    return transfer(state, to.address, box.address, rows, kind, _legacy(state), place, blocking=True)
+    return transfer(
+        state, to.address, box.address, rows, kind, _legacy(state), place, blocking=True, reaches_arrays=True
+    )
 
 
 def _legacy(state: State) -> Stream:

@@ -136,8 +136,9 @@ def transfer(
     place: Place,
     *,
     blocking: bool,
+    reaches_arrays: bool = False,
 ) -> int:
-    """Copy rows of (offset in to, offset in source, bytes).
+    """Copy rows of (offset in to, offset in source, bytes); reaches_arrays: CUDA arrays may be a side.
 
     Raises
     ------
@@ -149,6 +150,10 @@ def transfer(
     if not to or not source:
         raise CudaError(1, state.tell("bad_pointer", "error", msg("programs.null_pointer"), place))
     target, origin = _side(state, to, place), _side(state, source, place)
+    for side in () if reaches_arrays else (target, origin):
+        if side.allocation is not None and side.allocation.base in state.arrays:
+            message = msg("programs.copy_of_array", array=side.allocation.name)
+            raise CudaError(1, state.tell("bad_pointer", "error", message, place))
     _check_direction(state, target, origin, kind, place)
     state.touch(total)
     to_end = max(row[0] + row[2] for row in rows)

@@ -18,6 +18,12 @@ int main() {
     cudaFree(d);
     cudaMemcpy(d, h, 4, cudaMemcpyHostToDevice);
     cudaFree(h);
+    cudaArray *array;
+    cudaChannelFormatDesc bytes = cudaCreateChannelDesc<unsigned char>();
+    cudaMallocArray(&array, &bytes, 16, 16);
+    cudaMemcpy(array, h, 256, cudaMemcpyHostToDevice);
+    cudaMemcpy2DToArray(array, 0, 0, h, 16, 16, 16, cudaMemcpyHostToDevice);
+    cudaFreeArray(array);
     printf("%s\n", cudaGetErrorString(cudaGetLastError()));
     return 0;
 }
