@@ -7,7 +7,7 @@ import pytest
 from grader import devices
 from grader.ptx.launch import MAX_BLOCK, MAX_GRID, MAX_STATIC_SHARED
 from grader.ptx.lowering.program import DYNAMIC_BYTES
-from grader.ptx.memory.device import SHARED_BYTES
+from grader.ptx.memory import SHARED_BYTES
 
 
 def test_the_emulator_allows_the_same() -> None:

@@ -38,13 +38,11 @@ LAYERS: dict[str, set[str] | None] = {
     "compiler": {"message", "errors", "devices", "files", "preprocessor", "processes"},
     "submission": {"message", "errors", "devices", "files", "preprocessor", "lab", "yaml_file"},
     "backends": {"message", "errors", "devices", "oracle", "ptx", "result"},
-    "course": {"message", "errors", "files", "lab", "result", "yaml_file"},
     "naming": {"result"},
-    "intake": {"message", "errors", "files", "course", "naming", "result"},
+    "course": {"message", "errors", "files", "lab", "naming", "result", "yaml_file"},
     "similarity": set(),
     "report": {"message", "words", "errors", "devices", "files", "i18n", "lab", "processes", "result"},
     "exports": {"message", "words", "i18n", "lab", "course", "similarity", "report", "result", "timing"},
-    "findings": {"message", "words", "i18n", "report", "exports", "result"},
     "diagnosis": None,
     "launching": None,
     "programs": {
@@ -74,7 +72,7 @@ LAYERS: dict[str, set[str] | None] = {
     "__main__": {"cli", "processes"},
 }
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
-SPEAKERS = {"i18n", "words", "report", "exports", "findings", "serve", "cli", "notebook"}
+SPEAKERS = {"i18n", "words", "report", "exports", "serve", "cli", "notebook"}
 # Of the emulator only its plain records may be known outside `backends`.
 EMULATOR_USERS = {"ptx", "backends", "programs"}
 
@@ -236,7 +234,7 @@ def test_the_emulator_imports_numpy_its_runtime_and_itself_only(path: Path) -> N
 # The emulator's rooms from the bottom up: each may import those before it.
 ROOMS = (
     "records", "limits", "values", "affine", "geometry", "frontend", "isa", "dataflow", "loops", "cfg", "memory",
-    "observers", "machine", "work", "lowering", "native", "launch", "__init__",
+    "access", "heap", "textures", "observers", "machine", "work", "lowering", "native", "launch", "__init__",
 )  # fmt: skip
 
 
@@ -270,7 +268,6 @@ SUBMISSION_PARTS = [
     "observed",
     "lexical",
     "files",
-    "expressions",
     "cpp",
     "kernels",
     "records",

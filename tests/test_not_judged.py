@@ -17,11 +17,10 @@ from grader import i18n
 from grader.course.decisions import Decider, Overrides, read_overrides
 from grader.course.rules import Rules
 from grader.exports.entries import Entry, Table, course_percent
-from grader.exports.overview import overview
-from grader.exports.pages import page
+from grader.exports.finding_formats import write
+from grader.exports.pages import overview, page
 from grader.exports.systems import canvas, gradescope_results, junit, worksheet
 from grader.exports.tables import gradebook, markdown, workbook
-from grader.findings.formats import write
 from grader.lab import labs
 from grader.report import terminal
 from grader.report.page.html import document, render

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.cli.errors import Interrupted, end_if_asked, interruptible
+from grader.cli.options import Interrupted, end_if_asked, interruptible
 
 
 class Interrupts:

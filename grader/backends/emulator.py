@@ -42,7 +42,7 @@ from grader.ptx.limits import (
     UnsupportedInstruction,
 )
 from grader.ptx.lowering.program import Part, part_of, program_of
-from grader.ptx.memory.device import MemoryArray
+from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.interface import Enough, Observer
 from grader.ptx.observers.provenance import AlteredShared, Provenance
 from grader.ptx.observers.warp_steps import WarpFollower

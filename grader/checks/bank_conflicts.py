@@ -18,7 +18,7 @@ from grader.lab.checks import BankConflictSettings
 from grader.message import Message, joined, msg
 from grader.result import LineCounters
 from grader.running.evidence import Evidence
-from grader.submission.expressions.nodes import SIZES_OF_TYPES
+from grader.submission.cpp.nodes import SIZES_OF_TYPES
 from grader.submission.kernels.records import SharedArray
 
 WORD_BYTES = 4

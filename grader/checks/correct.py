@@ -8,7 +8,7 @@ from dataclasses import replace
 from grader.checks import grids, launch, memory_safety, races
 from grader.checks.base import Verdict, failed, passed
 from grader.checks.outcomes import explained, verdict_of_runs
-from grader.diagnosis.faults import hazard_msg
+from grader.diagnosis.text import hazard_msg
 from grader.lab.checks import CorrectSettings
 from grader.launching.geometry import block_of
 from grader.launching.trial import Run

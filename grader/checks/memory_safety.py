@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.checks import launch
 from grader.checks.base import Verdict, failed, not_measured, passed
-from grader.diagnosis.faults import hazard_msg
+from grader.diagnosis.text import hazard_msg
 from grader.lab.checks import Settings
 from grader.message import Message, joined, msg
 from grader.ptx.records import Hazard

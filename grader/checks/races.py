@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from grader.checks.base import Verdict, failed, not_measured, passed
-from grader.diagnosis.faults import hazard_msg
+from grader.diagnosis.text import hazard_msg
 from grader.lab.checks import Settings
 from grader.message import Message, msg
 from grader.ptx.records import Hazard

@@ -8,7 +8,7 @@ from grader.checks import grids, launch, races
 from grader.checks.base import Verdict, failed, not_applicable, passed
 from grader.checks.correct import follow
 from grader.checks.outcomes import explained, seen_at, verdict_of_runs
-from grader.diagnosis.faults import hazard_msg
+from grader.diagnosis.text import hazard_msg
 from grader.lab.checks import Settings
 from grader.launching.trial import Run
 from grader.message import Message, msg

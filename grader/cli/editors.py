@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.errors import blamed_on_us, complain, end_if_asked
-from grader.cli.options import PathType, backend_option, labs_option, lang_option, one_lab
+from grader.cli.options import (
+    PathType,
+    backend_option,
+    blamed_on_us,
+    complain,
+    end_if_asked,
+    labs_option,
+    lang_option,
+    one_lab,
+)
 from grader.errors import UsageError
 from grader.i18n import _
 from grader.report.visible import speak_utf8
@@ -30,7 +38,7 @@ LINES = ("gcc", "github")
 
 def check_command() -> click.Command:
     """`grade check`: the options, in the language in use."""
-    from grader.findings.formats import FORMATS
+    from grader.exports.finding_formats import FORMATS
 
     options: list[click.Parameter] = [
         click.Argument(["paths"], nargs=-1, required=True, type=PathType(), metavar="PATH..."),
@@ -118,7 +126,7 @@ def _one(
     lang: str,
 ) -> tuple[str, int]:
     """What is printed of one submission, and the exit code that it asks for."""
-    from grader.findings.formats import mark_text, write
+    from grader.exports.finding_formats import mark_text, write
     from grader.grading.options import GradeOptions
     from grader.grading.with_report import graded_result, lab_of, stored_result
     from grader.report.numbers import Numbers, result_status
@@ -207,7 +215,7 @@ def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: st
 def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
     from msgspec import structs
 
-    from grader.findings.formats import mark_text, write
+    from grader.exports.finding_formats import mark_text, write
     from grader.grading.with_report import graded_result
     from grader.report.numbers import Numbers, result_status
     from grader.report.visible import visible_line

@@ -7,8 +7,16 @@ from pathlib import Path
 import click
 
 from grader import __version__
-from grader.cli.errors import blamed_on_us, complain
-from grader.cli.options import PathType, backend_option, jobs_option, labs_option, lang_option, no_pdf_option
+from grader.cli.options import (
+    PathType,
+    backend_option,
+    blamed_on_us,
+    complain,
+    jobs_option,
+    labs_option,
+    lang_option,
+    no_pdf_option,
+)
 from grader.errors import UsageError
 from grader.i18n import _
 

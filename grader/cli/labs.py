@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.errors import complain
-from grader.cli.options import PathType, backend_option, jobs_option, labs_option, lang_option
+from grader.cli.options import PathType, backend_option, complain, jobs_option, labs_option, lang_option
 from grader.errors import FileError
 from grader.i18n import _
 

@@ -19,9 +19,9 @@ import click
 
 from grader import i18n
 from grader.cli.editors import check_command, watch_command
-from grader.cli.errors import Interrupted, complain, internal, interruptible, refused_by_system, usage_message
 from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, doctor_command, labs_command, new_lab_command, selftest_command
+from grader.cli.options import Interrupted, complain, internal, interruptible, refused_by_system, usage_message
 from grader.cli.run import run_command, split
 from grader.cli.services import autograder_command, serve_command
 from grader.cli.stored import export_command, report_command, rescore_command, similar_command

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from grader.cli.errors import blamed_on_us
-from grader.cli.options import lang_option
+from grader.cli.options import blamed_on_us, lang_option
 from grader.errors import UsageError
 from grader.i18n import _, decimal, ngettext
 from grader.message import msg

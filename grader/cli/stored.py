@@ -30,7 +30,7 @@ def report_command() -> click.Command:
 
 
 def _report(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
-    from grader.grading.output.retelling import retell
+    from grader.grading.output.rescoring import retell
 
     return retell(path, lang, not no_pdf, labs_folders)
 

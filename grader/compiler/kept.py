@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
+from grader.compiler.nvrtc import header_folders
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
-from grader.compiler.toolkit import header_folders
 from grader.files import user_cache, write_atomically
 
 MAX_KEPT = 500

@@ -25,9 +25,19 @@ from grader.compiler.headers import (
     headers_for,
     needs_bundled,
 )
-from grader.compiler.messages import FROM_COMPILER, Compile, Compiled, Ready, Unusable
-from grader.compiler.result import VERBOSE, Asked, CompileResult, failed, result_of
-from grader.compiler.toolkit import header_folders
+from grader.compiler.nvrtc import header_folders
+from grader.compiler.result import (
+    FROM_COMPILER,
+    VERBOSE,
+    Asked,
+    Compile,
+    Compiled,
+    CompileResult,
+    Ready,
+    Unusable,
+    failed,
+    result_of,
+)
 from grader.errors import InternalError
 from grader.message import Message, msg
 from grader.processes import limits

@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from grader.compiler.messages import Compile, Compiled, Ready, Unusable
+from grader.compiler.result import Compile, Compiled, Ready, Unusable
 
 MAX_LOG_BYTES = 1 << 20
 ADDRESS_BYTES = 2 << 30
@@ -89,12 +89,12 @@ def _headers(unpacked: Path, toolkits: list[Path], install: bool) -> Path | None
 
     None: they were not unpacked yet and nothing asks for them (not `install`).
     """
-    from grader.compiler import nvrtc, toolkit
+    from grader.compiler import nvrtc
 
     if unpacked.is_dir():
         return unpacked
     if not nvrtc.brings_headers():
-        found = toolkit.matching_folder(toolkits, nvrtc.version())
+        found = nvrtc.matching_folder(toolkits, nvrtc.version())
         if found is None and install:
             raise NoHeaders(unpacked.name)
         return found

@@ -19,7 +19,7 @@ from grader.diagnosis.text import Circumstances, sentences
 from grader.lab.records import Sizes, Tolerance
 from grader.message import msg, number
 from grader.oracle.compare import Array, Index, Mask, compare, is_sentinel, wrong_elements
-from grader.oracle.dependence import boxes
+from grader.oracle.expected import boxes
 from grader.ptx.records import Hazard, Read, Write
 from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 

@@ -12,10 +12,9 @@ from grader.exports.entries import Entry, Export, lab_points, of_entries, scaled
 from grader.exports.tables import csv_text, xml_text
 from grader.i18n import _
 from grader.lab.records import Lab
-from grader.report.group import worst_fault
 from grader.report.job import decision_lines, in_language
 from grader.report.numbers import Numbers, check_status, result_status
-from grader.report.summary import code_at, unjudged_lines, where
+from grader.report.summary import code_at, unjudged_lines, where, worst_fault
 from grader.report.visible import clipped, visible
 from grader.result import Check, Result, is_unjudged
 from grader.words import check_title, said

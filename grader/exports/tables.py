@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from grader.exports.entries import CourseExport, Entry, Export, Table, course_percent, of_entries, percent, shown_names
 from grader.i18n import _
 from grader.lab.records import Lab
-from grader.report.group import failed_row, group_row, worst_fault
 from grader.report.job import decision_lines, in_language
 from grader.report.numbers import Numbers, result_status
+from grader.report.summary import failed_row, group_row, worst_fault
 from grader.report.visible import clipped, visible, visible_line
 from grader.words import said
 

@@ -10,8 +10,7 @@ import msgspec
 from grader.backends.base import reason_msg
 from grader.checks.correct import own_check_msg
 from grader.checks.outcomes import fault_msg, verdict_of_runs
-from grader.diagnosis.faults import hazard_msg
-from grader.diagnosis.text import difference_msg, projections_msg
+from grader.diagnosis.text import difference_msg, hazard_msg, projections_msg
 from grader.launching.trial import Run
 from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard

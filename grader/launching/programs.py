@@ -1,4 +1,8 @@
-"""Programs in the form that a device runs: compiled as they are asked for, each once."""
+"""Programs in the form that a device runs: compiled as they are asked for, each once.
+
+`RememberedCompiler` is for who compiles one source again and again while it is written: most saves change no device
+code at all, and the same code gives the same code, whatever stands in its comments, on any lines.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from grader.programs.meter import Meter
 from grader.ptx import Device
-from grader.ptx.memory.device import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
+from grader.ptx.memory import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
 
 MAX_ALLOCATIONS = 20_000
 """Over the whole run, freed ones included."""

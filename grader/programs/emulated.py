@@ -13,7 +13,7 @@ from grader.programs.meter import Meter
 from grader.programs.runtime.repeats import Repeats
 from grader.ptx import DeviceTrap, Launch, Limits, launch, linked
 from grader.ptx.limits import LaunchError, LimitExceeded, PtxError
-from grader.ptx.memory.device import MemoryArray
+from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
 
 if TYPE_CHECKING:

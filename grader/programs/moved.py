@@ -1,7 +1,8 @@
 """A program whose lines have moved: known again by what stands on them, and what was seen of it told of them.
 
-That what a program does follows from what stands on its lines, not from their numbers, is so as long as it only ever
-says the numbers (`__LINE__` in a message); what does anything else with them is known by its whole text.
+Calls are looked up in its text by the lines that hold something, wherever those stand.  That what a program does
+follows from what stands on its lines, not from their numbers, is so as long as it only ever says the numbers
+(`__LINE__` in a message); what does anything else with them is known by its whole text.
 """
 
 from __future__ import annotations

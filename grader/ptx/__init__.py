@@ -43,7 +43,7 @@ from grader.ptx.limits import (
     PtxSyntaxError,
     UnsupportedInstruction,
 )
-from grader.ptx.memory.device import Buffer, Device
+from grader.ptx.memory import Buffer, Device
 from grader.ptx.records import Counters, Hazard, LaunchReport, LineCounter
 
 __all__ = [

@@ -15,7 +15,7 @@ from grader.ptx.limits import Budget, LaunchError, Limits, resident_blocks, side
 from grader.ptx.lowering.program import Linker, program_of
 from grader.ptx.machine.batch import BlockBatch, Frame, Group, Outcome, Setting
 from grader.ptx.machine.scheduler import Scheduler
-from grader.ptx.memory.device import Buffer, Device, MemoryArray, shared_window, workspace_of
+from grader.ptx.memory import Buffer, Device, MemoryArray, shared_window, workspace_of
 from grader.ptx.native.counted_runner import shortcuts_of
 from grader.ptx.native.engine import FEW_LANES, Engine
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, Watchers

@@ -1,4 +1,4 @@
-"""A change that was run and graded, and what it comes to."""
+"""A change that was graded as if it had been handed in: its lines, what it does to accesses, what it comes to."""
 
 from __future__ import annotations
 

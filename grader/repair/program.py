@@ -1,4 +1,4 @@
-"""Causes outside the kernels, searched for across a program: its launches, its constants, its macros.
+"""Causes outside the kernels: a program's launches, its constants, its macros, and whether another launch helps.
 
 One change there may mend several variants.  The launches of a changed program are read anew, its kernels run; what is
 found holds only where the changed program, run itself, launches what was read.

@@ -18,13 +18,12 @@ from grader.repair.changes.expressions import expression_changes
 from grader.repair.changes.first_values import value_changes
 from grader.repair.changes.ideas import idea_changes
 from grader.repair.changes.shared_text import array_changes
-from grader.repair.clues import clues_of
+from grader.repair.clues import TurnedAway, clues_of, turned_away
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Function, functions_of
 from grader.repair.program import Failing, OtherLaunch, Rerun, other_launch, program_repairs
 from grader.repair.screen import Budget, Screen
 from grader.repair.symptom import SEARCHED, Symptom, symptom_of, symptom_of_order
-from grader.repair.turned_away import TurnedAway, turned_away
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.submission.cpp.tree import ParsedFile

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, cast
 
 from grader.i18n import _
-from grader.report.group import GroupRow
+from grader.report.summary import GroupRow
 from grader.report.summary_views import CellView, FaultView, Summary
 from grader.report.visible import LastingStream, visible, visible_all
 

@@ -16,8 +16,7 @@ from grader.launching.geometry import SizeRules, shape_at, tile_of_output
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Run, Trials
 from grader.oracle.compare import Index, Mask, wrong_elements
-from grader.oracle.dependence import dependence
-from grader.oracle.expected import Oracle
+from grader.oracle.expected import Oracle, dependence
 from grader.result import CaseKind, Diagnosis
 
 MAX_TRIES = 8

@@ -26,11 +26,11 @@ from grader.programs.records import CallArgument, CallSeen, FunctionCall, Observ
 from grader.programs.sources import Program
 from grader.ptx.records import Counters, LineCounter
 from grader.result import CaseKind
-from grader.running.counting import counters_of
 from grader.running.drawn import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence
 from grader.running.host_code import of_call
 from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
+from grader.running.runs import counters_of
 from grader.running.work import work_of_call
 from grader.submission.records import Interpretation, LaunchPlan
 

@@ -11,10 +11,9 @@ from grader.running.margins import with_margin
 from grader.running.newer_devices import with_newer_devices
 from grader.running.occupancy import with_occupancy_of_kernel
 from grader.running.own_check import with_own_check
-from grader.running.relaunched import with_later_launch
+from grader.running.relaunched import with_later_launch, with_smaller_block
 from grader.running.reordered import with_reordered
 from grader.running.runs import run_variant
-from grader.running.smaller_block import with_smaller_block
 from grader.running.staging import with_staging
 
 

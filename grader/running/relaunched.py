@@ -1,10 +1,13 @@
-"""Whether a kernel that keeps something from launch to launch is right in later launches too.
+"""Whether a kernel that is right once is so in later launches, where it keeps something, and with a smaller block.
 
 Every graded launch has a fresh device, on which a variable declared `__device__` holds what the program is loaded with.
 Real programs launch their kernels many times: a kernel that counts its launches, or keeps a result, is launched here
 several times on other data first, and hundreds of times where it still changes what it keeps.  That finds what goes
 wrong within those launches; whether a counter of launches does so later is seen by its memory, which is carried on as
 those launches changed it.
+
+A block has at most 1024 threads.  Where a lab wants a kernel to go on from there, one that computes an element a thread
+shows what it lacks at a small size already, with a small block.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from itertools import chain
 from math import prod
 
 from grader.backends.base import GAVE_UP, NO_AGE, Backend, BufferArgument, Code, LaunchOutcome, LaunchRequest
-from grader.launching.geometry import Array
+from grader.launching.geometry import Array, geometry
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Run, Trials
 from grader.oracle.compare import compare
@@ -130,3 +133,36 @@ def _declared(evidence: Evidence, state: Iterable[str]) -> int:
         if found is not None:
             return text.count("\n", 0, found.end()) + 1
     return evidence.bound.kernel.line
+
+
+def with_smaller_block(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
+    """`evidence` with the run that the variant asks for, of a kernel that is right at all sizes.
+
+    Shared memory stays what the host code asks for at these sizes.  Nothing is run where the block is the same at all
+    sizes, where the grid depends on it, or where the size is a constant of the program: one that the block can have.
+    """
+    asked, plan = evidence.variant.smaller_block, kernel.interpretation.launch
+    runs = evidence.runs_of("correct", "observe")
+    is_told = not kernel.interpretation.constants and not kernel.interpretation.template
+    if (
+        asked is None
+        or not is_told
+        or not plan.block_formula
+        or prod(plan.tile) != 1
+        or not kernel.sizes.fits(asked.sizes)
+    ):
+        return evidence
+    if not runs or not all(run.is_right for run in runs):
+        return evidence
+    usual = geometry(plan, asked.sizes)
+    smaller = replace(
+        plan,
+        block=(asked.threads, 1, 1),
+        block_formula=(),
+        shared_bytes=usual.shared_bytes,
+        shared_formula="",
+    )
+    if usual.block[0] <= asked.threads or usual.block[1:] != (1, 1):
+        return evidence
+    interpretation = replace(kernel.interpretation, launch=smaller)
+    return replace(evidence, smaller_block=trials.run(kernel.read_as(interpretation), "correct", asked.sizes))

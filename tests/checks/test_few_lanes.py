@@ -21,7 +21,7 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Run, Trials
 from grader.oracle.expected import Oracle
 from grader.ptx.observers.traffic import _few
-from grader.running.counting import counters_of
+from grader.running.runs import counters_of
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources
 from grader.submission.files.source import decode

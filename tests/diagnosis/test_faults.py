@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.diagnosis.faults import hazard_msg
+from grader.diagnosis.text import hazard_msg
 from grader.ptx.records import Hazard
 from grader.words import text
 

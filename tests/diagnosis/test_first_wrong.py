@@ -16,7 +16,7 @@ from grader.checks.base import remedy
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.lab.records import Tolerance
 from grader.oracle.compare import Array
-from grader.oracle.dependence import dependence
+from grader.oracle.expected import dependence
 from grader.ptx import parse
 from grader.result import Diagnosis, Element, ElementRange
 from grader.words import told

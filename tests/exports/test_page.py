@@ -15,8 +15,7 @@ import pytest
 from grader import i18n
 from grader.course.roster import Person
 from grader.exports.entries import Entry, Table, in_order, shown_names
-from grader.exports.overview import overview
-from grader.exports.pages import course_page, page, sheet_html, similar_page
+from grader.exports.pages import course_page, overview, page, sheet_html, similar_page
 from grader.lab import labs
 from grader.message import msg
 from grader.result import Check, Decisions, Lateness, Override, Ratio, Score, Student, Timing

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from grader.oracle.dependence import MAX_ELEMENTS, Array, Mask, boxes, dependence
+from grader.oracle.expected import MAX_ELEMENTS, Array, Mask, boxes, dependence
 
 
 @settings(max_examples=60, deadline=None)

@@ -11,8 +11,7 @@ from grader.message import Message
 from grader.programs.device_memory import Allocation
 from grader.programs.moved import SourceLines
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.silent.sizes import POINTER_BYTES, VECTOR_BYTES, check_size
-from grader.programs.runtime.silent.unread import tell_unread
+from grader.programs.runtime.silent import POINTER_BYTES, VECTOR_BYTES, check_size, tell_unread
 from grader.programs.runtime.state import State
 from tests.pace import at_most
 

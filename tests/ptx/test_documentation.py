@@ -16,7 +16,7 @@ def test_the_page_on_the_emulator() -> None:
     assert results.attempted > 8 and results.failed == 0
 
 
-@pytest.mark.parametrize("name", ["grader.ptx", "grader.ptx.memory.device", "grader.ptx.observers.provenance"])
+@pytest.mark.parametrize("name", ["grader.ptx", "grader.ptx.memory", "grader.ptx.observers.provenance"])
 def test_examples_in_docstrings(name: str) -> None:
     results = doctest.testmod(import_module(name))
     assert results.attempted > 2 and results.failed == 0

@@ -152,7 +152,7 @@ def test_printf_that_does_not_fit_its_arguments(body: str) -> None:
 )
 def test_any_format_prints_something(template: str, arguments: bytes) -> None:
     from grader.ptx.lowering import builtins
-    from grader.ptx.memory.device import LOCAL_WINDOW, Window, local_array
+    from grader.ptx.memory import LOCAL_WINDOW, Window, local_array
 
     class BlockBatch:
         local = Window("local")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grader.ptx import Device
-from grader.ptx.memory.device import POISON
+from grader.ptx.memory import POISON
 from tests.ptx.running import Bytes, run
 
 GLOBAL = """

@@ -12,8 +12,7 @@ from rich.console import Console
 from grader import i18n
 from grader.i18n import _
 from grader.report import terminal
-from grader.report.group import failed_row, group_row, student_line
-from grader.report.summary import summary
+from grader.report.summary import failed_row, group_row, student_line, summary
 from tests import sample_results
 from tests.report.jobs import job, named
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import msgspec
 
+from grader.course.archives import UNREAD, is_archive
+from grader.course.handed_in import HandedIn, Unpacked, unpack
 from grader.course.roster import Matching, Person, merged, parse_time, zoned
 from grader.errors import UsageError
 from grader.files import kind_of
 from grader.grading.students import Found, Work, distinct, find_works, group_folder
-from grader.intake.archives import UNREAD, is_archive
-from grader.intake.handed_in import HandedIn, Unpacked, unpack
 from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.naming import printable

@@ -31,9 +31,9 @@ from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait
 from grader.repair.in_result import answers, without_answers
-from grader.report.group import student_line
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering import Reply
+from grader.report.summary import student_line
 from grader.report.visible import visible_line
 from grader.result import Result, weightier
 from grader.words import text

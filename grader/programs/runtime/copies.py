@@ -10,11 +10,11 @@ import numpy as np
 
 from grader.message import msg
 from grader.programs.device_memory import Allocation, Piece
+from grader.programs.runtime import silent
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
 from grader.programs.runtime.registration import load
-from grader.programs.runtime.silent import sizes, unwaited
-from grader.programs.runtime.silent.unread import overwritten, read
+from grader.programs.runtime.silent import overwritten, read
 from grader.programs.runtime.state import CudaError, State
 
 H2H, H2D, D2H, D2D, DEFAULT = range(5)
@@ -83,10 +83,10 @@ def _piece(state: State, side: Side, size: int, place: Place, role: str) -> Piec
 def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int]], place: Place) -> None:
     """Note what a copy means for later: rows of (offset in to, offset in source, bytes)."""
     if not source.is_device:
-        sizes.copied(state, to.allocation, [(row[0], row[2]) for row in rows], place, into=True)
+        silent.note_copied(state, to.allocation, [(row[0], row[2]) for row in rows], place, into=True)
         state.calls.copied(to.allocation, sum(row[2] for row in rows), into=True)
     elif not to.is_device:
-        sizes.copied(state, source.allocation, [(row[1], row[2]) for row in rows], place, into=False)
+        silent.note_copied(state, source.allocation, [(row[1], row[2]) for row in rows], place, into=False)
         state.calls.copied(source.allocation, sum(row[2] for row in rows), into=False, offset=rows[0][1])
     if source.is_device and source.allocation is not None:
         if not to.is_device or (to.allocation is not None and to.allocation.host):
@@ -185,7 +185,7 @@ def transfer(
     else:
         overwritten(state, target.allocation, target.offset, total, place)
     if len(rows) == 1:
-        sizes.check_size(state, target.allocation if target.is_device else origin.allocation, total, place)
+        silent.check_size(state, target.allocation if target.is_device else origin.allocation, total, place)
     # About what PCI Express 3 and a device's own memory do.
     stream.ready_ns += 4_000 + int(total / (200 if target.is_device and origin.is_device else 12))
     state.written(target.allocation)
@@ -194,7 +194,7 @@ def transfer(
         return 0
     if target.allocation is not None and target.allocation.host and origin.is_device:
         into_host = [(target.address + row[0], row[2]) for row in rows]
-        unwaited.copied(state, target.allocation, into_host, (stream.number, ticket, place))
+        silent.note_unwaited(state, target.allocation, into_host, (stream.number, ticket, place))
     if origin.allocation is not None and origin.allocation.kind == "pinned" and len(rows) == 1:
         state.leave(origin.allocation, origin.address + rows[0][1], rows[0][2], stream, ticket, place)
     return 0

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from grader.devices import MAX_THREADS_PER_BLOCK, SHARED_BYTES
-from grader.diagnosis.faults import hazard_msg as hazard_message
+from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import msg
 from grader.programs.device import Asked, LateEnd, Outcome
 from grader.programs.records import ObservedLaunch
@@ -17,9 +17,7 @@ from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.ordering import KERNEL, Pending, Place, Stream, Text
 from grader.programs.runtime.outcomes import Configured, failed, judge, refusal, sizes_text
 from grader.programs.runtime.registration import entry_of
-from grader.programs.runtime.silent.sizes import check_counts, note_arrays
-from grader.programs.runtime.silent.unread import launched
-from grader.programs.runtime.silent.unwaited import after_kernel, before_kernel
+from grader.programs.runtime.silent import after_kernel, before_kernel, check_counts, launched, note_arrays
 from grader.programs.runtime.state import MAX_LAUNCHES, CudaError, Kernel, State
 
 OBSERVED_REPEATS = 3

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from grader.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, SHARED_BYTES, WARP_LANES
-from grader.diagnosis.faults import hazard_msg as hazard_message
+from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import Message, msg
 from grader.programs.device import Outcome
 from grader.programs.records import LineCount, ObservedHazard, ObservedLaunch
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.silent.sizes import tell_unfilled
+from grader.programs.runtime.silent import tell_unfilled
 from grader.programs.runtime.state import Kernel, ProgramEnded, State
 from grader.ptx.records import Hazard
 

@@ -15,7 +15,7 @@ from typing import Any
 from grader.programs.device import Outcome
 from grader.programs.device_memory import DeviceMemory
 from grader.programs.meter import Meter
-from grader.ptx.memory.device import MemoryArray
+from grader.ptx.memory import MemoryArray
 
 MAX_KEPT_BYTES = 512 << 20
 """Of what launches left; what was used least recently goes first."""

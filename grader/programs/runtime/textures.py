@@ -10,7 +10,7 @@ from grader.programs.device import Unsupported
 from grader.programs.runtime.arrays import CudaArray, array_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import CudaError, ProgramEnded, State
-from grader.ptx.memory.textures import BORDER, Format, Image, Surface, Texture
+from grader.ptx.textures import BORDER, Format, Image, Surface, Texture
 
 INVALID_VALUE, INVALID_CHANNEL, INVALID_FILTER, NOT_SUPPORTED = 1, 20, 26, 801
 LAYERED, SURFACE = 1, 2

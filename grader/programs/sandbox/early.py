@@ -1,4 +1,9 @@
-"""Whether a program uses what the device still writes: its memory watched while its own code runs."""
+"""Whether a program uses what the device still writes: its memory watched while its own code runs.
+
+The pages of what the device still writes are closed while the program's own code runs, and open while we serve one of
+its calls.  An access to a closed page is a fault of the processor's, which comes to us first: one that touches nothing
+of importance goes on, and one that does is handed to wasmtime as a trap, whose backtrace says where it was.
+"""
 
 from __future__ import annotations
 
@@ -146,7 +151,7 @@ class EarlyUse:
     """
 
     def __init__(self, state: State, memory: Any, store: Any) -> None:
-        from grader.programs.runtime.silent.unwaited import covering
+        from grader.programs.runtime.silent import covering
 
         base = ctypes.cast(memory.data_ptr(store), ctypes.c_void_p).value or 0
         self._state = state
@@ -168,7 +173,7 @@ class EarlyUse:
 
     def leave(self) -> None:
         """It ends; where the program goes on then, what the device still writes is not its own."""
-        from grader.programs.runtime.silent.unwaited import pages
+        from grader.programs.runtime.silent import pages
 
         self._depth -= 1
         items = self._state.unwaited
@@ -186,7 +191,7 @@ class EarlyUse:
         TooEarly : that is why it ended.
         """
         from grader.programs.runtime.ordering import NOWHERE
-        from grader.programs.runtime.silent.unwaited import told
+        from grader.programs.runtime.silent import told
 
         if self._memory.seen is None:
             return

@@ -212,8 +212,7 @@ class ProgramRun:
         from grader.message import msg
         from grader.programs.records import Observation
         from grader.programs.runtime.ordering import NOWHERE
-        from grader.programs.runtime.silent.sizes import tell_short
-        from grader.programs.runtime.silent.unread import tell_unread
+        from grader.programs.runtime.silent import tell_short, tell_unread
         from grader.programs.runtime.state import ProgramEnded
         from grader.programs.sandbox.guest import Guest
         from grader.programs.sandbox.wasi import MAX_OUTPUT_BYTES

@@ -113,7 +113,7 @@ def prepare() -> None:
 
     import wasmtime  # noqa: F401
 
-    import grader.diagnosis.faults
+    import grader.diagnosis.text
     import grader.programs.runtime
     import grader.programs.sandbox
     import grader.ptx

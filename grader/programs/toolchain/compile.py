@@ -1,4 +1,9 @@
-"""Host code of a program → one WebAssembly module, by a compiler that sees the program's files and its own only."""
+"""Host code of a program → one WebAssembly module, by a compiler that sees the program's files and its own only.
+
+How much it has to do is counted before it is asked to.  Some of its passes take time with the square of a function's
+length, some with that of the number of kernels: a thousand times the length of a course's program is a million times
+its work.  What is beyond the bounds here is not compiled, on any machine; what is within them takes a few seconds.
+"""
 
 from __future__ import annotations
 

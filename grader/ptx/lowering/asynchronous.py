@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from grader.ptx.access import AccessSpec, InlineCache
 from grader.ptx.frontend.nodes import Address, Instruction, Operand, Register, Sink, Vector
 from grader.ptx.isa.atomic import MBARRIER_FIELD_BITS, mbarrier_phase, mbarrier_start
 from grader.ptx.limits import UnsupportedInstruction
@@ -21,7 +22,6 @@ from grader.ptx.machine.async_copies import AsyncCopies, copies_of, places_of
 from grader.ptx.machine.batch import Group
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.operands import getter
-from grader.ptx.memory.access import AccessSpec, InlineCache
 from grader.ptx.values import BOOL, UNSIGNED, Affine, Array, Lanes, Value, Vec, as_array, from_array, select
 
 U32, U64 = UNSIGNED[4], UNSIGNED[8]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.frontend.nodes import Instruction
+from grader.ptx.heap import heap_of
 from grader.ptx.limits import DeviceTrap
 from grader.ptx.machine.batch import BlockBatch, Group
-from grader.ptx.memory.device import LOCAL_WINDOW, Owner
-from grader.ptx.memory.heap import heap_of
+from grader.ptx.memory import LOCAL_WINDOW, Owner
 from grader.ptx.values import Array
 
 U64 = np.dtype(np.uint64)

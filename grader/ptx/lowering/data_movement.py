@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from grader.ptx import affine
+from grader.ptx.access import AccessSpec, InlineCache, element_dtype
 from grader.ptx.frontend.nodes import Address, Instruction, Operand, Register, Sink, Symbol, Vector
 from grader.ptx.limits import DeviceTrap, UnsupportedInstruction
 from grader.ptx.machine import load_store
 from grader.ptx.machine.batch import Group
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.operands import asks_for_grid, getter, symbol_getter
-from grader.ptx.memory.access import AccessSpec, InlineCache, element_dtype
-from grader.ptx.memory.device import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, WINDOWS
+from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, WINDOWS
 from grader.ptx.values import UNSIGNED, Affine, Value, Vec, as_array, from_array
 
 

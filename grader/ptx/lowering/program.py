@@ -21,7 +21,7 @@ from grader.ptx.limits import DeviceTrap, LimitExceeded, Limits, UnsupportedInst
 from grader.ptx.lowering.lower import lower
 from grader.ptx.machine.code import Code
 from grader.ptx.machine.operands import asks_for_grid
-from grader.ptx.memory.device import FUNCTION_WINDOW, SHARED_WINDOW, Device, MemoryArray, SharedLayout
+from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, Device, MemoryArray, SharedLayout
 from grader.ptx.values import Array
 
 

@@ -12,7 +12,7 @@ from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.batch import Group
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.operands import getter
-from grader.ptx.memory.textures import Surface, Texture
+from grader.ptx.textures import Surface, Texture
 from grader.ptx.values import UNSIGNED, Array, as_array, from_array
 
 _DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2}

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from grader.ptx.access import AccessSpec, InlineCache
 from grader.ptx.frontend.nodes import Instruction, Operand, Register, Vector
 from grader.ptx.isa.warp import LANES, Fragment, Shape, pack, product, sync_shape, wmma_fragment
 from grader.ptx.limits import UnsupportedInstruction
@@ -21,7 +22,6 @@ from grader.ptx.machine import load_store
 from grader.ptx.machine.batch import FULL, Group, missing, report_missing, report_outsiders
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.operands import getter
-from grader.ptx.memory.access import AccessSpec, InlineCache
 from grader.ptx.values import BOOL, UNSIGNED, Array, Lanes, Value, as_array, from_array, select
 
 U32 = UNSIGNED[4]

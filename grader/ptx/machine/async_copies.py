@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grader.ptx.access import Access, AccessSpec, ResolvedAddress
 from grader.ptx.machine import load_store
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.machine.load_store import mark_written
-from grader.ptx.memory.access import Access, AccessSpec, ResolvedAddress
 from grader.ptx.values import Array, Lanes, Value, select
 
 UNIT = 4

@@ -15,7 +15,7 @@ from grader.ptx.frontend.nodes import Function, Instruction
 from grader.ptx.geometry import Geometry
 from grader.ptx.limits import CYCLES, Budget, DeviceTrap, LimitExceeded
 from grader.ptx.machine.code import Code, CodeBlock
-from grader.ptx.memory.device import Device, Window, local_array
+from grader.ptx.memory import Device, Window, local_array
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Watchers
 from grader.ptx.values import UNSIGNED, Array, Lanes, Value, as_array, merge, select
 

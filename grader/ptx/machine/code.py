@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from grader.ptx.access import InlineCache
 from grader.ptx.cfg import ControlFlowGraph
 from grader.ptx.dataflow import DefUse, destinations
 from grader.ptx.frontend.nodes import Instruction, Module
 from grader.ptx.isa.instructions import facts
-from grader.ptx.memory.access import InlineCache
 
 Step = Callable[[Any], None]
 """Carries out an instruction for a `Group`."""

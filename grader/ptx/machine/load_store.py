@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from grader.ptx.access import Access, AccessSpec, Fault, InlineCache, ResolvedAddress, locate, scatter
 from grader.ptx.isa.atomic import apply
 from grader.ptx.isa.instructions import DTYPES
 from grader.ptx.machine.batch import BlockBatch, Group
-from grader.ptx.memory.access import Access, AccessSpec, Fault, InlineCache, ResolvedAddress, locate, scatter
-from grader.ptx.memory.device import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, MemoryArray, Owner, Space
+from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, MemoryArray, Owner, Space
 from grader.ptx.values import (
     UNSIGNED,
     Affine,

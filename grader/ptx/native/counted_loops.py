@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from grader.ptx.access import AccessSpec, ResolvedAddress
 from grader.ptx.dataflow import destinations, sources
 from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Register
 from grader.ptx.isa.instructions import facts
@@ -24,8 +25,7 @@ from grader.ptx.isa.rounding import canonical_nan
 from grader.ptx.lowering.data_movement import load_spec
 from grader.ptx.machine.batch import Group
 from grader.ptx.machine.code import Code, CodeBlock
-from grader.ptx.memory.access import AccessSpec, ResolvedAddress
-from grader.ptx.memory.device import MemoryArray
+from grader.ptx.memory import MemoryArray
 from grader.ptx.native.generate import engine, kept
 from grader.ptx.values import UNSIGNED, Array, as_array
 

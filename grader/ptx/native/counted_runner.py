@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from grader.ptx import affine
+from grader.ptx.access import Access, as_int64, locate
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.machine.scheduler import Shortcut
-from grader.ptx.memory.access import Access, as_int64, locate
 from grader.ptx.native.counted_loops import (
     CONTIGUOUS,
     EQUAL,

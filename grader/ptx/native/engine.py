@@ -24,7 +24,7 @@ from grader.ptx.limits import CYCLES, Budget, LimitExceeded, TakesLong
 from grader.ptx.machine import operands
 from grader.ptx.machine.batch import BlockBatch, Outcome
 from grader.ptx.machine.code import Code, CodeBlock
-from grader.ptx.memory.device import Device
+from grader.ptx.memory import Device
 from grader.ptx.native import layout
 from grader.ptx.native.generate import Compiled
 from grader.ptx.native.host import LinearMemory, Unusual, call_of, fma64

@@ -22,7 +22,7 @@ from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.lowering import warps
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.machine.operands import is_known
-from grader.ptx.memory.device import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
+from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.layout import CONTEXT, SEEN, Unfit, local_type, transfer_of

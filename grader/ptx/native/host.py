@@ -20,7 +20,7 @@ from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.lowering import warps
 from grader.ptx.machine.batch import BlockBatch, Frame, Group
 from grader.ptx.machine.code import Code
-from grader.ptx.memory.device import Device, MemoryArray
+from grader.ptx.memory import Device, MemoryArray
 from grader.ptx.native import layout
 from grader.ptx.native.generate import Compiled, engine
 from grader.ptx.native.layout import CONTEXT

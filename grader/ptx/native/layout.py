@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from grader.ptx.access import AccessSpec
 from grader.ptx.frontend.nodes import Address, Instruction, Operand, Register, Symbol, Vector
-from grader.ptx.memory.access import AccessSpec
 
 TYPES: dict[str, tuple[str, int, bool]] = {
     "pred": ("i32", 0, False),

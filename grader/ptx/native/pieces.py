@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
 from grader.ptx.isa.instructions import facts
 from grader.ptx.machine.code import Code, LoopInfo
-from grader.ptx.memory.device import WINDOWS
+from grader.ptx.memory import WINDOWS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.layout import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.ptx.memory.access import Access
+from grader.ptx.access import Access
 from grader.ptx.observers.happens_before import HappensBefore
 from grader.ptx.observers.interface import HazardLog
 from grader.ptx.observers.order_graph import StrongAccess

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from grader.ptx.access import Access, ResolvedAddress
 from grader.ptx.frontend.nodes import Instruction
 from grader.ptx.geometry import Geometry
 from grader.ptx.limits import Budget
-from grader.ptx.memory.access import Access, ResolvedAddress
-from grader.ptx.memory.device import MemoryArray
+from grader.ptx.memory import MemoryArray
 from grader.ptx.records import Hazard, Index3, LaunchReport
 from grader.ptx.values import Array, Lanes
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.memory.access import Access
+from grader.ptx.access import Access
 from grader.ptx.observers.shadow import AccessEpoch, VectorClock
 from grader.ptx.values import Array, Lanes, Layout
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from grader.ptx.access import Access
 from grader.ptx.dataflow import BackwardSlice, backward_slice
 from grader.ptx.frontend.nodes import Function, Instruction, Module, Vector
 from grader.ptx.geometry import Geometry
 from grader.ptx.isa.instructions import facts
-from grader.ptx.memory.access import Access
-from grader.ptx.memory.device import MemoryArray
+from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
 from grader.ptx.records import Read, Write
 from grader.ptx.values import UNSIGNED, Array, Lanes, as_array

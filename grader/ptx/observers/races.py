@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.memory.access import Access
-from grader.ptx.memory.device import MemoryArray
+from grader.ptx.access import Access
+from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.conflicts import Conflicts
 from grader.ptx.observers.happens_before import HappensBefore
 from grader.ptx.observers.interface import BarrierCompletion, Observer, RepeatedLoads, Scene

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.ptx.memory.access import Access
+from grader.ptx.access import Access
 from grader.ptx.values import WARP_SIZE, Array, Lanes, Layout
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.memory.access import Access, ResolvedAddress
+from grader.ptx.access import Access, ResolvedAddress
 from grader.ptx.observers.interface import Observer, RepeatedLoads
 from grader.ptx.records import LaunchReport, LineCounter
 from grader.ptx.values import Array, Lanes, Vec, remember

@@ -1,4 +1,4 @@
-"""Changes of one expression: another name, number, operator or order of indices."""
+"""Changes of one expression: another name, number, operator, comparison or order of indices, and of what kind it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of what several functions of a program share: its constants, and macros with parameters."""
+"""Changes of what several places share: constants, macros with parameters, and the sizes of shared arrays."""
 
 from __future__ import annotations
 

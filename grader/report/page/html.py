@@ -15,7 +15,6 @@ from grader.i18n import _, ngettext
 from grader.report.figures.charts import bank_maps, sector_chart, sweep_charts, wavefront_chart
 from grader.report.figures.draw import DRAWINGS, Chart, Format, Medium
 from grader.report.figures.wrong_map import wrong_maps
-from grader.report.group import GroupRow
 from grader.report.job import ReportJob
 from grader.report.page.conclusions import conclusions, sweep_conclusions, sweep_notes, sweeps_intro
 from grader.report.page.listing import listings
@@ -30,7 +29,7 @@ from grader.report.page.tables import (
 )
 from grader.report.page.views import FigureView, Page, Picture, SweepSection, TitleView, WrongPicture
 from grader.report.page.warp_steps import warp_steps
-from grader.report.summary import summary
+from grader.report.summary import GroupRow, summary
 from grader.report.visible import visible
 
 if TYPE_CHECKING:
@@ -230,7 +229,7 @@ Rows = Sequence[tuple[GroupRow, tuple[float, str]]]
 
 
 def group_page(rows: Rows, variants: Sequence[str], title: str, language: str, overview: object, lab: str) -> str:
-    """A lab's page; overview: of `grader.exports.overview`."""
+    """A lab's page; overview: of `grader.exports.pages`."""
     return (
         environment()
         .get_template("group.html.j2")

@@ -28,8 +28,8 @@ from grader.submission.binding.plans import interpretations, requested_launch
 from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
 from grader.submission.binding.roles import role_assignments
 from grader.submission.binding.stated import stated_kernels, stated_roles
+from grader.submission.cpp.nodes import NUMBER_WORDS
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.expressions.nodes import NUMBER_WORDS
 from grader.submission.files.folder import FoundSubmission, variant_settings
 from grader.submission.files.source import SourceText, decode
 from grader.submission.files.submission_yaml import VariantSettings

@@ -16,7 +16,7 @@ from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.binding.grids import THE_SIZE
 from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first
 from grader.submission.binding.sizes import NamedSizes, OwnSizes
-from grader.submission.expressions.nodes import SIZES_OF_TYPES, Expression
+from grader.submission.cpp.nodes import SIZES_OF_TYPES, Expression
 from grader.submission.files.submission_yaml import VariantSettings
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape

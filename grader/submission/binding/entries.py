@@ -13,9 +13,9 @@ from grader.submission.binding.assign import claimed, strong_rank
 from grader.submission.binding.reconcile import Place, first, weakest_of, with_observed
 from grader.submission.binding.roles import Unbindable, role_assignments
 from grader.submission.binding.sizes import CompileTime
+from grader.submission.cpp.nodes import SIZES_OF_TYPES
 from grader.submission.cpp.scopes import argument_of, instantiated
 from grader.submission.cpp.tree import WORD, ParsedFile
-from grader.submission.expressions.nodes import SIZES_OF_TYPES
 from grader.submission.kernels.kernel import kernel_of, kernels_in, local_values
 from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops

@@ -15,7 +15,7 @@ from itertools import combinations
 from math import prod
 
 from grader.lab.records import Lab, Parameter
-from grader.submission.expressions.nodes import SIZES_OF_TYPES
+from grader.submission.cpp.nodes import SIZES_OF_TYPES
 from grader.submission.kernels.records import Kernel, KernelParameter, LaunchSite
 from grader.submission.observed import Exchanged, Observed, SeenArgument, SeenLaunch, SeenRun
 

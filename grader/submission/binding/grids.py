@@ -12,7 +12,7 @@ from math import prod
 
 from grader.lab import formula
 from grader.lab.records import Lab
-from grader.submission.expressions.nodes import Binary, Call, Cast, Expression, Name, Number, Unary
+from grader.submission.cpp.nodes import Binary, Call, Cast, Expression, Name, Number, Unary
 from grader.submission.kernels.records import LaunchSite
 
 _AXES = 3

@@ -1,4 +1,9 @@
-"""What is said of a fact, made one: who is believed of everybody who knows it, and runs of a program with its text."""
+"""What is said of a fact, made one: who is believed of everybody who knows it, and runs of a program with its text.
+
+The first in a list is believed.  There are two lists: which kernel and which argument is meant (`ORIGINS`) the student
+states best; how a kernel is launched (`OF_LAUNCHES`) a run of the program shows best, and what is stated otherwise is
+told as a contradiction.  What was seen holds; the text tells of other sizes.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from math import prod
 
 from grader.lab import formula
 from grader.lab.records import Lab, Parameter
-from grader.submission.expressions.nodes import SIZES_OF_TYPES
+from grader.submission.cpp.nodes import SIZES_OF_TYPES
 from grader.submission.kernels.records import KernelParameter
 from grader.submission.observed import SeenArgument
 

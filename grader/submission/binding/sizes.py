@@ -11,7 +11,7 @@ from typing import Any
 from grader.lab import formula
 from grader.lab.records import Lab, Parameter
 from grader.submission.binding.scalars import sizes_in
-from grader.submission.expressions.nodes import SIZES_OF_TYPES
+from grader.submission.cpp.nodes import SIZES_OF_TYPES
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.observed import SeenArgument
 from grader.submission.rewriting.compile_time import MAX_ELEMENTS, SET_BY_HOST, match_sizes

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.submission import effort
+from grader.submission.cpp.constants import Constants, Macro
 from grader.submission.cpp.tree import (
     TYPE_NODES,
     Item,
@@ -19,7 +20,6 @@ from grader.submission.cpp.tree import (
     qualifiers_of,
     unset_variables,
 )
-from grader.submission.expressions.constants import Constants, Macro
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from grader.submission.cpp.constants import Macro
 from grader.submission.effort import spend
-from grader.submission.expressions.constants import Macro
 
 MAX_TEXT = 1 << 20
 MAX_NESTING = 8

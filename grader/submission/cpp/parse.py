@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from grader.errors import UsageError
 from grader.message import msg
 from grader.submission import effort
+from grader.submission.cpp.constants import Macro
 from grader.submission.cpp.file_level import FileLevel
 from grader.submission.cpp.kernel_macros import with_kernels_shown
 from grader.submission.cpp.tree import Item, ParsedFile, remembered
-from grader.submission.expressions.constants import Macro
 from grader.submission.files.source import SourceText
 from grader.submission.lexical import (
     Edit,

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from grader.submission.cpp.constants import Constants, Lookup
+from grader.submission.cpp.nodes import Call, Expression, Name, Number
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import WORD, Item, ParsedFile, declared_name, descendants
 from grader.submission.effort import spend
-from grader.submission.expressions.constants import Constants, Lookup
-from grader.submission.expressions.nodes import Call, Expression, Name, Number
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+from grader.submission.cpp.constants import Constants
+from grader.submission.cpp.nodes import Number
 from grader.submission.effort import spend, spend_on
-from grader.submission.expressions.constants import Constants
-from grader.submission.expressions.nodes import Number
 from grader.submission.files.source import SourceText
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from grader.submission.cpp.constants import Constants, Lookup
+from grader.submission.cpp.nodes import Expression
 from grader.submission.cpp.tree import (
     Item,
     ParsedFile,
@@ -19,8 +21,6 @@ from grader.submission.cpp.tree import (
     text_without_comments,
 )
 from grader.submission.effort import spend
-from grader.submission.expressions.constants import Constants, Lookup
-from grader.submission.expressions.nodes import Expression
 from grader.submission.kernels.records import Kernel, KernelParameter, SharedArray
 
 if TYPE_CHECKING:

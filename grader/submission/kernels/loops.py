@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.submission.cpp.constants import Lookup
+from grader.submission.cpp.nodes import Expression
 from grader.submission.cpp.tree import LOOPS, WORD, Item, ParsedFile, declared_name, descendants, remembered
 from grader.submission.effort import spend, spend_on
-from grader.submission.expressions.constants import Lookup
-from grader.submission.expressions.nodes import Expression
 from grader.submission.kernels.kernel import local_values
 from grader.submission.kernels.records import Loop, factor_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.submission.expressions.nodes import Expression
+from grader.submission.cpp.nodes import Expression
 from grader.submission.observed import Exchanged, SeenArgument
 
 

@@ -9,10 +9,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from grader.submission.cpp.scopes import MAX_STEPS, Scope
-from grader.submission.effort import spend
-from grader.submission.expressions.constants import Constants
-from grader.submission.expressions.nodes import (
+from grader.submission.cpp.constants import Constants
+from grader.submission.cpp.nodes import (
     SIZES_OF_TYPES,
     Binary,
     Call,
@@ -24,6 +22,8 @@ from grader.submission.expressions.nodes import (
     SizeOf,
     Unary,
 )
+from grader.submission.cpp.scopes import MAX_STEPS, Scope
+from grader.submission.effort import spend
 
 MAX_NODES = 200
 # Constants made of each other double the work at each level; what fits a formula needs a fraction of this.

@@ -13,10 +13,10 @@ from math import ceil, prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.submission.cpp.constants import Macro
 from grader.submission.cpp.kernel_macros import device_macros
 from grader.submission.cpp.parse import characters, parse
 from grader.submission.cpp.tree import Item, ParsedFile
-from grader.submission.expressions.constants import Macro
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.loops import called_functions, loops_in, pragma_before
 from grader.submission.kernels.records import Kernel

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.lab.records import Lab, Parameter
+from grader.submission.cpp.nodes import FORMATS, SIZES_OF_TYPES
 from grader.submission.cpp.parse import blank, characters
 from grader.submission.cpp.tree import (
     WORD,
@@ -27,7 +28,6 @@ from grader.submission.cpp.tree import (
     remembered,
 )
 from grader.submission.effort import spend, spend_on
-from grader.submission.expressions.nodes import FORMATS, SIZES_OF_TYPES
 from grader.submission.kernels.kernel import pointer_uses
 from grader.submission.kernels.records import Kernel, KernelParameter
 from grader.submission.lexical import Edit

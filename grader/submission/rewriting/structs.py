@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from grader.submission.cpp.nodes import FORMATS, SIZES_OF_TYPES
 from grader.submission.cpp.parse import blank, characters
 from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, function_declarator
-from grader.submission.expressions.nodes import FORMATS, SIZES_OF_TYPES
 from grader.submission.kernels.kernel import pointer_uses
 from grader.submission.kernels.records import Kernel, KernelParameter
 from grader.submission.lexical import Edit

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.files import real
+from grader.submission.cpp.constants import Macro
 from grader.submission.cpp.kernel_macros import device_macros
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.expressions.constants import Macro
 from grader.submission.files.source import SourceText, named_within
 from grader.submission.kernels.kernel import with_headers
 from grader.submission.rewriting.device_code import DeviceCode, device_code

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.submission.binding.bind import bind
+from grader.submission.cpp.constants import Macro
 from grader.submission.cpp.kernel_macros import device_macros, with_kernels_shown
-from grader.submission.expressions.constants import Macro
 from grader.submission.files.folder import FoundSubmission
 from grader.submission.files.source import decode
 from grader.submission.files.submission_yaml import LabSettings

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from grader import i18n
 from grader.errors import UsageError
-from grader.findings.formats import write
+from grader.exports.finding_formats import write
 from grader.grading.options import GradeOptions
 from grader.grading.task import grade_here
 from grader.grading.with_report import graded_result, task_of

@@ -13,7 +13,7 @@ from grader.programs.device_memory import Allocation
 from grader.programs.meter import PRODUCTS_PER_INSTRUCTION
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.silent.unread import read
+from grader.programs.runtime.silent import read
 from grader.programs.runtime.state import ProgramEnded, State
 
 Array = npt.NDArray[Any]

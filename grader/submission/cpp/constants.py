@@ -9,8 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.submission.effort import spend
-from grader.submission.expressions.nodes import (
+from grader.submission.cpp.nodes import (
     DTYPES,
     FUNCTIONS,
     SIZES_OF_TYPES,
@@ -28,7 +27,8 @@ from grader.submission.expressions.nodes import (
     binary,
     unary,
 )
-from grader.submission.expressions.syntax import MAX_DEPTH, MAX_TOKENS, NotReadable, Token, parse_tokens, tokens
+from grader.submission.cpp.syntax import MAX_DEPTH, MAX_TOKENS, NotReadable, Token, parse_tokens, tokens
+from grader.submission.effort import spend
 
 MAX_STEPS = 4096
 

@@ -21,10 +21,10 @@ from pathlib import Path
 
 import msgspec
 
+from grader.course.archives import File, Folder, Found, Problem, is_archive, read_archive, read_nested, stem_of
 from grader.course.roster import Person, parse_time
 from grader.errors import UsageError, describe_os_error
 from grader.files import write_atomically
-from grader.intake.archives import File, Folder, Found, Problem, is_archive, read_archive, read_nested, stem_of
 from grader.message import Message, msg
 from grader.naming import folder_names
 from grader.result import Record

@@ -198,11 +198,11 @@ class Device:
         """That have gone by in launches."""
         self.arrays: list[MemoryArray | None] = [None]
         self.heap: Any = None
-        """Of device code (see `grader.ptx.memory.heap.heap_of`)."""
+        """Of device code (see `grader.ptx.heap.heap_of`)."""
         self.workspace: MemoryArray | None = None
-        """Of cooperative launches (`grader.ptx.memory.device`)."""
+        """Of cooperative launches (`grader.ptx.memory`)."""
         self.textures: dict[int, Any] = {}
-        """Textures and surfaces (`grader.ptx.memory.textures`), by the handle that kernels are given."""
+        """Textures and surfaces (`grader.ptx.textures`), by the handle that kernels are given."""
         self.modules: dict[int, Any] = {}
         """Modules loaded on this device, by identity (see `grader.ptx.launch.linked`)."""
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grader.course.archives import File, Folder, Problem, read_archive, safe_parts, zip_name
+from grader.course.handed_in import unpack
 from grader.errors import UsageError
-from grader.intake.archives import File, Folder, Problem, read_archive, safe_parts, zip_name
-from grader.intake.handed_in import unpack
 from grader.words import text
 
 KERNEL = b"__global__ void k(int *a) { a[0] = 1; }\n"

@@ -13,8 +13,7 @@ from urllib.parse import quote
 
 from grader import __version__
 from grader.exports.entries import Entry
-from grader.exports.systems import gradescope_results, junit_document
-from grader.findings.finding import (
+from grader.exports.findings import (
     REMARK,
     Finding,
     Whereabouts,
@@ -25,6 +24,7 @@ from grader.findings.finding import (
     repository_of,
     title_of,
 )
+from grader.exports.systems import gradescope_results, junit_document
 from grader.i18n import _
 from grader.report.numbers import Numbers, result_status
 from grader.report.summary import code_at, matrix, unjudged_lines, where

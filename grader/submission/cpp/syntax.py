@@ -16,8 +16,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.submission.cpp.nodes import Binary, Call, Cast, Conditional, Expression, Name, Number, SizeOf, Unary
 from grader.submission.effort import spend
-from grader.submission.expressions.nodes import Binary, Call, Cast, Conditional, Expression, Name, Number, SizeOf, Unary
 
 MAX_TOKENS = 512
 

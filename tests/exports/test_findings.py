@@ -15,12 +15,12 @@ import pytest
 from msgspec import structs
 
 from grader import i18n
-from grader.findings.finding import Whereabouts, repository_of
-from grader.findings.formats import FORMATS, write
+from grader.exports.finding_formats import FORMATS, write
+from grader.exports.findings import Whereabouts, repository_of
 from grader.grading.options import GradeOptions
 from grader.grading.with_report import graded_result
 from grader.result import Result
-from tests.findings.sarif_subset import SUBSET
+from tests.exports.sarif_subset import SUBSET
 
 SAMPLES = Path(__file__).parents[2] / "submissions"
 RACE = SAMPLES.parent / "tests/kernels/transpose/bad/missing_barrier.cu"

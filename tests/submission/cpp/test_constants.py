@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.submission.expressions.constants import Constants, Macro
-from grader.submission.expressions.nodes import Call, Name, Number
-from grader.submission.expressions.syntax import NotReadable, parse_expression
+from grader.submission.cpp.constants import Constants, Macro
+from grader.submission.cpp.nodes import Call, Name, Number
+from grader.submission.cpp.syntax import NotReadable, parse_expression
 from tests.submission.labs import parsed
 
 

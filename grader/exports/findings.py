@@ -1,4 +1,4 @@
-"""One thing to be mended, at its place: what a compiler would print a line about.
+"""Findings: one thing to be mended, at its place, as a compiler would print a line about it.
 
 A result has the names of files, an editor wants their paths: `Whereabouts` finds them.
 """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.ptx.memory.device import Device, MemoryArray, Owner
+from grader.ptx.memory import Device, MemoryArray, Owner
 from grader.ptx.values import Array
 
 HEAP_BYTES = 8 << 20

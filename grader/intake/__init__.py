@@ -1,1 +1,0 @@
-"""What learning systems export, taken in: archives read safely, whose work each file is, when it was handed in."""

@@ -1,0 +1,467 @@
+"""Mistakes in a program that no call rejects.
+
+Sizes of copies and arrays that are a pointer's, lack their sizeof, or leave a part of the array; results that nobody
+ever reads, or that are overwritten before anybody did; memory that both sides use, touched by the host before it has
+waited for what the device still writes.  Certain of the last are a copy into page-locked memory, which
+`cudaMemcpyAsync` only queues, and the bytes that a kernel was seen to change; a copy into pageable memory returns when
+it is done.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from grader.message import Message, msg
+from grader.programs.device_memory import Allocation, Bytes
+from grader.programs.records import ObservedLaunch
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import State
+
+MAX_COPIED = 2000
+MAX_RANGES = 256
+POINTER_BYTES = 8
+VECTOR_BYTES = 24
+_WIDTHS = {"double": 8, "long": 8, "float": 4, "int": 4, "unsigned int": 4, "short": 2, "unsigned short": 2}
+_WIDTHS |= {"unsigned long": 8, "long long": 8, "unsigned long long": 8}
+_SIZE_OF = re.compile(r"\(?\s*sizeof\s*(?:\(\s*(\w+)\s*\)|\s(\w+))\s*\)?")
+# What may stand between two words is bounded: else a text of a few thousand characters keeps a search busy for hours.
+_BETWEEN = "{0,80}"
+_CALLED = "cudaMemcpy", "cudaMemcpyAsync"
+
+
+@dataclass(slots=True)
+class Copied:
+    """What was copied into an array, or out of it after a kernel had written it.
+
+    ranges: first byte and the one past the last of each copy.  place: of the first copy.
+    """
+
+    allocation: Allocation
+    place: Place
+    is_into: bool
+    ranges: set[tuple[int, int]] = field(default_factory=set)
+    is_told: bool = False
+
+
+def note_copied(
+    state: State, allocation: Allocation | None, rows: Sequence[tuple[int, int]], place: Place, into: bool
+) -> None:
+    """Note a copy of rows, (offset, bytes), between an array of the device's and the host."""
+    if allocation is None or allocation.kind != "device" or len(state.copied) > MAX_COPIED:
+        return
+    key = allocation.serial, into, 0 if into else allocation.written
+    known = state.copied.setdefault(key, Copied(allocation, place, into))
+    if len(known.ranges) < MAX_RANGES:
+        known.ranges |= {(offset, offset + size) for offset, size in rows[:MAX_RANGES]}
+
+
+def note_arrays(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> None:
+    """Note how large the elements are that a kernel takes each of its arrays for, and what it may write."""
+    for allocation, argument in zip(found, record.arguments, strict=True):
+        if allocation is not None:
+            width = _WIDTHS.get(argument.type.rstrip("*").strip().removesuffix(" const"), 1)
+            # Of an array that is handed over in parts a copy may be of such a part.
+            allocation.width = 1 if argument.offset_bytes or allocation.width == 1 else width
+            allocation.written += " const*" not in argument.type
+
+
+def tell_short(state: State) -> None:
+    """Tell of arrays of which no more was copied than a byte for each element."""
+    for known in state.copied.values():
+        if _is_of_count(known):
+            _tell_count(state, known)
+
+
+def _is_of_count(known: Copied) -> bool:
+    width, size = known.allocation.width, known.allocation.size
+    return width > 1 and not size % width and known.ranges == {(0, size // width)}
+
+
+def _tell_count(state: State, known: Copied) -> bool:
+    """Tell of a copy of as many bytes as there are elements, unless its text says how large these are."""
+    text = state.sources.texts.get(known.place.file, "")
+    calls = [arguments for arguments in _calls(state, known.place, _CALLED) if len(arguments) > 2]
+    if known.is_told or any(_has_width(arguments[2], text, unknown=False) for arguments in calls):
+        return known.is_told
+    known.is_told = True
+    size, width = known.allocation.size, known.allocation.width
+    told = msg(
+        f"programs.copy_of_count_{'into' if known.is_into else 'out'}",
+        array=known.allocation.name,
+        bytes=size // width,
+        size=size,
+    )
+    state.tell("copy_size", "error", told, known.place)
+    return True
+
+
+def tell_unfilled(state: State, allocation: Allocation, kernel: str, line: int) -> bool:
+    """Tell of the copy that should have filled what a kernel reads of an array; whether there is one."""
+    known = state.copied.get((allocation.serial, True, 0))
+    if known is None or min(known.ranges)[0] or len(known.ranges) >= MAX_RANGES:
+        return False
+    filled = _bytes_in(known.ranges)
+    if filled >= allocation.size or known.is_told or (_is_of_count(known) and _tell_count(state, known)):
+        return bool(filled < allocation.size)
+    known.is_told = True
+    told = msg(
+        "programs.copy_too_short",
+        array=allocation.name,
+        bytes=filled,
+        size=allocation.size,
+        kernel=kernel,
+        kernel_line=line,
+    )
+    state.tell("copy_size", "error", told, known.place)
+    return True
+
+
+def _bytes_in(ranges: Collection[tuple[int, int]]) -> int:
+    """Bytes that lie in any of the ranges: rows of a pitched copy leave gaps, copies may overlap."""
+    filled = reached = 0
+    for begin, end in sorted(ranges):
+        filled += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return filled
+
+
+def check_size(state: State, allocation: Allocation | None, size: int, place: Place) -> None:
+    """Tell of a copy whose size is that of a pointer to the data."""
+    if allocation is None or size not in (POINTER_BYTES, VECTOR_BYTES):
+        return
+    text = state.sources.texts.get(place.file, "")
+    for arguments in _calls(state, place, _CALLED):
+        name = _sized_by(arguments[2], text) if len(arguments) > 2 else ""
+        if name and _is_handle(name, arguments[:2], size, allocation, text):
+            message = msg("programs.copy_of_pointer", array=allocation.name, name=name, bytes=size, of=allocation.size)
+            state.tell("copy_size", "warning", message, place)
+            return
+
+
+def _sized_by(size: str, text: str) -> str:
+    """X of `sizeof(X)`, also where that has a name of its own."""
+    size = size.strip()
+    found = _SIZE_OF.fullmatch(size)
+    if found is None and re.fullmatch(r"\w+", size):
+        given = re.findall(rf"\b{size}\s*=([^;,]{_BETWEEN})[;,]", text)
+        found = next((match for match in (_SIZE_OF.fullmatch(value.strip()) for value in given) if match), None)
+    return (found[1] or found[2]) if found is not None else ""
+
+
+def _is_handle(name: str, pointers: Sequence[str], size: int, allocation: Allocation, text: str) -> bool:
+    """Whether `name` is a pointer to what is copied, or an object that holds it."""
+    ends = [pointer.strip() for pointer in pointers]
+    if re.search(rf"\b(?!return\b|else\b|case\b)\w+\s+{name}\s*\[", text) or re.search(rf"\]\s*,\s*{name}\s*\[", text):
+        # An array has the size of its data.
+        return False
+    if size == POINTER_BYTES and name in ends:
+        declared = re.findall(rf"\b(\w+)\s*(?:const\s*)?\*[^;(){{}}]{_BETWEEN}?\b{name}\s*[,;=)({{]", text)
+        return bool(declared) and (allocation.size > size or not set(declared) & {"double", "long", "int64_t"})
+    of_object = rf"{name}\s*\.\s*(?:data|get)\s*\(\s*\)|&\s*{name}\s*\[\s*0\s*\]"
+    handle = rf"\b(?:vector|unique_ptr|shared_ptr)\s*<[^;{{}}]{_BETWEEN}>[^;{{}}<>]{_BETWEEN}\b{name}\b"
+    is_object = re.search(handle, text)
+    return is_object is not None and allocation.size > size and any(re.fullmatch(of_object, end) for end in ends)
+
+
+def check_counts(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> None:
+    """Tell of arrays that have as many bytes as they should have elements."""
+    numbers = [a.value for a in record.arguments if isinstance(a.value, int) and a.value > 1]
+    counts = {math.prod(some) for k in (1, 2, 3) for some in combinations([*numbers, *numbers][:8], k)}
+    for allocation, argument in zip(found, record.arguments, strict=True):
+        width = _WIDTHS.get(argument.type.rstrip("*").strip().removesuffix(" const"), 1)
+        if allocation is None or allocation.kind != "device" or width < 2 or allocation.size not in counts:
+            continue
+        place = Place(allocation.line, allocation.file)
+        if (place, record.kernel) in state.counted:
+            continue
+        state.counted.add((place, record.kernel))
+        text = state.sources.texts.get(place.file, "")
+        sizes = [a[1] for a in _calls(state, place, ("cudaMalloc",)) if len(a) == 2 and allocation.name in a[0]]
+        if sizes and not any(_has_width(size, text) for size in sizes):
+            message = msg("programs.count_of_bytes", array=allocation.name, bytes=allocation.size, kernel=record.kernel)
+            state.tell("alloc_size", "warning", message, place)
+
+
+def _has_width(size: str, text: str, unknown: bool = True) -> bool:
+    """Whether a size says how large an element is: by `sizeof`, a number, or a name for such a size.
+
+    unknown: what is answered of a name whose value the text does not show.
+    """
+    for name in re.findall(r"[A-Za-z_]\w*", size):
+        given = re.findall(rf"(?:#[ \t]*define[ \t]+{name}[ \t]|\b{name}\s*[=({{])([^;\n]*)", text)
+        # Of what it is handed nobody knows whether bytes or elements are counted.
+        if name != "sizeof" and ((not given and unknown) or any("sizeof" in value for value in given)):
+            return True
+    return "sizeof" in size or re.search(r"<<|[*/]\s*\d|\d\s*\*", size) is not None
+
+
+def _calls(state: State, place: Place, names: Sequence[str]) -> Iterator[list[str]]:
+    """The arguments of each call of those functions that begins in a line."""
+    lines = state.sources.at(place.file, place.line, 6)
+    text = "\n".join(lines)
+    first = lines[0] if lines else ""
+    for match in re.finditer(rf"\b(?:{'|'.join(names)})\s*\(", first):
+        depth, parts = 1, [""]
+        for character in text[match.end() :]:
+            depth += (character in "([{") - (character in ")]}")
+            if not depth:
+                yield parts
+                break
+            if character == "," and depth == 1:
+                parts.append("")
+            else:
+                parts[-1] += character
+
+
+MAX_STEPS = 20_000
+# Not beyond the next such word: a text of them alone would be searched again from each.
+_DEVICE_CODE = re.compile(r"\b__(?:global|device)__\b(?:(?!__(?:global|device)__)[^;{])*\{")
+_DEVICE_VARIABLE = re.compile(r"\b__(?:device|managed)__\b(?:(?!__(?:device|managed)__)[^(;{\[=])*[;=\[{]")
+_TELLS = re.compile(r"\b(?:printf|assert|__trap|tex\w+|surf\w+)\s*[(<]")
+
+
+@dataclass(slots=True)
+class Result:
+    """What a launch has left in an allocation, and where all of it was overwritten; None: it is still there."""
+
+    kernel: str
+    overwritten: Place | None = None
+
+
+def overwritten(state: State, allocation: Allocation | None, offset: int, size: int, place: Place) -> None:
+    """The host wrote `size` bytes of an allocation from `offset` on, by a copy or a memset."""
+    result = state.results.get(id(allocation))
+    if allocation is not None and result is not None and offset == 0 and size >= allocation.size:
+        result.overwritten = result.overwritten or place
+
+
+def read(state: State, allocation: Allocation | None, place: Place, into: Allocation | None = None) -> None:
+    """Somebody read an allocation: the host, or whoever will read the one that it was copied into."""
+    result = state.results.pop(id(allocation), None)
+    if allocation is not None and result is not None and result.overwritten is not None:
+        state.tell(
+            "overwritten",
+            "error",
+            msg("programs.overwritten", array=allocation.name, kernel=result.kernel, read_line=place.line),
+            result.overwritten,
+        )
+    if allocation is not None and len(state.flow) <= MAX_STEPS:
+        state.flow.append((None, (allocation,), (into,) if into is not None and not into.host else ()))
+
+
+def launched(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> None:
+    """A launch, with the allocation that each of its arguments lies in, None for a number or what is not known."""
+    if len(state.flow) > MAX_STEPS:
+        return
+    reads = [allocation for allocation in found if allocation is not None]
+    writes = [a for a, x in zip(found, record.arguments, strict=True) if a is not None and " const*" not in x.type]
+    # What goes where it cannot be followed, or where the host reads without a call, counts as read.
+    is_open = not writes or any(allocation.host for allocation in writes)
+    for allocation, argument in zip(found, record.arguments, strict=True):
+        is_open |= allocation is None and argument.value is None
+        is_open |= argument.type.count("*") > 1
+    state.flow.append((record, tuple(reads), () if is_open else tuple(writes)))
+    for allocation in reads:
+        state.results.pop(id(allocation), None)
+    if not is_open:
+        state.results.update((id(allocation), Result(record.kernel)) for allocation in writes)
+
+
+def tell_unread(state: State, code: int) -> None:
+    """Tell of kernels no launch of which computes anything that is read in the end; `code`: the program's exit code."""
+    if len(state.flow) > MAX_STEPS or state.objects_made or state.arrays or state.failures:
+        return
+    if code and state.hollow and _has_seen_results(state):
+        # Without its kernels having run they are wrong, and it may have given up.
+        return
+    for text in state.sources.texts.values():
+        if _DEVICE_VARIABLE.search(text) or any(_TELLS.search(body) for body in _device_code(text)):
+            return
+    wanted: set[int] = set()
+    dead: dict[str, ObservedLaunch] = {}
+    live: set[str] = set()
+    for record, reads, writes in reversed(state.flow):
+        if writes and not any(id(allocation) in wanted for allocation in writes):
+            if record is not None:
+                dead[record.kernel] = dead.get(record.kernel, record)
+            continue
+        wanted |= {id(allocation) for allocation in reads}
+        if record is not None:
+            live.add(record.kernel)
+    for kernel, record in reversed(dead.items()):
+        if kernel not in live:
+            message = msg("programs.never_read", kernel=kernel)
+            state.tell("never_read", "warning", message, Place(record.line, record.file))
+
+
+def _has_seen_results(state: State) -> bool:
+    """Whether anything that a kernel may have written has come to the host."""
+    written: set[int] = set()
+    for record, reads, writes in state.flow:
+        if record is not None or any(id(allocation) in written for allocation in reads):
+            if not writes:
+                return True
+            written |= {id(allocation) for allocation in writes}
+    return False
+
+
+def _device_code(text: str) -> Iterator[str]:
+    """The bodies of functions for the device, as far as braces tell."""
+    at = 0
+    while match := _DEVICE_CODE.search(text, at):
+        depth, at = 1, match.end()
+        while depth and at < len(text):
+            depth += (text[at] == "{") - (text[at] == "}")
+            at += 1
+        yield text[match.end() : at]
+
+
+PAGE = mmap.PAGESIZE
+MAX_KEPT = 64
+MAX_LOOKED_AT = 64 << 20
+"""Bytes that both sides use, of all that a kernel may write: beyond them nobody looks what it has changed."""
+# Kernels and the host may speak to each other by these while the kernel runs.
+_AGREED = re.compile(r"__threadfence_system|\bvolatile\b|\batomic_ref\b|\bcuda::(?:std::)?atomic|atomic\w+_system")
+_TYPE_BYTES = {
+    "double": 8,
+    "long": 8,
+    "long long": 8,
+    "unsigned long": 8,
+    "unsigned long long": 8,
+    "char": 1,
+    "bool": 1,
+}
+_TYPE_BYTES |= {"signed char": 1, "unsigned char": 1, "short": 2, "unsigned short": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Unwaited:
+    """What the device writes into memory of both sides, as far as the host knows: which step of which stream.
+
+    address, size: in the program's memory.  changed: which of these bytes a kernel changed, None for all.
+    width: of an element.  kernel: its name, "" for a copy.
+    """
+
+    allocation: Allocation
+    address: int
+    size: int
+    stream: int
+    ticket: int
+    place: Place
+    kernel: str = ""
+    changed: Bytes | None = None
+    width: int = 1
+
+    def covers(self, address: int) -> bool:
+        """Whether the element at an address is one of those written."""
+        at = address - self.address
+        if not 0 <= at < self.size:
+            return False
+        first = at // self.width * self.width
+        return self.changed is None or bool(self.changed[first : first + self.width].any())
+
+
+def note_unwaited(
+    state: State, allocation: Allocation, rows: Sequence[tuple[int, int]], at: tuple[int, int, Place]
+) -> None:
+    """A copy into page-locked memory was queued: rows of (address, bytes); at: stream, its step, place."""
+    if allocation.kind not in ("pinned", "registered"):
+        return
+    low = min(address for address, _size in rows)
+    high = max(address + size for address, size in rows)
+    changed = None
+    if sum(size for _address, size in rows) < high - low:
+        changed = np.zeros(high - low, np.uint8)
+        for address, size in rows:
+            changed[address - low : address - low + size] = 1
+    _keep(state, Unwaited(allocation, low, high - low, *at, changed=changed))
+
+
+def before_kernel(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> list[Bytes | None]:
+    """What lies in the memory of both sides that a kernel may write, by argument; None for any other."""
+    ours = [
+        allocation if allocation is not None and _is_written(allocation, argument.type) else None
+        for allocation, argument in zip(found, record.arguments, strict=True)
+    ]
+    total = sum(allocation.size for allocation in ours if allocation is not None)
+    if not state.watches or not total or total > MAX_LOOKED_AT:
+        return [None] * len(ours)
+    if any(_AGREED.search(text) for text in state.sources.texts.values()):
+        return [None] * len(ours)
+    return [None if a is None else state.guest.view(a.host, a.size).copy() for a in ours]
+
+
+def _is_written(allocation: Allocation, type_text: str) -> bool:
+    return bool(allocation.host) and allocation.kind != "variable" and " const*" not in type_text
+
+
+def after_kernel(
+    state: State,
+    record: ObservedLaunch,
+    found: Sequence[Allocation | None],
+    before: Sequence[Bytes | None],
+    at: tuple[int, int, Place],
+) -> None:
+    """Keep what a kernel has changed; before: from `before_kernel`, at: stream, its step, place."""
+    for allocation, argument, old in zip(found, record.arguments, before, strict=True):
+        if allocation is None or old is None:
+            continue
+        changed = (state.guest.view(allocation.host, allocation.size) != old).view(np.uint8)
+        if changed.any():
+            width = _TYPE_BYTES.get(argument.type.removesuffix("*").strip(), 4)
+            _keep(state, Unwaited(allocation, allocation.host, allocation.size, *at, record.kernel, changed, width))
+
+
+def _keep(state: State, item: Unwaited) -> None:
+    if state.watches:
+        state.unwaited = [*state.unwaited[-MAX_KEPT + 1 :], item]
+
+
+def pages(items: Sequence[Unwaited]) -> list[tuple[int, int]]:
+    """The pages, (address, bytes), in which something of that lies and nothing of anybody else's."""
+    wanted: set[int] = set()
+    for item in items:
+        allocation = item.allocation
+        low, high = allocation.host, allocation.host + allocation.size
+        # Memory that we have handed out has its pages for itself.
+        first, last = (low // PAGE, -(-high // PAGE)) if allocation.block else (-(-low // PAGE), high // PAGE)
+        begin, end = item.address // PAGE, -(-(item.address + item.size) // PAGE)
+        found: Sequence[int] = range(begin, end)
+        if item.changed is not None:
+            every = np.zeros((end - begin) * PAGE, np.uint8)
+            start = item.address - begin * PAGE
+            every[start : start + item.size] = item.changed
+            found = [begin + int(page) for page in np.flatnonzero(every.reshape(-1, PAGE).any(axis=1))]
+        wanted.update(page for page in found if first <= page < last)
+    ranges: list[tuple[int, int]] = []
+    for page in sorted(wanted):
+        if ranges and sum(ranges[-1]) == page * PAGE:
+            ranges[-1] = (ranges[-1][0], ranges[-1][1] + PAGE)
+        else:
+            ranges.append((page * PAGE, PAGE))
+    return ranges
+
+
+def covering(items: Sequence[Unwaited], address: int) -> Unwaited | None:
+    """What still writes at an address of the program's, for all that the host knows."""
+    return next((item for item in reversed(items) if item.covers(address)), None)
+
+
+def told(item: Unwaited, place: Place) -> tuple[Message, Place]:
+    """What is said of an access at `place`, line 0 where that is not known, and where."""
+    form = "" if place.line else "_somewhere"
+    data: dict[str, str | int] = {"array": item.allocation.name}
+    if place.line:
+        data["line"] = item.place.line
+    if item.kernel:
+        return msg(
+            f"programs.read_before_kernel{form}", kernel=item.kernel, **data
+        ), place if place.line else item.place
+    return msg(f"programs.read_before_copy{form}", **data), place if place.line else item.place

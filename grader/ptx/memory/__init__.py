@@ -1,1 +1,0 @@
-"""Where arrays lie, and what an address means."""
