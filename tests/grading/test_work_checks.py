@@ -81,7 +81,8 @@ def lab_of(
         text = text.replace(old, new)
     (folder / "lab.yaml").write_text(text, "utf-8")
     (folder / "oracle.py").write_text(oracle, "utf-8")
-    (folder / "solve.cu").write_text("__global__ void solve(const float *in, float *out, int n) {}", "utf-8")
+    text = "__global__ void solve(const float *in, float *out, int n) {}\nint main() {}\n"
+    (folder / "solve.cu").write_text(text, "utf-8")
     for language in ("en", "ru"):
         (folder / f"task.{language}.md").write_text("", "utf-8")
     return load(folder)
@@ -440,6 +441,44 @@ def test_overlap(tmp_path: Path, text: str, settings: dict[str, Any], share: flo
     check = judged(tmp_path, lab, text, "overlap")
     assert (check.status, check.data["share"]) == ("fail" if hint else "pass", share), check.message
     assert (check.line, hint in check.hint) == (line_of(text, at) if at else None, True), check.hint
+
+
+PROGRAM = FUNCTION.replace("interface: function", "interface: program").replace(
+    "signature: 'void solve(const float *in, float *out, int n)'\nmemory: device\n", 'stdin: "{{n}}\\n{{in}}\\n"\n'
+)
+WHOLE = (
+    COPIES.replace("__global__", "#include <cstdio>\n#include <vector>\n__global__")
+    + """int main()
+{
+    int n;
+    scanf("%d", &n);
+    std::vector<float> x(n);
+    for (int i = 0; i < n; i++)
+        scanf("%f", &x[i]);
+    solve(x.data(), x.data(), n);
+    for (int i = 0; i < n; i++)
+        printf("%.9g\\n", x[i]);
+}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("checks", "fails", "at"),
+    [
+        ({"launches": {"max_launches": 1, "max_copied": "8 * n"}, "uses": {"must_not": ["atomics"]}}, False, ""),
+        ({"launches": {"max_copied": "4 * n"}}, True, "HostToDevice"),
+        ({"overlap": {"min_share": 0.5}}, True, "HostToDevice"),
+        ({"occupancy": {"min_share": 1, "device": "t4"}, "work": {"of": "instructions", "growth": "n"}}, False, ""),
+    ],
+)
+def test_of_a_program(tmp_path: Path, checks: dict[str, Any], fails: bool, at: str) -> None:
+    pointed = {name: {"points": 100 / len(checks), **settings} for name, settings in checks.items()}
+    output = "kind: output, shape: [n]"
+    lab = lab_of(tmp_path, pointed, TWICE_ORACLE, PROGRAM, **{output: f"{output}, file: stdout", "[n], }": "[n]}"})
+    for name in checks:
+        check = judged(tmp_path, lab, WHOLE, name)
+        assert (check.status, check.line) == (("fail", line_of(WHOLE, at)) if fails else ("pass", None)), check.message
 
 
 LAST_WINS = (
