@@ -81,7 +81,7 @@ class CardAllocation(Allocation):
         lent, self._lent = self._lent, []
         for offset, data in lent:
             if data.size and np.may_share_memory(data, changed):
-                self.queues.called("cuMemcpyHtoD", self.base + offset, data.ctypes.data, data.size)
+                _put(self.queues, self.base + offset, data, 0)
 
 
 class CardMemory(Memory):
@@ -222,7 +222,7 @@ class CardMemory(Memory):
                 data = self._lent(allocation.host, allocation.size)
                 # A copy out of pageable memory waits for what is queued before it in the stream.
                 self._queues.settle(stream)
-                self._queues.called("cuMemcpyHtoD", allocation.base, data.ctypes.data, allocation.size)
+                _put(self._queues, allocation.base, data, self._queues.handle(stream))
             allocation.used_in.add(stream.number)
 
     def _twins(self, arguments: Sequence[bytes]) -> list[CardAllocation]:
@@ -242,6 +242,16 @@ class CardMemory(Memory):
                     continue
                 data = self._lent(allocation.host, allocation.size)
                 self._queues.called("cuMemcpyDtoH", data.ctypes.data, allocation.base, allocation.size)
+
+
+def _put(queues: Queues, address: int, data: Bytes, stream: Any) -> None:
+    """Copy pageable memory to the device: it is there when this returns, for every stream.
+
+    A copy that the driver calls blocking returns once the bytes are staged, and streams that do not wait for the
+    default one would read what was there before.
+    """
+    queues.called("cuMemcpyHtoDAsync", address, data.ctypes.data, data.size, stream)
+    queues.called("cuStreamSynchronize", stream)
 
 
 def _between_hosts(to: Bytes, source: Bytes, rows: Rows) -> None:

@@ -208,6 +208,10 @@ PROGRAMS: Texts = {
     "fault_on_card": N_(
         "The GPU has ended {kernel}: {error}. On the emulator, without --backend gpu, the line is told."
     ),
+    "pointers_on_card": N_(
+        "The GPU has ended {kernel}: {error}. {array} holds the address of memory that both sides use: pointers that "
+        "are stored in such memory mean nothing to kernels with --backend gpu, where it has other addresses."
+    ),
     "hangs_on_card": N_("{kernel} has not ended within {seconds} s on the GPU: the program ends here."),
     "emulator_cannot": N_("The emulator cannot read the device code: {reason}"),
     "unknown_function": N_("The program uses {name}, which is not available here."),

@@ -193,6 +193,21 @@ int main() {
     return 0;
 }
 """
+LINKED = r"""
+#include <cuda_runtime.h>
+struct Node { int value; Node *next; };
+__global__ void walk(Node *node) { for (; node; node = node->next) node->value *= 2; }
+int main() {
+    Node *first, *second;
+    cudaMallocManaged(&first, sizeof(Node));
+    cudaMallocManaged(&second, sizeof(Node));
+    first->value = 1; first->next = second;
+    second->value = 2; second->next = nullptr;
+    walk<<<1, 1>>>(first);
+    cudaDeviceSynchronize();
+    return second->value;
+}
+"""
 LEFT = r"""
 #include <cstdio>
 #include <cstdlib>
@@ -216,7 +231,7 @@ int main(int argc, char **argv) {
 }
 """
 ALL = {name: source for name, (source, _output) in OUTPUTS.items()}
-ALL |= {"fault": FAULT, "queued_fault": QUEUED_FAULT, "endless": ENDLESS, "left": LEFT}
+ALL |= {"fault": FAULT, "queued_fault": QUEUED_FAULT, "endless": ENDLESS, "left": LEFT, "linked": LINKED}
 
 
 def run(source: str, device: str, folder: Path, host_cache: Path) -> Observation:
@@ -271,6 +286,17 @@ def test_a_kernel_that_never_ends_ends_the_program(tmp_path: Path, host_cache: P
     assert got.cause is not None and got.cause.id == "programs.hangs_on_card"
     assert got.cause.data == {"kernel": "waits", "seconds": 5}
     assert run(PITCHED, "gpu", tmp_path, host_cache).stdout.decode() == OUTPUTS["pitched"][1]
+
+
+@pytest.mark.gpu
+def test_a_pointer_that_is_stored_in_managed_memory_is_refused_by_name(tmp_path: Path, host_cache: Path) -> None:
+    got = run(LINKED, "gpu", tmp_path, host_cache)
+    assert got.exit is None
+    assert got.cause is not None and got.cause.id == "programs.pointers_on_card"
+    assert got.cause.data == {"kernel": "walk", "error": "cudaErrorIllegalAddress", "array": "first"}
+    assert [(finding.kind, finding.line) for finding in got.findings if finding.severity == "error"] == [
+        ("unsupported", 11)
+    ]
 
 
 @pytest.mark.gpu

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from grader.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, SHARED_BYTES, WARP_LANES
 from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import Message, msg
@@ -20,6 +22,7 @@ from grader.ptx.records import Hazard
 
 INVALID_VALUE = 1
 """Of every refused configuration, as measured with CUDA 13.0 on an H200 (before, cudaErrorInvalidConfiguration)."""
+ILLEGAL_ADDRESS = 700
 PAGE = 2 << 20
 """Granularity in which a driver maps memory: what lies beyond an array, but not beyond this, does not fault."""
 
@@ -120,6 +123,12 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
             return failed(state, record, outcome.code, place)
         case "fault":
             error = name_of(outcome.code)
+            if outcome.code == ILLEGAL_ADDRESS and (array := _with_pointers(state)):
+                # On the program's own machine both sides have one address for it.
+                ends = msg("programs.pointers_on_card", kernel=kernel.display, error=error, array=array)
+                record.status = "traced"
+                state.tell("unsupported", "error", ends, place)
+                raise ProgramEnded(ends)
             state.tell("fault", "error", msg("programs.fault_on_card", kernel=kernel.display, error=error), place)
             return _faulted(state, record, outcome.code, place)
         case "hangs":
@@ -149,6 +158,16 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
         # An address that is mapped nowhere outweighs all else; of others the first counts.
         code = 700 if hazard.detail == "unmapped" else code or _error_of(hazard)
     return _faulted(state, record, code, place) if code else 0
+
+
+def _with_pointers(state: State) -> str:
+    """What memory of both sides is called that holds the address of such memory; "" where none does."""
+    starts = np.array(sorted(state.host_memory), np.uint64)
+    for host, allocation in state.host_memory.items():
+        words = state.guest.view(host, allocation.size // 8 * 8).view(np.uint64)
+        if np.isin(words, starts).any():
+            return allocation.name
+    return ""
 
 
 def _is_of_copy(state: State, record: ObservedLaunch, hazard: Hazard) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 
@@ -125,6 +126,16 @@ def load(state: State, unit: int) -> None:
             _load(state, unit, rest)
         else:
             state.lacking[unit] = rest.reason
+
+
+def load_all(state: State) -> None:
+    """Load all files' device code before it is needed, as a program of nvcc's has it: else times hold the compiler's.
+
+    Where that cannot be, who needs it is told.
+    """
+    for unit in sorted({kernel.unit for kernel in state.kernels.values()}):
+        with contextlib.suppress(ProgramEnded):
+            load(state, unit)
 
 
 def _load(state: State, unit: int, code: Code) -> None:

@@ -110,6 +110,8 @@ class State:
         self.limits = limits
         self.meter = Meter()
         self.gpu = device(self.meter)
+        self.loads_first = limits.executes and not limits.looks
+        """Whether device code is still to be loaded before the first call is served."""
         self.memory = self.gpu.memory
         self.call_guest: Callable[..., Any] = lambda *_arguments: 0
         self.host_fuel: Callable[[], int] = lambda: 0

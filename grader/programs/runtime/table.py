@@ -103,6 +103,9 @@ def _call(state: State, name: str, function: Callable[..., int]) -> Callable[...
                 files[file] = ""
         written_in = files[file]
         place = Place(0, LIBRARY) if written_in.startswith(LIBRARY_HEADERS) else Place(max(0, line), written_in)
+        if state.loads_first:
+            state.loads_first = False
+            registration.load_all(state)
         state.tick()
         state.calling = name
         if name.startswith(OF_LIBRARIES):
