@@ -217,13 +217,15 @@ class CardMemory(Memory):
 
     def hand_over(self, arguments: Sequence[bytes], stream: Stream) -> None:
         """Before a launch: twins of managed memory among its arguments get what the host has written."""
-        for allocation in self._twins(arguments):
-            if not allocation.used_in:
-                data = self._lent(allocation.host, allocation.size)
-                # A copy out of pageable memory waits for what is queued before it in the stream.
-                self._queues.settle(stream)
-                _put(self._queues, allocation.base, data, self._queues.handle(stream))
-            allocation.used_in.add(stream.number)
+        twins = self._twins(arguments)
+        if not all(twin.used_in for twin in twins):
+            # A copy out of pageable memory waits for what is queued before it, and what was waited for comes back.
+            self._queues.settle(stream)
+        for twin in twins:
+            if not twin.used_in:
+                _put(self._queues, twin.base, self._lent(twin.host, twin.size), self._queues.handle(stream))
+        for twin in twins:
+            twin.used_in.add(stream.number)
 
     def _twins(self, arguments: Sequence[bytes]) -> list[CardAllocation]:
         found: dict[int, CardAllocation] = {}

@@ -90,6 +90,22 @@ int main() {
     cudaFree(a);
 }
 """
+INITIALISED = r"""
+#include <cstdio>
+#include <cuda_runtime.h>
+__global__ void init(int *x, int *y) { x[threadIdx.x] = 1; y[threadIdx.x] = 2; }
+__global__ void add(int *x, int *y) { y[threadIdx.x] += x[threadIdx.x]; }
+int main() {
+    int *x, *y;
+    cudaMallocManaged(&x, 64 * sizeof(int));
+    cudaMallocManaged(&y, 64 * sizeof(int));
+    init<<<1, 64>>>(x, y);
+    add<<<1, 64>>>(x, y);
+    cudaDeviceSynchronize();
+    printf("%d %d\n", x[63], y[63]);
+    cudaFree(x); cudaFree(y);
+}
+"""
 MAPPED = r"""
 #include <cstdio>
 #include <cuda_runtime.h>
@@ -175,6 +191,7 @@ int main() {
 OUTPUTS = {
     "streams": (STREAMS, "0 wrong, some time, no error\n"),
     "managed": (MANAGED, "2056 392 396 255\n0\n"),
+    "initialised": (INITIALISED, "1 3\n"),
     "mapped": (MAPPED, "598 596\n"),
     "printed": (PRINTED, "first\ndevice 1\nsecond\ndevice 2\ndevice 3\nthird\n"),
     "symbols": (SYMBOLS, "81 84 104 40\n"),
