@@ -38,7 +38,7 @@ DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "
 
 
 class _Parameter(FilePart, frozen=True, kw_only=True):
-    kind: Literal["input", "output", "size", "in_out", "scalar"]
+    kind: Literal["input", "output", "size", "in_out", "scalar", "scratch"]
     names: list[str] = []
     dtype: str = ""
     shape: list[str | int] = []

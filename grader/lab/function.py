@@ -41,8 +41,8 @@ def check_values(
     file: YamlFile, keys: KeyPath, kind: Kind, values: Sequence[float], initial: float | None, interface: str
 ) -> None:
     """Refuse kinds and keys of a parameter that this interface has not, and keys of another kind."""
-    if interface == "kernel" and (kind.is_number or (kind.is_read and kind.is_written)):
-        raise file.error(msg("labs.only_interface", interface="function, program"), (*keys, "kind"))
+    if interface not in kind.interfaces:
+        raise file.error(msg("labs.only_interface", interface=", ".join(kind.interfaces)), (*keys, "kind"))
     if kind.is_number and not values:
         raise file.error(msg("labs.missing_values"), keys)
     if values and not kind.is_number:
@@ -132,12 +132,9 @@ def _typed(file: YamlFile, parameter: Parameter, argument: Argument) -> Paramete
     """The parameter with the type that the signature gives it.  FileError where it cannot be what the lab says."""
     keys: KeyPath = ("parameters", parameter.name)
     dtype = DTYPES.get(argument.type, "")
-    if (
-        not dtype
-        or argument.pointers != parameter.is_array
-        or argument.is_const != (parameter.is_array and not parameter.is_output)
-    ):
-        wanted = ("T *" if parameter.is_output else "const T *") if parameter.is_array else "T"
+    is_only_read = parameter.is_input and not parameter.is_output
+    if not dtype or argument.pointers != parameter.is_array or argument.is_const != is_only_read:
+        wanted = ("const T *" if is_only_read else "T *") if parameter.is_array else "T"
         told = msg(
             "labs.signature_type",
             kind=parameter.kind.name,

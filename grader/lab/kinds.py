@@ -14,6 +14,7 @@ class Kind:
     is_written: what is in it afterwards is compared with what the oracle expects.
     is_size: a whole number of which shapes are made.  Neither an array nor a size: a number like any other, drawn from
       the lab's values.
+    interfaces: of the labs that have such parameters.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Kind:
     is_read: bool = True
     is_written: bool = False
     is_size: bool = False
+    interfaces: tuple[str, ...] = ("kernel", "function", "program")
 
     @property
     def is_number(self) -> bool:
@@ -33,9 +35,11 @@ KINDS = {
     for kind in (
         Kind("input", is_array=True),
         Kind("output", is_array=True, is_read=False, is_written=True),
-        Kind("in_out", is_array=True, is_written=True),
+        Kind("in_out", is_array=True, is_written=True, interfaces=("function", "program")),
+        # Room to work in: nothing is in it before, and nobody looks at it afterwards.
+        Kind("scratch", is_array=True, is_read=False, interfaces=("function",)),
         Kind("size", is_size=True),
-        Kind("scalar"),
+        Kind("scalar", interfaces=("function", "program")),
     )
 }
 """By the name that lab files call it."""

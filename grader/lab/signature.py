@@ -16,6 +16,7 @@ _PASSED_OVER = frozenset({"volatile", "register", "struct", "restrict", "__restr
 DTYPES = {
     "float": "float32",
     "double": "float64",
+    "half": "float16",
     "char": "int8",
     "signed char": "int8",
     "int8_t": "int8",
@@ -144,6 +145,7 @@ def argument_of(text: str, alias: Callable[[str], str | None] = lambda _name: No
             kind, pointers, is_const = known.type, pointers + known.pointers, is_const or known.is_const
     else:
         return None
+    kind = "half" if kind == "__half" else kind
     return Argument(name, kind + "&" * references, pointers, is_const and bool(pointers))
 
 

@@ -44,7 +44,10 @@ def with_harness(
     """
     program = read_program(paths, (), replaced, root)
     # It includes nothing: a header of that name may have been handed in.
-    text = HEADER.read_text("utf-8").replace("#pragma once\n", "") + _TEXT.format(
+    header = HEADER.read_text("utf-8").replace("#pragma once\n", "")
+    if any(re.search(r"\bhalf\b", kind) for kind in types):
+        header = f"#include <cuda_fp16.h>\n{header}"
+    text = header + _TEXT.format(
         linkage='extern "C" ' if is_of_c else "",
         declaration=f"void {name}({', '.join(types)})",
         name=name,

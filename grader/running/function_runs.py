@@ -215,7 +215,8 @@ class FunctionRuns:
             shape = shape_at(self.lab, name, sizes)
             is_set = parameter.initial is not None
             array = np.full(shape, parameter.initial, parameter.dtype) if is_set else sentinel(shape, parameter.dtype)
-            return CallArgument(name, b"", array.tobytes(), is_set, is_output=True, width_bytes=array.itemsize)
+            is_output = parameter.is_output
+            return CallArgument(name, b"", array.tobytes(), is_set, is_output, width_bytes=array.itemsize)
         array = inputs[name]
         return CallArgument(name, b"", array.tobytes(), is_output=parameter.is_output, width_bytes=array.itemsize)
 

@@ -160,5 +160,5 @@ def _atomics(counters: Counters | None) -> tuple[LineCounter, ...]:
 
 
 def elements_of(lab: Lab, sizes: Sizes) -> int:
-    """Of the largest array: what work and atomic operations are set against."""
-    return max(prod(shape_at(lab, p.name, sizes)) for p in lab.parameters if p.is_array)
+    """Of the largest array that is read or wanted: what work and atomic operations are set against."""
+    return max(prod(shape_at(lab, p.name, sizes)) for p in lab.parameters if p.is_input or p.is_output)

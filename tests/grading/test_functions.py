@@ -212,6 +212,65 @@ def test_what_the_host_writes_around_its_arrays_is_seen(tmp_path: Path, host_lab
     assert {"correct", "races"} <= set(other)
 
 
+# Half precision, and room to work in.
+ROOM_SIGNATURE = "void solve(float a, const half *x, half *y, float *room, int n)"
+ROOM = """#include <cuda_fp16.h>
+__global__ void products(float a, const __half *x, float *room, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        room[i] = a * __half2float(x[i]);
+}
+__global__ void halves(half *y, const float *room, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = __float2half(room[i]);
+}
+void solve(float a, const __half *x, __half *y, float *room, int n)
+{
+    products<<<(n + 255) / 256, 256>>>(a, x, room, n);
+    halves<<<(n + 255) / 256, 256>>>(y, room, n);
+}
+"""
+
+
+@pytest.fixture
+def room_lab(tmp_path: Path) -> Lab:
+    shutil.copytree(data_root() / "assignments/saxpy", tmp_path / "assignments/room")
+    folder = tmp_path / "reference/saxpy"
+    folder.mkdir(parents=True)
+    (folder / "oracle.py").write_text(
+        "def inputs(sizes, rng):\n    return {'x': rng.integers(-99, 99, sizes['n'])}\n"
+        "def expected(inputs, sizes):\n    return {'y': inputs['a'].astype('f8') * inputs['x']}\n"
+    )
+    (folder / "saxpy.cu").write_text(ROOM)
+    path = tmp_path / "assignments/room/lab.yaml"
+    text = path.read_text("utf-8")
+    for old, new in {
+        "void solve(float a, const float *x, float *y, int n)": ROOM_SIGNATURE,
+        "y: {kind: in_out, shape: [n]}": "y: {kind: output, shape: [n]}\n  room: {kind: scratch, shape: [n]}",
+        "absolute: 'gamma(2) * 64'": "relative: 0.001",
+        "selftest: ../../tests/kernels/saxpy\n": "",
+    }.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    path.write_text(text, "utf-8")
+    return load(path.parent)
+
+
+def test_half_precision_and_room_to_work_in(tmp_path: Path, room_lab: Lab) -> None:
+    assert {p.name: (p.kind.name, p.dtype) for p in room_lab.parameters if p.is_array} == {
+        "x": ("input", "float16"),
+        "y": ("output", "float16"),
+        "room": ("scratch", "float32"),
+    }
+    result = graded(tmp_path, ROOM, room_lab)
+    assert ({check.check: check.message for check in result.checks if check.status != "pass"}) == {}
+    unset = failed(graded(tmp_path, ROOM.replace("room[i] = a", "room[i] += a"), room_lab))
+    assert (set(unset), unset["memory_safety"].line) == ({"correct", "memory_safety"}, 6)
+
+
 def test_the_oracle_s_faults_are_the_lab_s(tmp_path: Path, host_lab: Lab) -> None:
     host_lab.oracle.write_text(HOST_ORACLE.replace('sizes["n"])}', 'sizes["n"] + 1)}'))
     with pytest.raises(FileError, match=r"oracle\.py"):

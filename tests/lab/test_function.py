@@ -105,9 +105,10 @@ def test_keys_of_a_function_are_refused_in_a_lab_of_kernels(tmp_path: Path) -> N
     path.write_text(text.replace("seed: 1", "seed: 1\nmemory: device"), "utf-8")
     with pytest.raises(FileError, match="interface: function"):
         load(path.parent)
-    path.write_text(text.replace("{kind: input,", "{kind: in_out,"), "utf-8")
-    with pytest.raises(FileError, match="interface: function"):
-        load(path.parent)
+    for kind in ("in_out", "scratch"):
+        path.write_text(text.replace("{kind: input,", f"{{kind: {kind},"), "utf-8")
+        with pytest.raises(FileError, match=r"kind: .*interface: function"):
+            load(path.parent)
     path.write_text(text.replace("launch: {block: [32, 32], covers: [cols, rows]}\n", ""), "utf-8")
     with pytest.raises(FileError, match="missing key `launch`"):
         load(path.parent)

@@ -256,7 +256,7 @@ def ends(state: State, _place: Place) -> int:
             seen.outputs[wanted.name] = left.tobytes()
             if array.allocation is None and not calls.is_of_device(left.tobytes(), wanted.width_bytes):
                 seen.not_of_device.append(wanted.name)
-        elif left.tobytes() != wanted.data:
+        elif wanted.is_set and left.tobytes() != wanted.data:
             seen.changed.append(wanted.name)
         if array.allocation is not None:
             state.results.pop(id(array.allocation), None)
