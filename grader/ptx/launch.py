@@ -58,6 +58,7 @@ class Launch:
     counts_work: say what was executed by line (`LaunchReport.work`).
     order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
     cooperative: all blocks run side by side and may wait for each other (`cudaLaunchCooperativeKernel`).
+    only: numbers of the blocks that are run, one after the other (None: all of the grid); they may not wait for others.
     """
 
     entry: str
@@ -74,6 +75,7 @@ class Launch:
     cooperative: bool = False
     counts_work: bool = False
     order: int = 0
+    only: Sequence[int] | None = None
 
 
 def launch(module: Module, what: Launch) -> LaunchReport:
@@ -142,7 +144,9 @@ class _Run:
                 local_bytes=needs.local_bytes,
                 shared_bytes=needed,
             )
-        self._starts = range(0, self._total, self._together)
+        self._starts: Sequence[int] = range(0, self._total, self._together)
+        if what.only is not None:
+            self._together, self._starts = 1, what.only
         self._watched = spread(len(self._starts), what.observed_batches)
 
     def carry_out(self) -> Outcome:
@@ -199,7 +203,7 @@ class _Run:
     def _interpret(self, patience: int | None) -> Outcome:
         outcome = self._begin(patience)
         lanes = min(self._total, self._together) * self._padded
-        shortcuts = shortcuts_of(self._code) if lanes > FEW_LANES else {}
+        shortcuts = shortcuts_of(self._code) if lanes > FEW_LANES and not _told(outcome.observers) else {}
         for batch, symbols in self._batches(outcome):
             registers = self._code.fresh_registers.copy()
             first = Group(batch, batch.layout.root, [Frame(self._code, registers, symbols)], 0, ())
@@ -230,6 +234,11 @@ class _Run:
             observer.finish(report)
         report.hazards = outcome.hazards.report()
         return report
+
+
+def _told(observers: Sequence[Observer]) -> bool:
+    """Whether anybody wants to be told of every block of code."""
+    return any(type(observer).executed is not Observer.executed for observer in observers)
 
 
 def linked(module: Module, device: Device, limits: Limits | None = None) -> Linker:

@@ -222,6 +222,10 @@ class Device:
             initialised = raw is not None
         return Buffer(self.allocate(name, "global", size, raw, initialised), self)
 
+    def reserve(self, name: str, size: int) -> Buffer:
+        """A buffer of zeros whose memory is taken as it is touched, for launches of which only some blocks are run."""
+        return Buffer(self._placed(name, "global", size, np.zeros(-(-size // 16) * 16, np.uint8)), self)
+
     def allocate(
         self, name: str, space: str, size: int, initial: Array | None, initialised: bool, read_only: bool = False
     ) -> MemoryArray:
@@ -230,6 +234,11 @@ class Device:
         if initial is not None:
             data[: len(initial)] = initial
         valid = None if initialised else np.zeros(len(data), np.uint8)
+        return self._placed(name, space, size, data, valid, read_only)
+
+    def _placed(
+        self, name: str, space: str, size: int, data: Array, valid: Array | None = None, read_only: bool = False
+    ) -> MemoryArray:
         slot = len(self.arrays)
         half = 1 << (GLOBAL_SPACING - 1)
         base = self.origin + (slot << GLOBAL_SPACING) + half + (slot * 0x9E3779B1 + self.seed) % 4096 * 512

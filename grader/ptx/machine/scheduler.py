@@ -238,6 +238,8 @@ class Scheduler:
                     raise limits.out_of_time(block.line)
                 continue
             batch.count(block, lanes)
+            for told in batch.watchers.executed:
+                told(block.instructions, lanes)
             budget.turns += 1
             if budget.thread_instructions > limits.instructions or budget.issued > limits.issued:
                 limits.check(block.line, budget.thread_instructions, budget.issued)

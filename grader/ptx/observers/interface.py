@@ -145,6 +145,9 @@ class Observer:
     def begin(self, scene: Scene) -> None:
         """Blocks are about to run."""
 
+    def executed(self, instructions: tuple[Instruction, ...], lanes: Lanes) -> None:
+        """Lanes are about to execute a basic block; no loop is carried out at once where anybody wants to be told."""
+
     def access(self, event: Access) -> None:
         """Lanes load, store or change something, in shared or global memory."""
 
@@ -176,13 +179,14 @@ class Observer:
 class Watchers:
     """Who watches some blocks, by what they want to be told."""
 
-    __slots__ = ("access", "arrival", "barrier", "end", "fence", "renewed", "repeated", "warp_sync")
+    __slots__ = ("access", "arrival", "barrier", "end", "executed", "fence", "renewed", "repeated", "warp_sync")
 
     def __init__(self, observers: Sequence[Observer] = ()) -> None:
         def those_with(name: str) -> list[Callable[..., None]]:
             plain = getattr(Observer, name)
             return [getattr(o, name) for o in observers if getattr(type(o), name) is not plain]
 
+        self.executed: list[Callable[[tuple[Instruction, ...], Lanes], None]] = those_with("executed")
         self.access: list[Callable[[Access], None]] = those_with("access")
         self.repeated: list[Callable[[RepeatedLoads], None]] = those_with("repeated")
         self.barrier: list[Callable[[Array | None, BarrierCompletion | None], None]] = those_with("barrier")

@@ -1,0 +1,249 @@
+"""What PTX instructions come to on a multiprocessor: by which pipe, in how many machine instructions, how late.
+
+The assembler makes machine code of PTX: it drops conversions and copies, folds address arithmetic into multiply-adds
+and into the offsets of loads, and writes divisions out.  The counts here are what its output shows for compute
+capability 7.5 to 9.0; latencies of dependent issue are classes, whose cycles are a device's (`device.Latencies`).
+
+Within a basic block the assembler moves loads up to where their addresses are known, and no further than a store or
+a barrier before them: so a block is scheduled by its data flow, and blocks follow one another in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Negated, Operand, Register, Selected, Vector
+from grader.ptx.isa.instructions import facts
+
+PIPES = ("fma", "alu", "imad", "special", "double", "memory", "control")
+"""fma: float32.  alu: integers, comparisons, selections.  imad: integer multiply-adds.  special: reciprocals, roots,
+exponentials, conversions.  double: float64.  memory: whatever goes through load/store units, shuffles too.
+control: branches, barriers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One PTX instruction.
+
+    slots: machine instructions by pipe.  latency: class of its result's latency, a field of `device.Latencies`.
+    times: how often that latency stands one after the other.
+    """
+
+    slots: tuple[tuple[str, float], ...]
+    latency: str
+    times: float = 1.0
+
+    @property
+    def issued(self) -> float:
+        """Machine instructions in all."""
+        return sum(count for _pipe, count in self.slots)
+
+
+_FREE = Cost((), "none")
+_FAMILIES: dict[str, Cost] = {
+    "alu": Cost((("alu", 1),), "alu"),
+    "alu64": Cost((("alu", 2),), "alu", 1.5),
+    "alu64x3": Cost((("alu", 3),), "alu", 2),
+    "imad": Cost((("imad", 1),), "imad"),
+    "imad64": Cost((("imad", 3), ("alu", 1)), "imad", 2.5),
+    "fma": Cost((("fma", 1),), "fma"),
+    "double": Cost((("double", 1),), "double"),
+    "special": Cost((("special", 1),), "special"),
+    "special2": Cost((("special", 1), ("fma", 1)), "special", 1.3),
+    "convert": Cost((("special", 1),), "convert"),
+    "memory": Cost((("memory", 1),), "none"),
+    "shuffle": Cost((("memory", 1),), "shuffle"),
+    "control": Cost((("control", 1),), "none"),
+    "branch": Cost((("control", 1),), "branch"),
+    "barrier": Cost((("control", 1),), "barrier"),
+    # Written out by the assembler, with a branch to a slow path that numbers of usual size do not take.
+    "divide": Cost((("special", 1), ("fma", 7), ("alu", 2), ("control", 2)), "divide"),
+    "root": Cost((("special", 1), ("fma", 5), ("alu", 2), ("control", 2)), "root"),
+    "reciprocal": Cost((("special", 1), ("fma", 3), ("alu", 2), ("control", 2)), "root"),
+    "divide_fast": Cost((("special", 1), ("fma", 3)), "special", 1.5),
+    "divide_integer": Cost((("special", 3), ("imad", 6), ("alu", 9)), "divide_integer"),
+    "divide_long": Cost((("special", 4), ("imad", 24), ("alu", 40), ("control", 4)), "divide_integer", 3),
+    "divide_double": Cost((("special", 1), ("double", 9), ("alu", 4), ("control", 2)), "double", 10),
+    "matrix": Cost((("fma", 8),), "fma", 4),
+}
+_LOGIC = {"and", "or", "xor", "not", "cnot", "shl", "shr", "shf", "lop3", "prmt", "bfe", "bfi", "popc", "clz", "bfind"}
+
+
+@lru_cache(maxsize=4096)
+def _family(opcode: str, modifiers: tuple[str, ...]) -> str:  # noqa: PLR0911, PLR0912, C901  # a table in code
+    types = [m for m in modifiers if m[:1] in "usbf" and m[1:3] in ("8", "16", "32", "64") or m == "pred"]
+    kind = types[-1] if types else "b32"
+    wide, floating = kind.endswith("64"), kind.startswith("f")
+    if opcode in ("ld", "st", "atom", "red", "ldu", "tex", "suld", "sust", "ldmatrix", "cp"):
+        return "" if "param" in modifiers else "memory"
+    if opcode in ("shfl", "vote", "match", "redux", "activemask", "elect"):
+        return "shuffle"
+    if opcode in ("bra", "brx", "ret", "exit", "call"):
+        return "branch"
+    if opcode in ("bar", "barrier"):
+        return "barrier"
+    if opcode in ("membar", "fence", "trap", "brkpt", "mbarrier"):
+        return "control"
+    if opcode in ("wmma", "mma"):
+        return "matrix"
+    if opcode in ("mov", "cvta", "isspacep") or facts(opcode).hint:
+        return ""
+    if opcode in ("ex2", "lg2", "sin", "cos", "rsqrt", "tanh"):
+        return "special2" if opcode in ("sin", "cos") or "ftz" not in modifiers else "special"
+    if opcode in ("sqrt", "rcp"):
+        if kind == "f64":
+            return "divide_double"
+        return "special2" if "approx" in modifiers else "root" if opcode == "sqrt" else "reciprocal"
+    if opcode in ("div", "rem"):
+        if floating:
+            fast = "approx" in modifiers or "full" in modifiers
+            return "divide_double" if wide else "divide_fast" if fast else "divide"
+        return "divide_long" if wide else "divide_integer"
+    if opcode == "cvt":
+        to, source = (types[0], types[1]) if len(types) > 1 else (kind, kind)
+        if to[0] == "f" or source[0] == "f":
+            return "convert"
+        return "" if to[1:] == source[1:] or (to[0] != "s" and int(to[1:]) <= int(source[1:])) or to == "u64" else "alu"
+    if opcode in ("setp", "set", "selp", "slct", "min", "max", "abs", "neg"):
+        if kind == "f64" and opcode not in ("selp", "neg", "abs"):
+            return "double"
+        return "alu64" if wide and opcode != "neg" else "alu"
+    if opcode in _LOGIC:
+        return "" if kind == "pred" else "alu64" if wide else "alu"
+    if floating:
+        return "double" if kind == "f64" else "fma"
+    if opcode in ("mul", "mad", "mul24", "mad24"):
+        return "imad64" if wide and "wide" not in modifiers else "imad"
+    return "alu64" if wide else "alu"
+
+
+def cost_of(instruction: Instruction) -> Cost:
+    """What one instruction comes to by itself; `schedule` sees what the assembler makes of several."""
+    name = _family(instruction.opcode, instruction.modifiers)
+    return _FAMILIES[name] if name else _FREE
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One instruction of a block: what it costs, which earlier steps of the block it waits for, which registers.
+
+    inside: numbers of steps.  reads: registers set before the block, which it waits for.  writes: registers it sets.
+    memory: "load", "store", "atomic" or "", of global, shared or local memory.  after: the step (a store, a barrier)
+    that it may not be moved before, -1 for none.
+    """
+
+    instruction: Instruction
+    cost: Cost
+    inside: tuple[int, ...]
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    memory: str
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A basic block: its steps, and what they come to together; by_line: machine instructions by source line."""
+
+    steps: tuple[Step, ...]
+    issued: float
+    by_pipe: tuple[tuple[str, float], ...]
+    by_line: tuple[tuple[int, float], ...]
+    barriers: int
+
+
+def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
+    """A basic block as the assembler leaves it."""
+    costs = [cost_of(instruction) for instruction in instructions]
+    _fold(instructions, costs)
+    setter: dict[int, int] = {}
+    steps: list[Step] = []
+    fence = -1
+    for number, instruction in enumerate(instructions):
+        used = list(dict.fromkeys(_sources(instruction)))
+        inside = tuple(setter[register] for register in used if register in setter)
+        reads = tuple(register for register in used if register not in setter)
+        fact = facts(instruction.opcode)
+        is_memory = fact.memory in ("load", "store", "atomic", "texture", "copy") and "param" not in instruction.modifiers
+        memory = ("atomic" if fact.memory == "atomic" else "store" if fact.memory == "store" else "load") if is_memory else ""
+        barrier = fact.ends == "barrier" or fact.memory == "fence"
+        # What is certainly read-only may pass a store.
+        after = fence if (memory and "nc" not in instruction.modifiers) or barrier else -1
+        written = tuple(_targets(instruction))
+        for register in written:
+            setter[register] = number
+        if barrier or memory in ("store", "atomic"):
+            fence = number
+        steps.append(Step(instruction, costs[number], inside, reads, written, memory, after))
+    by_pipe: dict[str, float] = {}
+    by_line: dict[int, float] = {}
+    for step in steps:
+        for pipe, count in step.cost.slots:
+            by_pipe[pipe] = by_pipe.get(pipe, 0.0) + count
+        line = step.instruction.location.line
+        by_line[line] = by_line.get(line, 0.0) + step.cost.issued
+    return Schedule(
+        tuple(steps),
+        sum(step.cost.issued for step in steps),
+        tuple(by_pipe.items()),
+        tuple(by_line.items()),
+        sum(facts(step.instruction.opcode).ends == "barrier" for step in steps),
+    )
+
+
+def _fold(instructions: tuple[Instruction, ...], costs: list[Cost]) -> None:
+    """Take out what the assembler folds: a product into the sum that alone uses it, a constant into an address, a
+    product of float32 numbers likewise (fused already in PTX), an even check of a loop's end with its branch."""
+    uses: dict[int, int] = {}
+    for instruction in instructions:
+        for register in _sources(instruction):
+            uses[register] = uses.get(register, 0) + 1
+    made_by: dict[int, int] = {}
+    for number, instruction in enumerate(instructions):
+        opcode, modifiers, operands = instruction.opcode, instruction.modifiers, instruction.operands
+        if opcode == "add" and modifiers[-1:] in (("s64",), ("u64",)):
+            constant = any(isinstance(operand, Immediate) for operand in operands[1:])
+            products = [
+                made_by[o.index]
+                for o in operands[1:]
+                if isinstance(o, Register)
+                and o.index in made_by
+                and (instructions[made_by[o.index]].opcode, instructions[made_by[o.index]].modifiers[:1]) == ("mul", ("wide",))
+            ]
+            if products:
+                # One multiply-add of 32 bits into 64.
+                costs[products[0]] = _FREE
+                costs[number] = _FAMILIES["imad"]
+            elif constant and isinstance(operands[0], Register) and operands[0] not in operands[1:]:
+                costs[number] = _FREE if uses.get(operands[0].index, 0) <= 2 else costs[number]  # noqa: PLR2004
+        for register in _targets(instruction):
+            made_by[register] = number
+
+
+def _registers(operand: Operand | None) -> Iterator[int]:
+    if isinstance(operand, Register):
+        yield operand.index
+    elif isinstance(operand, (Negated, Selected)):
+        yield operand.register.index
+    elif isinstance(operand, Address) and isinstance(operand.base, Register):
+        yield operand.base.index
+    elif isinstance(operand, Vector):
+        for element in operand.elements:
+            yield from _registers(element)
+
+
+def _sources(instruction: Instruction) -> Iterator[int]:
+    """Registers that an instruction reads."""
+    if instruction.guard is not None:
+        yield instruction.guard.register.index
+    operands = instruction.operands
+    for operand in operands[1:] if facts(instruction.opcode).writes_first else operands:
+        yield from _registers(operand)
+
+
+def _targets(instruction: Instruction) -> Iterator[int]:
+    """Registers that it sets."""
+    if facts(instruction.opcode).writes_first and instruction.operands:
+        yield from _registers(instruction.operands[0])

@@ -1,0 +1,250 @@
+"""What sampled blocks of a launch do: which code their warps execute, and where their requests go.
+
+The blocks run on the emulator one by one, at the launch's own sizes, in memory that takes room only where it is touched.
+Each pattern of lanes is worked out once and kept with the value that addresses it, so a further iteration of a loop
+costs a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.prediction.instructions import Schedule, schedule
+from grader.ptx import Buffer, Device, Launch, Limits, launch
+from grader.ptx.frontend.nodes import Instruction, Module
+from grader.ptx.limits import PtxError
+from grader.ptx.memory.access import Access
+from grader.ptx.observers import traffic
+from grader.ptx.observers.interface import Enough, Observer, Scene
+from grader.ptx.values import WARP_SIZE, Lanes, remember
+
+Array = npt.NDArray[Any]
+
+SECTOR_BYTES = traffic.SECTOR_BYTES
+LINE_SECTORS = 4
+"""Of 128 bytes, which a tag of the L1 cache stands for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pattern:
+    """What one instruction of some warps asks for, wherever it lies.
+
+    warps: (k,) numbers of the warps in their block.  cost: (k,) sectors of each (global), wavefronts (shared).
+    ideal: (k,) the fewest that would do.  lines: (k,) lines of 128 bytes touched.  lanes: (k,) lanes that take part.
+    same: (k,) most lanes of a warp that go to one address.
+    sectors: (m,) sectors relative to the place of the access, warp by warp; of: (m,) which of `warps` each is of.
+    """
+
+    warps: Array
+    cost: Array
+    ideal: Array
+    lines: Array
+    lanes: Array
+    same: Array
+    sectors: Array
+    of: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """One memory instruction carried out by some warps.
+
+    place: number of the sector that `pattern.sectors` count from.  array: number of the array among the launch's.
+    """
+
+    instruction: Instruction
+    op: str
+    space: str
+    pattern: Pattern
+    place: int
+    array: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Executed:
+    """One basic block of code, executed by some warps."""
+
+    schedule: Schedule
+    warps: Array
+
+
+@dataclass(slots=True)
+class BlockTrace:
+    """One block of the grid.
+
+    events: what its warps executed and asked for, in order.  complete: to the block's end.
+    """
+
+    number: int
+    warps: int
+    events: list[Executed | Request] = field(default_factory=list)
+    complete: bool = False
+    steps: int = 0
+
+
+class _Follower(Observer):
+    """Keeps what the blocks of a launch do, each up to so many instructions issued."""
+
+    def __init__(self, numbers: Sequence[int], most_steps: Sequence[int], schedules: dict[int, Any]) -> None:
+        self.traces: list[BlockTrace] = []
+        self._numbers = list(numbers)
+        self._most = list(most_steps)
+        self._schedules = schedules
+        self._arrays: dict[int, int] = {}
+
+    def begin(self, scene: Scene) -> None:
+        number = len(self.traces)
+        self.traces.append(BlockTrace(self._numbers[number], scene.geometry.layout.padded // WARP_SIZE))
+
+    def executed(self, instructions: tuple[Instruction, ...], lanes: Lanes) -> None:
+        trace = self.traces[-1]
+        if trace.steps > self._most[len(self.traces) - 1]:
+            raise Enough
+        trace.steps += len(instructions)
+        known = self._schedules.get(id(instructions))
+        if known is None:
+            # The instructions are kept beside: their id is nobody else's then.
+            known = self._schedules[id(instructions)] = (schedule(instructions), instructions)
+        trace.events.append(Executed(known[0], _warps_of(lanes)))
+
+    def access(self, event: Access) -> None:
+        parts = event.together
+        if event.address is not parts[0] or event.spec.of_copy == "begun":
+            return
+        resolved = parts[0]
+        shared = resolved.array.space == "shared"
+        if len(parts) > 1:
+            lanes = event.geometry.union([part.lanes for part in parts])
+            pattern, shift = _pattern(lanes, traffic.addresses_of(parts, lanes), event.width, event.op, shared), 0
+        else:
+            base = resolved.array.storage if shared else resolved.array.base
+            start = resolved.shift + base
+            period = traffic.WAVEFRONT_BYTES if shared else SECTOR_BYTES
+            shift = start - start % period
+            memo = resolved.lanes.memo if resolved.vec is None else resolved.vec.memo
+            key = ("pattern", event.op, event.width, shared, start % period, id(resolved.lanes))
+            known = memo.get(key)
+            if known is None:
+                addresses = resolved.offsets() + (base - shift)
+                made = _pattern(resolved.lanes, addresses, event.width, event.op, shared)
+                known = remember(memo, key, (made, resolved.lanes))
+            pattern = known[0]
+        array = self._arrays.setdefault(id(resolved.array), len(self._arrays))
+        space = "shared" if shared else "global"
+        self.traces[-1].events.append(
+            Request(event.instruction, event.op, space, pattern, shift // SECTOR_BYTES, array)
+        )
+
+    def end(self) -> None:
+        self.traces[-1].complete = True
+
+
+def _warps_of(lanes: Lanes) -> Array:
+    known: Array | None = lanes.memo.get("warps")
+    if known is None:
+        known = lanes.memo["warps"] = np.unique(lanes.ids >> 5)
+    return known
+
+
+def _pattern(lanes: Lanes, addresses: Array, width: int, op: str, shared: bool) -> Pattern:
+    active = lanes.active_table()
+    offsets = lanes.to_warps(addresses, 0)
+    count = active.sum(axis=1)
+    words = np.where(active, offsets // max(width, 1), -1)
+    words.sort(axis=1)
+    same = np.ones(len(words), np.int64)
+    if op == "atomic":
+        run = np.ones(len(words), np.int64)
+        for lane in range(1, WARP_SIZE):
+            run = np.where((words[:, lane] == words[:, lane - 1]) & (words[:, lane] >= 0), run + 1, 1)
+            same = np.maximum(same, run)
+    none = np.zeros(0, np.int64)
+    if shared:
+        wavefronts, ideal = traffic.shared_wavefronts(offsets, active, width, op)
+        return Pattern(_warps_of(lanes), wavefronts, ideal, none, count, same, none, none)
+    unique = traffic.unique_bytes(offsets, active, width)
+    ideal = -(-unique // SECTOR_BYTES)
+    sectors = np.where(active, offsets // SECTOR_BYTES, np.iinfo(np.int64).max)
+    sectors.sort(axis=1)
+    new = np.ones(sectors.shape, np.bool_)
+    new[:, 1:] = sectors[:, 1:] != sectors[:, :-1]
+    new &= sectors != np.iinfo(np.int64).max
+    rows, columns = np.nonzero(new)
+    flat = sectors[rows, columns]
+    return Pattern(
+        _warps_of(lanes), new.sum(axis=1), ideal, traffic.distinct(offsets // 128, active), count, same, flat, rows
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a launch: an array of so many bytes with what lies at its start, or a number as its bytes."""
+
+    size_bytes: int = 0
+    contents: Array | None = None
+    number: np.generic | None = None
+
+
+def follow(
+    module: Module,
+    entry: str,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    shared_bytes: int,
+    arguments: Iterable[Argument],
+    numbers: Sequence[int],
+    most_steps: Sequence[int],
+) -> list[BlockTrace]:
+    """Run some blocks of a launch.
+
+    Parameters
+    ----------
+    numbers : of the blocks in the grid, x fastest.
+    most_steps : of each, PTX instructions issued, after which it is followed no further.
+
+    Returns
+    -------
+    A trace for each that could be followed, in order; fewer where the kernel did not go on (a fault, a wait for another
+    block, an instruction that the emulator lacks).
+    """
+    device = Device(seed=1)
+    values: list[Buffer | np.generic] = []
+    for index, argument in enumerate(arguments):
+        if argument.number is not None:
+            values.append(argument.number)
+            continue
+        buffer = device.reserve(f"argument {index}", argument.size_bytes)
+        if argument.contents is not None:
+            buffer.write(argument.contents)
+        values.append(buffer)
+    traces: list[BlockTrace] = []
+    schedules: dict[int, Any] = {}
+    pending = list(zip(numbers, most_steps, strict=True))
+    while pending:
+        follower = _Follower([n for n, _most in pending], [most for _n, most in pending], schedules)
+        what = Launch(
+            entry,
+            grid,
+            block,
+            values,
+            device,
+            shared_bytes,
+            observers=[follower],
+            limits=Limits(seconds=60.0),
+            max_shared_bytes=232448,
+            only=[n for n, _most in pending],
+        )
+        try:
+            launch(module, what)
+        except Enough:
+            pass
+        except PtxError:
+            return [*traces, *(t for t in follower.traces if t.complete)]
+        traces += follower.traces
+        pending = pending[len(follower.traces) :]
+    return traces
