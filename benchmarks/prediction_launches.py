@@ -26,7 +26,6 @@ from grader.compiler.process import CompilerProcess  # noqa: E402
 from grader.grading.reading import Reading  # noqa: E402
 from grader.lab import labs  # noqa: E402
 from grader.lab.records import Lab, Sizes  # noqa: E402
-from grader.launching.arrays import shape_at  # noqa: E402
 from grader.launching.kernel import BoundKernel, bound_kernels  # noqa: E402
 from grader.launching.programs import Built, ProgramStore  # noqa: E402
 from grader.launching.references import compile_references, reference_request  # noqa: E402
@@ -137,9 +136,7 @@ def catalogue(architecture: str = "sm_90") -> Catalogue:
 REFERENCE_SIZES: dict[str, list[Sizes]] = {
     "transpose": [{"rows": n, "cols": n} for n in (256, 512, 1024, 2048, 4096, 8192)] + [{"rows": 4096, "cols": 1000}],
     "matmul": [{"n": n} for n in (128, 256, 512, 1024, 2048)],
-    "batch-square": [
-        {"n": n, "count": count} for count in (65536, 1000000) for n in (2, 3, 4, 5, 7, 8, 10)
-    ],
+    "batch-square": [{"n": n, "count": count} for count in (65536, 1000000) for n in (2, 3, 4, 5, 7, 8, 10)],
     "box-blur": [{"count": n, "radius": r} for n in (1 << 16, 1 << 20, 1 << 24) for r in (2, 5)],
 }
 SPECIMEN_SIZES: dict[str, list[Sizes]] = {
@@ -150,7 +147,7 @@ SPECIMEN_SIZES: dict[str, list[Sizes]] = {
 }
 LEFT_OUT = (
     # Their threads wait for each other in vain on some device, or go on for ever.
-    "barrier_in_branch barrier_in_guard return_before_barrier fence_never_reached turns_among_the_idle".split()
+    ["barrier_in_branch", "barrier_in_guard", "return_before_barrier", "fence_never_reached", "turns_among_the_idle"]
 )
 MOST_PRODUCTS = 2_000_000_000
 """Of a matrix product by few threads: beyond that a launch takes seconds."""
@@ -285,7 +282,15 @@ def own_launches() -> list[Measured]:
     """Launches of `prediction_kernels.cu`."""
     made: list[Measured] = []
 
-    def add(entry: str, grid: int | tuple[int, ...], block: int | tuple[int, ...], *arguments, shared: int = 0, family: str = "", tag: str = "") -> None:  # type: ignore[no-untyped-def]
+    def add(
+        entry: str,
+        grid: int | tuple[int, ...],
+        block: int | tuple[int, ...],
+        *arguments,
+        shared: int = 0,
+        family: str = "",
+        tag: str = "",
+    ) -> None:  # type: ignore[no-untyped-def]
         def three(sizes: int | tuple[int, ...]) -> tuple[int, int, int]:
             x, y, z = (*(sizes if isinstance(sizes, tuple) else (sizes,)), 1, 1)[:3]
             return x, y, z
@@ -342,20 +347,95 @@ def own_launches() -> list[Measured]:
         for entry in ("turn_read", "turn_write"):
             for x, y in ((32, 8), (16, 16), (8, 32)):
                 add(entry, (n // x, n // y), (x, y), Data(n * n), Data(n * n, "zero"), n, family="own/turn")
-        for t, rows, pad in ((8, 8, 0), (16, 16, 0), (16, 16, 1), (32, 32, 2), (32, 8, 0), (32, 8, 1), (32, 4, 1), (32, 16, 1)):
-            add(f"turn_{t}_{rows}_{pad}", (n // t, n // t), (t, rows), Data(n * n), Data(n * n, "zero"), n, family="own/turn")
+        for t, rows, pad in (
+            (8, 8, 0),
+            (16, 16, 0),
+            (16, 16, 1),
+            (32, 32, 2),
+            (32, 8, 0),
+            (32, 8, 1),
+            (32, 4, 1),
+            (32, 16, 1),
+        ):
+            add(
+                f"turn_{t}_{rows}_{pad}",
+                (n // t, n // t),
+                (t, rows),
+                Data(n * n),
+                Data(n * n, "zero"),
+                n,
+                family="own/turn",
+            )
 
     for n in (256, 1024):
-        for entry, fill in (("product", "unit"), ("product_swapped", "unit"), ("product_double", "unit64"), ("product_int", "rising"), ("product_of_turned", "unit")):
+        for entry, fill in (
+            ("product", "unit"),
+            ("product_swapped", "unit"),
+            ("product_double", "unit64"),
+            ("product_int", "rising"),
+            ("product_of_turned", "unit"),
+        ):
             for x, y in ((16, 16), (32, 8), (32, 32)):
                 wide = 2 if fill == "unit64" else 1
-                add(entry, (n // x, n // y), (x, y), Data(n * n, fill), Data(n * n, fill), Data(wide * n * n, "zero"), n, family="own/product")
-        for entry, t in (("tiled_8", 8), ("tiled_16", 16), ("tiled_32", 32), ("tiled_turned_16", 16), ("tiled_turned_32", 32), ("tiled_turned_padded_32", 32)):
+                add(
+                    entry,
+                    (n // x, n // y),
+                    (x, y),
+                    Data(n * n, fill),
+                    Data(n * n, fill),
+                    Data(wide * n * n, "zero"),
+                    n,
+                    family="own/product",
+                )
+        for entry, t in (
+            ("tiled_8", 8),
+            ("tiled_16", 16),
+            ("tiled_32", 32),
+            ("tiled_turned_16", 16),
+            ("tiled_turned_32", 32),
+            ("tiled_turned_padded_32", 32),
+        ):
             add(entry, (n // t, n // t), (t, t), Data(n * n), Data(n * n), Data(n * n, "zero"), n, family="own/tiled")
-        add("tiled_16_double", (n // 16, n // 16), (16, 16), Data(n * n, "unit64"), Data(n * n, "unit64"), Data(2 * n * n, "zero"), n, family="own/tiled")
-        add("tiled_four_rows", (n // 32, n // 32), (32, 8), Data(n * n), Data(n * n), Data(n * n, "zero"), n, family="own/tiled")
-        add("tiled_registers", (n // 64, n // 64), (16, 16), Data(n * n), Data(n * n), Data(n * n, "zero"), n, family="own/tiled_registers")
-    add("product", (128, 128), (16, 16), Data(2048 * 2048), Data(2048 * 2048), Data(2048 * 2048, "zero"), 2048, family="own/product")
+        add(
+            "tiled_16_double",
+            (n // 16, n // 16),
+            (16, 16),
+            Data(n * n, "unit64"),
+            Data(n * n, "unit64"),
+            Data(2 * n * n, "zero"),
+            n,
+            family="own/tiled",
+        )
+        add(
+            "tiled_four_rows",
+            (n // 32, n // 32),
+            (32, 8),
+            Data(n * n),
+            Data(n * n),
+            Data(n * n, "zero"),
+            n,
+            family="own/tiled",
+        )
+        add(
+            "tiled_registers",
+            (n // 64, n // 64),
+            (16, 16),
+            Data(n * n),
+            Data(n * n),
+            Data(n * n, "zero"),
+            n,
+            family="own/tiled_registers",
+        )
+    add(
+        "product",
+        (128, 128),
+        (16, 16),
+        Data(2048 * 2048),
+        Data(2048 * 2048),
+        Data(2048 * 2048, "zero"),
+        2048,
+        family="own/product",
+    )
     for n in (1024, 4096):
         flat("vector_by_thread", n, Data(n * n), Data(n), Data(n, "zero"), n, family="own/vector")
         flat("vector_by_thread", n, Data(n * n), Data(n), Data(n, "zero"), n, block=32, family="own/vector")
@@ -374,7 +454,17 @@ def own_launches() -> list[Measured]:
     for bins in (1, 16, 256, 65536):
         flat("count_global", 4 * M, Data(4 * M, "below", bins), Data(bins, "zero"), 4 * M, family="own/count")
     for bins in (1, 16, 256, 4096):
-        add("count_shared", 264, 512, Data(4 * M, "below", bins), Data(bins, "zero"), 4 * M, bins, shared=4 * bins, family="own/count")
+        add(
+            "count_shared",
+            264,
+            512,
+            Data(4 * M, "below", bins),
+            Data(bins, "zero"),
+            4 * M,
+            bins,
+            shared=4 * bins,
+            family="own/count",
+        )
     for blocks in (64, 4096):
         add("prefix_doubling", blocks, 1024, Data(1024 * blocks), Data(1024 * blocks, "zero"), family="own/prefix")
         add("prefix_tree", blocks, 512, Data(1024 * blocks), Data(1024 * blocks, "zero"), family="own/prefix")
@@ -387,13 +477,31 @@ def own_launches() -> list[Measured]:
             add("jacobi_turned", (n // x, n // y), (x, y), Data(n * n), Data(n * n, "zero"), n, family="own/jacobi")
         add("jacobi_shared", (n // 32, n // 16), (32, 16), Data(n * n), Data(n * n, "zero"), n, family="own/jacobi")
         for r in (1, 2, 4):
-            add(f"convolution_{r}", (n // 32, n // 8), (32, 8), Data(n * n), Data(81), Data(n * n, "zero"), n, family="own/convolution")
+            add(
+                f"convolution_{r}",
+                (n // 32, n // 8),
+                (32, 8),
+                Data(n * n),
+                Data(81),
+                Data(n * n, "zero"),
+                n,
+                family="own/convolution",
+            )
         add("life", (n // 32, n // 8), (32, 8), Data(n * n, "below", 2), Data(n * n, "zero"), n)
     for n in (128, 256):
         add("heat_3d", (n // 32, n // 8), (32, 8), Data(n**3), Data(n**3, "zero"), n)
     for r in (1, 8, 32):
         flat("blur_radius", 4 * M, Data(4 * M), Data(4 * M, "zero"), 4 * M, r, family="own/blur")
-        flat("blur_radius_shared", 4 * M, Data(4 * M), Data(4 * M, "zero"), 4 * M, r, shared=4 * (256 + 2 * r), family="own/blur")
+        flat(
+            "blur_radius_shared",
+            4 * M,
+            Data(4 * M),
+            Data(4 * M, "zero"),
+            4 * M,
+            r,
+            shared=4 * (256 + 2 * r),
+            family="own/blur",
+        )
 
     for n in (4096, 16384):
         flat("bodies", n, Data(4 * n), Data(4 * n, "zero"), n, family="own/bodies")
@@ -413,7 +521,16 @@ def own_launches() -> list[Measured]:
     flat("local_sort", M, Data(16 * M), Data(M, "zero"), M)
     flat("local_array", M // 4, Data(M // 4, "below", 32), Data(M // 4, "zero"), M // 4)
     for each in (8, 32):
-        flat("sparse_rows", 262144, Data(262144 * each, "below", 262144), Data(262144 * each), Data(262144), Data(262144, "zero"), 262144, each)
+        flat(
+            "sparse_rows",
+            262144,
+            Data(262144 * each, "below", 262144),
+            Data(262144 * each),
+            Data(262144),
+            Data(262144, "zero"),
+            262144,
+            each,
+        )
     flat("search_sorted", M, Data(M, "rising"), Data(M, "below", M), Data(M, "zero"), M, M)
     add("serial_sum", 1, 1, Data(65536), Data(1, "zero"), 65536)
     add("serial_sum", 1, 32, Data(65536), Data(1, "zero"), 65536)
@@ -421,16 +538,41 @@ def own_launches() -> list[Measured]:
 
     # One property each: latencies and rates, from which a device's figures are read.
     for size, stride in ((4096, 32), (M // 2, 32), (M, 4096 + 32), (4 * M, 32), (128 * M, 32), (128 * M, 16384 + 32)):
-        add("chase", 1, 1, Data(size, "chain", stride), Data(1, "zero"), 4096, family="own/chase", tag=f" {size}:{stride}")
+        add(
+            "chase",
+            1,
+            1,
+            Data(size, "chain", stride),
+            Data(1, "zero"),
+            4096,
+            family="own/chase",
+            tag=f" {size}:{stride}",
+        )
     add("chase_shared", 1, 32, Data(32, "rising"), Data(32, "zero"), 4096)
-    chains = {"fma": "float32", "add": "float32", "imad": "int32", "iadd": "int32", "double": "float64", "rsqrt": "float32", "sin": "float32", "divide": "float32", "idiv": "int32", "shuffle": "float32", "sqrt": "float32", "exp": "float32", "min": "float32"}
+    chains = {
+        "fma": "float32",
+        "add": "float32",
+        "imad": "int32",
+        "iadd": "int32",
+        "double": "float64",
+        "rsqrt": "float32",
+        "sin": "float32",
+        "divide": "float32",
+        "idiv": "int32",
+        "shuffle": "float32",
+        "sqrt": "float32",
+        "exp": "float32",
+        "min": "float32",
+    }
     for chain, dtype in chains.items():
         b, c = (Number(0.9, dtype), Number(0.3, dtype)) if dtype.startswith("float") else (Number(12345), Number(77))
         steps = 512 if chain in ("idiv", "divide", "double", "exp") else 2048
         add(f"chain_{chain}", 1, 32, Data(1024, "zero"), b, c, steps)
         add(f"chain_{chain}", 132 * 4, 512, Data(132 * 4 * 512 * 2, "zero"), b, c, steps // 4)
     for warps in (1, 2, 4, 8, 16, 32):
-        add("chain_fma", 132, 32 * warps, Data(132 * 1024, "zero"), Number(0.9, "float32"), Number(0.3, "float32"), 2048)
+        add(
+            "chain_fma", 132, 32 * warps, Data(132 * 1024, "zero"), Number(0.9, "float32"), Number(0.3, "float32"), 2048
+        )
         add("four_chains", 132, 32 * warps, Data(132 * 1024, "zero"), 0.9, 0.3, 1024)
     for threads in (32, 128, 256, 1024):
         add("barriers", 132, threads, Data(132 * 1024, "zero"), 2048)
@@ -468,7 +610,12 @@ def write(folder: Path) -> None:
     for launch in made.launches:
         row = asdict(launch)
         row["arguments"] = [
-            {"elements": a.elements, "fill": a.fill, "parameter": a.parameter, "bytes": a.elements * np.dtype(a.dtype).itemsize}
+            {
+                "elements": a.elements,
+                "fill": a.fill,
+                "parameter": a.parameter,
+                "bytes": a.elements * np.dtype(a.dtype).itemsize,
+            }
             if isinstance(a, Data)
             else {"value": a.value, "dtype": a.dtype}
             for a in launch.arguments

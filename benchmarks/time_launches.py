@@ -116,7 +116,9 @@ class Bench:
                 at += (argument["bytes"] + GUARD + 511) // 512 * 512
             else:
                 kind = FORMATS[argument["dtype"]]
-                values.append(struct.pack(kind, float(argument["value"]) if kind in ("<f", "<d") else int(argument["value"])))
+                values.append(
+                    struct.pack(kind, float(argument["value"]) if kind in ("<f", "<d") else int(argument["value"]))
+                )
         call("cuStreamSynchronize", self.stream)
         return function, launch["grid"], launch["block"], launch["shared_bytes"], values
 

@@ -61,6 +61,7 @@ LAYERS: dict[str, set[str] | None] = {
     "running": None,
     "checks": None,
     "repair": None,
+    "prediction": {"message", "errors", "lab", "launching", "backends", "ptx"},
     "autograders": {"files", "lab", "__version__"},
     "gpu": None,
     "sweeps": None,
@@ -74,7 +75,7 @@ LAYERS: dict[str, set[str] | None] = {
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
 SPEAKERS = {"i18n", "words", "report", "exports", "serve", "cli", "notebook"}
 # Of the emulator only its plain records may be known outside `backends`.
-EMULATOR_USERS = {"ptx", "backends", "programs"}
+EMULATOR_USERS = {"ptx", "backends", "programs", "prediction"}
 
 HEAVY = (
     "tree_sitter",

@@ -22,6 +22,7 @@ from grader.cli.editors import check_command, watch_command
 from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, doctor_command, labs_command, new_lab_command, selftest_command
 from grader.cli.options import Interrupted, complain, internal, interruptible, refused_by_system, usage_message
+from grader.cli.predict import predict_command
 from grader.cli.run import run_command, split
 from grader.cli.services import autograder_command, serve_command
 from grader.cli.stored import export_command, report_command, rescore_command, similar_command
@@ -78,6 +79,7 @@ def run(arguments: list[str]) -> int:
         "doctor": doctor_command,
         "calibrate": calibrate_command,
         "selftest": selftest_command,
+        "predict": predict_command,
         "report": report_command,
         "rescore": rescore_command,
         "remark": rescore_command,  # As it was called; a remark is what costs no points.

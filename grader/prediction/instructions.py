@@ -72,8 +72,8 @@ _LOGIC = {"and", "or", "xor", "not", "cnot", "shl", "shr", "shf", "lop3", "prmt"
 
 
 @lru_cache(maxsize=4096)
-def _family(opcode: str, modifiers: tuple[str, ...]) -> str:  # noqa: PLR0911, PLR0912, C901  # a table in code
-    types = [m for m in modifiers if m[:1] in "usbf" and m[1:3] in ("8", "16", "32", "64") or m == "pred"]
+def _family(opcode: str, modifiers: tuple[str, ...]) -> str:  # a table in code
+    types = [m for m in modifiers if (m[:1] in "usbf" and m[1:3] in ("8", "16", "32", "64")) or m == "pred"]
     kind = types[-1] if types else "b32"
     wide, floating = kind.endswith("64"), kind.startswith("f")
     if opcode in ("ld", "st", "atom", "red", "ldu", "tex", "suld", "sust", "ldmatrix", "cp"):
@@ -145,13 +145,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A basic block: its steps, and what they come to together; by_line: machine instructions by source line."""
+    """A basic block: its steps, and what they come to together.
+
+    joined: ids of shared loads that the assembler joins with an earlier one (to 16 bytes), if they are aligned so.
+    """
 
     steps: tuple[Step, ...]
     issued: float
     by_pipe: tuple[tuple[str, float], ...]
-    by_line: tuple[tuple[int, float], ...]
     barriers: int
+    joined: frozenset[int]
 
 
 def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
@@ -166,8 +169,14 @@ def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
         inside = tuple(setter[register] for register in used if register in setter)
         reads = tuple(register for register in used if register not in setter)
         fact = facts(instruction.opcode)
-        is_memory = fact.memory in ("load", "store", "atomic", "texture", "copy") and "param" not in instruction.modifiers
-        memory = ("atomic" if fact.memory == "atomic" else "store" if fact.memory == "store" else "load") if is_memory else ""
+        is_memory = (
+            fact.memory in ("load", "store", "atomic", "texture", "copy") and "param" not in instruction.modifiers
+        )
+        memory = (
+            ("atomic" if fact.memory == "atomic" else "store" if fact.memory == "store" else "load")
+            if is_memory
+            else ""
+        )
         barrier = fact.ends == "barrier" or fact.memory == "fence"
         # What is certainly read-only may pass a store.
         after = fence if (memory and "nc" not in instruction.modifiers) or barrier else -1
@@ -178,19 +187,35 @@ def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
             fence = number
         steps.append(Step(instruction, costs[number], inside, reads, written, memory, after))
     by_pipe: dict[str, float] = {}
-    by_line: dict[int, float] = {}
     for step in steps:
         for pipe, count in step.cost.slots:
             by_pipe[pipe] = by_pipe.get(pipe, 0.0) + count
-        line = step.instruction.location.line
-        by_line[line] = by_line.get(line, 0.0) + step.cost.issued
     return Schedule(
         tuple(steps),
         sum(step.cost.issued for step in steps),
         tuple(by_pipe.items()),
-        tuple(by_line.items()),
         sum(facts(step.instruction.opcode).ends == "barrier" for step in steps),
+        _joined(instructions),
     )
+
+
+def _joined(instructions: tuple[Instruction, ...]) -> frozenset[int]:
+    first: set[tuple[int, int]] = set()
+    joined: set[int] = set()
+    for instruction in instructions:
+        if facts(instruction.opcode).memory == "store" or facts(instruction.opcode).ends == "barrier":
+            first.clear()
+        address = next((operand for operand in instruction.operands if isinstance(operand, Address)), None)
+        scalar = (
+            instruction.opcode == "ld" and "shared" in instruction.modifiers and instruction.modifiers[-1][1:] == "32"
+        )
+        if not scalar or address is None or not isinstance(address.base, Register):
+            continue
+        key = (address.base.index, address.offset // 16)
+        if key in first:
+            joined.add(id(instruction))
+        first.add(key)
+    return frozenset(joined)
 
 
 def _fold(instructions: tuple[Instruction, ...], costs: list[Cost]) -> None:
@@ -210,14 +235,15 @@ def _fold(instructions: tuple[Instruction, ...], costs: list[Cost]) -> None:
                 for o in operands[1:]
                 if isinstance(o, Register)
                 and o.index in made_by
-                and (instructions[made_by[o.index]].opcode, instructions[made_by[o.index]].modifiers[:1]) == ("mul", ("wide",))
+                and (instructions[made_by[o.index]].opcode, instructions[made_by[o.index]].modifiers[:1])
+                == ("mul", ("wide",))
             ]
             if products:
                 # One multiply-add of 32 bits into 64.
                 costs[products[0]] = _FREE
                 costs[number] = _FAMILIES["imad"]
             elif constant and isinstance(operands[0], Register) and operands[0] not in operands[1:]:
-                costs[number] = _FREE if uses.get(operands[0].index, 0) <= 2 else costs[number]  # noqa: PLR2004
+                costs[number] = _FREE if uses.get(operands[0].index, 0) <= 2 else costs[number]
         for register in _targets(instruction):
             made_by[register] = number
 

@@ -1,8 +1,8 @@
 """What sampled blocks of a launch do: which code their warps execute, and where their requests go.
 
-The blocks run on the emulator one by one, at the launch's own sizes, in memory that takes room only where it is touched.
-Each pattern of lanes is worked out once and kept with the value that addresses it, so a further iteration of a loop
-costs a record.
+The blocks run on the emulator one by one, at the launch's own sizes, in memory that takes room only where it is
+touched. Each pattern of lanes is worked out once and kept with the value that addresses it, so a further iteration of
+a loop costs a record.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from grader.ptx.values import WARP_SIZE, Lanes, remember
 Array = npt.NDArray[Any]
 
 SECTOR_BYTES = traffic.SECTOR_BYTES
+JOINED_BYTES = 16
+"""The widest load of a lane."""
 LINE_SECTORS = 4
 """Of 128 bytes, which a tag of the L1 cache stands for."""
 
@@ -38,6 +40,7 @@ class Pattern:
     ideal: (k,) the fewest that would do.  lines: (k,) lines of 128 bytes touched.  lanes: (k,) lanes that take part.
     same: (k,) most lanes of a warp that go to one address.
     sectors: (m,) sectors relative to the place of the access, warp by warp; of: (m,) which of `warps` each is of.
+    phase: address modulo 16 of all lanes in shared memory, -1 where they differ.
     """
 
     warps: Array
@@ -48,6 +51,7 @@ class Pattern:
     same: Array
     sectors: Array
     of: Array
+    phase: int = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,7 +170,9 @@ def _pattern(lanes: Lanes, addresses: Array, width: int, op: str, shared: bool) 
     none = np.zeros(0, np.int64)
     if shared:
         wavefronts, ideal = traffic.shared_wavefronts(offsets, active, width, op)
-        return Pattern(_warps_of(lanes), wavefronts, ideal, none, count, same, none, none)
+        phases = np.unique(addresses % JOINED_BYTES)
+        phase = int(phases[0]) if len(phases) == 1 else -1
+        return Pattern(_warps_of(lanes), wavefronts, ideal, none, count, same, none, none, phase)
     unique = traffic.unique_bytes(offsets, active, width)
     ideal = -(-unique // SECTOR_BYTES)
     sectors = np.where(active, offsets // SECTOR_BYTES, np.iinfo(np.int64).max)

@@ -1,0 +1,102 @@
+"""`grade predict PATH --lab LAB`: what a submission's kernels would take on a GPU that is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader.cli.options import PathType, labs_option, lang_option, one_lab
+from grader.errors import UsageError
+from grader.i18n import _
+from grader.message import Message, msg
+from grader.words import text
+
+
+def predict_command() -> click.Command:
+    """`grade predict`: a table of predicted times."""
+    from grader.prediction.device import names
+
+    return click.Command(
+        "predict",
+        params=[
+            click.Argument(["path"], type=PathType(), metavar="PATH"),
+            click.Option(["--lab"], metavar="LAB", multiple=True, required=True, callback=one_lab, help=_("The lab.")),
+            click.Option(
+                ["--device"],
+                type=click.Choice(names(), case_sensitive=False),
+                default="t4",
+                show_default=True,
+                help=_("The GPU to predict for."),
+            ),
+            click.Option(
+                ["--size"],
+                multiple=True,
+                metavar="NAME=N",
+                help=_("A size of the lab; default: the largest that is timed on a GPU."),
+            ),
+            labs_option(),
+            lang_option(),
+        ],
+        callback=_predict,
+        help=_("Predict how long a submission's kernels take on a GPU, and what limits them. No marks depend on it."),
+    )
+
+
+def _predict(
+    path: Path, lab: str, device: str, size: tuple[str, ...], labs_folders: tuple[Path, ...], lang: str
+) -> int:
+    from grader.compiler.process import CompilerProcess
+    from grader.grading.reading import Reading
+    from grader.lab import labs
+    from grader.launching.kernel import bound_kernels
+    from grader.launching.programs import ProgramStore
+    from grader.prediction.device import read_device
+    from grader.prediction.kernels import predict_kernel
+    from grader.report import terminal
+    from grader.report.numbers import Numbers
+
+    found = labs.find(lab, labs_folders)
+    default = found.timing.sizes[-1] if found.timing is not None else found.cases["emulator"].observe
+    sizes = {**default, **_sizes(size, tuple(default))}
+    processor = read_device(device)
+    numbers = Numbers(lang)
+    reading = Reading(path, found, None)
+    kernels = bound_kernels(found, reading.with_programs_run(reading.bound))
+    rows = []
+    with CompilerProcess() as compiler:
+        stores = ProgramStore(compiler, "compute_75"), ProgramStore(compiler, processor.architecture)
+        for variant, kernel in kernels.items():
+            made = predict_kernel(kernel, sizes, processor, stores)
+            if isinstance(made, Message):
+                rows.append((variant, "—", "—", "—", text(made)))
+                continue
+            low, high = made.interval_us
+            share = numbers.percent(round(100 * made.shares[made.limiter]))
+            rows.append(
+                (
+                    variant,
+                    numbers.microseconds(made.time_us),
+                    f"{numbers.microseconds(low)} – {numbers.microseconds(high)}",
+                    numbers.microseconds(made.without_conflicts_us),
+                    f"{text(msg('predict.' + made.limiter))} ({share})",
+                )
+            )
+    out = terminal.console()
+    shown = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    out.print(text(msg("predict.for", device=processor.name, sizes=shown)))
+    titles = [_("Variant"), _("Predicted time"), _("Interval"), _("Without bank conflicts"), _("What takes most of it")]
+    terminal.show_table(out, titles, rows)
+    if not processor.measured:
+        out.print(text(msg("predict.unmeasured", device=processor.name)))
+    return 0
+
+
+def _sizes(given: tuple[str, ...], allowed: tuple[str, ...]) -> dict[str, int]:
+    found = {}
+    for pair in given:
+        name, _equals, value = pair.partition("=")
+        if name not in allowed or not value.isdecimal() or not 0 < int(value) < 1 << 31:
+            raise UsageError(msg("predict.size", given=pair, allowed=", ".join(f"{name}=N" for name in allowed)))
+        found[name] = int(value)
+    return found

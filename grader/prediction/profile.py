@@ -1,0 +1,335 @@
+"""What a launch asks of a multiprocessor, its caches and the memory: from traces of a few of its blocks.
+
+Blocks that are resident on one multiprocessor together (every `multiprocessors`-th of the grid) are replayed one
+request at a time in turn through an L1 cache of lines that are filled by the sector; neighbours in the grid say how
+much of a block's footprint is another's too, and so what one wave of blocks touches (a layer condition, as in
+Kerncraft and in Ernst et al., JPDC 173, 2023): what a wave touches stays in the L2 cache if it fits there, else it is
+fetched every wave.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil, prod
+
+import numpy as np
+
+from grader.prediction.device import Processor
+from grader.prediction.instructions import PIPES
+from grader.prediction.trace import LINE_SECTORS, SECTOR_BYTES, BlockTrace, Executed, Request
+
+REPLAYED = 3
+"""Resident blocks that are replayed; the cache is made smaller in proportion where more are resident."""
+
+
+@dataclass(slots=True)
+class Profile:
+    """One launch on one device, before times.  Of a block: instructions by pipe (`by_pipe`, of warps), `shared`,
+    `shared_ideal` and `tags` (wavefronts of shared memory, and without bank conflicts; lines looked up by global requests), `l2_sectors` (loads that missed in L1),
+    `stored_sectors` (stores, atomics), `barriers` (of warps), `atomic_requests` (lines), `hot_requests` and
+    `hot_lanes` (to the line that most atomics of all blocks go to; lanes beyond the first at one address).  Of the
+    launch: bytes read from and written to memory.  Of a warp: cycles between start and end with the units idle
+    (`path`), and of these without global memory's (`path_inside`).
+    """
+
+    blocks: int
+    resident: int
+    warps: int
+    by_pipe: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PIPES, 0.0))
+    issued: float = 0.0
+    shared: float = 0.0
+    shared_ideal: float = 0.0
+    tags: float = 0.0
+    l2_sectors: float = 0.0
+    stored_sectors: float = 0.0
+    barriers: float = 0.0
+    atomic_requests: float = 0.0
+    hot_requests: float = 0.0
+    hot_lanes: float = 0.0
+    read_bytes: float = 0.0
+    written_bytes: float = 0.0
+    path: float = 0.0
+    path_inside: float = 0.0
+
+
+def sampled_blocks(grid: tuple[int, int, int], resident: int, processor: Processor) -> tuple[list[int], list[int]]:
+    """(resident together, neighbours in x and y) numbers of the blocks to follow; the first of all is followed to its
+    end."""
+    total = prod(grid)
+    apart = processor.multiprocessors
+    middle = total // 2 if total > 2 * apart else min(total - 1, total // 2)
+    together = [middle + k * apart for k in range(min(resident, REPLAYED)) if middle + k * apart < total]
+    neighbours = [(middle + step) if middle + step < total else middle - step for step in (1, grid[0])]
+    return together, [n if 0 <= n < total and n != middle else -1 for n in neighbours]
+
+
+def profile(
+    together: Sequence[BlockTrace],
+    neighbours: Sequence[BlockTrace | None],
+    grid: tuple[int, int, int],
+    resident: int,
+    l1_bytes: int,
+    processor: Processor,
+) -> Profile:
+    """A launch, from its traces; the first of `together` is complete."""
+    base = together[0]
+    total = prod(grid)
+    made = Profile(total, resident, base.warps)
+    _count(base, made)
+    missed, loads = _replay(
+        together, l1_bytes * len(together) // max(1, min(resident, ceil(total / processor.multiprocessors)))
+    )
+    stores = sum(float(e.pattern.cost.sum()) for e in _global(base) if e.op == "store")
+    atomics = sum(float(e.pattern.cost.sum()) for e in _global(base) if e.op == "atomic")
+    fetched = sum(m for m, _n, _w in missed.values())
+    ratio = fetched / max(1.0, sum(n for _m, n, _w in missed.values()))
+    made.l2_sectors = loads * ratio
+    made.stored_sectors = stores + atomics
+    made.hot_requests, made.hot_lanes = _hottest(base, neighbours)
+    wave = min(total, resident * processor.multiprocessors)
+    made.read_bytes, made.written_bytes, each_wave = _memory_bytes(
+        base, neighbours, grid, wave, loads * ratio, processor
+    )
+    # Blocks of a wave go on together: what is new to the wave all of them wait for.
+    from_memory = min(1.0, made.read_bytes / max(1.0, each_wave * total / wave))
+    late = processor.latency
+    far = late["l2"] + from_memory * (late["dram"] - late["l2"])
+    waits = {key: late["l1"] + (far - late["l1"]) * w / max(1, n) for key, (_m, n, w) in missed.items()}
+    warp = _busiest(base)
+    made.path = _path(base, warp, processor, waits, far)
+    made.path_inside = _path(base, warp, processor, {}, 0.0)
+    return made
+
+
+def _global(trace: BlockTrace) -> list[Request]:
+    return [e for e in trace.events if isinstance(e, Request) and e.space == "global"]
+
+
+def _count(base: BlockTrace, made: Profile) -> None:
+    joined: frozenset[int] = frozenset()
+    for event in base.events:
+        if isinstance(event, Executed):
+            joined = event.schedule.joined
+            warps = len(event.warps)
+            made.issued += event.schedule.issued * warps
+            made.barriers += event.schedule.barriers * warps
+            for pipe, count in event.schedule.by_pipe:
+                made.by_pipe[pipe] += count * warps
+            continue
+        pattern = event.pattern
+        if event.space == "shared":
+            if pattern.phase > 0 and id(event.instruction) in joined:
+                # Part of a wider load: neither a wavefront nor an instruction of its own.
+                made.issued -= len(pattern.warps)
+                made.by_pipe["memory"] -= len(pattern.warps)
+                continue
+            made.shared += float(pattern.cost.sum())
+            made.shared_ideal += float(pattern.ideal.sum())
+        else:
+            made.tags += float(np.maximum(pattern.lines, pattern.cost / LINE_SECTORS).sum())
+            if event.op == "atomic":
+                made.atomic_requests += float(pattern.lines.sum())
+
+
+def _replay(together: Sequence[BlockTrace], capacity: int) -> tuple[dict[int, tuple[float, float, float]], float]:
+    """({instruction: (sectors missed, sectors asked for, of them such as wait)}, sectors that loads of a block ask
+    for).
+
+    Warps that ask for what another misses at the same turn wait as long as that one.
+    """
+    lines: OrderedDict[int, int] = OrderedDict()
+    most = max(8, capacity // (LINE_SECTORS * SECTOR_BYTES))
+    result: dict[int, tuple[float, float, float]] = {}
+    streams = [_global(trace) for trace in together]
+    asked = sum(float(e.pattern.cost.sum()) for e in streams[0] if e.op == "load")
+    shortest = min(len(s) for s in streams) if streams else 0
+    kept: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+    for turn in range(shortest):
+        fresh: set[int] = set()
+        for stream in streams:
+            event = stream[turn]
+            key = (id(event.pattern), event.place % LINE_SECTORS)
+            parts = kept.get(key)
+            if parts is None:
+                parts = kept[key] = _lines(event, key[1])
+            start = (event.place // LINE_SECTORS) + (event.array << 40)
+            missed = count = waiting = 0
+            for line, mask, asks in parts:
+                have = lines.get(start + line, 0)
+                if event.op != "load":
+                    continue
+                count += asks
+                missed += (mask & ~have).bit_count()
+                if mask & ~have:
+                    fresh.add(start + line)
+                if start + line in fresh:
+                    waiting += asks
+                lines[start + line] = have | mask
+                lines.move_to_end(start + line)
+                if len(lines) > most:
+                    lines.popitem(last=False)
+            if event.op == "load":
+                before = result.get(id(event.instruction), (0.0, 0.0, 0.0))
+                result[id(event.instruction)] = (before[0] + missed, before[1] + count, before[2] + waiting)
+    return result, asked
+
+
+def _lines(event: Request, phase: int) -> list[tuple[int, int, int]]:
+    """(line, mask of its sectors, sectors asked for by all warps)."""
+    sectors = event.pattern.sectors + phase
+    masks: dict[int, list[int]] = {}
+    for sector in sectors.tolist():
+        entry = masks.setdefault(sector // LINE_SECTORS, [0, 0])
+        entry[0] |= 1 << (sector % LINE_SECTORS)
+        entry[1] += 1
+    return [(line, mask, count) for line, (mask, count) in masks.items()]
+
+
+def _hottest(base: BlockTrace, neighbours: Sequence[BlockTrace | None]) -> tuple[float, float]:
+    """(requests, lanes beyond the first at an address) of atomics of a block at the line that most go to, 0 if it is
+    this block's own."""
+    counts: dict[int, list[float]] = {}
+    for event in _global(base):
+        if event.op == "atomic":
+            lines = (event.pattern.sectors + event.place) // LINE_SECTORS
+            # (line, warp) once each.
+            asked = np.unique(np.stack([lines, event.pattern.of]), axis=1)[0]
+            crowd = float((event.pattern.same - 1).mean())
+            for line, times in zip(*(part.tolist() for part in np.unique(asked, return_counts=True)), strict=True):
+                entry = counts.setdefault(line + (event.array << 40), [0.0, 0.0])
+                entry[0] += times
+                entry[1] += crowd * times
+    others: set[int] = set()
+    for trace in neighbours:
+        for event in _global(trace) if trace is not None else ():
+            if event.op == "atomic":
+                others.update(((event.pattern.sectors + event.place) // LINE_SECTORS + (event.array << 40)).tolist())
+    requests, lanes = max((tuple(v) for k, v in counts.items() if k in others), default=(0.0, 0.0))
+    return requests, lanes
+
+
+def _footprint(trace: BlockTrace, op: str, most: int) -> dict[int, np.ndarray]:
+    """Sectors by array that loads, or stores and atomics, touch, in the first `most` requests."""
+    parts: dict[int, list[np.ndarray]] = {}
+    seen: set[tuple[int, int]] = set()
+    for event in _global(trace)[:most]:
+        if (event.op == "load") != (op == "load") or (id(event.pattern), event.place) in seen:
+            continue
+        seen.add((id(event.pattern), event.place))
+        parts.setdefault(event.array, []).append(event.pattern.sectors + event.place)
+    return {array: np.unique(np.concatenate(sectors)) for array, sectors in parts.items()}
+
+
+def _memory_bytes(
+    base: BlockTrace,
+    neighbours: Sequence[BlockTrace | None],
+    grid: tuple[int, int, int],
+    wave: int,
+    asked: float,
+    processor: Processor,
+) -> tuple[float, float, float]:
+    """(read, written) of the launch, and what loads of one wave touch."""
+    total = prod(grid)
+    pieces: list[tuple[str, float, float]] = []
+    for op in ("load", "store"):
+        most = min([len(_global(t)) for t in (base, *neighbours) if t is not None])
+        whole = _footprint(base, op, 1 << 40)
+        own = _footprint(base, op, most)
+        others = [None if t is None else _footprint(t, op, most) for t in neighbours]
+        for array, sectors in whole.items():
+            chunk = processor.dram_fetch_bytes // SECTOR_BYTES
+            fetched = len(np.unique(sectors // chunk)) * processor.dram_fetch_bytes
+            shares = []
+            for other in others:
+                mine = own.get(array)
+                if other is None or mine is None or array not in other:
+                    shares.append(0.0)
+                else:
+                    shares.append(float(np.isin(mine // chunk, other[array] // chunk).mean()))
+            across, down = shares
+            if grid[1] * grid[2] == 1:
+                down = across
+            pieces.append((op, *(fetched * _blocks_worth(grid, blocks, across, down) for blocks in (wave, total))))
+    touched = sum(piece[1] for piece in pieces)
+    fits = touched < processor.l2_bytes * 0.7
+    waves = total / wave
+    read = written = 0.0
+    for op, in_wave, in_all in pieces:
+        size = (
+            in_all
+            if fits
+            else max(in_all, min(in_wave * waves, total * asked * SECTOR_BYTES if op == "load" else in_wave * waves))
+        )
+        if op == "load":
+            read += size
+        else:
+            written += size
+    return read, written, sum(in_wave for op, in_wave, _in_all in pieces if op == "load")
+
+
+def _blocks_worth(grid: tuple[int, int, int], blocks: int, across: float, down: float) -> float:
+    """Footprints of one block that so many blocks have, in the order of the grid; across, down: what a block shares
+    with the next along x and along y."""
+    if grid[1] * grid[2] == 1:
+        return 1 + (blocks - 1) * (1 - across)
+    return (1 + (min(blocks, grid[0]) - 1) * (1 - across)) * (1 + (max(1.0, blocks / grid[0]) - 1) * (1 - down))
+
+
+def _busiest(base: BlockTrace) -> int:
+    turns = np.zeros(base.warps)
+    for event in base.events:
+        if isinstance(event, Executed):
+            turns[event.warps] += event.schedule.issued + 1
+    return int(turns.argmax())
+
+
+def _path(base: BlockTrace, warp: int, processor: Processor, waits: dict[int, float], far: float) -> float:
+    """Cycles from a warp's first instruction to its last result, nobody in its way."""
+    late = processor.latency
+    ready: dict[int, float] = {}
+    clock, last = float(late["start"]), 0.0
+    extra = _shared_waits(base)
+    for event in base.events:
+        if isinstance(event, Request) or warp not in event.warps:
+            continue
+        steps = event.schedule.steps
+        done = [0.0] * len(steps)
+        issue = clock
+        latest = clock
+        for number, step in enumerate(steps):
+            begin = issue
+            for earlier in step.inside:
+                begin = max(begin, done[earlier])
+            for register in step.reads:
+                begin = max(begin, ready.get(register, 0.0))
+            wait = late[step.cost.latency] * step.cost.times
+            if step.cost.latency == "barrier":
+                wait += base.warps / processor.rates["barrier"]
+            if step.memory == "load" or (step.memory == "atomic" and step.writes):
+                key = id(step.instruction)
+                near = extra[key] + late["shared"] if key in extra else late["l1"]
+                is_far = key not in extra and not {"const", "local"} & set(step.instruction.modifiers)
+                wait = waits.get(key, far) if is_far else near
+            done[number] = begin + max(wait, step.cost.issued)
+            # Moved by the assembler where nothing forbids it: only a step's own slots keep the next from being issued.
+            issue += step.cost.issued
+            latest = max(latest, done[number] if step.cost.latency == "barrier" else begin + step.cost.issued)
+            last = max(last, done[number])
+        clock = max(issue, latest)
+        for number, step in enumerate(steps):
+            for register in step.writes:
+                ready[register] = done[number]
+    return max(clock, last)
+
+
+def _shared_waits(base: BlockTrace) -> dict[int, float]:
+    """Cycles that bank conflicts add to an instruction's latency."""
+    totals: dict[int, list[float]] = {}
+    for event in base.events:
+        if isinstance(event, Request) and event.space == "shared" and len(event.pattern.cost):
+            entry = totals.setdefault(id(event.instruction), [0.0, 0.0])
+            entry[0] += float(event.pattern.cost.mean()) - 1
+            entry[1] += 1
+    return {key: added / count for key, (added, count) in totals.items()}

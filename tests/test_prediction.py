@@ -1,0 +1,129 @@
+"""Predicted times: what bounds a kernel is named, and a change that hardware rewards is rewarded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grader.errors import UsageError
+from grader.prediction.device import names, read_device, resident_blocks
+from grader.prediction.model import FITTED, SPREAD, predict
+from grader.prediction.profile import Profile, profile, sampled_blocks
+from grader.prediction.trace import Argument, follow
+from grader.ptx import parse
+
+COPY = """
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry copy(.param .u64 a, .param .u64 b, .param .u32 stride)
+{
+    .reg .b64 %d<6>;
+    .reg .b32 %r<6>;
+    .reg .f32 %f<2>;
+    ld.param.u64 %d0, [a];
+    ld.param.u64 %d1, [b];
+    ld.param.u32 %r0, [stride];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r4, %r1, %r2, %r3;
+    mul.lo.s32 %r5, %r4, %r0;
+    mul.wide.s32 %d2, %r5, 4;
+    add.s64 %d3, %d0, %d2;
+    ld.global.f32 %f0, [%d3];
+    mul.wide.s32 %d4, %r4, 4;
+    add.s64 %d5, %d1, %d4;
+    st.global.f32 [%d5], %f0;
+    ret;
+}
+"""
+ELEMENTS = 1 << 22
+H200 = read_device("h200")
+
+
+def copied(stride: int, threads: int = 256) -> Profile:
+    grid = (ELEMENTS // threads, 1, 1)
+    resident = resident_blocks(H200, threads, 16, 0)
+    together, neighbours = sampled_blocks(grid, resident, H200)
+    numbers = [*together, *(n for n in neighbours if n >= 0)]
+    arguments = [
+        Argument(size_bytes=4 * ELEMENTS * stride),
+        Argument(size_bytes=4 * ELEMENTS),
+        Argument(number=np.int32(stride)),
+    ]
+    traces = follow(parse(COPY), "copy", grid, (threads, 1, 1), 0, arguments, numbers, [10000] * len(numbers))
+    rest = traces[len(together) :]
+    beside = [rest.pop(0) if n >= 0 else None for n in neighbours]
+    return profile(traces[: len(together)], beside, grid, resident, H200.cache_bytes(resident, 0), H200)
+
+
+def test_bytes_of_a_copy_are_counted_over_the_whole_grid() -> None:
+    asked = copied(1)
+    assert asked.read_bytes == asked.written_bytes == 4 * ELEMENTS
+    # Eight sectors of each array for a warp's 128 bytes: four loaded, four stored.
+    assert asked.l2_sectors == asked.stored_sectors == 8 * 4
+
+
+def test_a_strided_copy_reads_what_lies_between_too() -> None:
+    asked = copied(8)
+    # A sector for each element, and memory gives 64 bytes where 32 are asked for.
+    assert asked.l2_sectors == 256
+    assert asked.read_bytes == ELEMENTS * 32
+    assert asked.tags > copied(1).tags
+
+
+@pytest.mark.parametrize(("slower", "faster"), [((8, 256), (1, 256)), ((32, 256), (8, 256)), ((1, 32), (1, 256))])
+def test_what_hardware_rewards_is_predicted_to_be_faster(slower: tuple[int, int], faster: tuple[int, int]) -> None:
+    slow, fast = (predict(copied(*case), H200, FITTED).time_us for case in (slower, faster))
+    assert slow > 1.25 * fast
+
+
+def test_small_blocks_are_limited_by_their_starts() -> None:
+    assert predict(copied(1, 32), H200, FITTED).limiter == "block_starts"
+
+
+def test_bank_conflicts_cost_time_where_the_units_of_shared_memory_are_busy() -> None:
+    asked = replace(copied(1), shared=3200.0, shared_ideal=100.0)
+    conflicts = predict(asked, H200, FITTED)
+    assert conflicts.limiter == "load_store"
+    assert conflicts.without_conflicts_us == predict(replace(asked, shared=100.0), H200, FITTED).time_us
+    assert conflicts.time_us > 5 * predict(replace(asked, shared=100.0), H200, FITTED).time_us
+
+
+def test_the_last_wave_is_not_given_away() -> None:
+    asked = copied(1)
+    full = replace(asked, blocks=132 * 8 * 2, read_bytes=0.0, written_bytes=0.0)
+    more = predict(replace(full, blocks=full.blocks + 1), H200, FITTED).time_us
+    assert more > predict(full, H200, FITTED).time_us
+
+
+def test_shares_and_interval() -> None:
+    made = predict(copied(1), H200, FITTED)
+    assert sum(made.shares.values()) == pytest.approx(1)
+    assert made.interval_us == (made.time_us / SPREAD, made.time_us * SPREAD)
+    low, high = predict(copied(1), read_device("t4"), FITTED).interval_us
+    assert high / low > (made.interval_us[1] / made.interval_us[0]) ** 1.9
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared", "blocks"),
+    # As cudaOccupancyMaxActiveBlocksPerMultiprocessor gave them on an H200.
+    [(256, 10, 0, 8), (1024, 32, 0, 2), (64, 40, 0, 24), (64, 88, 0, 10), (32, 4, 0, 32)],
+)
+def test_occupancy(threads: int, registers: int, shared: int, blocks: int) -> None:
+    assert resident_blocks(H200, threads, registers, shared) == blocks
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_device_says_where_its_figures_are_from(name: str) -> None:
+    device = read_device(name)
+    assert device.sources
+    assert device.measured == (name == "h200")
+
+
+def test_an_unknown_device_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(UsageError, match="h200"):
+        read_device("gt9000")
