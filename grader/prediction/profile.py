@@ -27,11 +27,11 @@ REPLAYED = 3
 @dataclass(slots=True)
 class Profile:
     """One launch on one device, before times.  Of a block: instructions by pipe (`by_pipe`, of warps), `shared`,
-    `shared_ideal` and `tags` (wavefronts of shared memory, and without bank conflicts; lines looked up by global requests), `l2_sectors` (loads that missed in L1),
-    `stored_sectors` (stores, atomics), `barriers` (of warps), `atomic_requests` (lines), `hot_requests` and
-    `hot_lanes` (to the line that most atomics of all blocks go to; lanes beyond the first at one address).  Of the
-    launch: bytes read from and written to memory.  Of a warp: cycles between start and end with the units idle
-    (`path`), and of these without global memory's (`path_inside`).
+    `shared_ideal` and `tags` (wavefronts of shared memory, and without bank conflicts; lines looked up by global
+    requests), `l2_sectors` (loads that missed in L1), `stored_sectors` (stores, atomics), `barriers` (of warps),
+    `atomic_requests` (lines), `hot_requests` and `hot_lanes` (to the line that most atomics of all blocks go to;
+    lanes beyond the first at one address).  Of the launch: bytes read from and written to memory.  Of a warp: cycles
+    between start and end with the units idle (`path`), and of these without global memory's (`path_inside`).
     """
 
     blocks: int
