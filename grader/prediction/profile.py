@@ -251,7 +251,8 @@ def _memory_bytes(
             across, down = shares
             if grid[1] * grid[2] == 1:
                 down = across
-            pieces.append((op, *(fetched * _blocks_worth(grid, blocks, across, down) for blocks in (wave, total))))
+            in_wave, in_all = (fetched * _blocks_worth(grid, blocks, across, down) for blocks in (wave, total))
+            pieces.append((op, in_wave, in_all))
     touched = sum(piece[1] for piece in pieces)
     fits = touched < processor.l2_bytes * 0.7
     waves = total / wave
