@@ -79,7 +79,7 @@ def _predict(
                     numbers.microseconds(made.time_us),
                     f"{numbers.microseconds(low)} – {numbers.microseconds(high)}",
                     numbers.microseconds(made.without_conflicts_us),
-                    f"{text(msg('predict.' + made.limiter))} ({share})",
+                    f"{text(msg(f'predict.{made.limiter}'))} ({share})",
                 )
             )
     out = terminal.console()
