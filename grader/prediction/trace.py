@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from grader.prediction.instructions import Schedule, schedule
 from grader.ptx import Buffer, Device, Launch, Limits, launch
+from grader.ptx.access import Access
 from grader.ptx.frontend.nodes import Instruction, Module
 from grader.ptx.limits import PtxError
-from grader.ptx.memory.access import Access
 from grader.ptx.observers import traffic
 from grader.ptx.observers.interface import Enough, Observer, Scene
 from grader.ptx.values import WARP_SIZE, Lanes, remember
