@@ -142,6 +142,10 @@ Dense mirrored(const Dense &a, bool conjugated) {
         cublas##L##gerc(handle, N, N, &one, X.p, 1, Y.p, 1, C.p, N); check("gerc", C.get(), sum(product(x, turned(y, 1, N, true), N, N, 1), 1, a, 1)); \
         { Device<T> D(y); cublas##L##hemv(handle, CUBLAS_FILL_MODE_LOWER, N, &one, A.p, N, X.p, 1, &one, D.p, 1); check("hemv", D.get(), sum(product(mirrored(a, true), x, N, 1, N), 1, y, 1)); } \
         { Dense h = mirrored(a, true), w = sum(product(tall, turned(tall, N, K, true), N, N, K), 2, h, 0.5); Device<T> D(h); for (int i : {3, 6, 7}) w[i] = h[i]; cublas##L##herk(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, N, K, &two, B.p, N, &half, D.p, N); check("herk", D.get(), w); } \
+        { Dense w = sum(product(x, turned(x, 1, N, true), N, N, 1), 2, a, 1); for (int c = 0; c < N; c++) { w[c * N + c] = w[c * N + c].real(); for (int r = 0; r < c; r++) w[c * N + r] = a[c * N + r]; } \
+          Device<T> D(a); cublas##L##her(handle, CUBLAS_FILL_MODE_LOWER, N, &two, X.p, 1, D.p, N); check("her", D.get(), w); \
+          Dense packed, wanted; for (int c = 0; c < N; c++) for (int r = c; r < N; r++) { packed.push_back(a[c * N + r]); wanted.push_back(w[c * N + r]); } \
+          Device<T> E(packed); cublas##L##hpr(handle, CUBLAS_FILL_MODE_LOWER, N, &two, X.p, 1, E.p); check("hpr", E.get(), wanted); } \
     }
 
 void single() { ALL(S, s, float, float) }

@@ -290,7 +290,7 @@ def _outer(call: Call, n: int, x: int, incx: int, y: int, incy: int, alpha: int,
 def _syr(form: str) -> Callable[..., None]:
     def syr(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, a: int, lda: int) -> None:
         inputs, added = _outer(call, n, x, incx, 0, 1, alpha, form)
-        blend(call, inputs, call.matrix(a, n, n, lda), added.astype(call.dtype), 1, 1, _side(fill, n))
+        _add(call, inputs, call.matrix(a, n, n, lda), added, np.diag_indices(n), form, _side(fill, n))
 
     return syr
 
@@ -298,26 +298,43 @@ def _syr(form: str) -> Callable[..., None]:
 def _syr2(form: str) -> Callable[..., None]:
     def syr2(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, y: int, incy: int, a: int, lda: int) -> None:
         inputs, added = _outer(call, n, x, incx, y, incy, alpha, form)
-        blend(call, inputs, call.matrix(a, n, n, lda), added.astype(call.dtype), 1, 1, _side(fill, n))
+        _add(call, inputs, call.matrix(a, n, n, lda), added, np.diag_indices(n), form, _side(fill, n))
 
     return syr2
 
 
-def _add_packed(call: Call, fill: int, n: int, a: int, inputs: tuple[Operand, ...], added: Array) -> None:
-    flat = call.array(a, n * (n + 1) // 2)
-    blend(call, inputs, flat, added[_packed_places(fill, n)].astype(call.dtype), 1, 1)
+def _add(
+    call: Call,
+    inputs: tuple[Operand, ...],
+    target: Operand,
+    added: Array,
+    diagonal: tuple[Array, ...],
+    form: str,
+    where: Any = True,
+) -> None:
+    """An update put into a matrix; the diagonal of a Hermitian one is real afterwards, whatever stood there."""
+    added = added.astype(call.dtype)
+    if form.startswith("h"):
+        added[diagonal] -= 1j * target[0][diagonal].imag
+    blend(call, inputs, target, added, 1, 1, where)
+
+
+def _add_packed(call: Call, fill: int, n: int, a: int, inputs: tuple[Operand, ...], added: Array, form: str) -> None:
+    places = _packed_places(fill, n)
+    diagonal = np.nonzero(places[0] == places[1])
+    _add(call, inputs, call.array(a, n * (n + 1) // 2), added[places], diagonal, form)
 
 
 def _spr(form: str) -> Callable[..., None]:
     def spr(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, a: int) -> None:
-        _add_packed(call, fill, n, a, *_outer(call, n, x, incx, 0, 1, alpha, form))
+        _add_packed(call, fill, n, a, *_outer(call, n, x, incx, 0, 1, alpha, form), form)
 
     return spr
 
 
 def _spr2(form: str) -> Callable[..., None]:
     def spr2(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, y: int, incy: int, a: int) -> None:
-        _add_packed(call, fill, n, a, *_outer(call, n, x, incx, y, incy, alpha, form))
+        _add_packed(call, fill, n, a, *_outer(call, n, x, incx, y, incy, alpha, form), form)
 
     return spr2
 
