@@ -76,9 +76,9 @@ def _predict(
             rows.append(
                 (
                     variant,
-                    numbers.microseconds(made.time_us),
-                    f"{numbers.microseconds(low)} – {numbers.microseconds(high)}",
-                    numbers.microseconds(made.without_conflicts_us),
+                    numbers.about(made.time_us),
+                    f"{numbers.about(low)} – {numbers.about(high)}",
+                    numbers.about(made.without_conflicts_us),
                     f"{text(msg(f'predict.{made.limiter}'))} ({share})",
                 )
             )

@@ -22,6 +22,7 @@ class Numbers:
     def __init__(self, language: str) -> None:
         self._russian = russian = language == "ru"
         self._microseconds = "мкс" if russian else "µs"
+        self._milliseconds = "мс" if russian else "ms"
         self._decimal = "," if russian else "."
         self._thousands = NARROW_NO_BREAK_SPACE if russian else ","
 
@@ -83,6 +84,14 @@ class Numbers:
     def microseconds(self, value: float) -> str:
         """A time in µs with three significant digits or so."""
         return f"{self.fixed(value, time_digits(value))}{NO_BREAK_SPACE}{self._microseconds}"
+
+    def about(self, value_us: float) -> str:
+        """A time that is known roughly, with two significant digits, from a millisecond on in ms."""
+        text = f"{value_us:.1e}"
+        rounded, digits = float(text), 1 - int(text.rpartition("e")[2])
+        if rounded >= 1000:
+            return f"{self.fixed(rounded / 1000, max(0, digits + 3))}{NO_BREAK_SPACE}{self._milliseconds}"
+        return f"{self.fixed(rounded, max(0, digits))}{NO_BREAK_SPACE}{self._microseconds}"
 
     def error(self, value: float) -> str:
         """A numerical error: 0 as 0, else one significant decimal in powers of ten."""

@@ -131,3 +131,19 @@ def test_points_that_were_possible_take_the_form_that_follows_of(language: str, 
         assert numbers.mark(0, possible) == f"0 {text}"
     finally:
         i18n.use("en")
+
+
+@pytest.mark.parametrize(
+    ("value_us", "english", "russian"),
+    [
+        (3.14159, "3.1\u00a0µs", "3,1\u00a0мкс"),
+        (9.96, "10\u00a0µs", "10\u00a0мкс"),
+        (123.4, "120\u00a0µs", "120\u00a0мкс"),
+        (996, "1.0\u00a0ms", "1,0\u00a0мс"),
+        (5520.2, "5.5\u00a0ms", "5,5\u00a0мс"),
+        (12_421, "12\u00a0ms", "12\u00a0мс"),
+        (123_456, "120\u00a0ms", "120\u00a0мс"),
+    ],
+)
+def test_a_time_known_roughly_has_two_digits(value_us: float, english: str, russian: str) -> None:
+    assert (Numbers("en").about(value_us), Numbers("ru").about(value_us)) == (english, russian)
