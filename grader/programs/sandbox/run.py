@@ -273,7 +273,11 @@ class ProgramRun:
             self._marks,
             calls=state.calls.seen,
             asked=state.asked,
-            files=self._wasi.contents(self._order.wanted),
+            files={
+                name: bytes(self._wasi.files[name][:most])
+                for name, most in self._order.wanted.items()
+                if name in self._wasi.files
+            },
             device=self._card.model.name if self._card is not None else "",
         )
 

@@ -70,7 +70,10 @@ _DEVICE_BYTES = 1 << 16
 
 
 class Wasi:
-    """State of one program's files, and the functions that the C library imports, by name in `HANDLERS`."""
+    """State of one program's files, and the functions that the C library imports: each public method is one.
+
+    files: contents by name, as the program has left them.
+    """
 
     def __init__(
         self,
@@ -85,7 +88,7 @@ class Wasi:
     ) -> None:
         self._guest = guest
         self._arguments = list(arguments)
-        self._files = {name: bytearray(content) for name, content in files.items()}
+        self.files = {name: bytearray(content) for name, content in files.items()}
         self._emit = emit
         self._now_ns, self._timed_ns = now_ns, timed_ns
         self._meter = meter
@@ -94,10 +97,6 @@ class Wasi:
         self._printed = 0
         self._began = False
         self._numbers = PseudoRandom()
-
-    def contents(self, wanted: Mapping[str, int]) -> dict[str, bytes]:
-        """Files that there are, by name; at most so many bytes of each as is said."""
-        return {name: bytes(self._files[name][:most]) for name, most in wanted.items() if name in self._files}
 
     # -- program ----------------------------------------------------------------------------
 
@@ -210,7 +209,7 @@ class Wasi:
     def _disk_bytes(self) -> int:
         """What all files take: those that have a name, and those that have lost it and are open still."""
         opened = (file.content for file in self._open.values() if file is not self._stdin)
-        return sum({id(content): len(content) for content in (*self._files.values(), *opened)}.values())
+        return sum({id(content): len(content) for content in (*self.files.values(), *opened)}.values())
 
     def fd_read(self, fd: int, vectors: int, count: int, read: int) -> int:
         file = self._open.get(fd)
@@ -347,14 +346,14 @@ class Wasi:
             if name not in ("random", "urandom"):
                 return _NO_ENTRY
             name = f"/dev/{name}"
-            self._files.setdefault(name, bytearray(self._numbers.take(_DEVICE_BYTES)))
+            self.files.setdefault(name, bytearray(self._numbers.take(_DEVICE_BYTES)))
         if len(self._open) >= MAX_OPEN_FILES:
             return _TOO_MANY
-        content = self._files.get(name)
+        content = self.files.get(name)
         if content is None:
-            if not flags & _CREATE or len(self._files) >= MAX_OPEN_FILES:
+            if not flags & _CREATE or len(self.files) >= MAX_OPEN_FILES:
                 return _NO_ENTRY
-            content = self._files[name] = bytearray()
+            content = self.files[name] = bytearray()
         elif flags & _EXCLUSIVE:
             return _EXISTS
         if flags & _TRUNCATE:
@@ -366,20 +365,20 @@ class Wasi:
 
     def path_filestat_get(self, fd: int, _flags: int, text: int, size: int, result: int) -> int:
         name = self._name(text, size)
-        if name not in self._files:
+        if name not in self.files:
             return _NO_ENTRY
-        self._stat(result, _REGULAR, len(self._files[name]))
+        self._stat(result, _REGULAR, len(self.files[name]))
         return 0
 
     def path_unlink_file(self, fd: int, text: int, size: int) -> int:
         name = self._name(text, size)
-        return 0 if name is not None and self._files.pop(name, None) is not None else _NO_ENTRY
+        return 0 if name is not None and self.files.pop(name, None) is not None else _NO_ENTRY
 
     def path_rename(self, fd: int, text: int, size: int, _to: int, to_text: int, to_size: int) -> int:
         name, to = self._name(text, size), self._name(to_text, to_size)
-        if name is None or to is None or name not in self._files:
+        if name is None or to is None or name not in self.files:
             return _NO_ENTRY
-        self._files[to] = self._files.pop(name)
+        self.files[to] = self.files.pop(name)
         return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any
@@ -27,16 +27,31 @@ _MRG_NORM = 2.328306549295728e-10
 _MRG_BITS = 1.000000048662
 _QUASI_DEFAULT = 201
 _MAX_NUMBERS = 1 << 28
+_PIECE = 1 << 20
+"""Numbers that are made at once; four of Philox's belong together."""
+_COSTS = {_MRG32K3A: 3, 201: 8, 203: 16}
+"""How many times as long numbers take as XORWOW's: remainders are divisions, Sobol's are made bit by bit."""
+_INVERSE_COST = 8
+"""The same for an inverse of the normal distribution."""
+_BEGINNING = 10_000_000
+"""Instructions to find where all subsequences begin."""
 
 
 @dataclass(slots=True)
 class _Generator:
-    """kind: of `curandRngType_t`.  at: the element that the next call begins with."""
+    """kind: of `curandRngType_t`.  at: the element that the next call begins with.
+
+    rows: where the last numbers of XORWOW or MRG32k3a came from, `raws` for each element; row: the last, number row_at.
+    """
 
     kind: int
     is_host: bool
     seed: int = 0
     at: int = 0
+    rows: Iterator[Array] | None = None
+    raws: int = 0
+    row: Array | None = None
+    row_at: int = 0
     other: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     def take(self, count: int, raws: int, *, is_double: bool = False) -> Array:
@@ -52,10 +67,34 @@ class _Generator:
             return numbers[: count * raws].reshape(count, raws).T
         if self.kind not in (_XORWOW, _MRG32K3A):
             return self.other.integers(0, 1 << 32, (raws, count), np.uint32)
-        make, lanes = (xorwow, LANES) if self.kind == _XORWOW else (mrg32k3a, MRG_LANES)
-        rows, within = make(self.seed, first, raws), first % lanes
-        numbers = np.concatenate([next(rows).copy() for _ in range(-(-(within + count) // lanes))], axis=1)
-        return numbers[:, within : within + count]
+        lanes = LANES if self.kind == _XORWOW else MRG_LANES
+        low, high = first // lanes, -(-(first + count) // lanes)
+        numbers = np.concatenate([self._row(number, raws) for number in range(low, high)], axis=1)
+        return numbers[:, first % lanes : first % lanes + count]
+
+    def way(self, raws: int) -> int:
+        """Instructions that it takes to come to the next element."""
+        if self.kind not in (_XORWOW, _MRG32K3A):
+            return 0
+        lanes = LANES if self.kind == _XORWOW else MRG_LANES
+        wanted = self.at // lanes
+        is_begun = self.rows is not None and self.raws == raws and self.row_at <= wanted
+        skipped = wanted - (self.row_at if is_begun else 0)
+        return skipped * lanes * raws * _COSTS.get(self.kind, 1) * RANDOM_INSTRUCTIONS + (0 if is_begun else _BEGINNING)
+
+    def _row(self, number: int, raws: int) -> Array:
+        if self.rows is None or self.row is None or self.raws != raws or number < self.row_at:
+            make, lanes = (xorwow, LANES) if self.kind == _XORWOW else (mrg32k3a, MRG_LANES)
+            self.rows, self.raws, self.row_at = make(self.seed, number * lanes, raws), raws, number
+            self.row = next(self.rows).copy()
+        while self.row_at < number:
+            self.row, self.row_at = next(self.rows).copy(), self.row_at + 1
+        return self.row
+
+    def reset(self, seed: int) -> None:
+        """Begin anew with a seed."""
+        self.seed, self.at, self.rows = seed, 0, None
+        self.other = np.random.default_rng(seed)
 
     def spread(self, count: int) -> Array:
         """The next of Sobol's numbers, in (0, 1)."""
@@ -120,8 +159,7 @@ def seed(call: Call, value: int) -> None:
     generator = _of(call)
     if generator.kind in _SOBOL:
         raise Refused(_TYPE_ERROR)
-    generator.seed, generator.at = value & (1 << 64) - 1, 0
-    generator.other = np.random.default_rng(generator.seed)
+    generator.reset(value & (1 << 64) - 1)
 
 
 def offset(call: Call, value: int) -> None:
@@ -152,39 +190,49 @@ def get_version(call: Call, pointer: int) -> None:
     call.state.guest.pack("i", pointer, 10_400)
 
 
-def _fill(call: Call, out: int, count: int, dtype: str, make: Callable[[_Generator], Array]) -> None:
+def _fill(
+    call: Call, out: int, count: int, dtype: str, make: Callable[[_Generator, int], Array], raws: int, cost: int = 1
+) -> None:
+    """Numbers by pieces, each charged before it is made: `raws` of the generator's an element, and `cost` times that."""
     generator = _of(call)
     if not 0 <= count <= _MAX_NUMBERS:
         raise Refused(OUT_OF_RANGE)
     if not count:
         return
-    call.state.meter.spend(count * RANDOM_INSTRUCTIONS + generator.at)
-    if generator.is_host:
-        call.state.guest.write(out, make(generator).astype(dtype).tobytes())
-        return
-    target: Operand = call.array(out, count, dtype)
-    target[0][:] = make(generator)
-    note_write(call.state, target)
-    target[1].origins = {"copied"}
+    each = raws * cost * _COSTS.get(generator.kind, 1) * RANDOM_INSTRUCTIONS
+    call.state.meter.spend(generator.way(raws))
+    target: Operand | None = None if generator.is_host else call.array(out, count, dtype)
+    width = np.dtype(dtype).itemsize
+    for first in range(0, count, _PIECE):
+        size = min(_PIECE, count - first)
+        call.state.meter.spend(size * each)
+        if target is None:
+            call.state.guest.write(out + first * width, make(generator, size).astype(dtype).tobytes())
+        else:
+            target[0][first : first + size] = make(generator, size)
+    if target is not None:
+        note_write(call.state, target)
+        target[1].origins = {"copied"}
 
 
 def generate(call: Call, out: int, count: int) -> None:
-    def make(generator: _Generator) -> Array:
+    def make(generator: _Generator, size: int) -> Array:
         if generator.kind in _SOBOL:
-            first, generator.at = generator.at, generator.at + count
-            return sobol(first, count, _SOBOL[generator.kind])
-        numbers: Array = generator.take(count, 1)[0]
+            first, generator.at = generator.at, generator.at + size
+            return sobol(first, size, _SOBOL[generator.kind])
+        numbers: Array = generator.take(size, 1)[0]
         if generator.kind == _MRG32K3A:
             numbers = (numbers * _MRG_BITS).astype(np.uint32)
         return numbers
 
     is_long = _SOBOL.get(_of(call).kind) == 64
-    _fill(call, out, count, "u8" if is_long else "u4", make)
+    _fill(call, out, count, "u8" if is_long else "u4", make, 1)
 
 
 def _uniform(dtype: str) -> Callable[..., None]:
     def uniform(call: Call, out: int, count: int) -> None:
-        _fill(call, out, count, dtype, lambda generator: generator.uniform(count, dtype))
+        raws = 2 if dtype == "f8" and _of(call).kind != _MRG32K3A else 1
+        _fill(call, out, count, dtype, lambda generator, size: generator.uniform(size, dtype), raws)
 
     return uniform
 
@@ -195,20 +243,23 @@ def _normal(dtype: str, is_log: bool) -> Callable[..., None]:
             # Pseudorandom normal numbers come in pairs (cuRAND, generation functions).
             raise Refused(_NOT_MULTIPLE)
 
-        def make(generator: _Generator) -> Array:
-            found = generator.normal(count, dtype, mean, deviation)
+        kind = _of(call).kind
+
+        def make(generator: _Generator, size: int) -> Array:
+            found = generator.normal(size, dtype, mean, deviation)
             if is_log:
                 np.exp(found, out=found)
             return found
 
-        _fill(call, out, count, dtype, make)
+        raws = 1 if kind in _SOBOL else 4 if dtype == "f8" and kind != _MRG32K3A else 2
+        _fill(call, out, count, dtype, make, raws, _INVERSE_COST if kind in _SOBOL else 1)
 
     return normal
 
 
 def poisson(call: Call, out: int, count: int, mean: float) -> None:
     """Its numbers are NumPy's: how the library makes its own is not published."""
-    _fill(call, out, count, "u4", lambda generator: generator.other.poisson(mean, count))
+    _fill(call, out, count, "u4", lambda generator, size: generator.other.poisson(mean, size), 1)
 
 
 _BOUND: dict[str, Any] = {

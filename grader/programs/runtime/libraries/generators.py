@@ -8,7 +8,7 @@ and 81920, 2^67 and 2^76 numbers apart (cuRAND, "Generator options").
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,7 @@ def _jumps() -> tuple[Array, ...]:
     return tuple(found)
 
 
+@lru_cache(4)
 def _lanes(words: tuple[int, ...]) -> Array:
     """(5, 4096): where each subsequence begins."""
     bits = np.array([[word >> bit & 1] for word in words for bit in range(32)], np.float32)
