@@ -61,7 +61,7 @@ class CardAllocation(Allocation):
     used_in: set[int] = field(default_factory=set)
     _lent: list[tuple[int, Bytes]] = field(default_factory=list)
 
-    def view(self, offset: int = 0, size: int | None = None) -> Bytes:
+    def seen(self, offset: int = 0, size: int | None = None) -> Bytes:
         """A copy of its bytes, once all that was queued is done."""
         size = self.size - offset if size is None else size
         self.meter.charge(size)
@@ -69,6 +69,11 @@ class CardAllocation(Allocation):
         data = np.empty(size, np.uint8)
         if size:
             self.queues.called("cuMemcpyDtoH", data.ctypes.data, self.base + offset, size)
+        return data
+
+    def view(self, offset: int = 0, size: int | None = None) -> Bytes:
+        """The same; what is changed in it can be put back."""
+        data = self.seen(offset, size)
         self._lent = [*self._lent[-7:], (offset, data)]
         return data
 

@@ -63,6 +63,12 @@ class Allocation:
 
     def view(self, offset: int = 0, size: int | None = None) -> Bytes:
         """Its bytes from `offset` on, charged as moved; what is changed in them counts once `put_back` has them."""
+        found = self.seen(offset, size)
+        self.array.digest = None
+        return found
+
+    def seen(self, offset: int = 0, size: int | None = None) -> Bytes:
+        """The same to be looked at only."""
         size = self.size - offset if size is None else size
         self.meter.charge(size)
         found: Bytes = self.array.data[offset : offset + size]
@@ -236,6 +242,7 @@ class DeviceMemory(Memory):
         """Where shared memory lies now; the program's memory may have moved."""
         allocation.array.data = data
         allocation.array.views = {}
+        allocation.array.digest = None
 
     def clear(self, allocation: Allocation) -> bool:
         """Set all of the device's own memory to zero without touching it; False where kernels may hold on to it."""
@@ -243,6 +250,7 @@ class DeviceMemory(Memory):
             return False
         allocation.array.data = np.zeros(len(allocation.array.data), np.uint8)
         allocation.array.views = {}
+        allocation.array.digest = None
         return True
 
     def free(self, allocation: Allocation) -> None:
@@ -262,7 +270,7 @@ class DeviceMemory(Memory):
     def copy(self, into: Piece, out_of: Piece, rows: Sequence[tuple[int, int, int]], stream: Any) -> None:
         """At once, whatever the stream."""
         to = _bytes_of(into, max(row[0] + row[2] for row in rows))
-        source = _bytes_of(out_of, max(row[1] + row[2] for row in rows))
+        source = _bytes_of(out_of, max(row[1] + row[2] for row in rows), is_changed=False)
         overlap = np.may_share_memory(to, source)
         for to_offset, from_offset, size in rows:
             part = source[from_offset : from_offset + size]
@@ -301,12 +309,14 @@ class DeviceMemory(Memory):
         for array, data, valid in before or ():
             self._meter.charge(data.size)
             array.data[:] = data
+            array.digest = None
             if valid is not None and array.valid is not None:
                 array.valid[:] = valid
 
 
-def _bytes_of(piece: Piece, end: int) -> Bytes:
+def _bytes_of(piece: Piece, end: int, is_changed: bool = True) -> Bytes:
     if piece.data is not None:
         return piece.data
     assert piece.allocation is not None
-    return piece.allocation.view(piece.offset, end)
+    allocation = piece.allocation
+    return allocation.view(piece.offset, end) if is_changed else allocation.seen(piece.offset, end)

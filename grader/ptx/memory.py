@@ -75,11 +75,13 @@ class MemoryArray:
     starts at byte `storage + r·row_bytes`.  `rows` says what numbers the rows: "" (one copy), "block", "lane".
     valid: uint8 flags like `data`, 1 where something was written; None when all of it was initialised.
     parts: what it is divided into; None when all of it is one piece.
+    digest: of what is in it, for who compares contents; whoever may have changed these sets it to None.
     """
 
     __slots__ = (
         "base",
         "data",
+        "digest",
         "name",
         "parts",
         "read_only",
@@ -118,6 +120,7 @@ class MemoryArray:
         self.read_only = read_only
         self.views: dict[Any, Array] = {}
         self.parts: Parts | None = None
+        self.digest: bytes | None = None
 
     def owner(self, offset: int) -> Owner:
         """Whom a byte at an offset belongs to, or lies next to."""

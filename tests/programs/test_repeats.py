@@ -49,7 +49,7 @@ def test_the_third_launch_from_the_same_memory_is_not_executed() -> None:
 def test_what_a_launch_left_is_put_there_again_with_what_counts_as_written() -> None:
     one = Scenario()
     for _ in range(6):
-        one.array.array.data[32] = 0
+        one.array.view()[32] = 0
         one.array.array.valid[:] = 0
         one.launch(5)
         assert one.out == 5
@@ -60,7 +60,7 @@ def test_what_a_launch_left_is_put_there_again_with_what_counts_as_written() -> 
 def test_another_input_is_executed() -> None:
     one = Scenario()
     for value in (1, 2, 3, 1, 2, 3, 9):
-        one.array.array.data[0] = value
+        one.array.view()[0] = value
         one.launch(5)
         assert one.out == value + 5
 
@@ -96,3 +96,32 @@ def test_an_array_that_comes_to_lie_elsewhere_is_another() -> None:
     one.array = one.memory.allocate("a", 64, "cudaMalloc", 1, "a.cu")
     one.launch(5)
     assert one.out == 5
+
+
+def test_what_an_array_holds_is_looked_at_again_only_where_it_may_have_changed() -> None:
+    one = Scenario()
+    charged = []
+    one.repeats = Repeats(one.memory, Meter(charged.append))
+    for _ in range(4):
+        one.launch(5)
+    looked = len(charged)
+    one.launch(5)
+    assert len(charged) == looked
+    one.array.seen()
+    one.launch(5)
+    assert len(charged) == looked
+    one.array.view()
+    one.launch(5)
+    assert len(charged) > looked
+    assert (one.out, one.executed) == (5, 2)
+
+
+def test_memory_of_both_sides_is_looked_at_each_time() -> None:
+    one = Scenario()
+    lent = np.zeros(64, np.uint8)
+    shared = one.memory.share("h", 64, "managed", 1, "a.cu", 4096)
+    for value in (0, 0, 0, 7, 7, 7, 7):
+        lent[0] = value
+        one.memory.refresh(shared, lent)
+        one.launch(5)
+    assert one.executed == 3

@@ -83,7 +83,7 @@ def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
         if state.hashed_bytes + allocation.size > MAX_HASHED_BYTES:
             return
         state.hashed_bytes += allocation.size
-        data = np.ascontiguousarray(allocation.view())
+        data = np.ascontiguousarray(allocation.seen())
         digest = blake2b(data.data, digest_size=16).hexdigest() if data.any() else ""
         # Memory of both sides changes without a call that could be noticed.
         allocation.digest = None if allocation.host else digest
@@ -97,7 +97,7 @@ def filled(state: State) -> dict[str, bytes]:
         return found
     for (_unit, name), variable in state.variables.items():
         if variable is not None and variable.origins == {"copied"} and variable.size <= MAX_FILLED_BYTES:
-            found[plain_name(name)] = bytes(variable.view())
+            found[plain_name(name)] = bytes(variable.seen())
     return found if len(found) <= MAX_FILLED else {}
 
 

@@ -90,7 +90,7 @@ def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int
         state.calls.copied(source.allocation, sum(row[2] for row in rows), into=False, offset=rows[0][1])
     if source.is_device and source.allocation is not None:
         if not to.is_device or (to.allocation is not None and to.allocation.host):
-            state.calls.moved([source.allocation.view(row[1], row[2]) for row in rows], into=False)
+            state.calls.moved([source.allocation.seen(row[1], row[2]) for row in rows], into=False)
     elif to.is_device and to.allocation is not None:
         state.calls.moved([to.allocation.view(row[0], row[2]) for row in rows], into=True)
     unwritten = 0

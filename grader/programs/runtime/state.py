@@ -228,6 +228,7 @@ class State:
         yield
         for array, data in kept:
             array.data[:] = data
+            array.digest = None
 
     def fail(self, call: str, code: int, place: Place, finding: ProgramFinding | None = None) -> Failure:
         """Record that a call failed, and set the error that the program can ask for."""
