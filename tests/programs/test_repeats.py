@@ -100,7 +100,7 @@ def test_an_array_that_comes_to_lie_elsewhere_is_another() -> None:
 
 def test_what_an_array_holds_is_looked_at_again_only_where_it_may_have_changed() -> None:
     one = Scenario()
-    charged = []
+    charged: list[int] = []
     one.repeats = Repeats(one.memory, Meter(charged.append))
     for _ in range(4):
         one.launch(5)
