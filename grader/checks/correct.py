@@ -213,6 +213,10 @@ def _of_few_threads(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
         is_right = run.outcome.status == "ok" and run.is_right
         if is_right != (max(run.sizes.values()) <= x):
             return None
+        is_left_over = run.difference is not None and run.difference.unwritten > 0
+        if not is_right and not is_left_over and not evidence.hazards("uninitialized"):
+            # All is taken up, and something else is wrong with what comes after the first elements.
+            return None
         fits.append(is_right)
     if all(fits) or not any(fits):
         return None

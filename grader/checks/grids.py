@@ -37,7 +37,7 @@ def left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
         extents = [prod(run.sizes[name] for name in covered.split("*")) for covered in plan.covers]
         covered = [blocks * step for blocks, step in zip(grid, plan.tile, strict=False)]
         short = next((axis for axis in range(len(extents)) if covered[axis] < extents[axis]), None)
-        if short is None:
+        if short is None or _is_refuted(run, covered, extents):
             continue
         data = {"sizes": dict(run.sizes), "grid": list(grid), "covered": covered[short], "extent": extents[short]}
         blocks = "×".join(str(n) for n in grid[: max(2, len(plan.covers))])
@@ -72,6 +72,14 @@ def left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
             hint = _hint(plan, short)
         return replace(failed(what, hint, plan.line, data=data), file=file_of_launch(evidence))
     return None
+
+
+def _is_refuted(run: Run, covered: Sequence[int], extents: Sequence[int]) -> bool:
+    """Whether more was written than such a grid could reach: what a block covers is another number, then."""
+    if run.difference is None or run.difference.total != prod(extents) or not all(covered):
+        return False
+    reached = prod(min(reach, extent) for reach, extent in zip(covered, extents, strict=True))
+    return run.difference.total - run.difference.unwritten > reached
 
 
 def _only_size(plan: LaunchPlan) -> str:

@@ -148,7 +148,8 @@ def compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[s
             found[variant.name] = replace(evidence, compilation=_unread(submission, binding, programs))
         else:
             compilation = _compilation(submission, binding, built[binding.kernel.file])
-            host = host_code(submission, binding.kernel)
+            site = binding.requested
+            host = host_code(submission, binding.kernel, site.template_arguments if site is not None else ())
             # A few lines that show a launch are no program, and are not compiled by anybody.
             if host.is_there:
                 compilation = _with_host_errors(compilation, of_host.get(binding.kernel.file, ()))

@@ -121,6 +121,7 @@ def on_lines(
     launches, findings = observation.launches, observation.findings
     places = [(launch.file, launch.line) for launch in launches]
     places += [(finding.file, finding.line) for finding in findings if finding.line]
+    places += [(copy.file, copy.line) for copy in observation.copies]
     said = [finding.message for finding in findings] + ([observation.cause] if observation.cause else [])
     if any(place not in lines for place in places) or any(_names_a_line(message) for message in said):
         return None
@@ -138,6 +139,7 @@ def on_lines(
             for launch in launches
         ],
         findings=[msgspec.structs.replace(finding, line=at[finding.file, finding.line]) for finding in findings],
+        copies=[msgspec.structs.replace(copy, line=at[copy.file, copy.line]) for copy in observation.copies],
     )
 
 

@@ -31,9 +31,11 @@ from grader.submission.observed import (
     Observed,
     SeenArgument,
     SeenChange,
+    SeenCopy,
     SeenFault,
     SeenLaunch,
     SeenRun,
+    SeenStep,
     SeenWord,
 )
 
@@ -357,16 +359,19 @@ def seen_run(
     if change is not None:
         before, after = change.numbers
         told = SeenChange(change.file, change.line, change.name, before, after, change.value)
-    launches = [
+    made = [
         dataclasses.replace(_launch(x), change=told)
-        for x in observation.launches
         if _is_whole(x) and not (is_ours and x.status == "failed")
+        else None
+        for x in observation.launches
     ]
+    launches = tuple(dict.fromkeys(launch for launch in made if launch is not None))
+    places = {launch: place for place, launch in enumerate(launches)}
     lines = {launch.kernel: launch.line for launch in reversed(observation.launches)}
     place = next((f for f in observation.findings if f.message == observation.cause), NO_FINDING)
     return SeenRun(
         files=tuple(source.file for source in files),
-        launches=tuple(dict.fromkeys(launches)),
+        launches=launches,
         ended=observation.exit is not None,
         cause=_cause(observation),
         cause_file=place.file,
@@ -387,6 +392,14 @@ def seen_run(
         if _has_results(observation)
         else (),
         exit=observation.exit,
+        order=tuple(
+            SeenStep(-1 if launch is None else places[launch], tuple(a.serial for a in x.arguments))
+            for x, launch in zip(observation.launches, made, strict=True)
+        ),
+        copies=tuple(
+            SeenCopy(c.way, c.file, c.line, c.array, c.serial, c.bytes, c.is_whole, c.host, c.launches)
+            for c in observation.copies
+        ),
     )
 
 

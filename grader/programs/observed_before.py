@@ -90,6 +90,7 @@ def _on_lines(run: SeenRun, lines: Lines) -> SeenRun:
             for launch in run.launches
         ),
         faults=tuple(dataclasses.replace(fault, line=now(fault.file, fault.line)) for fault in run.faults),
+        copies=tuple(dataclasses.replace(copy, line=now(copy.file, copy.line)) for copy in run.copies),
         cause_line=now(run.cause_file, run.cause_line),
         change=changed(run.change),
     )

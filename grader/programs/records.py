@@ -85,6 +85,7 @@ class Argument(msgspec.Struct):
     another kernel's writes.  read_back: the host copied from it afterwards, before it was filled anew.
     zeros: what had been copied or set is zero in every byte.  digest: of the bytes that had been copied, "" where none
     were: buffers of one content have one.  raw: a small struct's own bytes.
+    serial: of the buffer: no other allocation of the run has it.
     """
 
     type: str
@@ -100,6 +101,26 @@ class Argument(msgspec.Struct):
     zeros: bool = False
     digest: str = ""
     raw: bytes = b""
+    serial: int = 0
+
+
+class ObservedCopy(msgspec.Struct, frozen=True):
+    """A copy between the host and an array of the device, or what set that.
+
+    way: "in" (to the device), "out" (to the host), "set" (a memset), "within" (from another array of the device's).
+    array: its name; serial: no other allocation of the run has it.  bytes: copied; is_whole: they are all of the array.
+    host: where the host's data lie.  launches: how many had been made before.
+    """
+
+    way: str
+    file: str
+    line: int
+    array: str
+    serial: int
+    bytes: int
+    is_whole: bool
+    host: int = 0
+    launches: int = 0
 
 
 class ObservedHazard(msgspec.Struct, frozen=True):
@@ -282,6 +303,7 @@ class Observation(msgspec.Struct):
     asked: what the whole program had the device do, where that was asked for.
     files: those that were wanted and are there at the end, cut off at the length that was asked for.
     device: the name of the GPU that kernels ran on, "" for the emulator.
+    copies: between host and device, the first of them in their order.
     """
 
     exit: int | None
@@ -296,3 +318,4 @@ class Observation(msgspec.Struct):
     asked: list[DeviceCall] = []
     files: dict[str, bytes] = {}
     device: str = ""
+    copies: list[ObservedCopy] = []

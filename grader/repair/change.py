@@ -19,6 +19,7 @@ Kind = Literal[
     "expression",
     "constant",
     "launch",
+    "host",
 ]
 """What is wrong at the place; docs/result.md tells them apart."""
 

@@ -34,6 +34,8 @@ class FoundRepair:
     diff: what is changed, as lines of a unified diff without its head.
     effect: what it does to the accesses that the check is about, None where it is about none.
     together: the variants that the one change mends, this one among them; () where it was tried for this one alone.
+    proof: of a change of host code, which says nothing of kernels: "own_check" where the program's own check finds its
+      results right with it, and did not without; "run" where a run does not show the fault any more; "" of any other.
     """
 
     variant: str
@@ -44,6 +46,7 @@ class FoundRepair:
     diff: tuple[str, ...]
     effect: Message | None = None
     together: tuple[str, ...] = ()
+    proof: str = ""
 
 
 def judged(

@@ -23,7 +23,11 @@ DETAILS = {
     "initial_value": ("missing", "stored", "added"),
     "expression": ("unsigned", "not_shared", "lost", "macro", "shadowed"),
     "index": ("axes", "axes_next", "macro"),
-    "launch": ("axes", "rounded", "block", "arguments", "order", "bytes", "no_bytes", "too_few_bytes"),
+    "launch": ("axes", "rounded", "block", "arguments", "argument", "order", "bytes", "no_bytes", "too_few_bytes"),
+    "host": (
+        *("target", "source", "ends", "direction", "bytes", "size", "order", "extra", "missing", "missing_before"),
+        *("wait", "kernel"),
+    ),
 }
 """Finer cases that have words of their own."""
 
@@ -102,6 +106,8 @@ def hint_msg(found: FoundRepair) -> Message | None:
     change = found.change
     known = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
     fault = msg(f"repairs.{known}", line=change.line)
+    if found.proof:
+        return joined(fault, msg(f"repairs.verified_by_{found.proof}"))
     if not found.is_complete:
         return joined(fault, msg("repairs.verified_partly"))
     if found.together:

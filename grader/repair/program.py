@@ -6,7 +6,7 @@ found holds only where the changed program, run itself, launches what was read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -17,7 +17,7 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
 from grader.message import Message, msg, sizes_msg
 from grader.repair.change import Change, changed
-from grader.repair.changes.launches import Launch, crosswise, launch_changes, launches_of
+from grader.repair.changes.launches import Launch, crosswise, grid_changes, launch_changes, launches_of
 from grader.repair.changes.shared_text import constant_changes, macro_changes
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.screen import Budget, Screen
@@ -120,7 +120,7 @@ def _tried(
     rerun: Rerun | None,
 ) -> Iterator[_Tried]:
     reruns = MAX_RERUN if rerun is not None and original.submission.observed.launches else 0
-    for parsed, change in _ranked(original, failing)[:MAX_TRIED]:
+    for parsed, change, is_read in _ranked(original, failing)[:MAX_TRIED]:
         if budget.is_spent:
             break
         source = parsed.source
@@ -131,7 +131,7 @@ def _tried(
         except (FileError, UsageError):
             continue
         was_run = False
-        is_told = change.group != "shared_bytes" or _has_other_bytes(failing, submission)
+        is_told = is_read and (change.group != "shared_bytes" or _has_other_bytes(failing, submission))
         if not is_told and reruns and rerun is not None:
             # Its text does not say what the change does to the launch.
             reruns, was_run = reruns - 1, True
@@ -173,8 +173,9 @@ def _seen_with(original: Original, parsed: ParsedFile, change: Change) -> Observ
 # -- which changes, in which order -----------------------------------------------------
 
 
-def _ranked(original: Original, failing: Sequence[Failing]) -> list[tuple[ParsedFile, Change]]:
-    rows: list[tuple[float, int, ParsedFile, Change]] = []
+def _ranked(original: Original, failing: Sequence[Failing]) -> list[tuple[ParsedFile, Change, bool]]:
+    """Changes, likeliest first, and of each whether the text tells what it does to the launches."""
+    rows: list[tuple[float, int, ParsedFile, Change, bool]] = []
     shifts = _shifts(failing)
     wanted = {subject.kernel.binding.kernel.name: subject for subject in failing}
     for parsed in original.files():
@@ -193,13 +194,31 @@ def _ranked(original: Original, failing: Sequence[Failing]) -> list[tuple[Parsed
         shared = set.intersection(*words) if words else set()
         values = {name: value for s in failing for name, value in _constants(s).items()}
         found += [*macro_changes(parsed, shared), *constant_changes(parsed, shared, values)]
-        rows += [(change.cost + shifts.get(change.group, 0.0), n, parsed, change) for n, change in enumerate(found)]
+        by_cost = [(change.cost + shifts.get(change.group, 0.0), change, True) for change in found]
+        by_cost += [
+            (change.cost + shifts.get(change.group, 0.0), change, False)
+            for launch in launches_of(parsed)
+            if not _kernels_at(original, parsed, launch) and _all_seen_at(original, parsed, launch, wanted)
+            for change in grid_changes(launch)
+        ]
+        rows += [(cost, n, parsed, change, is_read) for n, (cost, change, is_read) in enumerate(by_cost)]
     rows.sort(key=lambda row: row[:2])
-    unique: dict[str, tuple[ParsedFile, Change]] = {}
-    for _cost, _number, parsed, change in rows:
+    unique: dict[str, tuple[ParsedFile, Change, bool]] = {}
+    for _cost, _number, parsed, change, is_read in rows:
         key = repr((parsed.file, sorted((e.start, e.end, "".join(e.text.split())) for e in change.edits)))
-        unique.setdefault(key, (parsed, change))
+        unique.setdefault(key, (parsed, change, is_read))
     return list(unique.values())
+
+
+def _all_seen_at(original: Original, parsed: ParsedFile, launch: Launch, kernels: Collection[str]) -> bool:
+    """Whether all of the kernels were seen to be launched there, by way of pointers, say, and nowhere else."""
+    file = parsed.file.rpartition("/")[2]
+    places = {
+        (s.kernel, (s.file or parsed.file).rpartition("/")[2] == file and 0 <= s.line - launch.line <= 8)
+        for s in original.submission.launches
+        if s.observed and s.kernel in kernels
+    }
+    return places == {(name, True) for name in kernels}
 
 
 def _shifts(failing: Sequence[Failing]) -> dict[str, float]:

@@ -21,6 +21,7 @@ from grader.repair.changes.shared_text import array_changes
 from grader.repair.clues import TurnedAway, clues_of, turned_away
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Function, functions_of
+from grader.repair.host import host_repairs
 from grader.repair.program import Failing, OtherLaunch, Rerun, other_launch, program_repairs
 from grader.repair.screen import Budget, Screen
 from grader.repair.symptom import SEARCHED, Symptom, symptom_of, symptom_of_order
@@ -87,13 +88,14 @@ def search(
         and e.halo is None
         and all(c.status != "fail" or c.check in OF_GPU for c in own[name])
     }
-    repairs = program_repairs(original, trials, drawn_trials, failing, passing, Budget(PROGRAM_WORK), rerun)
-    mended = {repair.variant for repair in repairs}
+    repairs = host_repairs(original, kernels, found, checks, rerun)
+    repairs += program_repairs(original, trials, drawn_trials, failing, passing, Budget(PROGRAM_WORK), rerun)
+    mended = {repair.variant for repair in repairs if not repair.proof}
     left = [f for f in failing if f.name not in mended]
     subjects = [s for f in left if (s := _subject(original, trials, drawn_trials, f)) is not None]
     budget = Budget(MAX_WORK)
     repairs += _of_shared_functions(subjects, budget)
-    mended = {repair.variant for repair in repairs}
+    mended = {repair.variant for repair in repairs if not repair.proof}
     subjects = [s for s in subjects if s.name not in mended]
     conditions: list[Condition] = []
     for number, subject in enumerate(subjects):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.i18n import _
+from grader.message import sentences_of
 from grader.report.job import ReportJob, decided, decision_lines
 from grader.report.numbers import Numbers, Status, check_status, result_status, variant_colour
 from grader.report.summary_views import (
@@ -206,7 +207,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
         file = result.file_of(check) if mended is None else mended.file
         place = (file, check.line if mended is None else mended.line)
         # What one change is known to mend is one fault, told by its cause; all else follows from that.
-        key = (check.check, check.status, check.message) if mended is None else ("", mended.kind, check.hint)
+        key = (check.check, check.status, _fault_of(check)) if mended is None else ("", mended.kind, check.hint)
         entry = next((e for e in entries if _same_fault(e, check, key, place)), None)
         if entry is None:
             entry = {
@@ -259,6 +260,13 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
 def title_of(check: Check) -> str:
     """What a check is called in a list of faults: the fault where it failed, else the check itself."""
     return fault_title(check.check, check.message_said) if check.status == "fail" else check_title(check.check)
+
+
+def _fault_of(check: Check) -> str:
+    """What a fault is known again by: of one that a run of the program showed, without what its own check says."""
+    if not check.data.get("seen") or check.message_said is None:
+        return check.message
+    return repr(sentences_of(check.message_said)[0])
 
 
 def _same_fault(

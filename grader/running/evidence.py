@@ -136,6 +136,7 @@ class HostCode:
     misleads: something is wrong with the data or a launch anywhere in the program, so that what it says of results need
       not be about the kernel.
     never_launches: its program comes to its end, whatever it is started with, and has not launched the kernel.
+    suspected: what may be meant, and is wrong where the program itself calls the results of a right kernel wrong.
     """
 
     is_there: bool
@@ -145,6 +146,7 @@ class HostCode:
     of_launch: tuple[HostFault, ...] = ()
     misleads: bool = False
     never_launches: bool = False
+    suspected: tuple[HostFault, ...] = ()
 
     def counted(self, of: Literal["all", "data"]) -> tuple[HostFault, ...]:
         """Those of its faults that a check costs points for which is asked for all, or for those of the data."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from grader.message import msg
 from grader.programs.records import Observation
+from grader.running.data_flow import FlowFault, flow_faults, reached_text, same_sources
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.records import Kernel
@@ -25,6 +26,8 @@ _COPY = frozenset(
 )
 _LAUNCH = frozenset({"host_pointer", "launch_refused"})
 _LIFETIME = frozenset({"use_after_free", "double_free", "wrong_free"})
+_NOT_FETCHED = ("checks.host_code.copied_early", "checks.host_code.copied_other")
+"""Ids of faults for which a kernel's results are never read."""
 _TIME = frozenset({"clock_before_end", "event_not_recorded", "event_not_reached", "time_of_failed_launch"})
 
 # Host code that feeds a kernel; what stands in a snippet to show a launch does not.
@@ -64,8 +67,11 @@ _CONSTANT = re.compile(r"\b__constant__\s+(?:[\w:]+\s+){1,4}(\w+)\s*(?:\[[^\]\n]
 _TAKES_ERROR = re.compile(r"\b(\w+)\s*\(\s*(?:const\s+)?(?:cudaError(?:_t)?|CUresult)\b")
 
 
-def host_code(submission: Submission, kernel: Kernel) -> HostCode:
-    """What the host code does wrong around the launches of a kernel, in the programs that it is a part of."""
+def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = ()) -> HostCode:
+    """What the host code does wrong around the launches of a kernel, in the programs that it is a part of.
+
+    instance: template arguments of the launches that are meant; (): all.
+    """
     of_kernel = [run for run in submission.observed.runs if _is_its_program(run, kernel, submission)]
     elsewhere = {file for run in submission.observed.runs for file in run.files}
     elsewhere -= {file for run in of_kernel for file in run.files}
@@ -80,17 +86,45 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
     if not programs or not _FEEDS.search(whole):
         return NO_HOST_CODE
     runs = [run for run in of_kernel if run.launches and not run.probe]
+    told: set[str] = set()
     seen = [launch for run in runs for launch in run.launches if launch.kernel == kernel.name]
+    of_instance = [launch for launch in seen if launch.template_arguments == tuple(instance)]
+    seen = of_instance or seen
+    suspected: list[HostFault] = []
+    constants = {found[1] for text in texts.values() for found in _CONSTANT.finditer(text)}
+    own_text = _text_of(submission, kernel)
     if seen:
         whole_runs = [x for run in runs if run.ended for x in run.launches if x.kernel == kernel.name]
         # Of a run that was cut short nobody knows what it would have looked at.
         unchecked = _unchecked(whole_runs) if whole_runs else _read_faults(submission, kernel, whole)
-        faults = [*unchecked, *_seen_faults(runs, kernel.name, seen), *_never_filled(runs, kernel.name)]
+        key = kernel.name, tuple(instance) if of_instance else None
+        flow = [fault for fault in _flow_faults(submission, runs, constants) if _is_of(fault, *key)]
+        kernels = {kernel.name: kernel for kernel in submission.kernels}
+        suspected = [
+            HostFault("copy", fault.file, fault.line, fault.message)
+            for run in runs
+            for fault in same_sources(run, kernels)
+            if _is_of(fault, *key)
+        ]
+        told = {array for fault in flow for array in fault.arrays}
+        of_runtime = _seen_faults(runs, kernel.name, seen, instance if of_instance else ())
+        if any(fault.message.id in _NOT_FETCHED for fault in flow):
+            # It is never read because of that copy.
+            of_runtime = [fault for fault in of_runtime if fault.message.id != "programs.never_read"]
+        faults = [*unchecked, *of_runtime]
+        faults += [HostFault("copy", fault.file, fault.line, fault.message) for fault in flow]
+        faults += [
+            fault for fault in _never_filled(runs, submission, kernel) if fault.message.data["array"] not in told
+        ]
     else:
-        faults = _read_faults(submission, kernel, whole)
-    faults += _unset_constants(texts, _text_of(submission, kernel))
+        faults = [*_read_faults(submission, kernel, whole), *_before_any_launch(of_kernel)]
+    faults += [
+        fault
+        for fault in _unset_constants(texts, own_text, [run for run in runs if run.ended])
+        if fault.message.data["name"] not in told
+    ]
     # What is never read cannot be compared either: one fault, told once.
-    is_unread = any(fault.message.id == "programs.never_read" for fault in faults)
+    is_unread = any(fault.message.id in ("programs.never_read", *_NOT_FETCHED) for fault in faults)
     if not is_unread and not _compares(whole):
         name = next(iter(programs))
         line = seen[0].line if seen else line_of_main(programs[name])
@@ -114,7 +148,13 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
         of_launch=tuple(dict.fromkeys(fault for fault in faults if fault.kind == "launch")),
         misleads=any(f.is_of_data or f.kind == "launch" for f in faults) or any(map(_misleads, runs)),
         untidy=tuple(dict.fromkeys(untidy)),
+        suspected=tuple(dict.fromkeys(suspected)),
     )
+
+
+def _is_of(fault: FlowFault, kernel: str, instance: tuple[str, ...] | None) -> bool:
+    """Whether a fault concerns a kernel, or one instance of it."""
+    return any(name == kernel and instance in (None, own) for name, own in fault.kernels)
 
 
 def of_call(observations: Sequence[Observation]) -> HostCode:
@@ -167,7 +207,7 @@ def _never_launches(runs: Sequence[SeenRun], kernel: str, graded: set[str], prog
     which reads what it is to do from arguments, a keyboard or files, unless it asks for more arguments than anybody
     gives.
     """
-    if not programs or not runs or not all(run.ended for run in runs):
+    if not programs or not runs or not all(run.ended for run in runs) or any(map(_gave_up, runs)):
         return False
     launched = {name for run in runs for name in (*run.asked_for, *(launch.kernel for launch in run.launches))}
     texts = programs.values()
@@ -206,8 +246,35 @@ def _unchecked(seen: Sequence[SeenLaunch]) -> list[HostFault]:
     ]
 
 
-def _seen_faults(runs: Sequence[SeenRun], kernel: str, seen: Sequence[SeenLaunch]) -> list[HostFault]:
-    """What the runtime told of, where this kernel's launch is the nearest."""
+def _flow_faults(submission: Submission, runs: Sequence[SeenRun], constants: Collection[str]) -> list[FlowFault]:
+    """What the order of copies and launches shows, of all kernels of the programs, each fault once."""
+    kernels = {kernel.name: kernel for kernel in submission.kernels}
+    texts = {name: _text_of(submission, kernel) for name, kernel in kernels.items()}
+    found = [f for run in runs if run.change is None for f in flow_faults(run, kernels, texts, constants)]
+    return list({(fault.file, fault.line, fault.message.id): fault for fault in reversed(found)}.values())[::-1]
+
+
+def _before_any_launch(runs: Sequence[SeenRun]) -> list[HostFault]:
+    """Faults of the data for which programs gave up before they had launched anything."""
+    return [
+        HostFault(kind, fault.file, fault.line, fault.message)
+        for run in runs
+        if _gave_up(run)
+        for fault in run.faults
+        if (kind := _kind(fault)) in OF_DATA and not fault.is_untidy
+    ]
+
+
+def _gave_up(run: SeenRun) -> bool:
+    """Whether a program ended, by its own doing, with a fault of the host code's behind it and no launch."""
+    return not run.launches and not run.probe and bool(run.exit) and any(_kind(f) in OF_DATA for f in run.faults)
+
+
+def _seen_faults(
+    runs: Sequence[SeenRun], kernel: str, seen: Sequence[SeenLaunch], instance: Sequence[str]
+) -> list[HostFault]:
+    """What the runtime told of, where this kernel's launch is the nearest; where it names one it is of that alone."""
+    own = f"{kernel}<{', '.join(instance)}>" if instance else ""
     launches = [launch for run in runs if not run.probe for launch in run.launches]
     files = {launch.file for launch in seen}
     found = []
@@ -217,14 +284,21 @@ def _seen_faults(runs: Sequence[SeenRun], kernel: str, seen: Sequence[SeenLaunch
             continue
         if fault.kind == "never_read" and not _is_never_read(runs, fault):
             continue
+        named = str(fault.message.data.get("kernel", ""))
+        if own and named.startswith(f"{kernel}<") and named != own:
+            continue
+        if named.partition("<")[0] == kernel:
+            found.append(HostFault(kind, fault.file, fault.line, fault.message))
+            continue
         near = min((x for x in launches if x.file == fault.file), key=lambda x: abs(x.line - fault.line))
         if near.kernel == kernel:
             found.append(HostFault(kind, fault.file, fault.line, fault.message))
     return found
 
 
-def _never_filled(runs: Sequence[SeenRun], kernel: str) -> list[HostFault]:
-    """Arrays that a kernel may only read, and that nobody has put anything into."""
+def _never_filled(runs: Sequence[SeenRun], submission: Submission, kernel: Kernel) -> list[HostFault]:
+    """Arrays that a kernel only reads, and that nobody has put anything into: told once of all kernels that do."""
+    known = {kernel.name: kernel for kernel in submission.kernels}
     found = []
     for run in runs:
         arguments = [argument for launch in run.launches for argument in launch.arguments]
@@ -233,18 +307,35 @@ def _never_filled(runs: Sequence[SeenRun], kernel: str) -> list[HostFault]:
             continue
         # A launch to warm up may come before the copies.
         filled = {argument.buffer for argument in arguments if argument.before}
+        empty: dict[str, list[SeenLaunch]] = {}
         for launch in run.launches:
-            for argument in launch.arguments if launch.kernel == kernel and not launch.refused else ():
-                if " const*" in argument.type_text and argument.buffer and argument.buffer not in filled:
-                    message = msg("checks.host_code.never_filled", kernel=kernel, array=argument.buffer)
-                    found.append(HostFault("unfilled", launch.file, launch.line, message))
+            names = _only_read(known.get(launch.kernel))
+            for argument in () if launch.refused else launch.arguments:
+                is_input = " const*" in argument.type_text or argument.name in names
+                if is_input and argument.buffer and argument.buffer not in filled:
+                    empty.setdefault(argument.buffer, []).append(launch)
+        for array, launches in empty.items():
+            if kernel.name in {launch.kernel for launch in launches}:
+                kernels = ", ".join(dict.fromkeys(launch.kernel for launch in launches))
+                message = msg("checks.host_code.never_filled", kernel=kernels, array=array)
+                found.append(HostFault("unfilled", launches[0].file, launches[0].line, message))
     return found
 
 
-def _unset_constants(texts: Mapping[str, str], kernel: str) -> list[HostFault]:
-    """Constant memory that a kernel reads, and that nothing outside kernels mentions but its declaration."""
-    words = Counter(_WORD.findall("\n".join(texts.values())))
+def _only_read(kernel: Kernel | None) -> set[str]:
+    return {p.name for p in kernel.parameters if p.is_read and not p.is_written} if kernel is not None else set()
+
+
+def _unset_constants(texts: Mapping[str, str], kernel: str, runs: Sequence[SeenRun]) -> list[HostFault]:
+    """Constant memory that a kernel reads, and that nothing outside kernels mentions but its declaration.
+
+    Or into which, in runs that came to their end, nothing was copied, while its address was not asked for.
+    """
+    whole = "\n".join(texts.values())
+    words = Counter(_WORD.findall(whole))
     used = set(_WORD.findall(kernel))
+    filled = {copy.array.rpartition("::")[2] for run in runs for copy in run.copies}
+    is_seen = bool(runs) and "cudaGetSymbolAddress" not in whole
     return [
         HostFault(
             "unfilled",
@@ -254,14 +345,14 @@ def _unset_constants(texts: Mapping[str, str], kernel: str) -> list[HostFault]:
         )
         for file, text in texts.items()
         for found in _CONSTANT.finditer(text)
-        if words[found[1]] == 1 and found[1] in used
+        if found[1] in used and (words[found[1]] == 1 or (is_seen and found[1] not in filled))
     ]
 
 
 def _text_of(submission: Submission, kernel: Kernel) -> str:
-    """The lines of a kernel."""
+    """A kernel, and the device functions of its file that it calls."""
     source = next((source for source in submission.sources if source.file == kernel.file), None)
-    return "\n".join(source.text.split("\n")[kernel.line - 1 : kernel.end_line]) if source is not None else ""
+    return reached_text(kernel.name, without_comments(source.text)) if source is not None else ""
 
 
 def _is_never_read(runs: Sequence[SeenRun], fault: SeenFault) -> bool:

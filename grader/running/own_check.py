@@ -31,7 +31,16 @@ def with_own_check(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> E
         return replace(evidence, own_check=own)
     added = () if any(case.sizes == one.sizes and not one.drawn for one in evidence.runs) else (case,)
     own = replace(own, sizes=case.sizes, case_is_right=case.is_right)
+    if case.is_right and not word.is_right and evidence.host.suspected:
+        host = replace(evidence.host, faults=(*evidence.host.suspected, *evidence.host.faults), misleads=True)
+        evidence, own = replace(evidence, host=host), replace(own, is_explained=True)
     return replace(evidence, own_check=own, runs=(*evidence.runs, *added))
+
+
+def said_of(kernel: BoundKernel) -> SeenWord | None:
+    """What the kernel's program says of it, None where that is nothing."""
+    found = _said(kernel)
+    return found[1] if found is not None else None
 
 
 def _said(kernel: BoundKernel) -> tuple[SeenRun, SeenWord] | None:

@@ -36,6 +36,36 @@ class SeenArgument:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenStep:
+    """A launch in the order of a run.
+
+    launch: which of `SeenRun.launches` it is, -1: none of these.  buffers: of each of its arguments the array, by a
+    number that no other array of the run has; 0 for none.
+    """
+
+    launch: int
+    buffers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCopy:
+    """A copy between the host and an array of the device, or what set it: see `grader.programs.records.ObservedCopy`.
+
+    launches: how many of `SeenRun.order` had been made before.
+    """
+
+    way: str
+    file: str
+    line: int
+    array: str
+    serial: int
+    bytes: int
+    is_whole: bool
+    host: int = 0
+    launches: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SeenChange:
     """A number of the program's that was made another for a run: a constant of `file`; of no file: an argument.
 
@@ -123,6 +153,8 @@ class SeenRun:
     results: made with its kernels, to see what comes of them: its launches are others' business.  said: what it says of
       its results.  exit: with which code it ended, None where it did not.
     asked_for: kernels that it launched, be it with nothing to work upon.
+    order: the launches that it made, the first of them.
+    copies: between host and device, in their order.
     """
 
     files: tuple[str, ...]
@@ -140,6 +172,8 @@ class SeenRun:
     said: tuple[SeenWord, ...] = ()
     exit: int | None = None
     asked_for: tuple[str, ...] = ()
+    order: tuple[SeenStep, ...] = ()
+    copies: tuple[SeenCopy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

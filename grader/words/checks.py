@@ -242,7 +242,27 @@ HOST_CODE: Texts = {
     "reads_data_sound": N_("Judging by its text, the host code fills what its kernels read."),
     "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
     "not_compared": N_("The program compares its results with nothing."),
-    "never_filled": N_("{kernel} reads {array}, but nothing has been put into it before the launch."),
+    "never_filled": N_("{array} is read by {kernel}, but nothing has been put into it before the launch."),
+    "copied_early": N_(
+        "{array} is copied back here, before the launch of {kernel} in line {launch_line}: what the kernel stores "
+        "there is never copied back."
+    ),
+    "copied_other": N_(
+        "{other} is copied back here; what {kernel}, launched in line {launch_line}, stores is in {array}, which is "
+        "never copied back."
+    ),
+    "filled_late": N_("{array} is filled only here, after the launch in line {launch_line}; it is read by {kernel}."),
+    "filled_twice": N_(
+        "{other} is filled here a second time, after line {before} and before anything has read it; nothing is ever "
+        "copied into {array}, which is read by {kernel}."
+    ),
+    "filled_alike": N_(
+        "{array} is filled here from the same array of the host as {other} in line {before}; both are read by {kernel}."
+    ),
+    "filled_output": N_(
+        "The data are copied into {other} here, which is written by {kernel}; nothing is ever copied into {array}, "
+        "which it reads."
+    ),
     "constant_unset": N_("Nothing is ever copied into {name}: constant memory is zero until it is filled."),
     "hint_unfilled": N_(
         "Copy the data to the device before the launch: with cudaMemcpy() into an array, with cudaMemcpyToSymbol() "

@@ -103,6 +103,20 @@ REPAIRS: Texts = {
     "launch_too_few_bytes": N_(
         "In line {line} the size of the dynamic shared memory is too small for what the block stores there."
     ),
+    "launch_argument": N_("An argument of the launch in line {line} is another than is meant."),
+    "host": N_("The call in line {line} is wrong."),
+    "host_target": N_("The copy in line {line} goes to the wrong place."),
+    "host_source": N_("The copy in line {line} comes from the wrong place."),
+    "host_ends": N_("In the copy in line {line} target and source are in each other's place."),
+    "host_direction": N_("The copy in line {line} names the wrong direction."),
+    "host_bytes": N_("The size in line {line} counts elements: it has to count bytes."),
+    "host_size": N_("The size in line {line} is wrong."),
+    "host_order": N_("The call in line {line} stands in the wrong place: it has to come earlier or later."),
+    "host_extra": N_("The call in line {line} must not be there."),
+    "host_missing": N_("A copy to the device is missing after line {line}."),
+    "host_missing_before": N_("A copy to the device is missing before line {line}."),
+    "host_wait": N_("Before line {line} the program has to wait for the device."),
+    "host_kernel": N_("The launch in line {line} is of another kernel than is meant."),
     "turned_away": _turned_away,
     "turned_away_wrong": Plural(
         "The condition in line {line} turns away the thread that would write the {n} unwritten element; without the "
@@ -129,6 +143,11 @@ REPAIRS: Texts = {
     "verified": N_("With one change there the kernel passes every check: this was compiled and run."),
     "either": N_("Change either this or the launch, not both."),
     "verified_together": N_("With one change there {variants} pass every check: this was compiled and run."),
+    "verified_by_own_check": N_(
+        "With one change there this fault is gone, and the program's own check calls the results right: this was "
+        "compiled and run."
+    ),
+    "verified_by_run": N_("With one change there this fault is gone: the program was compiled and run."),
     "verified_partly": N_("With one change there this fault is gone: this was compiled and run."),
     "wavefronts": _wavefronts,
     "sectors": _sectors,

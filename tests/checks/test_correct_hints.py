@@ -85,16 +85,19 @@ def square(size: int, difference: Difference) -> Run:
 
 
 RIGHT = replace(WRONG, mismatches=0)
+LEFT = replace(WRONG, unwritten=WRONG.mismatches)
+"""Nobody writes what is wrong."""
 
 
 @pytest.mark.parametrize(
     ("runs", "asked", "is_few"),
     [
-        ((square(16, RIGHT), square(32, RIGHT), square(33, WRONG)), ASKED, True),
-        ((square(16, RIGHT), square(32, WRONG), square(33, WRONG)), ASKED, False),
-        ((square(16, RIGHT), square(33, RIGHT), square(40, WRONG)), ASKED, False),
-        ((square(33, WRONG), square(40, WRONG)), ASKED, False),
-        ((square(16, RIGHT), square(33, WRONG)), None, False),
+        ((square(16, RIGHT), square(32, RIGHT), square(33, LEFT)), ASKED, True),
+        ((square(16, RIGHT), square(32, RIGHT), square(33, WRONG)), ASKED, False),
+        ((square(16, RIGHT), square(32, LEFT), square(33, LEFT)), ASKED, False),
+        ((square(16, RIGHT), square(33, RIGHT), square(40, LEFT)), ASKED, False),
+        ((square(33, LEFT), square(40, LEFT)), ASKED, False),
+        ((square(16, RIGHT), square(33, LEFT)), None, False),
     ],
 )
 def test_a_kernel_that_is_right_while_a_row_fits_a_block(

@@ -87,6 +87,25 @@ def test_one_change_mends_all_variants(
     assert len({tuple(one.repair.diff) for one in failed if one.repair is not None}) == 1
 
 
+@pytest.mark.slow
+def test_a_grid_of_kernels_launched_by_pointers_is_judged_where_its_sizes_differ(graded: Grade, tmp_path: Path) -> None:
+    made = """    void (*kernels[])(const float *, float *, int, int) =
+        {transposeNaive, transposeShared, transposePadded};
+    for (auto kernel : kernels) {
+        kernel<<<grid, block>>>(d, e, rows, cols);
+        kernel<<<dim3(2, 2), block>>>(d, e, 64, 64);
+    }
+"""
+    start, end = PROGRAM.index("    transposeNaive<<<"), PROGRAM.index("    cudaMemcpy(back")
+    text = (PROGRAM[:start] + made + PROGRAM[end:]).replace("dim3 grid(across, down)", "dim3 grid(down, across)")
+    file = tmp_path / "transpose.cu"
+    file.write_text(text, "utf-8")
+    failed = [c for c in graded("transpose", file).checks if c.status == "fail" and c.check == "correct"]
+    assert [c.variant for c in failed] == ["naive", "shared", "padded"]
+    for one in failed:
+        assert one.hint.startswith("In line 38 the two axes of the grid") and one.hint.endswith(TOGETHER.format(ALL))
+
+
 def test_a_cause_is_told_once_and_what_follows_stands_below_it(graded: Grade, tmp_path: Path) -> None:
     file = tmp_path / "transpose.cu"
     file.write_text(PROGRAM.replace("dim3 grid(across, down)", "dim3 grid(down, across)"), "utf-8")

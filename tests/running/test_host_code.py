@@ -199,7 +199,7 @@ if (cudaDeviceSynchronize()) return 1; return r[0] != e[0]; }""",
 int main() { give();
 mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
 if (cudaGetLastError()) return 1; cudaMemcpy(r, a, bytes, cudaMemcpyDeviceToHost); printf("%f\\n", r[0]); }""",
-        [("copy", "mul<<<")],
+        [("copy", "cudaMemcpy(r, a, ")],
     ),
     "as many bytes as a pointer has": (
         """
@@ -254,13 +254,13 @@ def program(main: str) -> str:
     return HEAD + "\n".join(line if line[:1] == "#" else line.replace("; ", ";\n") for line in main.split("\n"))
 
 
-def judged(tmp_path: Path, text: str, runs: bool = True) -> HostCode:
+def judged(tmp_path: Path, text: str, runs: bool = True, kernel: str = "mul") -> HostCode:
     (tmp_path / "matmul.cu").write_text(text)
     lab = labs.find("matmul")
     found = find_sources(tmp_path / "matmul.cu", lab.id, {lab.id})
     sources = read_sources(found)
     submission = bind(found, sources, lab, observed=observed(sources) if runs else NOTHING_OBSERVED)
-    return host_code(submission, next(kernel for kernel in submission.kernels if kernel.name == "mul"))
+    return host_code(submission, next(one for one in submission.kernels if one.name == kernel))
 
 
 @pytest.mark.slow

@@ -56,6 +56,7 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
             allocation = state.memory.find(address) or shared_at(state, address)
             if allocation is not None:
                 argument.buffer, argument.buffer_bytes = allocation.name, allocation.size
+                argument.serial = allocation.serial
                 argument.offset_bytes = address - (allocation.host or allocation.base)
                 argument.copied_in = "copied" in allocation.origins
                 argument.zeroed = "zeroed" in allocation.origins

@@ -177,6 +177,11 @@ def transfer(
         if side.allocation is not None:
             state.access(side.allocation, stream, ticket, side.offset, side.offset + end, place, is_write=is_write)
     state.memory.copy(into, out_of, rows, stream)
+    if target.is_device:
+        way = "within" if origin.is_device else "in"
+        state.note_copy(way, target.allocation, target.offset, total, place, origin.address)
+    elif origin.is_device:
+        state.note_copy("out", origin.allocation, origin.offset, total, place, target.address)
     shifted = [(target.offset + a, origin.offset + b, size) for a, b, size in rows]
     _copied(state, target, origin, shifted, place)
     read(state, origin.allocation, place, target.allocation)
@@ -281,6 +286,7 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
         valid = side.allocation.valid(side.offset + offset, size)
         if valid is not None:
             valid[:] = 1
+    state.note_copy("set", side.allocation, side.offset, total, place)
     overwritten(state, side.allocation, side.offset, total, place)
     side.allocation.origins = {"zeroed"} if value & 255 == 0 else {"copied"}
     stream.ready_ns += 2_000 + total // 200

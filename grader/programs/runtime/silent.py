@@ -197,9 +197,19 @@ def _has_width(size: str, text: str, unknown: bool = True) -> bool:
     for name in re.findall(r"[A-Za-z_]\w*", size):
         given = re.findall(rf"(?:#[ \t]*define[ \t]+{name}[ \t]|\b{name}\s*[=({{])([^;\n]*)", text)
         # Of what it is handed nobody knows whether bytes or elements are counted.
-        if name != "sizeof" and ((not given and unknown) or any("sizeof" in value for value in given)):
+        if name != "sizeof" and ((not given and unknown) or any("sizeof" in _value(value) for value in given)):
             return True
     return "sizeof" in size or re.search(r"<<|[*/]\s*\d|\d\s*\*", size) is not None
+
+
+def _value(text: str) -> str:
+    """What stands before the comma that ends a declarator: the next one's value is not this one's."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if (character == "," and not depth) or depth < 0:
+            return text[:at]
+    return text
 
 
 def _calls(state: State, place: Place, names: Sequence[str]) -> Iterator[list[str]]:

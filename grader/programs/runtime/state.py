@@ -13,9 +13,10 @@ from grader.devices import SHARED_BYTES
 from grader.message import Message, msg
 from grader.programs.device import Device, LateEnd
 from grader.programs.device_memory import Allocation
+from grader.programs.loaded import plain_name
 from grader.programs.meter import Meter
 from grader.programs.moved import SourceLines
-from grader.programs.records import LIBRARY, DeviceCall, ObservedLaunch, ProgramFinding, RunLimits
+from grader.programs.records import LIBRARY, DeviceCall, ObservedCopy, ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
 from grader.programs.runtime.errors import CudaError as CudaError
@@ -38,6 +39,7 @@ MAX_FINDINGS = 200
 MAX_LAUNCHES = 2000
 MAX_ASKED = 20_000
 """Calls that are kept, where they are."""
+MAX_COPIES = 2000
 MAX_TOUCHED_BYTES = 200 << 30
 MAX_WATCHED = 64
 MAX_WATCHED_BYTES = 16 << 20
@@ -163,6 +165,7 @@ class State:
         """Where an array is made, and the kernel that is handed it: whose size was looked at."""
         self.copied: dict[tuple[int, bool, int], Any] = {}
         """What was copied into each array (True), or out of it after so many launches: see `runtime.silent.sizes`."""
+        self.copies: list[ObservedCopy] = []
         self.device = 0
         self.host_memory: dict[int, Allocation] = {}
         self.texts: dict[tuple[str, int], int] = {}
@@ -398,6 +401,27 @@ class State:
         if self.limits.looks and size <= MAX_WATCHED_BYTES and len(self.underway) < MAX_WATCHED:
             digest = crc32(self.guest.view(address, size).data)
             self.underway.append(Underway(allocation, address, size, digest, stream.number, ticket, place))
+
+    def note_copy(
+        self, way: str, allocation: Allocation | None, offset: int, size: int, place: Place, host: int = 0
+    ) -> None:
+        """Keep a copy into an array of the device's, or out of it, for whoever looks where data go."""
+        if allocation is None or len(self.copies) >= MAX_COPIES or place.file == LIBRARY:
+            return
+        is_whole = offset == 0 and size >= allocation.size
+        self.copies.append(
+            ObservedCopy(
+                way,
+                place.file,
+                place.line,
+                plain_name(allocation.name),
+                allocation.serial,
+                size,
+                is_whole,
+                host,
+                self.launch_count,
+            )
+        )
 
     def written(self, allocation: Allocation | None) -> None:
         """The device writes into memory of the host's: what changes there now is not the host's doing."""

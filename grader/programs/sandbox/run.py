@@ -279,6 +279,7 @@ class ProgramRun:
                 if name in self._wasi.files
             },
             device=self._card.model.name if self._card is not None else "",
+            copies=state.copies,
         )
 
     def _look_for_early(self, place_of_trap: Callable[[], Place] | None = None) -> None:

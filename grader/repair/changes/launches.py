@@ -88,7 +88,7 @@ def launch_changes(launch: Launch, constants: Mapping[str, int], pairs: Sequence
     constants: those that its kernel is written with, and their values.
     pairs: numbers of arguments that may stand in each other's place, by their types.
     """
-    yield from _grid_changes(launch)
+    yield from grid_changes(launch)
     yield from _block_changes(launch, constants)
     yield from _argument_changes(launch, pairs)
     if launch.function.text(launch.grid) != launch.function.text(launch.block):
@@ -96,7 +96,8 @@ def launch_changes(launch: Launch, constants: Mapping[str, int], pairs: Sequence
     yield from _shared_changes(launch, constants)
 
 
-def _grid_changes(launch: Launch) -> Iterator[Change]:
+def grid_changes(launch: Launch) -> Iterator[Change]:
+    """Its axes in each other's place, numbers of blocks that are rounded down."""
     function = launch.function
     axes = _axes(function, launch.grid)
     if len(axes) >= 2 and function.text(axes[0]) != function.text(axes[1]):

@@ -1,0 +1,225 @@
+"""Faults of host code: changes of its calls and launches, each tried by running the whole program, kernels included.
+
+A change counts where the fault is gone that a run had shown, no other has come, and what the program says of its own
+results does not call them wrong any more.  Where the program says nothing of its results, a fault that is gone proves
+little: there only changes are tried that the fault itself names.  The kernels are as they were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.checks import judge
+from grader.launching.kernel import BoundKernel
+from grader.message import Message, sentences_of
+from grader.repair.change import Change, changed
+from grader.repair.changes.host_calls import host_changes, host_of, same, waits
+from grader.repair.found import FoundRepair, diff_lines
+from grader.result import Check
+from grader.running.evidence import Evidence
+from grader.running.host_code import host_code
+from grader.running.own_check import said_of
+from grader.submission.cpp.tree import ParsedFile
+from grader.submission.files.source import SourceText
+from grader.submission.records import Submission, VariantBinding
+from grader.submission.rewriting.changes import Original
+
+MAX_RUN = 4
+"""Changed programs that are compiled and run."""
+CHECKS = ("launch", "host_code")
+UNFILLED = ("never_filled", "constant_unset", "filled_twice", "filled_output")
+"""Ids of faults of arrays into which nothing was copied."""
+WAITS = ("programs.read_before", "programs.stream_race", "programs.host_changed")
+"""How ids begin of faults of a host that does not wait."""
+NAMED: Mapping[str, tuple[str, ...]] = {
+    "checks.launch.exchanged": ("arguments",),
+    "checks.launch.never_launched": ("kernel",),
+    "checks.host_code.copied_early": ("order",),
+    "checks.host_code.copied_other": ("source",),
+    "checks.host_code.filled_late": ("order",),
+    "checks.host_code.filled_twice": ("target",),
+    "checks.host_code.filled_output": ("target",),
+    "checks.host_code.filled_alike": ("source",),
+    **{f"programs.copy_{way}": ("direction", "ends") for way in ("to_device", "from_device", "to_host", "from_host")},
+    **{f"programs.copy_of_count_{way}": ("bytes",) for way in ("into", "out")},
+    **{f"programs.copy_{what}": ("bytes", "size") for what in ("of_pointer", "too_short", "reads_past", "writes_past")},
+    "programs.count_of_bytes": ("bytes",),
+    "programs.overwritten": ("order",),
+    "programs.freed_before_launch": ("order",),
+    "programs.use_after_free": ("order",),
+}
+"""What a fault says is to be changed, by the id of its message: details of changes."""
+ANYWHERE = frozenset({"bytes", "size", "order"})
+"""Changes that may stand in another line than their fault: where a size is defined, or what comes too early."""
+
+Rerun = Callable[[Mapping[Path, SourceText]], Submission]
+"""Runs the programs of a submission whose files have other texts, and binds them by what is seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A variant with a fault of the host code that a run showed; is_wrong: the program itself calls its results so."""
+
+    kernel: BoundKernel
+    evidence: Evidence
+    checks: Sequence[Check]
+    is_wrong: bool
+
+    def faults(self) -> Iterator[tuple[str, int, Message]]:
+        """File, by its plain name, line and message of all that is told of it."""
+        for fault in (*self.evidence.host.faults, *self.evidence.host.of_launch):
+            yield fault.file.rpartition("/")[2], fault.line, fault.message
+        for check in self.checks:
+            file = (check.file or self.kernel.binding.kernel.file).rpartition("/")[2]
+            for said in sentences_of(check.message_said):
+                yield file, check.line or 0, said
+
+    def names(self, parsed: ParsedFile, change: Change) -> bool:
+        """Whether its faults say that this is what is to be changed."""
+        return any(_is_named(change, parsed, *fault) for fault in self.faults())
+
+
+def host_repairs(
+    original: Original,
+    kernels: Mapping[str, BoundKernel],
+    found: Mapping[str, Evidence],
+    checks: Sequence[Check],
+    rerun: Rerun | None,
+) -> list[FoundRepair]:
+    """What mends faults of the host code, at most one change a variant; the first that mends the most.
+
+    Parameters
+    ----------
+    kernels : by variant.  found : evidence by variant.  checks : the verdicts on all of them.
+    """
+    subjects = list(_subjects(kernels, found, checks))
+    if rerun is None or not subjects:
+        return []
+    others = {name: found[name] for name in kernels if name not in {s.evidence.variant.name for s in subjects}}
+    left, repairs = list(subjects), []
+    for number, (parsed, change) in enumerate(_ranked(original, subjects)):
+        if number >= MAX_RUN or not left:
+            break
+        source = parsed.source
+        submission = rerun({source.path: replace(source, text=changed(source.text, change), written=None)})
+        if any(_has_faults(submission, evidence) for evidence in others.values()):
+            continue
+        wanted = [s for s in left if s.is_wrong or s.names(parsed, change)]
+        mended = [(s, names) for s in wanted if (names := _mended(s, submission))]
+        diff = tuple(diff_lines(source.text, changed(source.text, change)))
+        told = all(s.is_wrong for s, _names in mended)
+        together = tuple(s.evidence.variant.name for s, _names in mended)
+        for subject, names in mended:
+            name = subject.evidence.variant.name
+            proof = "own_check" if told else "run"
+            repairs.append(
+                FoundRepair(
+                    name, parsed.file, change, names, is_complete=True, diff=diff, together=together, proof=proof
+                )
+            )
+        left = [s for s in left if s.evidence.variant.name not in together]
+    return repairs
+
+
+def _subjects(
+    kernels: Mapping[str, BoundKernel], found: Mapping[str, Evidence], checks: Sequence[Check]
+) -> Iterator[_Subject]:
+    for name, kernel in kernels.items():
+        failed = [c for c in checks if c.variant == name and c.check in CHECKS and c.status == "fail"]
+        failed = [c for c in failed if c.data.get("seen")]
+        if failed:
+            word = said_of(kernel)
+            yield _Subject(kernel, found[name], failed, word is not None and not word.is_right)
+
+
+def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[ParsedFile, Change]]:
+    """Changes of all files, likeliest first, each once."""
+    lines: dict[str, set[int]] = {}
+    arrays: set[str] = set()
+    unfilled: set[str] = set()
+    waiting: list[tuple[str, int]] = []
+    never: set[str] = set()
+    for subject in subjects:
+        if subject.evidence.host.never_launches or subject.kernel.binding.is_never_launched:
+            never.add(subject.kernel.binding.kernel.name)
+        for file, line, message in subject.faults():
+            lines.setdefault(file, set()).add(line)
+            told = _arrays_of(message)
+            arrays |= told
+            if message.id.rpartition(".")[2] in UNFILLED:
+                unfilled |= told - {str(message.data.get("other", ""))}
+            if message.id.startswith(WAITS):
+                waiting.append((file, line))
+    rows: list[tuple[float, ParsedFile, Change]] = []
+    for parsed in original.files():
+        file = parsed.file.rpartition("/")[2]
+        calls = host_of(parsed)
+        own = [c for name, line in waiting if name == file for c in waits(calls, line)]
+        own += host_changes(calls, arrays, unfilled, never)
+        here = lines.get(file, set())
+        for change in own:
+            wanted = [s for s in subjects if s.is_wrong or s.names(parsed, change)]
+            if wanted:
+                is_named = any(s.names(parsed, change) for s in wanted)
+                rows.append((_cost(change, here) - 2 * is_named, parsed, change))
+    rows.sort(key=lambda row: row[0])
+    unique: dict[tuple[object, ...], tuple[ParsedFile, Change]] = {}
+    for _cost_of, parsed, change in rows:
+        unique.setdefault((parsed.file, same(change)), (parsed, change))
+    return list(unique.values())
+
+
+def _arrays_of(message: Message) -> set[str]:
+    told = (str(message.data.get(key, "")) for key in ("array", "other", "name"))
+    return {plain for name in told if (plain := name.rpartition("::")[2])}
+
+
+def _is_named(change: Change, parsed: ParsedFile, file: str, line: int, message: Message) -> bool:
+    """Whether a fault says that this is to be changed, there, and into what."""
+    if file != parsed.file.rpartition("/")[2]:
+        return False
+    if message.id.startswith(WAITS):
+        return change.detail == "wait" and change.line == line
+    if change.detail not in NAMED.get(message.id, ()) or (change.line != line and change.detail not in ANYWHERE):
+        return False
+    if change.detail not in ("target", "source") or message.id == "checks.host_code.filled_alike":
+        return True
+    meant = str(message.data.get("array", "")).rpartition("::")[2]
+    return re.search(rf"\b{re.escape(meant)}\b", change.edits[0].text) is not None
+
+
+def _cost(change: Change, lines: set[int]) -> float:
+    """What is spoken of comes first; a copy that is missing stands in no line yet."""
+    return change.cost + (0.0 if change.line in lines or change.group == "missing" or not lines else 1.0)
+
+
+def _mended(subject: _Subject, submission: Submission) -> tuple[str, ...]:
+    """The checks that pass in a changed program; () where any of them does not."""
+    evidence, variant = subject.evidence, subject.evidence.variant.name
+    binding = submission.bindings.get(variant)
+    if not isinstance(binding, VariantBinding) or binding.kernel.name != evidence.bound.kernel.name:
+        return ()
+    site = binding.requested
+    host = host_code(submission, binding.kernel, site.template_arguments if site is not None else ())
+    if not host.is_observed:
+        return ()
+    after = BoundKernel(subject.kernel.lab, submission, binding, binding.interpretations[0])
+    word = said_of(after)
+    if (subject.is_wrong and word is None) or (word is not None and not word.is_right):
+        return ()
+    verdicts = {c.check: c for c in judge(replace(evidence, binding=binding, host=host, own_check=None))}
+    names = tuple(check.check for check in subject.checks)
+    return names if all(verdicts[name].status == "pass" for name in names) else ()
+
+
+def _has_faults(submission: Submission, evidence: Evidence) -> bool:
+    """Whether a variant without such faults has one in a changed program."""
+    binding = submission.bindings.get(evidence.variant.name)
+    if not isinstance(binding, VariantBinding):
+        return True
+    site = binding.requested
+    host = host_code(submission, binding.kernel, site.template_arguments if site is not None else ())
+    return bool(host.of_launch) or host.never_launches or any(f.is_of_data for f in host.faults)

@@ -1,0 +1,378 @@
+"""Where the data of a program go around its launches, in the order in which it was seen to move them.
+
+Told is what the order itself shows: a copy that comes too early or too late, or goes to or from another array than the
+kernel works on.  What is wrong about the size or the direction of a copy the runtime tells (`programs/runtime`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from grader.message import Message, msg
+from grader.submission.kernels.records import Kernel, KernelParameter
+from grader.submission.observed import SeenCopy, SeenLaunch, SeenRun
+
+_FUNCTION = re.compile(r"\b__(?:device|global)__\b[^;{}()=]{0,200}?\b(\w+)\s*\([^;{}]{0,400}\)\s*(?:const\s*)?\{")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+Key = tuple[str, tuple[str, ...]]
+"""An instance of a kernel: its plain name and its template arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowFault:
+    """What the order of copies and launches shows: where, and the kernels that it spoils."""
+
+    file: str
+    line: int
+    message: Message
+    kernels: tuple[Key, ...]
+    arrays: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Kind:
+    """A fault while it is gathered: its message's id and data, and whom it concerns."""
+
+    file: str
+    line: int
+    id: str
+    data: dict[str, str | int]
+    kernels: list[Key] = field(default_factory=list)
+    arrays: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What launch number `step` of a run left in an array of `size` bytes."""
+
+    key: Key
+    step: int
+    launch: SeenLaunch
+    array: str
+    serial: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Out:
+    """A copy to the host, as event number `at`; is_new: it fetched what a launch had left there since the last one."""
+
+    copy: SeenCopy
+    at: int
+    is_new: bool
+
+
+def flow_faults(
+    run: SeenRun, kernels: Mapping[str, Kernel], texts: Mapping[str, str], constants: Collection[str]
+) -> list[FlowFault]:
+    """The faults of a run that was seen to its end.
+
+    Parameters
+    ----------
+    kernels : by plain name, what their text says of their parameters.
+    texts : by plain name, the text of each kernel with that of the device functions that it calls.
+    constants : names of what lies in constant memory and has no value of its own.
+    """
+    if not run.ended or not run.order or any(step.launch < 0 for step in run.order):
+        return []
+    found = [
+        *_lost_results(run, kernels),
+        *_unfilled_inputs(run, kernels),
+        *_late_variables(run, kernels, texts, constants),
+    ]
+    return _merged(found)
+
+
+def same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> list[FlowFault]:
+    """Two inputs of one kernel that are filled from the same array of the host, in two lines: it may be meant so."""
+    if not run.ended or not run.order or any(step.launch < 0 for step in run.order):
+        return []
+    return _merged(_same_sources(run, kernels))
+
+
+def _same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind]:
+    filled: dict[int, SeenCopy] = {}
+    for copy, number in _events(run):
+        if copy is not None:
+            filled.pop(copy.serial, None)
+            if copy.way == "in" and copy.is_whole:
+                filled[copy.serial] = copy
+            continue
+        known = _parameters(run, number, kernels)
+        if known is None:
+            return
+        launch, arrays = known
+        key = launch.kernel, launch.template_arguments
+        inputs = [
+            (name, filled[serial]) for p, name, serial, _size in arrays if not _is_written(p) and serial in filled
+        ]
+        inputs.sort(key=lambda row: row[1].line)
+        for (name, one), (other_name, other) in combinations(inputs, 2):
+            is_same = one.host == other.host and one.bytes == other.bytes and one.serial != other.serial
+            if is_same and one.line != other.line:
+                data: dict[str, str | int] = {"array": other_name, "other": name, "before": one.line}
+                yield _Kind(other.file, other.line, "filled_alike", data, [key], [other_name])
+        for parameter, _name, serial, _size in arrays:
+            if _is_written(parameter):
+                filled.pop(serial, None)
+
+
+def _merged(found: Iterable[_Kind]) -> list[FlowFault]:
+    """Each fault once, with all kernels that it concerns."""
+    merged: dict[tuple[object, ...], _Kind] = {}
+    for kind in found:
+        # Of several launches that it spoils the first is named.
+        data = {name: value for name, value in kind.data.items() if name != "launch_line"}
+        known = merged.setdefault((kind.file, kind.line, kind.id, repr(data)), kind)
+        known.kernels += [key for key in kind.kernels if key not in known.kernels]
+        known.arrays += [name for name in kind.arrays if name not in known.arrays]
+    return [
+        FlowFault(
+            kind.file,
+            kind.line,
+            msg(f"checks.host_code.{kind.id}", kernel=", ".join(dict.fromkeys(map(_shown, kind.kernels))), **kind.data),
+            tuple(kind.kernels),
+            tuple(kind.arrays),
+        )
+        for kind in merged.values()
+    ]
+
+
+def reached_text(name: str, text: str) -> str:
+    """The text of a kernel, with that of the device functions in `text` that it calls, however deep."""
+    bodies = dict(_functions(text))
+    whole, pending, known = "", [name], {name}
+    while pending:
+        body = bodies.get(pending.pop(), "")
+        whole += body
+        called = [word for word in dict.fromkeys(_WORD.findall(body)) if word in bodies and word not in known]
+        known |= set(called)
+        pending += called
+    return whole
+
+
+def _functions(text: str) -> Iterator[tuple[str, str]]:
+    for match in _FUNCTION.finditer(text):
+        depth, at = 1, match.end()
+        while depth and at < len(text):
+            depth += (text[at] == "{") - (text[at] == "}")
+            at += 1
+        yield match[1], text[match.end() : at]
+
+
+def _shown(key: Key) -> str:
+    name, arguments = key
+    return f"{name}<{', '.join(arguments)}>" if arguments else name
+
+
+def _events(run: SeenRun) -> Iterator[tuple[SeenCopy | None, int]]:
+    """Copies, and the numbers of launches (None before them), in their order."""
+    copies = iter(run.copies)
+    pending = next(copies, None)
+    for number in range(len(run.order) + 1):
+        while pending is not None and pending.launches <= number:
+            yield pending, number
+            pending = next(copies, None)
+        if number < len(run.order):
+            yield None, number
+
+
+def _parameters(
+    run: SeenRun, number: int, kernels: Mapping[str, Kernel]
+) -> tuple[SeenLaunch, list[tuple[KernelParameter, str, int, int]]] | None:
+    """A launch, and of each of its arrays the parameter, the array's name, its number and its bytes; None: unknown."""
+    step = run.order[number]
+    launch = run.launches[step.launch]
+    kernel = kernels.get(launch.kernel)
+    if kernel is None or len(step.buffers) != len(launch.arguments):
+        return None
+    named = {a.name: (a, serial) for a, serial in zip(launch.arguments, step.buffers, strict=True) if a.name}
+    own = [p for p in kernel.parameters if not p.is_global]
+    if any(p.name not in named for p in own):
+        return None
+    arrays = []
+    for parameter in own:
+        argument, serial = named[parameter.name]
+        if parameter.is_pointer and not argument.buffer:
+            return None
+        if parameter.is_pointer:
+            arrays.append((parameter, argument.buffer, serial, argument.buffer_bytes))
+    return launch, arrays
+
+
+def _is_written(parameter: KernelParameter) -> bool:
+    """Whether a kernel may write an array: what its text does not show is no reason to take it for an input."""
+    return not parameter.is_const and (parameter.is_written or not parameter.is_read)
+
+
+# -- results that nobody gets ----------------------------------------------------------
+
+
+def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind]:
+    """Results that are not read, where a copy comes before them, or another array is copied in their place."""
+    results: dict[int, _Result] = {}
+    outs: list[_Out] = []
+    lost: list[tuple[_Result, int]] = []
+    began: dict[int, int] = {}
+    read: set[Key] = set()
+    written: set[int] = set()
+    for at, (copy, number) in enumerate(_events(run)):
+        if copy is None:
+            known = _parameters(run, number, kernels)
+            if known is None:
+                return
+            launch, arrays = known
+            key = launch.kernel, launch.template_arguments
+            for parameter, _name, serial, _size in arrays:
+                if (parameter.is_read or parameter.is_const) and serial in results:
+                    read.add(results.pop(serial).key)
+            for parameter, name, serial, size in arrays:
+                if _is_written(parameter):
+                    if serial in results:
+                        lost.append((results.pop(serial), at))
+                    began[number] = at
+                    results[serial] = _Result(key, number, launch, name, serial, size)
+                    written.add(serial)
+        elif copy.way == "within":
+            # Where it comes from is not known: whatever there is may be what is read.
+            read |= {result.key for result in results.values()}
+            results.clear()
+        elif copy.way == "out":
+            result = results.pop(copy.serial, None)
+            outs.append(_Out(copy, at, result is not None))
+            if result is not None:
+                read.add(result.key)
+        elif copy.is_whole and copy.serial in results:
+            lost.append((results.pop(copy.serial), at))
+    lost += [(result, 1 << 60) for result in results.values()]
+    told: set[Key] = set()
+    for result, end in lost:
+        if result.key in read or result.key in told:
+            continue
+        begin = began[result.step]
+        # What another kernel left, or nobody has ever written, was copied in its place.
+        other = next((o for o in outs if begin < o.at < end and o.copy.serial != result.serial and not o.is_new), None)
+        early = [o for o in outs if o.at < begin and o.copy.serial == result.serial and not o.is_new]
+        # The launch before it has its own copy.
+        earlier = [
+            b for number, b in began.items() if b < begin and run.launches[run.order[number].launch] != result.launch
+        ]
+        early = [o for o in early if o.at > max(earlier, default=-1)]
+        data: dict[str, str | int] = {"launch_line": result.launch.line, "array": result.array}
+        if other is not None:
+            data["other"] = other.copy.array
+            yield _Kind(other.copy.file, other.copy.line, "copied_other", data, [result.key], [result.array])
+        elif early:
+            copy = early[-1].copy
+            yield _Kind(copy.file, copy.line, "copied_early", data, [result.key], [result.array])
+        else:
+            continue
+        told.add(result.key)
+
+
+# -- inputs that nobody fills ----------------------------------------------------------
+
+
+def _unfilled_inputs(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind]:
+    """Arrays that a kernel may only read, and that are filled after it, or another one in their place."""
+    touched: set[int] = set()
+    last_use: dict[tuple[Key, int], int] = {}
+    empty: list[tuple[Key, SeenLaunch, str, int, int, int, frozenset[int]]] = []
+    fills: list[tuple[int, SeenCopy]] = []
+    twice: list[tuple[SeenCopy, SeenCopy]] = []
+    fresh: dict[int, SeenCopy] = {}
+    for at, (copy, number) in enumerate(_events(run)):
+        if copy is None:
+            known = _parameters(run, number, kernels)
+            if known is None:
+                return
+            launch, arrays = known
+            key = launch.kernel, launch.template_arguments
+            before = {argument.name: argument.before for argument in launch.arguments}
+            written = frozenset(serial for p, _n, serial, _s in arrays if _is_written(p))
+            for parameter, name, serial, size in arrays:
+                fresh.pop(serial, None)
+                if _is_written(parameter):
+                    touched.add(serial)
+                else:
+                    last_use[key, serial] = at
+                    if serial not in touched and not before.get(parameter.name):
+                        empty.append((key, launch, name, serial, size, at, written))
+        else:
+            if copy.way == "in":
+                fills.append((at, copy))
+                if copy.serial in fresh and copy.is_whole and fresh[copy.serial].host != copy.host:
+                    twice.append((fresh[copy.serial], copy))
+                if copy.is_whole:
+                    fresh[copy.serial] = copy
+            elif copy.way == "out":
+                fresh.pop(copy.serial, None)
+            if copy.way != "out":
+                touched.add(copy.serial)
+    told: set[tuple[Key, int]] = set()
+    for key, launch, name, serial, size, _at, written in empty:
+        if (key, serial) in told:
+            continue
+        told.add((key, serial))
+        own = [(a, c) for a, c in fills if c.serial == serial]
+        # A launch to warm up may come before the copies.
+        is_late = all(a > last_use[key, serial] for a, _c in own)
+        later = own[0][1] if own and is_late else None
+        again = next((pair for pair in twice if pair[1].bytes == size), None)
+        into = next((c for _a, c in fills if c.serial in written and c.bytes == size and c.serial != serial), None)
+        if later is not None:
+            data: dict[str, str | int] = {"array": name, "launch_line": launch.line}
+            yield _Kind(later.file, later.line, "filled_late", data, [key], [name])
+        elif again is not None and not own:
+            data = {"array": name, "other": again[1].array, "before": again[0].line}
+            yield _Kind(again[1].file, again[1].line, "filled_twice", data, [key], [name])
+        elif into is not None and not own:
+            data = {"array": name, "other": into.array}
+            yield _Kind(into.file, into.line, "filled_output", data, [key], [name])
+
+
+def _late_variables(
+    run: SeenRun, kernels: Mapping[str, Kernel], texts: Mapping[str, str], constants: Collection[str]
+) -> Iterator[_Kind]:
+    """Variables of the device that no kernel writes, and that the host fills after every launch of one that reads them.
+
+    Or never, while it fills another one twice.
+    """
+    written = {p.name for kernel in kernels.values() for p in kernel.parameters if p.is_global and _is_written(p)}
+    filled: dict[str, list[tuple[int, SeenCopy]]] = {}
+    launched: dict[Key, list[tuple[int, SeenLaunch]]] = {}
+    fresh: dict[int, SeenCopy] = {}
+    twice: list[tuple[SeenCopy, SeenCopy]] = []
+    for at, (copy, number) in enumerate(_events(run)):
+        if copy is None:
+            launch = run.launches[run.order[number].launch]
+            launched.setdefault((launch.kernel, launch.template_arguments), []).append((at, launch))
+            fresh.clear()
+        elif copy.way == "in":
+            filled.setdefault(_plain(copy.array), []).append((at, copy))
+            if copy.serial in fresh and fresh[copy.serial].host != copy.host and copy.is_whole:
+                twice.append((fresh[copy.serial], copy))
+            fresh[copy.serial] = copy
+    for key, made in launched.items():
+        kernel = kernels.get(key[0])
+        arrays = {p.name for p in kernel.parameters if p.is_global and p.is_read} if kernel is not None else set()
+        inputs = (arrays - written) | (set(_WORD.findall(texts.get(key[0], ""))) & set(constants))
+        own = {argument.buffer for _at, launch in made for argument in launch.arguments}
+        for name, copies in filled.items():
+            if name in inputs and name not in own and copies[0][0] > made[-1][0]:
+                copy, launch = copies[0][1], made[-1][1]
+                data: dict[str, str | int] = {"array": name, "launch_line": launch.line}
+                yield _Kind(copy.file, copy.line, "filled_late", data, [key], [name])
+        for name in sorted(inputs - filled.keys()):
+            again = next((pair for pair in twice if _plain(pair[1].array) in inputs), None)
+            if again is not None:
+                data = {"array": name, "other": _plain(again[1].array), "before": again[0].line}
+                yield _Kind(again[1].file, again[1].line, "filled_twice", data, [key], [name])
+
+
+def _plain(name: str) -> str:
+    return name.rpartition("::")[2]

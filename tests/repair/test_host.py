@@ -1,0 +1,76 @@
+"""Faults of host code: the change that is found is the mistake, and says by what it is known to be right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.repair.conftest import Grade
+
+HEAD = """#include <cstdio>
+#include <vector>
+#include <cuda_runtime.h>
+__global__ void transposeNaive(const float *in, float *out, int rows, int cols) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r < rows && c < cols) out[c * rows + r] = in[r * cols + c];
+}
+int main() {
+    const int rows = 100, cols = 72, count = rows * cols, bytes = count * sizeof(float);
+    std::vector<float> h(count), spare(count), back(count);
+    for (int i = 0; i < count; i++) h[i] = i;
+    float *d, *e;
+    cudaMalloc(&d, bytes);
+    cudaMalloc(&e, bytes);
+    cudaMemcpy(d, h.data(), bytes, cudaMemcpyHostToDevice);
+    cudaMemset(e, 0, bytes);
+    dim3 block(16, 16), grid((cols + 15) / 16, (rows + 15) / 16);
+    transposeNaive<<<grid, block>>>(d, e, rows, cols);
+    if (cudaGetLastError() != cudaSuccess) return 1;
+    cudaMemcpy(back.data(), e, bytes, cudaMemcpyDeviceToHost);
+"""
+SAYS = """    bool good = true;
+    for (int i = 0; i < count; i++) good = good && back[i] == h[i % rows * cols + i / rows];
+    printf("naive: %s\\n", good ? "OK" : "WRONG");
+}
+"""
+SILENT = """    for (int i = 0; i < count; i++) if (back[i] != h[i % rows * cols + i / rows]) return 1;
+}
+"""
+OWN = "and the program's own check calls the results right: this was compiled and run."
+RUN = "With one change there this fault is gone: the program was compiled and run."
+# What is right, what stands in its place, the check, how the hint begins.
+FAULTS = {
+    "elements for bytes": (
+        ("e, bytes, cudaMemcpyDeviceToHost", "e, count, cudaMemcpyDeviceToHost", "host_code"),
+        "The size in line 20 counts elements: it has to count bytes.",
+    ),
+    "target and source": (
+        ("cudaMemcpy(back.data(), e,", "cudaMemcpy(back.data(), d,", "host_code"),
+        "The copy in line 20 comes from the wrong place.",
+    ),
+    "the sizes of a launch": (
+        ("(d, e, rows, cols);", "(d, e, cols, rows);", "launch"),
+        "In line 18 two arguments of the launch are in each other's place.",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tail", [SAYS, SILENT], ids=["says", "silent"])
+@pytest.mark.parametrize(("fault", "wanted"), FAULTS.values(), ids=FAULTS)
+def test_the_mistake_is_what_is_mended(
+    fault: tuple[str, str, str], wanted: str, tail: str, tmp_path: Path, graded: Grade
+) -> None:
+    right, wrong, name = fault
+    path = tmp_path / "transpose.cu"
+    path.write_text(HEAD.replace(right, wrong) + tail)
+    result = graded("transpose", path)
+    failed = next(c for c in result.checks if c.variant == "naive" and c.check == name)
+    assert failed.status == "fail"
+    assert failed.hint.startswith(wanted)
+    assert (OWN if tail is SAYS else RUN) in failed.hint
+    assert failed.repair is not None
+    changed = [line for line in failed.repair.diff if line[:1] in "+-"]
+    assert [line[:1] for line in changed] == ["-", "+"]
+    assert "count * sizeof(float), cudaMemcpyDeviceToHost" in changed[1] or right in changed[1]
