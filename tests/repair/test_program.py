@@ -173,4 +173,4 @@ def test_arguments_exchanged_for_all_variants_cost_their_launches_alone(graded: 
     assert sorted(c.line or 0 for c in failed) == [39, 40, 41]
     for one in failed:
         assert "has cols for rows and rows for cols" in one.message
-        assert one.hint.startswith("Exchange the two arguments.")
+        assert one.hint.startswith(f"In line {one.line} two arguments of the launch are in each other's place.")
