@@ -185,6 +185,9 @@ def _is_named(change: Change, parsed: ParsedFile, file: str, line: int, message:
         return change.detail == "wait" and change.line == line
     if change.detail not in NAMED.get(message.id, ()) or (change.line != line and change.detail not in ANYWHERE):
         return False
+    if change.detail == "arguments":
+        given = (message.data.get("first_given"), message.data.get("second_given"))
+        return {" ".join(edit.text.split()) for edit in change.edits} == {str(one) for one in given}
     if change.detail not in ("target", "source") or message.id == "checks.host_code.filled_alike":
         return True
     meant = str(message.data.get("array", "")).rpartition("::")[2]

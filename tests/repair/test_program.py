@@ -174,3 +174,5 @@ def test_arguments_exchanged_for_all_variants_cost_their_launches_alone(graded: 
     for one in failed:
         assert "has cols for rows and rows for cols" in one.message
         assert one.hint.startswith(f"In line {one.line} two arguments of the launch are in each other's place.")
+        assert one.repair is not None
+        assert [row.endswith("(d, e, rows, cols);") for row in one.repair.diff if row.startswith("+")] == [True]

@@ -76,7 +76,9 @@ def _exchanged(
             is_wrong = _is_named_across(pair, seen, lab) or _is_unusual(pair, seen, usual)
         else:
             is_wrong = _is_written_across(pair, texts) or _has_lengths_exchanged(pair, kernel, seen, lab)
-            is_wrong = is_wrong or _is_unusual(pair, seen, usual)
+            # Where most launches are wrong, the one that names each by its own name is the right one.
+            is_named = all(texts.get(p.name.lower()) == p.name.lower() for p in pair)
+            is_wrong = is_wrong or (not is_named and _is_unusual(pair, seen, usual))
         if is_wrong:
             return pair
     return None
