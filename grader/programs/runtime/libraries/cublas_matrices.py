@@ -66,6 +66,8 @@ def _packed_places(fill: int, n: int) -> tuple[Array, Array]:
 
 
 def _packed(call: Call, address: int, fill: int, n: int) -> tuple[Operand, Array]:
+    if n < 0:
+        raise Refused(INVALID_VALUE)
     flat = call.array(address, n * (n + 1) // 2)
     dense = np.zeros((n, n), call.dtype)
     if n:
@@ -77,7 +79,7 @@ def _band(
     call: Call, address: int, rows: int, columns: int, low: int, high: int, leading: int
 ) -> tuple[Operand, Array]:
     """A band matrix, whose diagonals are stored as rows."""
-    if min(low, high) < 0 or leading < low + high + 1:
+    if min(rows, columns, low, high) < 0 or leading < low + high + 1:
         raise Refused(INVALID_VALUE)
     stored = call.matrix(address, low + high + 1, columns, leading)
     dense = np.zeros((rows, columns), call.dtype)

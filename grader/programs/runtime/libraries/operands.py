@@ -67,6 +67,9 @@ def matrix_at(
     if min(rows, columns) < 0 or leading < max(1, rows):
         raise Refused(INVALID_VALUE)
     if not rows or not columns:
+        if max(rows, columns) >= 1 << 40:
+            # NumPy holds no array of no elements with such a side.
+            raise Refused(INVALID_VALUE)
         return np.empty((rows, columns), dtype), Allocation("", 0, 0, "", 0, "")
     width = np.dtype(dtype).itemsize
     raw, allocation = _place_of(state, address, ((columns - 1) * leading + rows) * width, place)
