@@ -20,7 +20,15 @@ from grader.processes.system import IS_LINUX
 from grader.programs import own_check
 from grader.programs.observe import TOO_LARGE, Start, observe_each
 from grader.programs.observed_before import Stored
-from grader.programs.records import Argument, Observation, ObservedLaunch, ProgramFinding, RunLimits
+from grader.programs.records import (
+    MAX_COPIES,
+    MAX_LAUNCHES,
+    Argument,
+    Observation,
+    ObservedLaunch,
+    ProgramFinding,
+    RunLimits,
+)
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.smaller import Change, applied, changes
 from grader.programs.sources import read_program
@@ -366,6 +374,7 @@ def seen_run(
         for x in observation.launches
     ]
     launches = tuple(dict.fromkeys(launch for launch in made if launch is not None))
+    is_whole = len(observation.launches) < MAX_LAUNCHES and len(observation.copies) < MAX_COPIES
     places = {launch: place for place, launch in enumerate(launches)}
     lines = {launch.kernel: launch.line for launch in reversed(observation.launches)}
     place = next((f for f in observation.findings if f.message == observation.cause), NO_FINDING)
@@ -395,11 +404,15 @@ def seen_run(
         order=tuple(
             SeenStep(-1 if launch is None else places[launch], tuple(a.serial for a in x.arguments))
             for x, launch in zip(observation.launches, made, strict=True)
-        ),
+        )
+        if is_whole
+        else (),
         copies=tuple(
             SeenCopy(c.way, c.file, c.line, c.array, c.serial, c.bytes, c.is_whole, c.host, c.launches)
             for c in observation.copies
-        ),
+        )
+        if is_whole
+        else (),
     )
 
 

@@ -10,6 +10,9 @@ from grader.ptx.records import Counters, Hazard, LineWork
 NO_LIMIT = 1 << 62
 LIBRARY = "Thrust/CUB"
 """Said in place of a file where a library's code makes a call: of what it does itself nobody is told."""
+MAX_LAUNCHES = 2000
+MAX_COPIES = 2000
+"""How many of a run are kept."""
 LIMITS = frozenset(
     {"programs.launch_limit", "programs.launch_seconds", "programs.device_memory", "programs.host_limit"}
     | {"programs.host_memory", "programs.no_host_memory", "programs.too_long", "programs.too_much_copied"}
@@ -303,7 +306,7 @@ class Observation(msgspec.Struct):
     asked: what the whole program had the device do, where that was asked for.
     files: those that were wanted and are there at the end, cut off at the length that was asked for.
     device: the name of the GPU that kernels ran on, "" for the emulator.
-    copies: between host and device, the first of them in their order.
+    copies: between host and device, the first `MAX_COPIES` in their order.
     """
 
     exit: int | None

@@ -236,6 +236,14 @@ def functions_of(parsed: ParsedFile, kernel: str) -> list[Function]:
     return [Function(parsed, other, other.is_kernel) for other in found.values()]
 
 
+def host_functions(parsed: ParsedFile) -> Iterator[Function]:
+    """The functions of a file that run on the host, in order of the text."""
+    for item in parsed.items:
+        is_of_host = item.kind == "function" and item.active and not item.is_device
+        if is_of_host and item.node.child_by_field_name("body") is not None:
+            yield Function(parsed, item, is_kernel=False)
+
+
 def is_statement(node: Node) -> bool:
     """Whether a node is a statement or a declaration of its own."""
     parent = node.parent

@@ -77,7 +77,7 @@ def flow_faults(
     texts : by plain name, the text of each kernel with that of the device functions that it calls.
     constants : names of what lies in constant memory and has no value of its own.
     """
-    if not run.ended or not run.order or any(step.launch < 0 for step in run.order):
+    if not _is_followed(run):
         return []
     found = [
         *_lost_results(run, kernels),
@@ -89,9 +89,14 @@ def flow_faults(
 
 def same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> list[FlowFault]:
     """Two inputs of one kernel that are filled from the same array of the host, in two lines: it may be meant so."""
-    if not run.ended or not run.order or any(step.launch < 0 for step in run.order):
+    if not _is_followed(run):
         return []
     return _merged(_same_sources(run, kernels))
+
+
+def _is_followed(run: SeenRun) -> bool:
+    """Whether a run was seen to its end, with all that it launched and copied."""
+    return run.ended and bool(run.order) and all(step.launch >= 0 for step in run.order)
 
 
 def _same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind]:

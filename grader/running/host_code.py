@@ -329,13 +329,14 @@ def _only_read(kernel: Kernel | None) -> set[str]:
 def _unset_constants(texts: Mapping[str, str], kernel: str, runs: Sequence[SeenRun]) -> list[HostFault]:
     """Constant memory that a kernel reads, and that nothing outside kernels mentions but its declaration.
 
-    Or into which, in runs that came to their end, nothing was copied, while its address was not asked for.
+    Or into which, in runs that came to their end and were followed, nothing was copied, while its address was not asked
+    for.
     """
     whole = "\n".join(texts.values())
     words = Counter(_WORD.findall(whole))
     used = set(_WORD.findall(kernel))
     filled = {copy.array.rpartition("::")[2] for run in runs for copy in run.copies}
-    is_seen = bool(runs) and "cudaGetSymbolAddress" not in whole
+    is_seen = bool(runs) and all(run.order for run in runs) and "cudaGetSymbolAddress" not in whole
     return [
         HostFault(
             "unfilled",

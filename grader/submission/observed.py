@@ -153,8 +153,8 @@ class SeenRun:
     results: made with its kernels, to see what comes of them: its launches are others' business.  said: what it says of
       its results.  exit: with which code it ended, None where it did not.
     asked_for: kernels that it launched, be it with nothing to work upon.
-    order: the launches that it made, the first of them.
-    copies: between host and device, in their order.
+    order: the launches that it made.  copies: between host and device, in their order.  Both () where there were more
+      of either than are kept: what the rest did nobody knows.
     """
 
     files: tuple[str, ...]

@@ -45,6 +45,7 @@ SOUND = {
     "an output copied back before and after": f"{ROOM} {TO_A} {TO_B} {BACK} {LAUNCH} {CHECKED} {BACK} return r[0] != e[0];",
     "an input looked at after the launch": f"{ROOM} {TO_A} {TO_B} {LAUNCH} {CHECKED} cudaMemcpy(r, a, bytes, cudaMemcpyDeviceToHost); {BACK} return r[0] != e[0];",
     "filled anew for each of two launches": f"{ROOM} {TO_A} {TO_B} {LAUNCH} {BACK} {TO_A} {TO_B} {LAUNCH} {CHECKED} {BACK} return r[0] != e[0];",
+    "more copies than are kept": f"{ROOM} {TO_A} {TO_B} {BACK} {LAUNCH} {CHECKED} for (int i = 0; i < 2100; i++) cudaMemcpy(b, e, 4, cudaMemcpyHostToDevice); {BACK} return r[0] != e[0];",
     "one array that is both inputs": f"{ROOM} {TO_A} mul<<<dim3(2, 2), dim3(16, 16)>>>(a, a, c, n); {CHECKED} {BACK} return r[0] != e[0];",
     "an input written twice, the last time rightly": f"{ROOM} {TO_A} cudaMemcpy(a, e, bytes, cudaMemcpyHostToDevice); {TO_A} {TO_B} {LAUNCH} {CHECKED} {BACK} return r[0] != e[0];",
     "the output set before the launch": f"{ROOM} {TO_A} {TO_B} cudaMemcpy(c, h, bytes, cudaMemcpyHostToDevice); {LAUNCH} {CHECKED} {BACK} return r[0] != e[0];",

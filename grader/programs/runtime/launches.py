@@ -11,14 +11,14 @@ from grader.devices import MAX_THREADS_PER_BLOCK, SHARED_BYTES
 from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import msg
 from grader.programs.device import Asked, LateEnd, Outcome
-from grader.programs.records import ObservedLaunch
+from grader.programs.records import MAX_LAUNCHES, ObservedLaunch
 from grader.programs.runtime.arguments import described, filled, memory_of, put_in_order, translated
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.ordering import KERNEL, Pending, Place, Stream, Text
 from grader.programs.runtime.outcomes import Configured, failed, judge, refusal, sizes_text
 from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.silent import after_kernel, before_kernel, check_counts, launched, note_arrays
-from grader.programs.runtime.state import MAX_LAUNCHES, CudaError, Kernel, State
+from grader.programs.runtime.state import CudaError, Kernel, State
 
 OBSERVED_REPEATS = 3
 MAX_ARGUMENT_BYTES = 4096

@@ -16,7 +16,15 @@ from grader.programs.device_memory import Allocation
 from grader.programs.loaded import plain_name
 from grader.programs.meter import Meter
 from grader.programs.moved import SourceLines
-from grader.programs.records import LIBRARY, DeviceCall, ObservedCopy, ObservedLaunch, ProgramFinding, RunLimits
+from grader.programs.records import (
+    LIBRARY,
+    MAX_COPIES,
+    DeviceCall,
+    ObservedCopy,
+    ObservedLaunch,
+    ProgramFinding,
+    RunLimits,
+)
 from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
 from grader.programs.runtime.errors import CudaError as CudaError
@@ -36,10 +44,8 @@ from grader.programs.sandbox.guest import Guest
 from grader.programs.sandbox.messages import Code, Wanted
 
 MAX_FINDINGS = 200
-MAX_LAUNCHES = 2000
 MAX_ASKED = 20_000
 """Calls that are kept, where they are."""
-MAX_COPIES = 2000
 MAX_TOUCHED_BYTES = 200 << 30
 MAX_WATCHED = 64
 MAX_WATCHED_BYTES = 16 << 20

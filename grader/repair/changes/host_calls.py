@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.change import Change
 from grader.repair.changes.launches import Launch, launches_of
-from grader.repair.function import Function, is_statement
+from grader.repair.function import Function, host_functions, is_statement
 from grader.submission.cpp.tree import ParsedFile, declared_name
 from grader.submission.lexical import Edit
 
@@ -64,12 +64,7 @@ class Host:
 def host_of(parsed: ParsedFile) -> Host:
     """The calls and launches of a file."""
     calls = []
-    for item in parsed.items:
-        if item.kind != "function" or not item.active or item.is_device:
-            continue
-        if item.node.child_by_field_name("body") is None:
-            continue
-        function = Function(parsed, item, is_kernel=False)
+    for function in host_functions(parsed):
         for node in function.nodes:
             callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
             if node.type != "call_expression" or callee is None or given is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from grader.repair.change import Change
-from grader.repair.function import Function
+from grader.repair.function import Function, host_functions
 from grader.submission.cpp.tree import ParsedFile, declared_name
 from grader.submission.lexical import Edit
 
@@ -41,12 +41,7 @@ class Launch:
 def launches_of(parsed: ParsedFile) -> list[Launch]:
     """Every launch in the host code of a file, in order of the text."""
     found = []
-    for item in parsed.items:
-        if item.kind != "function" or not item.active or item.is_device:
-            continue
-        if item.node.child_by_field_name("body") is None:
-            continue
-        function = Function(parsed, item, is_kernel=False)
+    for function in host_functions(parsed):
         for node in function.nodes:
             if node.type != "call_expression":
                 continue
