@@ -206,7 +206,9 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
         mended = check.repair
         file = result.file_of(check) if mended is None else mended.file
         place = (file, check.line if mended is None else mended.line)
-        # What one change is known to mend is one fault, told by its cause; all else follows from that.
+        # What one change is known to mend is one fault, told by its cause; all else follows from that.  A check of what
+        # a run showed names the cause itself, in more words than the change.
+        names_cause = mended is None or (bool(check.data.get("seen")) and place == (result.file_of(check), check.line))
         key = (check.check, check.status, _fault_of(check)) if mended is None else ("", mended.kind, check.hint)
         entry = next((e for e in entries if _same_fault(e, check, key, place)), None)
         if entry is None:
@@ -217,8 +219,8 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
                 "id": check.id,
                 "check": title_of(check),
                 "status": status_view(check_status(check.status)),
-                "message": check.message if mended is None else check.hint,
-                "hint": check.hint if mended is None else "",
+                "message": check.message if names_cause else check.hint,
+                "hint": check.hint if names_cause else "",
                 "follows": [],
                 "repair": [visible(row) for row in check.repair.diff] if check.repair else [],
                 "effect": check.repair.effect if check.repair else "",
@@ -239,7 +241,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
         if mended is None:
             # Where the words differ at all, the shorter hint is the one that holds for all of them.
             entry["hint"] = min(entry["hint"], check.hint, key=len)
-        else:
+        elif check.message != entry["message"]:
             entry["follows"].append(f"{' · '.join(filter(None, (title_of(check), check.variant)))}: {check.message}")
         if check.variant in columns and columns[check.variant] not in entry["variants"]:
             entry["variants"].append(columns[check.variant])

@@ -149,7 +149,7 @@ COMPILES: Texts = {
 
 LAUNCH: Texts = {
     "title": N_("launch configuration"),
-    "fault": N_("impossible launch"),
+    "fault": N_("wrong launch"),
     "no_launch": N_("No launch of this kernel could be read from the host code."),
     "function_launches_none": N_("{name} launches no kernel."),
     "hint_function_launches": N_("The work is to be done on the device: launch a kernel from the function."),

@@ -6,7 +6,7 @@ import msgspec
 
 from grader.report.numbers import Numbers
 from grader.report.summary import shortened, summary, totals
-from grader.result import Check
+from grader.result import Check, Repair
 from tests import sample_results
 from tests.report.jobs import job
 
@@ -57,6 +57,18 @@ def test_one_fault_of_all_variants_is_told_once() -> None:
     (fault,) = summary(job(result))["faults"]
     assert [v["name"] for v in fault["variants"]] == ["shared", "padded"]
     assert (fault["lost"], fault["where"]) == ("20", "transpose.cu:3")
+
+
+def test_what_a_run_showed_is_told_before_the_change_that_mends_it_and_what_follows_after() -> None:
+    repair = Repair(file="transpose.cu", line=3, kind="launch")
+    checks = [
+        check("launch", "shared", message="two exchanged", hint="mended", line=3, data={"seen": True}, repair=repair),
+        check("correct", "shared", message="wrong values", hint="mended", line=9, repair=repair),
+    ]
+    result = msgspec.structs.replace(sample_results.failed(), checks=checks)
+    (fault,) = summary(job(result))["faults"]
+    assert (fault["message"], fault["hint"], fault["where"]) == ("two exchanged", "mended", "transpose.cu:3")
+    assert fault["follows"] == ["wrong result · shared: wrong values"]
 
 
 def test_a_fault_quotes_its_line() -> None:
