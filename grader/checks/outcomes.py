@@ -118,7 +118,7 @@ def fault_msg(outcome: LaunchOutcome) -> Message:
         case "endless":
             return msg("launches.endless", line=line)
         case "time" | "instructions":
-            return msg("launches.limit", line=line)
+            return msg("launches.limit", line=line) if line else msg("launches.limit_nowhere")
         case "trap" | "grid_sync" | "memory":
             return msg(f"launches.{outcome.reason}", line=line)
     if outcome.reason in OF_CALLS:

@@ -127,7 +127,7 @@ class Gpu(Loaded):
                     raise TooSlow(limits.seconds) from error
                 return Outcome("too_slow")
             self.memory.restore(before)
-            return Outcome("too_large", thread_instructions=limit)
+            return Outcome("too_large", line=error.line, thread_instructions=limit)
         except DeviceTrap as error:
             return Outcome(error.kind, str(error), error.line, printf=projection.printed())
         except PtxError as error:

@@ -212,6 +212,7 @@ LAUNCHES: Texts = {
     "deadlock": N_("the kernel never ends: threads wait in line {line} for others that never arrive."),
     "endless": N_("the kernel never ends: the loop in line {line} changes nothing that could end it."),
     "limit": N_("the kernel did not finish in reasonable time; it was stopped in line {line}."),
+    "limit_nowhere": N_("the kernel did not finish in reasonable time."),
     "trap": N_("the kernel stopped itself (trap or failed assertion) in line {line}."),
     "grid_sync": N_(
         "the kernel waits for its whole grid in line {line} (grid.sync()), which only a cooperative launch can do."

@@ -18,7 +18,7 @@ USES: Texts = {
     ),
     "hint_forbidden": N_("Look up in the task what it is to be done with instead."),
     "shared_memory": N_("shared memory"),
-    "constant_memory": N_("constant memory"),
+    "constant_memory": N_("constant memory (__constant__ variables)"),
     "textures": N_("textures or surfaces"),
     "shuffles": N_("warp shuffles"),
     "votes": N_("warp votes"),
