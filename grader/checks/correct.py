@@ -66,7 +66,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     is_output_wrong = "mismatches" in verdict.data
     message = (joined(verdict.message, _where_right(evidence, named)) if is_output_wrong else None) or verdict.message
     hint = (
-        (msg("checks.correct.hint_launch_first") if evidence.lab.makes_launches and evidence.host.of_launch else None)
+        launch.first(evidence, verdict.data.get("sizes"))
         or (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
         or _of_threads(evidence, verdict.diagnosis)
         or _of_few_threads(evidence, named)

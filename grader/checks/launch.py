@@ -22,11 +22,14 @@ from grader.running.evidence import Evidence
 
 SEEN = {"seen": True}
 """Of a fault that a run of the program showed, whatever its kernels are."""
+HOST_POINTER = "programs.host_pointer_launched"
 NEVER_RAN = msg("checks.launch.hint_never_ran")
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
     """Fail for a block that no GPU can run; the kernel itself is then graded with the lab's block."""
+    if evidence.lab.makes_launches:
+        return _of_function(evidence)
     return replace(_judged(evidence), file=file_of_launch(evidence))
 
 
@@ -40,8 +43,11 @@ def _of_function(evidence: Evidence) -> Verdict:
     """Of a function or a program, whose launches are its own: fail for one that is refused, and where there is none."""
     name, kind = evidence.bound.kernel.name, "program" if evidence.lab.program is not None else "function"
     for fault in evidence.host.of_launch:
-        hint = None if fault.message.id == "programs.launch_refused" else msg("checks.launch.hint_of_program")
-        return failed(fault.message, hint, line=fault.line, data=SEEN)
+        # Of one that is wrong at some sizes only, these are half of what there is to know.
+        is_everywhere = all(run.sizes in fault.sizes for run in evidence.runs)
+        what = msg("launches.seen_at", what=fault.message, sizes=sizes_msg(fault.sizes[0]))
+        verdict = failed(fault.message if is_everywhere else what, None, line=fault.line, data=SEEN)
+        return replace(verdict, file=evidence.file_of(fault.file))
     if evidence.host.never_launches:
         none = msg(f"checks.launch.{kind}_launches_none", name=name)
         return failed(none, msg(f"checks.launch.hint_{kind}_launches"), line=evidence.bound.kernel.line, data=SEEN)
@@ -52,8 +58,6 @@ def _of_function(evidence: Evidence) -> Verdict:
 
 
 def _judged(evidence: Evidence) -> Verdict:
-    if evidence.lab.makes_launches:
-        return _of_function(evidence)
     site = evidence.bound.requested
     kernel = evidence.bound.kernel
     if evidence.bound.is_never_launched or evidence.host.never_launches:
@@ -130,6 +134,20 @@ def with_own_words(evidence: Evidence, fault: Message) -> Message:
     if own is None or not own.is_explained:
         return fault
     return joined(fault, msg("checks.launch.own_check", line=own.text)) or fault
+
+
+def first(evidence: Evidence, sizes: object) -> Message | None:
+    """What to do about a wrong run, at `sizes`, of a function or a program with a launch that is wrong there, too."""
+    ids = {fault.message.id for fault in evidence.host.of_launch if sizes in fault.sizes}
+    if not ids:
+        return None
+    return msg("launches.hint_pointer_first" if ids == {HOST_POINTER} else "launches.hint_launch_first")
+
+
+def pointer_first(evidence: Evidence) -> Message | None:
+    """What to do about an access to no array at all of a function's or a program's that has host pointers launched."""
+    has_one = any(fault.sizes and fault.message.id == HOST_POINTER for fault in evidence.host.of_launch)
+    return msg("launches.hint_pointer_first") if has_one else None
 
 
 def other_block(evidence: Evidence) -> Message | None:

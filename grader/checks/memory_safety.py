@@ -28,7 +28,8 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
 
 def hint(evidence: Evidence, hazard: Hazard) -> Message:
     """How to fix it."""
-    return launch.other_block(evidence) or _of_hazard(evidence, hazard)
+    own_pointer = launch.pointer_first(evidence) if hazard.detail == "unmapped" else None
+    return own_pointer or launch.other_block(evidence) or _of_hazard(evidence, hazard)
 
 
 def _of_hazard(evidence: Evidence, hazard: Hazard) -> Message:

@@ -50,10 +50,11 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
             msg("checks.ragged_sizes.passed", n=len(named)),
             data={"sizes": len(named)},
         )
-    if verdict.status == "fail" and not verdict.hint:
+    of_launch = launch.first(evidence, verdict.data.get("sizes"))
+    if verdict.status == "fail" and (of_launch or not verdict.hint):
         diagnosis = evidence.diagnoses.get("ragged")
         verdict = explained(verdict, diagnosis)
-        hint = launch.other_block(evidence) or verdict.hint or follow(verdict)
+        hint = of_launch or launch.other_block(evidence) or verdict.hint or follow(verdict)
         return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
     return verdict
 

@@ -112,12 +112,16 @@ class OtherInput:
 
 @dataclass(frozen=True, slots=True)
 class HostFault:
-    """Something wrong in the host code: where, and of what kind."""
+    """Something wrong in the host code: where, and of what kind.
+
+    sizes: of a launch of a function's or a program's, all sizes at which it is wrong.
+    """
 
     kind: FaultKind
     file: str
     line: int
     message: Message
+    sizes: tuple[Sizes, ...] = field(default=(), compare=False)
 
     @property
     def is_of_data(self) -> bool:

@@ -121,7 +121,9 @@ class FunctionRuns:
             evidence,
             runs=tuple(runs),
             unmeasured={"time": msg("runs.function_not_timed")},
-            host=of_call([seen for seen, case in zip(self.observations, cases, strict=False) if not case.undone]),
+            host=of_call(
+                [(case.sizes, seen) for seen, case in zip(self.observations, cases, strict=False) if not case.undone]
+            ),
         )
         observed = self.observations[profiled] if profiled < len(self.observations) else None
         if runs[profiled].outcome.status != "ok" or observed is None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
+from grader.lab.records import Sizes
 from grader.message import msg
 from grader.programs.records import Observation
 from grader.running.data_flow import FlowFault, flow_faults, reached_text, same_sources
@@ -157,17 +159,22 @@ def _is_of(fault: FlowFault, kernel: str, instance: tuple[str, ...] | None) -> b
     return any(name == kernel and instance in (None, own) for name, own in fault.kernels)
 
 
-def of_call(observations: Sequence[Observation]) -> HostCode:
+def of_call(runs: Sequence[tuple[Sizes, Observation]]) -> HostCode:
     """What a function that a harness calls does wrong on the host's side, in any of its runs."""
     faults: list[HostFault] = []
     untidy: list[HostFault] = []
-    for observation in observations:
+    wrong_at: dict[HostFault, list[Sizes]] = {}
+    for sizes, observation in runs:
         for told in observation.findings:
             kind = _kind_of(told.kind)
             if told.kind == "leak":
                 untidy.append(HostFault("copy", told.file, told.line, told.message))
             elif kind is not None and told.line:
-                faults.append(HostFault(kind, told.file, told.line, told.message))
+                fault = HostFault(kind, told.file, told.line, told.message)
+                if kind == "launch":
+                    wrong_at.setdefault(fault, []).append(sizes)
+                else:
+                    faults.append(fault)
         if observation.exit is not None:
             # Of a call that did not return nobody knows what it would have looked at.
             launches = [launch for launch in observation.launches if not launch.checked]
@@ -180,13 +187,13 @@ def of_call(observations: Sequence[Observation]) -> HostCode:
                 if (x.file, x.line) not in checked
             ]
     faults.sort(key=lambda fault: not fault.is_of_data)
-    calls = [call for observation in observations for call in observation.calls]
-    has_launched = any(observation.launches for observation in observations)
+    calls = [call for _sizes, observation in runs for call in observation.calls]
+    has_launched = any(observation.launches for _sizes, observation in runs)
     return HostCode(
         is_there=True,
         is_observed=True,
-        faults=tuple(dict.fromkeys(fault for fault in faults if fault.kind != "launch")),
-        of_launch=tuple(dict.fromkeys(fault for fault in faults if fault.kind == "launch")),
+        faults=tuple(dict.fromkeys(faults)),
+        of_launch=tuple(replace(fault, sizes=tuple(sizes)) for fault, sizes in wrong_at.items()),
         untidy=tuple(dict.fromkeys(untidy)),
         never_launches=not has_launched and bool(calls) and all(call.has_returned for call in calls),
     )

@@ -389,7 +389,6 @@ CORRECT: Texts = {
     "hint_few_threads": N_(
         "It is right only where the block has a thread for each element of a row or column: nobody takes the rest."
     ),
-    "hint_launch_first": N_("Correct the launch first: a kernel that does not start computes nothing."),
     "hint_memory_first": N_("Fix the faulty memory access first: the wrong result may come of it."),
     "hint_race_first": N_("Fix the data race first: the wrong result may come of it."),
     "hint_by_hand": N_(

@@ -197,6 +197,8 @@ LAUNCHES: Texts = {
         "times as there are threads."
     ),
     "hint_endless": N_("Check the condition of the loop: does every thread change what it tests?"),
+    "hint_launch_first": N_("Correct the launch first: a kernel that does not start computes nothing."),
+    "hint_pointer_first": N_("Correct the launch first: the kernel cannot reach the address that it is handed."),
     "hint_last_error": N_("Call cudaGetLastError() after every launch to see such errors yourself."),
     "no_size": N_("The kernel was not run at any size."),
     "hint_no_size": N_(

@@ -292,3 +292,39 @@ def test_speed_is_not_judged_and_says_so(tmp_path: Path) -> None:
     speedup = next(check for check in result.checks if check.check == "speedup")
     assert (speedup.status, speedup.pending, result.score.earned) == ("skip", 10, 90)
     assert "not timed yet" in speedup.message
+
+
+HOST_POINTER = """void solve(float a, const float *x, float *y, int n)
+{
+    float *copy = (float *)malloc(n * sizeof(float));
+    saxpy<<<(n + 255) / 256, 256>>>(a, x, copy, n);
+    free(copy);
+}
+"""
+
+
+def test_a_pointer_to_the_host_s_memory_is_what_comes_first(tmp_path: Path) -> None:
+    checks = failed(graded(tmp_path, f"#include <cstdlib>\n{KERNEL}{HOST_POINTER}"))
+    first = "Correct the launch first: the kernel cannot reach the address that it is handed."
+    assert (checks["launch"].line, checks["launch"].hint) == (11, "")
+    assert (checks["correct"].hint, checks["memory_safety"].hint) == (first, first)
+
+
+def test_a_launch_that_is_wrong_at_some_sizes_is_told_with_them_and_explains_no_others(tmp_path: Path) -> None:
+    shrunk = RIGHT.replace("(n + 255) / 256", "n / 256")
+    checks = failed(graded(tmp_path, KERNEL.replace("a * x[i]", "2 * a * x[i]") + shrunk))
+    assert checks["launch"].message.endswith("allowed: 1 to 2147483647. Seen at n = 1.")
+    assert "Correct the launch first" not in (checks["correct"].hint or "")
+    checks = failed(graded(tmp_path, KERNEL + shrunk))
+    assert set(checks) == {"launch", "ragged_sizes"}
+    assert "Seen at n = 1." in checks["ragged_sizes"].message
+    assert checks["ragged_sizes"].hint == "Correct the launch first: a kernel that does not start computes nothing."
+
+
+def test_a_launch_in_another_file_is_told_there(tmp_path: Path) -> None:
+    header = (
+        f"{KERNEL}inline void run(float a, const float *x, float *y, int n) {{ saxpy<<<n, 2048>>>(a, x, y, n); }}\n"
+    )
+    result = graded(tmp_path, f'#include "run.cuh"\n{RIGHT.replace(BODY, "{ run(a, x, y, n); }")}', run__cuh=header)
+    launch = failed(result)["launch"]
+    assert (launch.file, launch.line) == ("run.cuh", 7)
