@@ -70,7 +70,7 @@ class Asked:
 
     arguments: as the device takes them.  stream: the queue that it goes to.
     left: thread-instructions that all launches together still have.  observe: hazards and counters are wanted.
-    record: what is kept of it.  told: to be called with the outcome of one that ends badly after this has returned.
+    at_host: memory of both sides lies where the host has it.  record: what is kept of it.  told: to be called with the outcome of one that ends badly after this has returned.
     """
 
     unit: int
@@ -85,6 +85,7 @@ class Asked:
     stream: Stream
     observe: bool = True
     cooperative: bool = False
+    at_host: bool = False
     record: ObservedLaunch | None = None
     told: Callable[[Outcome], object] = lambda _outcome: None
 

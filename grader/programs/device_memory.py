@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,9 +138,11 @@ class Memory(abc.ABC):
     """All that kernels of a device can reach, by address: `live`, and what was there until it was `freed`.
 
     needs_pages: memory that both sides use is better off with pages of its own.
+    takes_host_addresses: kernels can be given such memory where the host has it.
     """
 
     needs_pages = False
+    takes_host_addresses = False
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -189,6 +192,10 @@ class Memory(abc.ABC):
     def refresh(self, allocation: Allocation, data: Bytes) -> None:
         """Where shared memory lies now; the program's memory may have moved."""
 
+    def own_arrays(self) -> list[Bytes]:
+        """The bytes of all that kernels can reach and the host cannot, variables of programs among them; to be changed."""
+        return []
+
     def snapshot(self) -> list[Saved] | None:
         """The contents of all memory, to be put back with `restore`; None where there is too much of it."""
         return None
@@ -220,6 +227,8 @@ class DeviceMemory(Memory):
     device: the same as the emulator knows it.
     executes: kernels will be run; else nobody asks which bytes were written.
     """
+
+    takes_host_addresses = True
 
     def __init__(self, meter: Meter, executes: bool = True) -> None:
         super().__init__(meter)
@@ -303,6 +312,29 @@ class DeviceMemory(Memory):
         for array in arrays:
             self._meter.charge(array.data.size + (0 if array.valid is None else array.valid.size))
         return [(a, a.data.copy(), None if a.valid is None else a.valid.copy()) for a in arrays]
+
+    def own_arrays(self) -> list[Bytes]:
+        """The bytes of all that kernels can reach and the host cannot, variables of programs among them; to be changed."""
+        shared = {id(allocation.array) for allocation in self.live.values() if allocation.host}
+        arrays = {id(array): array for array in self.device.arrays if array is not None and id(array) not in shared}
+        for array in arrays.values():
+            array.digest = None
+        self._meter.charge(sum(array.data.size for array in arrays.values()))
+        return [array.data for array in arrays.values()]
+
+    @contextmanager
+    def at_host_addresses(self) -> Iterator[None]:
+        """Memory of both sides lies, for kernels too, where the host has it; at addresses of the device nothing does."""
+        shared = sorted((a for a in self.live.values() if a.host), key=lambda allocation: allocation.host)
+        for allocation in shared:
+            allocation.array.base = allocation.host
+        self.device.hosted = [allocation.array for allocation in shared]
+        try:
+            yield
+        finally:
+            self.device.hosted = []
+            for allocation in shared:
+                allocation.array.base = allocation.base
 
     def restore(self, before: list[Saved] | None) -> None:
         """Put back what `snapshot` kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from grader.programs.device import Asked, Outcome, TooSlow
@@ -116,7 +117,8 @@ class Gpu(Loaded):
                 counts_work=bounds.counts_work,
                 order=bounds.order,
             )
-            report = launch(self.module(asked.unit, asked.entry), what)
+            with self.memory.at_host_addresses() if asked.at_host else nullcontext():
+                report = launch(self.module(asked.unit, asked.entry), what)
         except LaunchError as error:
             return Outcome("impossible", str(error))
         except LimitExceeded as error:

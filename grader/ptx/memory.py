@@ -37,6 +37,8 @@ MAX_SLOTS = 2000
 """Arrays (and pieces of 256 MiB of them) of one device."""
 FAR = 32
 """Slots: 8 GiB, as far as an int can be wrong as the index of a float."""
+HOSTED = -(1 << 40)
+"""The number of the first array that a host has, in place of a neighbourhood's; those of the others are less."""
 ORIGINS = ((FUNCTION_WINDOW - GLOBAL_BASE) >> GLOBAL_SPACING) - MAX_SLOTS
 
 SHARED_BYTES = 227 * 1024
@@ -183,6 +185,8 @@ class Buffer:
 class Device:
     """Global memory: buffers live as long as the device.
 
+    hosted: arrays that lie at addresses below all neighbourhoods, ascending by `base`: memory that a host has.
+
     >>> import numpy as np
     >>> device = Device()
     >>> source = device.buffer("source", np.arange(4, dtype=np.float32))
@@ -200,6 +204,7 @@ class Device:
         self.cycles = 0
         """That have gone by in launches."""
         self.arrays: list[MemoryArray | None] = [None]
+        self.hosted: list[MemoryArray] = []
         self.heap: Any = None
         """Of device code (see `grader.ptx.heap.heap_of`)."""
         self.workspace: MemoryArray | None = None
@@ -253,14 +258,24 @@ class Device:
 
     def find(self, address: int) -> MemoryArray | None:
         """The array in whose neighbourhood an address lies (bounds are the caller's matter)."""
+        if self.hosted and 0 <= address < GLOBAL_BASE:
+            return self.at(int(self.slots(np.array([address], np.int64))[0]))
         return self.at(address - self.origin >> GLOBAL_SPACING)
 
     def slots(self, addresses: Array) -> Array:
         """(n,) the neighbourhood in which each address lies, see `at`."""
-        return addresses - self.origin >> GLOBAL_SPACING
+        slots = addresses - self.origin >> GLOBAL_SPACING
+        if not self.hosted:
+            return slots
+        bases = np.array([array.base for array in self.hosted], np.int64)
+        ends = bases + np.array([array.size for array in self.hosted], np.int64)
+        index = np.searchsorted(bases, addresses, "right") - 1
+        return np.where((index >= 0) & (addresses < ends[index]), HOSTED - index, slots)
 
     def at(self, slot: int) -> MemoryArray | None:
         """The array of a neighbourhood, None where there is none; those of the first and the last one reach farther."""
+        if slot <= HOSTED:
+            return self.hosted[HOSTED - slot]
         if len(self.arrays) < 2 or not -FAR < slot < len(self.arrays) + FAR:
             return None
         return self.arrays[min(max(slot, 1), len(self.arrays) - 1)]

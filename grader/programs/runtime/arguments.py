@@ -41,6 +41,11 @@ _FORMATS = {
 }
 
 
+def is_number(type_text: str) -> bool:
+    """Whether a parameter of this type is a number by itself."""
+    return type_text.removesuffix(" const") in _FORMATS
+
+
 def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
     """Name, type, value or memory of each argument, whose bytes are `raw`."""
     types = kernel.types if len(kernel.types) == len(raw) else tuple("?" for _value in raw)

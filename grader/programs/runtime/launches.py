@@ -12,6 +12,7 @@ from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import msg
 from grader.programs.device import Asked, LateEnd, Outcome
 from grader.programs.records import MAX_LAUNCHES, ObservedLaunch
+from grader.programs.runtime import stored_pointers
 from grader.programs.runtime.arguments import described, filled, memory_of, put_in_order, translated
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.ordering import KERNEL, Pending, Place, Stream, Text
@@ -226,9 +227,13 @@ def _run(
             managed.append((found, address, before.copy()))
     key = (kernel.symbol, kernel.unit, asked.grid, asked.block)
     seen = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
-    arguments = [
-        translated(state, value, parameter.type) for value, parameter in zip(raw, record.arguments, strict=True)
-    ]
+    types = [parameter.type for parameter in record.arguments]
+    if not state.keeps_pointers and stored_pointers.are_kept(state, raw, types):
+        state.keeps_pointers = True
+        stored_pointers.give_back(state, everywhere=True)
+    arguments = raw
+    if not state.keeps_pointers:
+        arguments = [translated(state, value, type_text) for value, type_text in zip(raw, types, strict=True)]
 
     def execute() -> Outcome:
         what = Asked(
@@ -244,6 +249,7 @@ def _run(
             stream,
             observe=seen <= OBSERVED_REPEATS or state.calls.is_underway,
             cooperative=asked.is_cooperative,
+            at_host=state.keeps_pointers,
             record=record,
             told=lambda outcome: judge(state, kernel, record, outcome, asked.place),
         )
@@ -262,6 +268,8 @@ def _run(
     else:
         launch = (*key, entry, asked.shared_bytes, asked.is_cooperative, *arguments)
         outcome = state.gpu.again(kernel.unit, launch, execute)
+    if not state.keeps_pointers:
+        stored_pointers.give_back(state)
     for found, address, before in managed:
         # A kernel may have written it by its address instead.
         after = found.view()

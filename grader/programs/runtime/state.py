@@ -179,6 +179,8 @@ class State:
         self.seen_launches: dict[tuple[Any, ...], int] = {}
         self.managed: list[tuple[int, str, int, int]] = []
         self.variables: dict[tuple[int, str], Allocation | None] = {}
+        self.keeps_pointers = False
+        """Whether the program has been seen to keep pointers to memory of both sides: see `stored_pointers`."""
         self.asked: list[DeviceCall] = []
         """What the host has asked of the device, where the run is to tell; `calling`: the function that it calls."""
         self.calling = ""
