@@ -70,7 +70,8 @@ class Asked:
 
     arguments: as the device takes them.  stream: the queue that it goes to.
     left: thread-instructions that all launches together still have.  observe: hazards and counters are wanted.
-    at_host: memory of both sides lies where the host has it.  record: what is kept of it.  told: to be called with the outcome of one that ends badly after this has returned.
+    at_host: memory of both sides lies where the host has it.
+    record: what is kept of it.  told: to be called with the outcome of one that ends badly after this has returned.
     """
 
     unit: int

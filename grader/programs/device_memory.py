@@ -21,6 +21,8 @@ MAX_ALLOCATIONS = 20_000
 Bytes = npt.NDArray[np.uint8]
 Saved = tuple[MemoryArray, Bytes, Bytes | None]
 MAX_SNAPSHOT_BYTES = 512 << 20
+MAX_HEAP_BYTES = 1 << 30
+"""Of device code's heap."""
 
 
 class TooManyAllocations(Exception):
@@ -38,7 +40,7 @@ class Allocation:
     is_told: that it is used although it was freed.
     serial: no other allocation of the run has it.
     width: bytes of an element, as kernels take it; 0 where none has, 1 where that is not known.
-    written: launches of kernels that may write it.
+    written: launches of kernels that may write it.  pool: of the runtime's, that it came from.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Allocation:
     serial: int = 0
     width: int = 0
     written: int = 0
+    pool: Any = None
 
     def view(self, offset: int = 0, size: int | None = None) -> Bytes:
         """Its bytes from `offset` on, charged as moved; what is changed in them counts once `put_back` has them."""
@@ -193,8 +196,12 @@ class Memory(abc.ABC):
         """Where shared memory lies now; the program's memory may have moved."""
 
     def own_arrays(self) -> list[Bytes]:
-        """The bytes of all that kernels can reach and the host cannot, variables of programs among them; to be changed."""
+        """The bytes of all that kernels can reach and the host cannot, variables among them; to be changed."""
         return []
+
+    def set_heap(self, size: int) -> bool:
+        """How much `malloc` in kernels can hand out; False where it is too late for that, or too much."""
+        return True
 
     def snapshot(self) -> list[Saved] | None:
         """The contents of all memory, to be put back with `restore`; None where there is too much of it."""
@@ -314,7 +321,7 @@ class DeviceMemory(Memory):
         return [(a, a.data.copy(), None if a.valid is None else a.valid.copy()) for a in arrays]
 
     def own_arrays(self) -> list[Bytes]:
-        """The bytes of all that kernels can reach and the host cannot, variables of programs among them; to be changed."""
+        """The bytes of all that kernels can reach and the host cannot, variables among them; to be changed."""
         shared = {id(allocation.array) for allocation in self.live.values() if allocation.host}
         arrays = {id(array): array for array in self.device.arrays if array is not None and id(array) not in shared}
         for array in arrays.values():
@@ -322,9 +329,17 @@ class DeviceMemory(Memory):
         self._meter.charge(sum(array.data.size for array in arrays.values()))
         return [array.data for array in arrays.values()]
 
+    def set_heap(self, size: int) -> bool:
+        """How much `malloc` in kernels can hand out; False where it is too late for that, or too much."""
+        is_other = size != self.device.heap_bytes
+        if size > MAX_HEAP_BYTES or (is_other and self.device.heap is not None):
+            return False
+        self.device.heap_bytes = max(size, self.device.heap_bytes)
+        return True
+
     @contextmanager
     def at_host_addresses(self) -> Iterator[None]:
-        """Memory of both sides lies, for kernels too, where the host has it; at addresses of the device nothing does."""
+        """Memory of both sides lies, for kernels too, where the host has it, and nowhere else."""
         shared = sorted((a for a in self.live.values() if a.host), key=lambda allocation: allocation.host)
         for allocation in shared:
             allocation.array.base = allocation.host

@@ -15,10 +15,8 @@ import numpy as np
 from grader.ptx.memory import Device, MemoryArray, Owner
 from grader.ptx.values import Array
 
-HEAP_BYTES = 8 << 20
-"""What live allocations take together (`cudaLimitMallocHeapSize`, its default)."""
-ARENA_BYTES = 2 * HEAP_BYTES
-"""Address range of the arena, what lies between allocations included."""
+ROOM = 2
+"""How many times as large the arena is as what live allocations may take: it holds what lies between them, too."""
 FIRST_BYTES = 1 << 20
 """Of it in use at first; it doubles when there is no room left, since whoever watches it pays by its size."""
 ALIGNMENT = 16
@@ -56,7 +54,12 @@ class Heap:
     """Allocations of one device's kernels; they live until they are freed or the device is gone."""
 
     def __init__(self, device: Device) -> None:
-        self.array: MemoryArray = device.allocate("heap", "global", ARENA_BYTES, None, initialised=False)
+        self._limit = device.heap_bytes
+        self._poison = device.poison
+        self._arena = max(ROOM * self._limit, FIRST_BYTES)
+        self.array: MemoryArray = device.reserve("heap", self._arena).memory
+        self.array.valid = np.zeros(len(self.array.data), np.uint8)
+        self.array.data[:FIRST_BYTES] = self._poison
         self.array.parts = self
         self.array.size = FIRST_BYTES
         self._blocks: dict[int, _Block] = {}
@@ -68,7 +71,7 @@ class Heap:
     def allocate(self, size: int, line: int) -> tuple[int, int] | None:
         """(address, bytes of the arena that are handed out) of a new allocation; None when the heap is exhausted."""
         block = _Block(0, size, line)
-        if size > HEAP_BYTES or self._used + block.room > HEAP_BYTES:
+        if size > self._limit or self._used + block.room > self._limit:
             return None
         start = self._take(block)
         while start is None:
@@ -108,14 +111,16 @@ class Heap:
     def _grow(self) -> bool:
         """Use more of the arena; False when all of it is in use."""
         size = self.array.size
-        if size >= ARENA_BYTES:
+        larger = min(2 * size, self._arena)
+        if larger == size:
             return False
         if self._extents and self._extents[-1][1] == size:
-            self._extents[-1] = (self._extents[-1][0], 2 * size)
+            self._extents[-1] = (self._extents[-1][0], larger)
         else:
             ends = [self._blocks[start].end for start in self._starts[-1:]]
-            self._extents.append((max([size, *ends]), 2 * size))
-        self.array.size = 2 * size
+            self._extents.append((max([size, *ends]), larger))
+        self.array.data[size:larger] = self._poison
+        self.array.size = larger
         return True
 
     def _recycle(self) -> bool:

@@ -44,6 +44,9 @@ ORIGINS = ((FUNCTION_WINDOW - GLOBAL_BASE) >> GLOBAL_SPACING) - MAX_SLOTS
 SHARED_BYTES = 227 * 1024
 """What a block can have on any device so far (compute capability 9.0)."""
 
+HEAP_BYTES = 8 << 20
+"""Of device code's heap: the default of `cudaLimitMallocHeapSize`."""
+
 POISON = 0xFF
 """Every byte of memory that nothing has written: NaN in every floating-point format."""
 
@@ -207,6 +210,8 @@ class Device:
         self.hosted: list[MemoryArray] = []
         self.heap: Any = None
         """Of device code (see `grader.ptx.heap.heap_of`)."""
+        self.heap_bytes = HEAP_BYTES
+        """What live allocations of it may take together, once it is made."""
         self.workspace: MemoryArray | None = None
         """Of cooperative launches (`grader.ptx.memory`)."""
         self.textures: dict[int, Any] = {}

@@ -261,6 +261,14 @@ def memcpy_peer(state: State, place: Place, to: int, to_device: int, source: int
     return memcpy(state, place, to, source, size, D2D)
 
 
+def memcpy_peer_async(
+    state: State, place: Place, to: int, to_device: int, source: int, from_device: int, size: int, stream: int
+) -> int:
+    if to_device or from_device:
+        raise CudaError(101)
+    return memcpy_async(state, place, to, source, size, D2D, stream)
+
+
 def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], stream: Stream, place: Place) -> int:
     """Set rows of (offset, bytes) to a value."""
     total = sum(size for _offset, size in rows)
@@ -374,6 +382,7 @@ HANDLERS: dict[str, tuple[str, Callable[..., Any]]] = {
     "cudaMemcpy2D": ("iiiiiii", memcpy_2d),
     "cudaMemcpy2DAsync": ("iiiiiiii", memcpy_2d_async),
     "cudaMemcpyPeer": ("iiiii", memcpy_peer),
+    "cudaMemcpyPeerAsync": ("iiiiii", memcpy_peer_async),
     "cudaMemset": ("iii", memset),
     "cudaMemsetAsync": ("iiii", memset_async),
     "cudaMemset2D": ("iiiii", memset_2d),

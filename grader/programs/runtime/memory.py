@@ -68,12 +68,6 @@ def malloc(state: State, place: Place, pointer: int, size: int) -> int:
     return 0
 
 
-def malloc_async(state: State, place: Place, pointer: int, size: int, stream: int) -> int:
-    state.stream(stream)
-    _allocate(state, pointer, size, place)
-    return 0
-
-
 def malloc_pitch(state: State, place: Place, pointer: int, pitch: int, width: int, height: int) -> int:
     if width < 0 or height < 0:
         raise CudaError(1)
@@ -147,7 +141,8 @@ def free(state: State, place: Place, pointer: int) -> int:
     return 0
 
 
-def free_async(state: State, place: Place, pointer: int, stream: int) -> int:
+def free_late(state: State, place: Place, pointer: int, stream: int) -> int:
+    """Free memory in the order of a stream."""
     queue = state.stream(stream)
     if pointer == 0:
         return 0
@@ -183,6 +178,8 @@ def release(state: State, allocation: Allocation, place: Place) -> None:
         state.host_memory.pop(allocation.host, None)
         if allocation.kind != "registered":
             state.call_guest("grader_free", allocation.block or allocation.host)
+    if allocation.pool is not None:
+        allocation.pool.give_back(allocation.size)
     allocation.freed_line, allocation.freed_file = place.line, place.file
     state.memory.free(allocation)
 
@@ -263,14 +260,12 @@ def mem_advise(state: State, place: Place, pointer: int, size: int, advice: int,
 
 HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaMalloc": ("ii", malloc),
-    "cudaMallocAsync": ("iii", malloc_async),
     "cudaMallocPitch": ("iiii", malloc_pitch),
     "cudaMalloc3D": ("ii", malloc_3d),
     "cudaMallocManaged": ("iii", malloc_managed),
     "cudaMallocHost": ("iii", malloc_host),
     "cudaHostAlloc": ("iii", malloc_host),
     "cudaFree": ("i", free),
-    "cudaFreeAsync": ("ii", free_async),
     "cudaFreeHost": ("i", free_host),
     "cudaHostRegister": ("iii", host_register),
     "cudaHostUnregister": ("i", host_unregister),

@@ -24,12 +24,17 @@ NOWHERE = Place(0, "")
 
 @dataclass
 class Stream:
-    """A queue: `clock` holds, by stream, how far that stream had come before what is queued now (0 is the host)."""
+    """A queue: `clock` holds, by stream, how far that stream had come before what is queued now (0 is the host).
+
+    attributes: values that the program has set, by number.
+    """
 
     number: int
     blocking: bool = True
     clock: dict[int, int] = field(default_factory=dict)
     ready_ns: int = 0
+    priority: int = 0
+    attributes: dict[int, bytes] = field(default_factory=dict)
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from grader.devices import MAX_THREADS_PER_BLOCK
+from grader.devices import MAX_THREADS_PER_BLOCK, WARP_LANES
 from grader.programs.runtime.devices import numbers
 from grader.programs.runtime.errors import NAMES, name_of, text_of
 from grader.programs.runtime.memory import nothing
@@ -17,7 +17,11 @@ from grader.programs.runtime.state import CudaError, Kernel, State
 VERSION = 13_000
 """Of the runtime and of the driver: `CUDART_VERSION` of the headers."""
 UUID = b"\1" * 16
-LIMITS = {0: 1024, 1: 1 << 20, 2: 8 << 20, 3: 2, 4: 2048}
+LIMITS = {0: 1024, 1: 1 << 20, 2: 8 << 20, 3: 2, 4: 2048, 5: 64, 6: 0}
+"""By `cudaLimit`, what holds until a program sets it."""
+STACK, HEAP, PERSISTING = 0, 2, 6
+MAX_STACK_BYTES = 512 << 10
+UNSUPPORTED_LIMIT = 215
 
 
 _PROPERTIES: tuple[tuple[str, str], ...] = (
@@ -124,8 +128,18 @@ def version(state: State, place: Place, pointer: int) -> int:
 
 def get_limit(state: State, place: Place, value: int, limit: int) -> int:
     if limit not in LIMITS:
+        raise CudaError(UNSUPPORTED_LIMIT)
+    state.guest.pack("Q", value, state.device_limits.get(limit, LIMITS[limit]))
+    return 0
+
+
+def set_limit(state: State, place: Place, limit: int, value: int) -> int:
+    if limit not in LIMITS:
+        raise CudaError(UNSUPPORTED_LIMIT)
+    if (limit == STACK and value > MAX_STACK_BYTES) or (limit == HEAP and not state.memory.set_heap(value)):
         raise CudaError(1)
-    state.guest.pack("Q", value, LIMITS[limit])
+    most = state.model.attributes["MaxPersistingL2CacheSize"]
+    state.device_limits[limit] = min(value, most) if limit == PERSISTING else value
     return 0
 
 
@@ -254,6 +268,21 @@ def max_potential_block(
     return 0
 
 
+def available_shared(state: State, place: Place, value: int, function: int, blocks: int, threads: int) -> int:
+    """Dynamic shared memory that each of so many resident blocks could have."""
+    kernel, entry = _kernel(state, function)
+    model = state.model
+    warps = -(-threads // WARP_LANES)
+    most = min(model.blocks_per_multiprocessor, model.threads_per_multiprocessor // max(1, warps * WARP_LANES))
+    if not 1 <= threads <= MAX_THREADS_PER_BLOCK or not 1 <= blocks <= most:
+        raise CudaError(1)
+    reserved = model.attributes["ReservedSharedMemoryPerBlock"]
+    each = model.shared_per_multiprocessor // blocks // 128 * 128 - reserved
+    static = state.gpu.static_shared_bytes(kernel.unit, entry)
+    state.guest.pack("Q", value, max(0, min(each, model.shared_opt_in) - static))
+    return 0
+
+
 HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaGetDeviceCount": ("i", device_count),
     "cudaGetDevice": ("i", get_device),
@@ -264,7 +293,7 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaDeviceReset": ("", device_reset),
     "cudaThreadExit": ("", device_reset),
     "cudaSetDeviceFlags": ("i", nothing),
-    "cudaDeviceSetLimit": ("ii", nothing),
+    "cudaDeviceSetLimit": ("ii", set_limit),
     "cudaDeviceGetLimit": ("ii", get_limit),
     "cudaDeviceSetCacheConfig": ("i", nothing),
     "cudaDeviceSetSharedMemConfig": ("i", nothing),
@@ -286,6 +315,7 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaFuncSetCacheConfig": ("ii", nothing),
     "cudaFuncSetSharedMemConfig": ("ii", nothing),
     "cudaOccupancyMaxActiveBlocksPerMultiprocessor": ("iiii", max_active_blocks),
+    "cudaOccupancyAvailableDynamicSMemPerBlock": ("iiii", available_shared),
     "cudaOccupancyMaxPotentialBlockSize": ("iiiii", max_potential_block),
 }
 BEFORE_A_FAULT = frozenset(

@@ -179,6 +179,11 @@ class State:
         self.seen_launches: dict[tuple[Any, ...], int] = {}
         self.managed: list[tuple[int, str, int, int]] = []
         self.variables: dict[tuple[int, str], Allocation | None] = {}
+        self.device_limits: dict[int, int] = {}
+        """By `cudaLimit`, what the program has set."""
+        self.pools: dict[int, Any] = {}
+        """Pools of memory by handle, the device's own first; `current_pool`: the handle of what memory comes from."""
+        self.current_pool = 0
         self.keeps_pointers = False
         """Whether the program has been seen to keep pointers to memory of both sides: see `stored_pointers`."""
         self.asked: list[DeviceCall] = []

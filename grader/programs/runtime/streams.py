@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 from grader.message import msg
@@ -9,6 +10,10 @@ from grader.programs.runtime.ordering import Event, Place, Stream, join
 from grader.programs.runtime.state import NOT_READY, CudaError, State
 
 MAX_HANDLES = 10_000
+HIGHEST_PRIORITY = -5
+ACCESS_POLICY, SYNCHRONIZATION, PRIORITY, DOMAIN_MAP, DOMAIN = 1, 3, 8, 9, 10
+ATTRIBUTES = {ACCESS_POLICY: 32, SYNCHRONIZATION: 4, PRIORITY: 4, DOMAIN_MAP: 2, DOMAIN: 4}
+"""Of streams, by `cudaLaunchAttributeID`: bytes of their values."""
 
 
 def stream_create(state: State, place: Place, stream: int, flags: int = 0, priority: int = 0) -> int:
@@ -18,7 +23,65 @@ def stream_create(state: State, place: Place, stream: int, flags: int = 0, prior
         raise CudaError(1)
     handle = state.handle()
     state.guest.pack("Q", stream, handle)
-    state.streams[handle] = Stream(handle, blocking=flags == 0)
+    state.streams[handle] = Stream(handle, blocking=flags == 0, priority=min(0, max(priority, HIGHEST_PRIORITY)))
+    return 0
+
+
+def _attribute_bytes(which: int) -> int:
+    """How large an attribute's value is that a stream has.  Raises CudaError 1."""
+    if which not in ATTRIBUTES:
+        raise CudaError(1)
+    return ATTRIBUTES[which]
+
+
+def set_stream_attribute(state: State, place: Place, stream: int, which: int, value: int) -> int:
+    """Keep an attribute, which changes times on a device and nothing else."""
+    found, raw = state.stream(stream), state.guest.read(value, _attribute_bytes(which))
+    if which == PRIORITY:
+        (found.priority,) = struct.unpack("<i", raw)
+    if which == ACCESS_POLICY:
+        (size,) = struct.unpack("<Q", raw[8:16])
+        if size > state.model.attributes["MaxAccessPolicyWindowSize"]:
+            raise CudaError(1)
+    found.attributes[which] = raw
+    return 0
+
+
+def get_stream_attribute(state: State, place: Place, stream: int, which: int, value: int) -> int:
+    found, size = state.stream(stream), _attribute_bytes(which)
+    raw = struct.pack("<i", found.priority) if which == PRIORITY else found.attributes.get(which, bytes(size))
+    state.guest.write(value, raw)
+    return 0
+
+
+def copy_attributes(state: State, place: Place, to: int, source: int) -> int:
+    state.stream(to).attributes = dict(state.stream(source).attributes)
+    return 0
+
+
+def stream_priority(state: State, place: Place, stream: int, priority: int) -> int:
+    state.guest.pack("i", priority, state.stream(stream).priority)
+    return 0
+
+
+def stream_flags(state: State, place: Place, stream: int, flags: int) -> int:
+    state.guest.pack("I", flags, int(not state.stream(stream).blocking))
+    return 0
+
+
+def stream_id(state: State, place: Place, stream: int, number: int) -> int:
+    state.guest.pack("Q", number, state.stream(stream).number)
+    return 0
+
+
+def stream_device(state: State, place: Place, stream: int, device: int) -> int:
+    state.stream(stream)
+    state.guest.pack("i", device, 0)
+    return 0
+
+
+def reset_persisting(state: State, place: Place) -> int:
+    """What the L2 cache holds shows in times alone."""
     return 0
 
 
@@ -178,6 +241,14 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaStreamCreateWithFlags": ("ii", stream_create),
     "cudaStreamCreateWithPriority": ("iii", stream_create),
     "cudaStreamDestroy": ("i", stream_destroy),
+    "cudaStreamSetAttribute": ("iii", set_stream_attribute),
+    "cudaStreamGetAttribute": ("iii", get_stream_attribute),
+    "cudaStreamCopyAttributes": ("ii", copy_attributes),
+    "cudaStreamGetPriority": ("ii", stream_priority),
+    "cudaStreamGetFlags": ("ii", stream_flags),
+    "cudaStreamGetId": ("ii", stream_id),
+    "cudaStreamGetDevice": ("ii", stream_device),
+    "cudaCtxResetPersistingL2Cache": ("", reset_persisting),
     "cudaStreamSynchronize": ("i", stream_synchronize),
     "cudaStreamQuery": ("i", stream_query),
     "cudaStreamWaitEvent": ("iii", stream_wait_event),

@@ -16,6 +16,7 @@ from grader.programs.runtime import (
     launches,
     memory,
     modules,
+    pools,
     queries,
     registration,
     streams,
@@ -28,6 +29,7 @@ from grader.programs.sandbox.guest import BadPointer
 
 CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **memory.HANDLERS,
+    **pools.HANDLERS,
     **copies.HANDLERS,
     **arrays.HANDLERS,
     **textures.HANDLERS,

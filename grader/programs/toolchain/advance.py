@@ -48,8 +48,11 @@ _COMMON = (
     "-fno-caret-diagnostics",
     "-ferror-limit=10",
 )
+# nvcc has g++ compile the host's code as it stands: numbers wrap, bytes are read as any type, and a function whose
+# `return` is missing goes back to its caller.
+_AS_IT_STANDS = ("-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks", "-fno-strict-return")
 # With this version a launch hands over each argument with its size.
-FLAGS = (*_COMMON, "--cuda-host-only", "-Xclang", "-target-sdk-version=9.0", "-O1")
+FLAGS = (*_COMMON, *_AS_IT_STANDS, "--cuda-host-only", "-Xclang", "-target-sdk-version=9.0", "-O1")
 _WITH_DEVICE_NAMES = "-DGRADER_WHOLE"
 # What of CUDA's own headers these would want and is not here: half precision beside them, and marks for profilers.
 _LIBRARY_FLAGS = (

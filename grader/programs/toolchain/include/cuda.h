@@ -179,6 +179,12 @@ enum CUjit_option {
     CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES = 29, CU_JIT_POSITION_INDEPENDENT_CODE = 30, CU_JIT_MIN_CTA_PER_SM = 31,
     CU_JIT_MAX_THREADS_PER_BLOCK = 32, CU_JIT_OVERRIDE_DIRECTIVE_VALUES = 33, CU_JIT_SPLIT_COMPILE = 34
 };
+enum CUcomputemode { CU_COMPUTEMODE_DEFAULT = 0, CU_COMPUTEMODE_EXCLUSIVE = 1, CU_COMPUTEMODE_PROHIBITED = 2, CU_COMPUTEMODE_EXCLUSIVE_PROCESS = 3 };
+enum CUlimit {
+    CU_LIMIT_STACK_SIZE = 0, CU_LIMIT_PRINTF_FIFO_SIZE = 1, CU_LIMIT_MALLOC_HEAP_SIZE = 2, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH = 3,
+    CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4, CU_LIMIT_MAX_L2_FETCH_GRANULARITY = 5, CU_LIMIT_PERSISTING_L2_CACHE_SIZE = 6
+};
+enum CUsharedconfig { CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE = 0, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE = 1, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE = 2 };
 enum CUctx_flags { CU_CTX_SCHED_AUTO = 0, CU_CTX_SCHED_SPIN = 1, CU_CTX_SCHED_YIELD = 2, CU_CTX_SCHED_BLOCKING_SYNC = 4, CU_CTX_MAP_HOST = 8 };
 enum CUstream_flags { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 };
 enum CUevent_flags { CU_EVENT_DEFAULT = 0, CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2 };
@@ -290,6 +296,10 @@ inline CUresult cuMemsetD32(CUdeviceptr p, unsigned value, size_t n, GRADER_PLAC
     free(filled);
     return (CUresult)error;
 }
+GRADER_AS(cuCtxSetLimit, GRADER_AT(CUlimit limit, size_t value), cudaDeviceSetLimit((cudaLimit)limit, value, GRADER_HERE))
+GRADER_AS(cuCtxGetLimit, GRADER_AT(size_t *value, CUlimit limit), cudaDeviceGetLimit(value, (cudaLimit)limit, GRADER_HERE))
+GRADER_AS(cuCtxSetSharedMemConfig, GRADER_AT(CUsharedconfig config), cudaDeviceSetSharedMemConfig((cudaSharedMemConfig)config, GRADER_HERE))
+GRADER_AS(cuCtxSetCacheConfig, GRADER_AT(CUfunc_cache config), cudaDeviceSetCacheConfig((cudaFuncCache)config, GRADER_HERE))
 GRADER_AS(cuStreamCreate, GRADER_AT(CUstream *s, unsigned flags), cudaStreamCreateWithFlags(s, flags, GRADER_HERE))
 GRADER_AS(cuStreamDestroy, GRADER_AT(CUstream s), cudaStreamDestroy(s, GRADER_HERE))
 GRADER_AS(cuStreamSynchronize, GRADER_AT(CUstream s), cudaStreamSynchronize(s, GRADER_HERE))

@@ -13,6 +13,8 @@
 #include <new>
 #include <utility>
 #include "grader_cuda_api.h"
+#include "grader_cuda_memory.h"
+#include "grader_cuda_streams.h"
 #include "grader_cuda_textures.h"
 #include "grader_cuda_graphs.h"
 #ifdef GRADER_WHOLE

@@ -54,6 +54,23 @@ enum cusparseSpSMAlg_t { CUSPARSE_SPSM_ALG_DEFAULT = 0 };
 enum cusparseSparseToDenseAlg_t { CUSPARSE_SPARSETODENSE_ALG_DEFAULT = 0 };
 enum cusparseDenseToSparseAlg_t { CUSPARSE_DENSETOSPARSE_ALG_DEFAULT = 0 };
 enum cusparseCsr2CscAlg_t { CUSPARSE_CSR2CSC_ALG_DEFAULT = 1, CUSPARSE_CSR2CSC_ALG1 = 1 };
+enum cusparseMatrixType_t {
+    CUSPARSE_MATRIX_TYPE_GENERAL = 0, CUSPARSE_MATRIX_TYPE_SYMMETRIC = 1, CUSPARSE_MATRIX_TYPE_HERMITIAN = 2, CUSPARSE_MATRIX_TYPE_TRIANGULAR = 3
+};
+enum cusparseDirection_t { CUSPARSE_DIRECTION_ROW = 0, CUSPARSE_DIRECTION_COLUMN = 1 };
+// What older calls are told of a matrix; it lies with the host.
+struct cusparseMatDescr { cusparseMatrixType_t type; cusparseFillMode_t fill; cusparseDiagType_t diagonal; cusparseIndexBase_t base; };
+typedef cusparseMatDescr *cusparseMatDescr_t;
+inline cusparseStatus_t cusparseCreateMatDescr(cusparseMatDescr_t *d) { *d = new cusparseMatDescr(); return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseDestroyMatDescr(cusparseMatDescr_t d) { delete d; return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseSetMatType(cusparseMatDescr_t d, cusparseMatrixType_t type) { d->type = type; return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseSetMatFillMode(cusparseMatDescr_t d, cusparseFillMode_t fill) { d->fill = fill; return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseSetMatDiagType(cusparseMatDescr_t d, cusparseDiagType_t diagonal) { d->diagonal = diagonal; return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseSetMatIndexBase(cusparseMatDescr_t d, cusparseIndexBase_t base) { d->base = base; return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseMatrixType_t cusparseGetMatType(const cusparseMatDescr *d) { return d->type; }
+inline cusparseFillMode_t cusparseGetMatFillMode(const cusparseMatDescr *d) { return d->fill; }
+inline cusparseDiagType_t cusparseGetMatDiagType(const cusparseMatDescr *d) { return d->diagonal; }
+inline cusparseIndexBase_t cusparseGetMatIndexBase(const cusparseMatDescr *d) { return d->base; }
 
 #define GRADER_SPARSE_(name, ...) GRADER_IMPORT(#name) cusparseStatus_t name(__VA_ARGS__, GRADER_PLACE);
 #define GRADER_SPARSE(name, ...) GRADER_SPARSE_(name, cusparseHandle_t handle, __VA_ARGS__)

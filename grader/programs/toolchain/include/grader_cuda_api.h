@@ -61,6 +61,7 @@ GRADER_IMPORT("cudaMemcpyAsync") GRADER_CHECKED cudaError_t cudaMemcpyAsync(void
 GRADER_IMPORT("cudaMemcpy2D") GRADER_CHECKED cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind, GRADER_PLACE);
 GRADER_IMPORT("cudaMemcpy2DAsync") GRADER_CHECKED cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream = 0, GRADER_PLACE);
 GRADER_IMPORT("cudaMemcpyPeer") GRADER_CHECKED cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes, GRADER_PLACE);
+GRADER_IMPORT("cudaMemcpyPeerAsync") GRADER_CHECKED cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes, cudaStream_t stream = 0, GRADER_PLACE);
 GRADER_IMPORT("cudaMemPrefetchAsync") GRADER_CHECKED cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, int device, cudaStream_t stream = 0, GRADER_PLACE);
 GRADER_IMPORT("cudaMemAdvise") GRADER_CHECKED cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, cudaMemoryAdvise advice, int device, GRADER_PLACE);
 GRADER_IMPORT("cudaStreamCreate") GRADER_CHECKED cudaError_t cudaStreamCreate(cudaStream_t *stream, GRADER_PLACE);
@@ -101,6 +102,7 @@ GRADER_IMPORT("cudaFuncGetAttributes") GRADER_CHECKED cudaError_t grader_cudaFun
 GRADER_IMPORT("cudaFuncSetCacheConfig") GRADER_CHECKED cudaError_t grader_cudaFuncSetCacheConfig(const void *function, cudaFuncCache config, int line, const char *file);
 GRADER_IMPORT("cudaFuncSetSharedMemConfig") GRADER_CHECKED cudaError_t grader_cudaFuncSetSharedMemConfig(const void *function, cudaSharedMemConfig config, int line, const char *file);
 GRADER_IMPORT("cudaOccupancyMaxActiveBlocksPerMultiprocessor") GRADER_CHECKED cudaError_t grader_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int block_size, size_t shared_bytes, int line, const char *file);
+GRADER_IMPORT("cudaOccupancyAvailableDynamicSMemPerBlock") GRADER_CHECKED cudaError_t grader_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function, int blocks, int block_size, int line, const char *file);
 GRADER_IMPORT("cudaOccupancyMaxPotentialBlockSize") GRADER_CHECKED cudaError_t grader_cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, const void *function, size_t shared_bytes, int limit, int line, const char *file);
 
 template <class T> GRADER_CHECKED inline cudaError_t cudaMalloc(T **p, size_t n, GRADER_PLACE) { return cudaMalloc((void **)p, n, GRADER_HERE); }
@@ -124,6 +126,25 @@ template <class F> inline cudaError_t cudaFuncSetCacheConfig(F f, cudaFuncCache 
 template <class F> inline cudaError_t cudaFuncSetSharedMemConfig(F f, cudaSharedMemConfig c, GRADER_PLACE) { return grader_cudaFuncSetSharedMemConfig((const void *)f, c, GRADER_HERE); }
 template <class F> GRADER_CHECKED inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n, F f, int b, size_t s, GRADER_PLACE) { return grader_cudaOccupancyMaxActiveBlocksPerMultiprocessor(n, (const void *)f, b, s, GRADER_HERE); }
 template <class F> GRADER_CHECKED inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *g, int *b, F f, size_t s = 0, int limit = 0, GRADER_PLACE) { return grader_cudaOccupancyMaxPotentialBlockSize(g, b, (const void *)f, s, limit, GRADER_HERE); }
+template <class F> GRADER_CHECKED inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *n, F f, int b, size_t s, unsigned, GRADER_PLACE) { return grader_cudaOccupancyMaxActiveBlocksPerMultiprocessor(n, (const void *)f, b, s, GRADER_HERE); }
+template <class F> GRADER_CHECKED inline cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int *g, int *b, F f, size_t s = 0, int limit = 0, unsigned = 0, GRADER_PLACE) { return grader_cudaOccupancyMaxPotentialBlockSize(g, b, (const void *)f, s, limit, GRADER_HERE); }
+template <class F> GRADER_CHECKED inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *n, F f, int blocks, int b, GRADER_PLACE) { return grader_cudaOccupancyAvailableDynamicSMemPerBlock(n, (const void *)f, blocks, b, GRADER_HERE); }
+// Shared memory by the size of a block: the largest number of threads that are resident, and of these the largest block.
+template <class S, class F> GRADER_CHECKED inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *g, int *b, F f, S shared_bytes, int limit = 0, GRADER_PLACE) {
+    int best = 0, count, device, processors, whole, resident = 0;
+    cudaError_t error = grader_cudaOccupancyMaxPotentialBlockSize(g, &whole, (const void *)f, 0, limit, GRADER_HERE);
+    if (!error) error = cudaGetDevice(&device, GRADER_HERE);
+    if (!error) error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device, GRADER_HERE);
+    if (limit <= 0 || limit > 1024) limit = 1024;
+    for (int size = (limit + 31) / 32 * 32; size > 0 && !error; size -= 32) {
+        int threads = size < limit ? size : limit;
+        error = grader_cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, (const void *)f, threads, shared_bytes(threads), GRADER_HERE);
+        if (count * threads > best) { best = count * threads; *b = threads; resident = count; }
+    }
+    *g = resident * processors;
+    return error;
+}
+template <class S, class F> GRADER_CHECKED inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(int *g, int *b, F f, S shared_bytes, int limit = 0, unsigned = 0, GRADER_PLACE) { return cudaOccupancyMaxPotentialBlockSizeVariableSMem(g, b, f, shared_bytes, limit, GRADER_HERE); }
 inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags, GRADER_PLACE) { return cudaEventCreateWithFlags(event, flags, GRADER_HERE); }
 inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return cudaExtent{w, h, d}; }
 inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return cudaPos{x, y, z}; }

@@ -1,0 +1,221 @@
+"""Memory in the order of streams, and the pools that it comes from: what each has handed out and holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from grader.programs.runtime.memory import allocate, free_late
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import CudaError, State
+
+CHUNK_BYTES = 32 << 20
+"""What a pool takes from the device at once."""
+FLAGS = (1, 2, 3)
+THRESHOLD, RESERVED, RESERVED_HIGH, USED, USED_HIGH = range(4, 9)
+"""`cudaMemPoolAttr`: how memory is reused, numbers of 32 bits; bytes, of 64."""
+PINNED = 1
+ON_DEVICE = 1
+MAX_POOLS = 1000
+NOT_SUPPORTED = 801
+
+
+@dataclass
+class Pool:
+    """flags: by attribute.  used, reserved: bytes handed out and held, and the most of both since that was reset."""
+
+    flags: dict[int, int] = field(default_factory=lambda: dict.fromkeys(FLAGS, 1))
+    threshold: int = 0
+    used: int = 0
+    used_high: int = 0
+    reserved: int = 0
+    reserved_high: int = 0
+
+    def take(self, size: int) -> None:
+        """Hand out memory."""
+        self.used += size
+        self.reserved = max(self.reserved, -(-self.used // CHUNK_BYTES) * CHUNK_BYTES)
+        self.used_high = max(self.used_high, self.used)
+        self.reserved_high = max(self.reserved_high, self.reserved)
+
+    def give_back(self, size: int) -> None:
+        """Memory is free again; what is held beyond the threshold goes to the device."""
+        self.used -= size
+        self.trim(self.threshold)
+
+    def trim(self, least: int) -> None:
+        """Hold no more than `least` bytes beside those that are handed out, in whole chunks."""
+        self.reserved = min(self.reserved, -(-max(self.used, least) // CHUNK_BYTES) * CHUNK_BYTES)
+
+
+def _pool(state: State, handle: int) -> Pool:
+    found = state.pools.get(handle)
+    if not isinstance(found, Pool):
+        raise CudaError(1)
+    return found
+
+
+def _default(state: State) -> int:
+    """The handle of the device's own pool."""
+    if not state.pools:
+        state.current_pool = state.handle()
+        state.pools[state.current_pool] = Pool()
+    own: int = next(iter(state.pools))
+    return own
+
+
+def _check_device(device: int) -> None:
+    if device:
+        raise CudaError(101)
+
+
+def get_default(state: State, place: Place, pool: int, device: int) -> int:
+    _check_device(device)
+    state.guest.pack("Q", pool, _default(state))
+    return 0
+
+
+def get_current(state: State, place: Place, pool: int, device: int) -> int:
+    _check_device(device)
+    _default(state)
+    state.guest.pack("Q", pool, state.current_pool)
+    return 0
+
+
+def set_current(state: State, place: Place, device: int, pool: int) -> int:
+    _check_device(device)
+    _pool(state, pool)
+    state.current_pool = pool
+    return 0
+
+
+def create(state: State, place: Place, pool: int, properties: int) -> int:
+    kind, handle_types, location, device = state.guest.unpack("iiii", properties)
+    if kind != PINNED or location != ON_DEVICE or len(state.pools) >= MAX_POOLS:
+        raise CudaError(1)
+    _check_device(device)
+    if handle_types:
+        # No other process could open what a handle of these is for.
+        raise CudaError(NOT_SUPPORTED)
+    _default(state)
+    handle = state.handle()
+    state.pools[handle] = Pool()
+    state.guest.pack("Q", pool, handle)
+    return 0
+
+
+def destroy(state: State, place: Place, pool: int) -> int:
+    _pool(state, pool)
+    if pool == _default(state):
+        raise CudaError(1)
+    del state.pools[pool]
+    if state.current_pool == pool:
+        state.current_pool = _default(state)
+    return 0
+
+
+def set_attribute(state: State, place: Place, pool: int, which: int, value: int) -> int:
+    found = _pool(state, pool)
+    if which in FLAGS:
+        (found.flags[which],) = state.guest.unpack("i", value)
+        return 0
+    (number,) = state.guest.unpack("Q", value)
+    if which == THRESHOLD:
+        found.threshold = number
+    elif which == RESERVED_HIGH and number == 0:
+        found.reserved_high = found.reserved
+    elif which == USED_HIGH and number == 0:
+        found.used_high = found.used
+    else:
+        raise CudaError(1)
+    return 0
+
+
+def get_attribute(state: State, place: Place, pool: int, which: int, value: int) -> int:
+    found = _pool(state, pool)
+    if which in FLAGS:
+        state.guest.pack("i", value, found.flags[which])
+        return 0
+    bytes_of = {
+        THRESHOLD: found.threshold,
+        RESERVED: found.reserved,
+        RESERVED_HIGH: found.reserved_high,
+        USED: found.used,
+        USED_HIGH: found.used_high,
+    }
+    if which not in bytes_of:
+        raise CudaError(1)
+    state.guest.pack("Q", value, bytes_of[which])
+    return 0
+
+
+def trim(state: State, place: Place, pool: int, least: int) -> int:
+    _pool(state, pool).trim(max(0, least))
+    return 0
+
+
+def set_access(state: State, place: Place, pool: int, access: int, count: int) -> int:
+    """The one device reaches its own memory, which cannot be taken from it."""
+    _pool(state, pool)
+    for index in range(min(max(count, 0), MAX_POOLS)):
+        location, device, flags = state.guest.unpack("iii", access + 12 * index)
+        if location != ON_DEVICE or flags not in (0, 1, 3):
+            raise CudaError(1)
+        _check_device(device)
+        if flags != 3:
+            raise CudaError(1)
+    return 0
+
+
+def get_access(state: State, place: Place, flags: int, pool: int, location: int) -> int:
+    _pool(state, pool)
+    kind, device = state.guest.unpack("ii", location)
+    if kind != ON_DEVICE:
+        raise CudaError(1)
+    _check_device(device)
+    state.guest.pack("i", flags, 3)
+    return 0
+
+
+def malloc_from_pool(state: State, place: Place, pointer: int, size: int, pool: int, stream: int) -> int:
+    state.stream(stream)
+    found = _pool(state, pool)
+    if size == 0:
+        state.guest.pack("Q", pointer, 0)
+        return 0
+    allocation = allocate(state, pointer, size, place)
+    allocation.pool = found
+    found.take(size)
+    return 0
+
+
+def malloc_async(state: State, place: Place, pointer: int, size: int, stream: int) -> int:
+    _default(state)
+    return malloc_from_pool(state, place, pointer, size, state.current_pool, stream)
+
+
+def refused(state: State, place: Place, *_arguments: int) -> int:
+    """There is no other process to share anything with."""
+    raise CudaError(NOT_SUPPORTED)
+
+
+HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+    "cudaMallocAsync": ("iii", malloc_async),
+    "cudaMallocFromPoolAsync": ("iiii", malloc_from_pool),
+    "cudaFreeAsync": ("ii", free_late),
+    "cudaDeviceGetDefaultMemPool": ("ii", get_default),
+    "cudaDeviceGetMemPool": ("ii", get_current),
+    "cudaDeviceSetMemPool": ("ii", set_current),
+    "cudaMemPoolCreate": ("ii", create),
+    "cudaMemPoolDestroy": ("i", destroy),
+    "cudaMemPoolSetAttribute": ("iii", set_attribute),
+    "cudaMemPoolGetAttribute": ("iii", get_attribute),
+    "cudaMemPoolTrimTo": ("ii", trim),
+    "cudaMemPoolSetAccess": ("iii", set_access),
+    "cudaMemPoolGetAccess": ("iii", get_access),
+    "cudaIpcGetMemHandle": ("ii", refused),
+    "cudaIpcOpenMemHandle": ("iii", refused),
+    "cudaIpcCloseMemHandle": ("i", refused),
+    "cudaIpcGetEventHandle": ("ii", refused),
+    "cudaIpcOpenEventHandle": ("ii", refused),
+}
