@@ -120,7 +120,7 @@ def write_profiles(target: Path, times: dict[str, dict], part: int, parts: int, 
                         "family": launch.family,
                         "lab": launch.lab,
                         "cpu_s": time.process_time() - began,
-                        **asdict(found),
+                        **asdict(replace(found, lines={})),
                     }
                 )
                 + "\n"
@@ -158,7 +158,7 @@ def read_rows(profiles: Path, times: dict[str, dict]) -> tuple[list[Row], int]:
         if "error" in row:
             lost += 1
             continue
-        asked = Profile(**{field.name: row[field.name] for field in fields(Profile)})
+        asked = Profile(**{field.name: row[field.name] for field in fields(Profile) if field.name in row})
         if times[row["id"]]["cold_us"] >= LEAST_US:
             rows.append(Row(row["id"], row["family"], row["lab"], asked, times[row["id"]]["cold_us"]))
     return rows, lost

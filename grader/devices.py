@@ -7,6 +7,8 @@ nobody has written.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 MAX_THREADS_PER_BLOCK = 1024
 MAX_BLOCK = (1024, 1024, 64)
 """Threads of a block along x, y, z."""
@@ -69,6 +71,15 @@ INTEGER_SENTINEL_BYTE = 0xA5
 
 GUARD_BYTE = 0x5C
 """What lies on either side of an array on a GPU, where no fault tells of an access out of bounds."""
+
+
+GPUS = Path(__file__).parent / "prediction" / "devices"
+"""A file for each GPU that times are predicted for."""
+
+
+def gpus() -> list[str]:
+    """Names of the GPUs that times are predicted for."""
+    return sorted(path.stem for path in GPUS.glob("*.yaml"))
 
 
 def sentinel_byte(dtype: str) -> int:

@@ -245,6 +245,7 @@ DATA: Mapping[str, Value] = {
     "seed": 42,
     "settings": "submission.yaml",
     "shape": "128×128",
+    "share": "28 %",
     "side": msg("faults.past_end"),
     "sign": ")",
     "signal": "SIGKILL",

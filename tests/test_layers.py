@@ -61,7 +61,7 @@ LAYERS: dict[str, set[str] | None] = {
     "running": None,
     "checks": None,
     "repair": None,
-    "prediction": {"message", "errors", "lab", "launching", "backends", "ptx"},
+    "prediction": {"message", "errors", "devices", "lab", "launching", "backends", "ptx", "result"},
     "autograders": {"files", "lab", "__version__"},
     "gpu": None,
     "sweeps": None,

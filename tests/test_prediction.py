@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from grader.devices import gpus
 from grader.errors import UsageError
-from grader.prediction.device import names, read_device, resident_blocks
+from grader.prediction.device import read_device, resident_blocks
 from grader.prediction.model import FITTED, SPREAD, predict
 from grader.prediction.profile import Profile, profile, sampled_blocks
 from grader.prediction.trace import Argument, follow
@@ -88,8 +89,8 @@ def test_small_blocks_are_limited_by_their_starts() -> None:
 def test_bank_conflicts_cost_time_where_the_units_of_shared_memory_are_busy() -> None:
     asked = replace(copied(1), shared=3200.0, shared_ideal=100.0)
     conflicts = predict(asked, H200, FITTED)
-    assert conflicts.limiter == "load_store"
-    assert conflicts.without_conflicts_us == predict(replace(asked, shared=100.0), H200, FITTED).time_us
+    assert conflicts.limiter == "shared"
+    assert conflicts.without_us["bank_conflicts"] == predict(replace(asked, shared=100.0), H200, FITTED).time_us
     assert conflicts.time_us > 5 * predict(replace(asked, shared=100.0), H200, FITTED).time_us
 
 
@@ -117,7 +118,7 @@ def test_occupancy(threads: int, registers: int, shared: int, blocks: int) -> No
     assert resident_blocks(H200, threads, registers, shared) == blocks
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", gpus())
 def test_every_device_says_where_its_figures_are_from(name: str) -> None:
     device = read_device(name)
     assert device.sources

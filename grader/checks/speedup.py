@@ -22,6 +22,8 @@ def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
         return failed(evidence.untimed, msg("checks.speedup.hint_wrong"))
     row = marked(evidence.timing)
     if row is None or row.speedup is None:
+        if settings.predicted and not evidence.timing:
+            return _predicted(evidence, settings)
         return not_measured(_unmeasured(evidence))
     low = row.speedup if row.speedup_low is None else row.speedup_low
     high = row.speedup if row.speedup_high is None else row.speedup_high
@@ -49,6 +51,44 @@ def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
             return replace(passed(message, data=data), credit=earned)
         case "undecided":
             note = joined(message, msg("checks.speedup.undecided")) or message
+            return Verdict("borderline", note, credit=earned, data=data)
+    return failed(message, _hint(evidence), credit=earned, data=data)
+
+
+def _predicted(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
+    """The same by a predicted speedup: its interval is what holds `minimum` or does not."""
+    made = evidence.predicted
+    if isinstance(made, Message):
+        return not_measured(msg("checks.speedup.unpredicted", reason=made))
+    if made is None or made.predicted_speedup is None:
+        return not_measured(_unmeasured(evidence))
+    ratio = made.predicted_speedup
+    figures = msg(
+        "checks.speedup.figures_predicted",
+        device=made.device,
+        sizes=sizes_msg(made.size),
+        speedup=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        variant=settings.against,
+    )
+    thresholds = msg("checks.speedup.thresholds", full=settings.full, minimum=settings.minimum)
+    message = msg("checks.speedup.timed", figures=figures, thresholds=thresholds)
+    data = {
+        "sizes": dict(made.size),
+        "speedup": ratio.value,
+        "low": ratio.low,
+        "high": ratio.high,
+        "full": settings.full,
+        "minimum": settings.minimum,
+        "predicted_for": made.device,
+    }
+    earned = credit(ratio.value, settings.minimum, settings.full)
+    match decide(ratio.low, ratio.high, settings.minimum):
+        case "reached":
+            return replace(passed(message, data=data), credit=earned)
+        case "undecided":
+            note = joined(message, msg("checks.speedup.undecided_predicted")) or message
             return Verdict("borderline", note, credit=earned, data=data)
     return failed(message, _hint(evidence), credit=earned, data=data)
 

@@ -17,6 +17,7 @@ from grader.cli.options import (
     lang_option,
     no_pdf_option,
 )
+from grader.devices import gpus
 from grader.errors import UsageError
 from grader.i18n import _
 
@@ -73,6 +74,13 @@ def grade_command() -> click.Command:
             ["--profile"], is_flag=True, help=_("Show Nsight Compute's counters beside the emulator's (GPU only).")
         ),
         click.Option(["--sanitize"], is_flag=True, help=_("Ask compute-sanitizer as well (GPU only).")),
+        click.Option(
+            ["--predict"],
+            type=click.Choice(["auto", "off", *gpus()], case_sensitive=False),
+            default="auto",
+            show_default=True,
+            help=_("The GPU to predict times for; auto: the lab's, else the one at hand, else T4."),
+        ),
         labs_option(),
         click.Option(
             ["--version"],
@@ -150,6 +158,7 @@ def _grade(
     remeasure: bool,
     profile: bool,
     sanitize: bool,
+    predict: str,
     labs_folders: tuple[Path, ...],
 ) -> int:
     from grader.grading.options import GradeOptions
@@ -168,6 +177,7 @@ def _grade(
             labs_folders=tuple(str(folder) for folder in labs_folders),
             remeasure=remeasure,
             profilers=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
+            predict=predict.lower(),
         )
         order = Order(
             paths,

@@ -15,7 +15,7 @@ from grader.words import text
 
 def predict_command() -> click.Command:
     """`grade predict`: a table of predicted times."""
-    from grader.prediction.device import names
+    from grader.devices import gpus
 
     return click.Command(
         "predict",
@@ -24,7 +24,7 @@ def predict_command() -> click.Command:
             click.Option(["--lab"], metavar="LAB", multiple=True, required=True, callback=one_lab, help=_("The lab.")),
             click.Option(
                 ["--device"],
-                type=click.Choice(names(), case_sensitive=False),
+                type=click.Choice(gpus(), case_sensitive=False),
                 default="t4",
                 show_default=True,
                 help=_("The GPU to predict for."),
@@ -78,8 +78,8 @@ def _predict(
                     variant,
                     numbers.about(made.time_us),
                     f"{numbers.about(low)} – {numbers.about(high)}",
-                    numbers.about(made.without_conflicts_us),
-                    f"{text(msg(f'predict.{made.limiter}'))} ({share})",
+                    numbers.about(made.without_us.get("bank_conflicts", made.time_us)),
+                    f"{text(msg(f'predict.units.{made.limiter}'))} ({share})",
                 )
             )
     out = terminal.console()

@@ -16,6 +16,7 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     repairs: False leaves out the search for the smallest changes that make wrong kernels right.
     answers: True leaves them in results of a lab that shows them to teachers only.
     times: False leaves out the times of kernels, and with them the marks for speed.
+    predict: the GPU that times are predicted for; "auto": the lab's, else the one at hand, else a T4; "off": none are.
     stepwise: whether a variant's checks are told as soon as they are judged.
     """
 
@@ -30,3 +31,4 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     stepwise: bool = False
     repairs: bool = True
     answers: bool = False
+    predict: str = "off"

@@ -26,7 +26,7 @@ from grader.grading.secret import secret as course_secret
 from grader.lab.checks import HostCodeSettings
 from grader.lab.records import Lab
 from grader.message import Message, msg
-from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
+from grader.result import Check, Environment, PredictedTime, Result, Source, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Evidence, Other
 from grader.submission.files.source import SourceText
 from grader.submission.records import Missing, Submission, VariantBinding
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from grader.gpu.part import Gpu
     from grader.grading.reading import Reading, Seen
     from grader.grading.warm import Warm
+    from grader.launching.kernel import BoundKernel
     from grader.launching.trial import Trials
     from grader.oracle.expected import Oracle
+    from grader.prediction.device import Processor
     from grader.running.drawn import Draw
 
 
@@ -54,6 +56,7 @@ def grade(
     checked: Callable[[list[Check]], None] | None = None,
     repairs: bool = True,
     answers: bool = False,
+    predict: str = "off",
 ) -> Result:
     """Grade the work at `path` (a student's folder or one `.cu` file).
 
@@ -68,6 +71,7 @@ def grade(
     warm : what earlier gradings of this student's files have left; None: all is done anew.
     repairs : whether the smallest changes that make wrong kernels right are looked for, where the lab wants that.
     answers : whether the result shows these changes though the lab keeps them from students.
+    predict : the GPU that times are predicted for, "auto" or "off": see `grader.grading.predictions`.
 
     Raises
     ------
@@ -108,6 +112,14 @@ def grade(
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, profilers)
             environment = gpu.environment(environment)
+        from grader.grading.predictions import decides_marks, device_for
+        from grader.prediction.record import in_result
+
+        processor = device_for(predict, lab, environment.device)
+        foretold: dict[str, PredictedTime | Message] = {}
+        if processor is not None and decides_marks(lab):
+            foretold = _predictions(lab, submission, emulated, processor, compiler)
+            found = {name: replace(one, predicted=foretold.get(name)) for name, one in found.items()}
         # Judge, and record.
         result = _result(lab, submission, found, environment)
         if judged is not None:
@@ -115,15 +127,12 @@ def grade(
         if lab.makes_launches:
             # What follows changes a kernel, or its launch, and runs it by itself.
             return result
-        from grader.launching.kernel import bound_kernels
         from grader.launching.warp_steps import with_warp_steps
 
-        graded = {
-            name: kernel.read_as(interpretation)
-            for name, kernel in bound_kernels(lab, submission).items()
-            if (interpretation := emulated.found[name].interpretation) is not None and emulated.found[name].halo is None
-        }
-        result = with_warp_steps(result, emulated.trials, graded)
+        result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.found))
+        if processor is not None:
+            foretold = foretold or _predictions(lab, submission, emulated, processor, compiler)
+            result = in_result(result, foretold)
         # Another way through the stages, for every changed program.
         from grader.sweeps.run import original_of
 
@@ -143,6 +152,26 @@ def grade(
 
         sweeps = sweep(lab, original, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
         return told(structs.replace(result, sweeps=sweeps))
+
+
+def _graded_kernels(lab: Lab, submission: Submission, found: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
+    """Kernels by variant, read as they were graded."""
+    from grader.launching.kernel import bound_kernels
+
+    return {
+        name: kernel.read_as(interpretation)
+        for name, kernel in bound_kernels(lab, submission).items()
+        if (interpretation := found[name].interpretation) is not None and found[name].halo is None
+    }
+
+
+def _predictions(
+    lab: Lab, submission: Submission, emulated: _Emulated, processor: Processor, compiler: CompilerProcess
+) -> dict[str, PredictedTime | Message]:
+    from grader.grading.predictions import predict_all
+
+    kernels = _graded_kernels(lab, submission, emulated.found)
+    return predict_all(lab, kernels, emulated.found, processor, emulated.trials.programs, compiler)
 
 
 @dataclass(frozen=True, slots=True)

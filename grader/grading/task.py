@@ -125,6 +125,7 @@ def grade_here(
             judged=None if judged is None else lambda result: judged(named(result)),
             repairs=options.repairs,
             answers=options.answers,
+            predict=options.predict,
             warm=warm,
             checked=checked,
         )

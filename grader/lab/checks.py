@@ -102,11 +102,13 @@ class SpeedupSettings(Settings, frozen=True):
     against: the variant whose reference kernel is the baseline; the check's own variant asks whether the kernel is as
     good as the instructor's.
     full: the speedup that earns all points.  minimum: the speedup that earns the first; between them linear.
+    predicted: a predicted time decides where none was measured; where its interval holds `minimum`, the teacher does.
     """
 
     against: str
     full: float
     minimum: float = 1.0
+    predicted: bool = False
 
 
 Use = Literal[

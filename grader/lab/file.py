@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from grader.devices import gpus
 from grader.lab.check_settings import check_settings
 from grader.lab.formula import FormulaError
 from grader.lab.function import check_harness, check_keys, check_values, function_of
@@ -73,6 +74,7 @@ class _Timing(Part, frozen=True):
     flops: str = ""
     traffic: str = ""
     host_memory: list[Literal["pageable", "pinned", "write_combined", "mapped"]] = []
+    predict: str = ""
 
 
 _TitleText = str | int | TextPart
@@ -310,12 +312,17 @@ def _check_extents(file: YamlFile, parameter: Parameter, cases: Mapping[str, Cas
 def _timing(file: YamlFile, part: _Timing, sizes: list[str]) -> TimingRule:
     if not part.sizes:
         raise file.error(msg("labs.no_timed_size"), ("timing", "sizes"))
+    if part.predict and part.predict not in gpus():
+        raise file.error(
+            msg("predict.unknown_device", name=part.predict, allowed=", ".join(gpus())), ("timing", "predict")
+        )
     return TimingRule(
         sizes=tuple(case_of(file, ("timing", "sizes", i), row, sizes) for i, row in enumerate(part.sizes)),
         l2=part.l2,
         flops=formula_text(file, ("timing", "flops"), part.flops, sizes),
         traffic=formula_text(file, ("timing", "traffic"), part.traffic, sizes),
         host_memory=tuple(part.host_memory),
+        predict=part.predict,
     )
 
 

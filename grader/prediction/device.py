@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import yaml
 
+from grader.devices import GPUS, gpus
 from grader.errors import UsageError
 from grader.message import msg
-
-FOLDER = Path(__file__).resolve().parent / "devices"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +64,15 @@ def resident_blocks(processor: Processor, threads: int, registers: int, shared_b
     return min(processor.most_blocks, processor.most_warps // warps, by_registers, by_shared)
 
 
-def names() -> list[str]:
-    """Of the devices that there are files of."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+OTHER_MODELS = frozenset(["ti", "super", "laptop", "max", "pcie", "nvl"])
+"""Words of names that tell another device from the one that is called the same without them."""
+
+
+def named_like(full_name: str) -> str:
+    """The device that a driver calls by its full name ("NVIDIA GeForce RTX 4090"); "" where there is no file of it."""
+    words = [word for word in re.split(r"[^a-z0-9]+", full_name.lower()) if word not in ("nvidia", "geforce", "tesla")]
+    name = "".join(words[: 2 if words[:1] == ["rtx"] else 1])
+    return name if name in gpus() and not OTHER_MODELS & set(words) else ""
 
 
 def read_device(name: str) -> Processor:
@@ -77,7 +82,7 @@ def read_device(name: str) -> Processor:
     ------
     UsageError : there is no such file.
     """
-    path = FOLDER / f"{name.lower()}.yaml"
-    if path.stem not in names():
-        raise UsageError(msg("predict.unknown_device", name=name, allowed=", ".join(names())))
+    path = GPUS / f"{name.lower()}.yaml"
+    if path.stem not in gpus():
+        raise UsageError(msg("predict.unknown_device", name=name, allowed=", ".join(gpus())))
     return Processor(**yaml.safe_load(path.read_text("utf-8")))

@@ -148,6 +148,7 @@ class Schedule:
     """A basic block: its steps, and what they come to together.
 
     joined: ids of shared loads that the assembler joins with an earlier one (to 16 bytes), if they are aligned so.
+    by_line: of each source line the machine instructions by pipe, and the barriers.
     """
 
     steps: tuple[Step, ...]
@@ -155,6 +156,7 @@ class Schedule:
     by_pipe: tuple[tuple[str, float], ...]
     barriers: int
     joined: frozenset[int]
+    by_line: tuple[tuple[int, tuple[tuple[str, float], ...], int], ...]
 
 
 def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
@@ -187,15 +189,22 @@ def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
             fence = number
         steps.append(Step(instruction, costs[number], inside, reads, written, memory, after))
     by_pipe: dict[str, float] = {}
+    by_line: dict[int, dict[str, float]] = {}
+    barriers: dict[int, int] = {}
     for step in steps:
+        line = step.instruction.location.line
+        of_line = by_line.setdefault(line, {})
         for pipe, count in step.cost.slots:
             by_pipe[pipe] = by_pipe.get(pipe, 0.0) + count
+            of_line[pipe] = of_line.get(pipe, 0.0) + count
+        barriers[line] = barriers.get(line, 0) + (facts(step.instruction.opcode).ends == "barrier")
     return Schedule(
         tuple(steps),
         sum(step.cost.issued for step in steps),
         tuple(by_pipe.items()),
-        sum(facts(step.instruction.opcode).ends == "barrier" for step in steps),
+        sum(barriers.values()),
         _joined(instructions),
+        tuple((line, tuple(pipes.items()), barriers[line]) for line, pipes in by_line.items()),
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from grader.prediction.device import Processor
-from grader.prediction.profile import Profile
+from grader.prediction.profile import Profile, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,42 +65,115 @@ SPREAD = 1.5
 SPREAD_UNCHECKED = 2.25
 """The same on a device that nothing was compared with: twice as wide in its logarithm."""
 
-UNITS = ("issue", "arithmetic", "load_store", "l2", "dram", "atomics", "barriers", "block_starts", "latency")
+RATIO_SPREAD = 1.8
+"""Factor of the interval of how many times as fast one kernel is as another at the same size, either way: 85 % of the
+pairs of launches of a lab lie within, families held back."""
+
+UNITS = (
+    "issue",
+    "arithmetic",
+    "shared",
+    "l1",
+    "l2",
+    "dram",
+    "atomics",
+    "barriers",
+    "block_starts",
+    "latency",
+    "tail",
+    "launch",
+)
+"""What time goes to, as it is shown.  tail: multiprocessors that stand idle while the last blocks end."""
+CAUSES = ("bank_conflicts", "uncoalesced", "same_address")
+"""What costs time and need not be there."""
+LEAST_GAIN = 0.01
+"""Of the time: what costs less is no cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """One launch on one device.
 
-    time_us: expected, caches empty before.  shares: of the time, by what bounds it (`UNITS` and "launch").
+    time_us: expected, caches empty before.  shares: of the time, by what bounds it (`UNITS`).
     limiter: the largest of them.  interval_us: within which 85 % of launches lie.
-    without_conflicts_us: were there no bank conflicts.
+    without_us: were it not for one of `CAUSES`, of those that the launch has.
+    by_line: of the shares what a source line takes, 0 for what is of none; the launch, the starts of blocks and the
+    tail are of none.
     """
 
     time_us: float
     interval_us: tuple[float, float]
     shares: Mapping[str, float]
     limiter: str
-    without_conflicts_us: float
+    without_us: Mapping[str, float]
+    by_line: Mapping[int, Mapping[str, float]]
 
 
-def predict(asked: Profile, processor: Processor, fitted: Coefficients) -> Prediction:
+def predict(asked: Profile, processor: Processor, fitted: Coefficients = FITTED) -> Prediction:
     """The time of a launch, and what it goes to."""
     time_us, shares = _time(asked, processor, fitted)
     spread = SPREAD if processor.measured else SPREAD_UNCHECKED
-    ideal_us, _shares = _time(replace(asked, shared=asked.shared_ideal), processor, fitted)
     limiter = max(shares, key=shares.__getitem__)
-    return Prediction(time_us, (time_us / spread, time_us * spread), shares, limiter, ideal_us)
+    without = {
+        cause: _time(changed, processor, fitted)[0]
+        for cause, changed in (
+            ("bank_conflicts", replace(asked, shared=asked.shared_ideal, path=asked.path_unconflicted or asked.path)),
+            (
+                "uncoalesced",
+                replace(asked, tags=asked.tags_dense, l2_sectors=asked.l2_dense, stored_sectors=asked.stored_dense),
+            ),
+            ("same_address", replace(asked, hot_lanes=0.0)),
+        )
+    }
+    without = {cause: less_us for cause, less_us in without.items() if less_us < (1 - LEAST_GAIN) * time_us}
+    return Prediction(
+        time_us,
+        (time_us / spread, time_us * spread),
+        shares,
+        limiter,
+        without,
+        {number: taken for number, work in asked.lines.items() if (taken := _taken(work, asked, processor, shares))},
+    )
+
+
+def ratio_interval(ratio: float, processor: Processor) -> tuple[float, float]:
+    """(low, high) of how many times as fast one kernel is as another on this device, where `ratio` is predicted."""
+    spread = RATIO_SPREAD if processor.measured else RATIO_SPREAD**2
+    return ratio / spread, ratio * spread
+
+
+def _taken(work: Work, asked: Profile, processor: Processor, shares: Mapping[str, float]) -> dict[str, float]:
+    """Of each share of the time what one line takes, where it takes any."""
+    pipe = _busiest_pipe(asked, processor)
+    moved = asked.l2_sectors + asked.stored_sectors
+    parts = {
+        "issue": (work.issued, asked.issued),
+        "arithmetic": (work.by_pipe[pipe], asked.by_pipe[pipe]),
+        "shared": (work.shared, asked.shared),
+        "l1": (work.tags, asked.tags),
+        "l2": (work.l2_sectors + work.stored_sectors, moved),
+        "dram": (work.l2_sectors + work.stored_sectors, moved),
+        "atomics": (work.atomic_requests, asked.atomic_requests),
+        "barriers": (work.barriers, asked.barriers),
+        "latency": (work.path, asked.path),
+    }
+    taken = {unit: shares[unit] * part / whole for unit, (part, whole) in parts.items() if whole}
+    return {unit: share for unit, share in taken.items() if share > 0}
+
+
+def _busiest_pipe(asked: Profile, processor: Processor) -> str:
+    return max(asked.by_pipe, key=lambda pipe: asked.by_pipe[pipe] / processor.rates[pipe])
 
 
 def _time(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple[float, dict[str, float]]:
-    """µs, and the share of each bound."""
+    """µs, and the share of each of `UNITS`."""
     multiprocessors = processor.multiprocessors
     resident = max(1, min(asked.resident, ceil(asked.blocks / multiprocessors)))
-    full, rest = divmod(asked.blocks, multiprocessors * resident)
-    cycles = 0.0
+    wave = multiprocessors * resident
+    full, rest = divmod(asked.blocks, wave)
+    cycles = whole_wave = 0.0
     spent = dict.fromkeys(UNITS, 0.0)
-    for times, blocks in ((full, multiprocessors * resident), (1 if rest else 0, rest)):
+    for times, blocks in ((full, wave), (1 if rest else 0, rest)):
         if not times:
             continue
         bounds = _bounds(asked, processor, fitted, blocks)
@@ -108,29 +181,39 @@ def _time(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple[f
         if asked.barriers:
             # A barrier ends what overlaps within a block; only other blocks fill its pauses.
             order = 1 + (order - 1) * (1 - fitted.alone / ceil(blocks / multiprocessors))
-        whole = sum(value**order for value in bounds.values())
-        total = whole ** (1 / order)
+        powers = sum(value**order for value in bounds.values())
+        total = powers ** (1 / order)
         cycles += times * total
+        # Blocks of a full wave would have done as much in their part of its time.
+        tail = max(0.0, total - whole_wave * blocks / wave) if whole_wave else 0.0
+        whole_wave = whole_wave or total
+        spent["tail"] += tail
         for unit, value in bounds.items():
-            spent[unit] += times * total * value**order / whole
+            spent[unit] += (times * total - tail) * value**order / powers
     time_us = processor.launch_us + cycles / processor.clock_ghz / 1000
     shares = {unit: value / processor.clock_ghz / 1000 / time_us for unit, value in spent.items()}
+    served = asked.shared + asked.tags
+    shares["l1"] = shares["shared"] * (asked.tags / served if served else 0.0)
+    shares["shared"] -= shares["l1"]
     shares["launch"] = processor.launch_us / time_us
     return time_us, shares
 
 
 def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: int) -> dict[str, float]:
-    """Cycles that each unit is busy with `blocks` blocks, on the multiprocessor that has most of them."""
+    """Cycles that each unit is busy with `blocks` blocks, on the multiprocessor that has most of them.
+
+    "shared" is with "l1" here: shared memory and the L1 cache are one unit.
+    """
     each = ceil(blocks / processor.multiprocessors)
     rates = processor.rates
     hertz = processor.clock_ghz * 1e9
     written = max(0.0, asked.written_bytes - fitted.kept * processor.l2_bytes)
     share = blocks / asked.blocks
-    pipes = max(asked.by_pipe[pipe] / rates[pipe] for pipe in asked.by_pipe)
+    pipe = _busiest_pipe(asked, processor)
     return {
         "issue": fitted.issue * each * asked.issued / rates["issue"],
-        "arithmetic": fitted.pipes * each * pipes,
-        "load_store": fitted.lsu * each * (asked.shared + asked.tags),
+        "arithmetic": fitted.pipes * each * asked.by_pipe[pipe] / rates[pipe],
+        "shared": fitted.lsu * each * (asked.shared + asked.tags),
         "l2": blocks
         * (fitted.l2 * asked.l2_sectors + fitted.stores * asked.stored_sectors)
         * 32

@@ -10,18 +10,41 @@ fetched every wave.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, prod
 
 import numpy as np
 
 from grader.prediction.device import Processor
-from grader.prediction.instructions import PIPES
+from grader.prediction.instructions import PIPES, Schedule
 from grader.prediction.trace import LINE_SECTORS, SECTOR_BYTES, BlockTrace, Executed, Request
 
 REPLAYED = 3
 """Resident blocks that are replayed; the cache is made smaller in proportion where more are resident."""
+
+
+@dataclass(slots=True)
+class Work:
+    """What a source line asks of a block's units: as the fields of `Profile` of the same names.
+
+    path: cycles by which the line's results come later than all earlier ones of the warp that is followed.
+    """
+
+    by_pipe: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PIPES, 0.0))
+    shared: float = 0.0
+    shared_ideal: float = 0.0
+    tags: float = 0.0
+    l2_sectors: float = 0.0
+    stored_sectors: float = 0.0
+    barriers: float = 0.0
+    atomic_requests: float = 0.0
+    path: float = 0.0
+
+    @property
+    def issued(self) -> float:
+        """Machine instructions of warps."""
+        return sum(self.by_pipe.values())
 
 
 @dataclass(slots=True)
@@ -32,6 +55,9 @@ class Profile:
     `atomic_requests` (lines), `hot_requests` and `hot_lanes` (to the line that most atomics of all blocks go to;
     lanes beyond the first at one address).  Of the launch: bytes read from and written to memory.  Of a warp: cycles
     between start and end with the units idle (`path`), and of these without global memory's (`path_inside`).
+
+    *_dense: were the bytes that each warp asks for next to one another.  path_unconflicted: without bank conflicts.
+    lines: by source line, 0 for what is of none.
     """
 
     blocks: int
@@ -52,6 +78,15 @@ class Profile:
     written_bytes: float = 0.0
     path: float = 0.0
     path_inside: float = 0.0
+    path_unconflicted: float = 0.0
+    tags_dense: float = 0.0
+    l2_dense: float = 0.0
+    stored_dense: float = 0.0
+    lines: dict[int, Work] = field(default_factory=dict)
+
+    def line(self, number: int) -> Work:
+        """What is known of a line so far."""
+        return self.lines.setdefault(number, Work())
 
 
 def sampled_blocks(grid: tuple[int, int, int], resident: int, processor: Processor) -> tuple[list[int], list[int]]:
@@ -81,12 +116,10 @@ def profile(
     missed, loads = _replay(
         together, l1_bytes * len(together) // max(1, min(resident, ceil(total / processor.multiprocessors)))
     )
-    stores = sum(float(e.pattern.cost.sum()) for e in _global(base) if e.op == "store")
-    atomics = sum(float(e.pattern.cost.sum()) for e in _global(base) if e.op == "atomic")
     fetched = sum(m for m, _n, _w in missed.values())
     ratio = fetched / max(1.0, sum(n for _m, n, _w in missed.values()))
     made.l2_sectors = loads * ratio
-    made.stored_sectors = stores + atomics
+    _sectors(base, missed, made)
     made.hot_requests, made.hot_lanes = _hottest(base, neighbours)
     wave = min(total, resident * processor.multiprocessors)
     made.read_bytes, made.written_bytes, each_wave = _memory_bytes(
@@ -98,8 +131,15 @@ def profile(
     far = late["l2"] + from_memory * (late["dram"] - late["l2"])
     waits = {key: late["l1"] + (far - late["l1"]) * w / max(1, n) for key, (_m, n, w) in missed.items()}
     warp = _busiest(base)
-    made.path = _path(base, warp, processor, waits, far)
-    made.path_inside = _path(base, warp, processor, {}, 0.0)
+    conflicts = _shared_waits(base)
+    by_line: dict[int, float] = {}
+    made.path = _path(base, warp, processor, waits, far, conflicts, by_line)
+    made.path_inside = _path(base, warp, processor, {}, 0.0, conflicts, {})
+    made.path_unconflicted = made.path
+    if any(conflicts.values()):
+        made.path_unconflicted = _path(base, warp, processor, waits, far, dict.fromkeys(conflicts, 0.0), {})
+    for number, cycles in by_line.items():
+        made.line(number).path = cycles
     return made
 
 
@@ -109,28 +149,67 @@ def _global(trace: BlockTrace) -> list[Request]:
 
 def _count(base: BlockTrace, made: Profile) -> None:
     joined: frozenset[int] = frozenset()
+    executed: dict[int, tuple[Schedule, int]] = {}
     for event in base.events:
         if isinstance(event, Executed):
             joined = event.schedule.joined
-            warps = len(event.warps)
-            made.issued += event.schedule.issued * warps
-            made.barriers += event.schedule.barriers * warps
-            for pipe, count in event.schedule.by_pipe:
-                made.by_pipe[pipe] += count * warps
+            key = id(event.schedule)
+            executed[key] = (event.schedule, executed.get(key, (None, 0))[1] + len(event.warps))
             continue
         pattern = event.pattern
+        line = made.line(event.instruction.location.line)
         if event.space == "shared":
             if pattern.phase > 0 and id(event.instruction) in joined:
                 # Part of a wider load: neither a wavefront nor an instruction of its own.
                 made.issued -= len(pattern.warps)
                 made.by_pipe["memory"] -= len(pattern.warps)
+                line.by_pipe["memory"] -= len(pattern.warps)
                 continue
-            made.shared += float(pattern.cost.sum())
-            made.shared_ideal += float(pattern.ideal.sum())
+            cost, ideal = float(pattern.cost.sum()), float(pattern.ideal.sum())
+            made.shared += cost
+            made.shared_ideal += ideal
+            line.shared += cost
+            line.shared_ideal += ideal
         else:
-            made.tags += float(np.maximum(pattern.lines, pattern.cost / LINE_SECTORS).sum())
+            tags = float(np.maximum(pattern.lines, pattern.cost / LINE_SECTORS).sum())
+            made.tags += tags
+            line.tags += tags
+            made.tags_dense += float(np.ceil(pattern.ideal / LINE_SECTORS).sum())
             if event.op == "atomic":
                 made.atomic_requests += float(pattern.lines.sum())
+                line.atomic_requests += float(pattern.lines.sum())
+    for schedule, warps in executed.values():
+        made.issued += schedule.issued * warps
+        made.barriers += schedule.barriers * warps
+        for pipe, count in schedule.by_pipe:
+            made.by_pipe[pipe] += count * warps
+        for number, pipes, barriers in schedule.by_line:
+            line = made.line(number)
+            line.barriers += barriers * warps
+            for pipe, count in pipes:
+                line.by_pipe[pipe] += count * warps
+
+
+def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]], made: Profile) -> None:
+    """Sectors that go to the L2 cache, by line; `made.l2_sectors` are known."""
+    asked: dict[int, list[float]] = {}
+    for event in _global(base):
+        cost, ideal = float(event.pattern.cost.sum()), float(event.pattern.ideal.sum())
+        if event.op == "load":
+            entry = asked.setdefault(id(event.instruction), [event.instruction.location.line, 0.0, 0.0])
+            entry[1] += cost
+            entry[2] += ideal
+        else:
+            made.stored_sectors += cost
+            made.stored_dense += ideal
+            made.line(event.instruction.location.line).stored_sectors += cost
+    known = {key: missed.get(key, (1.0, 1.0, 1.0)) for key in asked}
+    fetched = {key: asked[key][1] * m / max(1.0, n) for key, (m, n, _waiting) in known.items()}
+    scale = made.l2_sectors / max(1.0, sum(fetched.values()))
+    for key, (number, _cost, ideal) in asked.items():
+        made.line(int(number)).l2_sectors += scale * fetched[key]
+        # What is fetched once and used by several requests is not fetched more often than that.
+        made.l2_dense += scale * min(fetched[key], ideal)
 
 
 def _replay(together: Sequence[BlockTrace], capacity: int) -> tuple[dict[int, tuple[float, float, float]], float]:
@@ -286,12 +365,23 @@ def _busiest(base: BlockTrace) -> int:
     return int(turns.argmax())
 
 
-def _path(base: BlockTrace, warp: int, processor: Processor, waits: dict[int, float], far: float) -> float:
-    """Cycles from a warp's first instruction to its last result, nobody in its way."""
+def _path(
+    base: BlockTrace,
+    warp: int,
+    processor: Processor,
+    waits: dict[int, float],
+    far: float,
+    extra: Mapping[int, float],
+    by_line: dict[int, float],
+) -> float:
+    """Cycles from a warp's first instruction to its last result, nobody in its way; adds to `by_line` those by which a
+    line's results come later than all before.
+
+    extra: cycles that bank conflicts add to each instruction of shared memory.
+    """
     late = processor.latency
     ready: dict[int, float] = {}
-    clock, last = float(late["start"]), 0.0
-    extra = _shared_waits(base)
+    clock = last = float(late["start"])
     for event in base.events:
         if isinstance(event, Request) or warp not in event.warps:
             continue
@@ -317,7 +407,10 @@ def _path(base: BlockTrace, warp: int, processor: Processor, waits: dict[int, fl
             # Moved by the assembler where nothing forbids it: only a step's own slots keep the next from being issued.
             issue += step.cost.issued
             latest = max(latest, done[number] if step.cost.latency == "barrier" else begin + step.cost.issued)
-            last = max(last, done[number])
+            if done[number] > last:
+                line = step.instruction.location.line
+                by_line[line] = by_line.get(line, 0.0) + done[number] - last
+                last = done[number]
         clock = max(issue, latest)
         for number, step in enumerate(steps):
             for register in step.writes:

@@ -167,6 +167,47 @@ class Timing(Record, frozen=True):
     undecided: bool = False
 
 
+class LineTime(Record, frozen=True):
+    """What a source line takes of a predicted time.
+
+    share: of the time, 0 to 1.  predicted_us: that in µs.  shares: of the time by what it goes to.
+    """
+
+    line: int
+    share: float
+    predicted_us: float
+    shares: dict[str, float]
+
+
+class PredictedTime(Record, frozen=True):
+    """Time of one launch on a GPU that is not there, predicted from what its blocks do on the emulator; µs.
+
+    predicted_us: expected, from empty caches.  predicted_low_us, predicted_high_us: between them lie 85 % of launches,
+    where times on that device were compared (`is_checked`); else the interval is twice as wide on a logarithmic scale.
+    shares: of the time by what it goes to, together 1: "issue", "arithmetic", "shared" (wavefronts of shared memory),
+    "l1", "l2", "dram", "atomics", "barriers", "block_starts", "latency", "tail" (multiprocessors idle while the last
+    blocks end), "launch".  limiter: the largest of them.
+    predicted_without_us: the time without "bank_conflicts", were each warp's bytes next to one another ("uncoalesced"),
+    or were no atomics of a warp at one address ("same_address"): of these what costs something.
+    by_line: lines of the kernel's file, the most expensive first.
+    predicted_over_baseline: over the student's own kernel of the lab's first variant; predicted_speedup: over what the
+    lab's check measures by; null where there is none.
+    """
+
+    device: str
+    size: dict[str, int]
+    predicted_us: float
+    predicted_low_us: float
+    predicted_high_us: float
+    is_checked: bool
+    shares: dict[str, float]
+    limiter: str
+    predicted_without_us: dict[str, float] = {}
+    by_line: list[LineTime] = []
+    predicted_over_baseline: Ratio | None = None
+    predicted_speedup: Ratio | None = None
+
+
 class Resources(Record, frozen=True):
     """What a kernel takes on the GPU it was compiled for, by compiler and driver.
 

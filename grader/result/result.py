@@ -14,7 +14,7 @@ import msgspec
 from grader.errors import UsageError
 from grader.message import Message, msg
 from grader.result.check import EXIT_CODES, Check, Decisions, ResultStatus, Score, score_of, status_of, weightier
-from grader.result.measured import Counters, HostMemory, Record, Resources, Timing, Witness
+from grader.result.measured import Counters, HostMemory, PredictedTime, Record, Resources, Timing, Witness
 
 BackendName = Literal["emulator", "gpu"]
 CaseKind = Literal["correct", "ragged", "observe", "large"]
@@ -82,7 +82,10 @@ class Hazard(Record, frozen=True):
 
 
 class Variant(Record, frozen=True):
-    """What was found out about the kernel of one variant; `kernel` is null when none was found."""
+    """What was found out about the kernel of one variant; `kernel` is null when none was found.
+
+    predicted: its time on a GPU that is not there; unpredicted: why there is none, "" where none was asked for.
+    """
 
     kernel: str | None = None
     file: str | None = None
@@ -98,6 +101,9 @@ class Variant(Record, frozen=True):
     resources: Resources | None = None
     host_memory: list[HostMemory] = []
     witnesses: list[Witness] = []
+    predicted: PredictedTime | None = None
+    unpredicted: str = ""
+    unpredicted_said: Message | None = None
 
 
 # Series of runs that graphs are drawn of.

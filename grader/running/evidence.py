@@ -13,7 +13,7 @@ from grader.lab.records import Lab, Sizes, Variant
 from grader.launching.trial import Run
 from grader.message import Message
 from grader.ptx.records import Hazard
-from grader.result import CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
+from grader.result import CaseKind, Counters, Diagnosis, HostMemory, PredictedTime, Resources, Timing, Witness
 from grader.running.work import Occupancy, Reordered, Work
 from grader.submission.records import Interpretation, Missing, VariantBinding
 
@@ -189,6 +189,7 @@ class Evidence:
     own_check: what the program says of the kernel's results, where that is not what was found.
     work: what was executed in its runs, where a check asks for that; in the order of the runs.
     reordered: what came of other orders of its blocks, where a check asks for that.
+    predicted: its time on a GPU that is not there, or why there is none; None where none was wanted so far.
     occupancy: of its heaviest launch, where a check asks for that.
     launches: of a function, how many a call made at the observed size; None where that was not seen.
     """
@@ -226,6 +227,7 @@ class Evidence:
     work: tuple[Work, ...] = ()
     reordered: Reordered | None = None
     occupancy: Occupancy | None = None
+    predicted: PredictedTime | Message | None = None
 
     @property
     def bound(self) -> VariantBinding:

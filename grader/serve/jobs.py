@@ -223,6 +223,7 @@ class Jobs:
             labs_folders=self._labs_folders,
             sweeps=False,
             stepwise=True,
+            predict="auto",
         )
         try:
             task = task_of(job.file, options)

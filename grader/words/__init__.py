@@ -32,7 +32,17 @@ from grader.words.texts import Text, Texts, Words, file_of, in_cells, put_in, sp
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
-_FILES = ("labs", "programs", "diagnosis", "grading", "checks", "counted_checks", "work_checks", "repairs")
+_FILES = (
+    "labs",
+    "predictions",
+    "programs",
+    "diagnosis",
+    "grading",
+    "checks",
+    "counted_checks",
+    "work_checks",
+    "repairs",
+)
 
 
 class NoWordsError(LookupError):

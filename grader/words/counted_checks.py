@@ -292,9 +292,15 @@ SPEEDUP: Texts = {
     "figures_of": N_(
         "At {sizes}: {speedup:.2f} times as fast as the reference kernel {variant} ({low:.2f} to {high:.2f})"
     ),
+    "figures_predicted": N_(
+        "Predicted for {device} at {sizes}: {speedup:.2f} times as fast as the reference kernel {variant} "
+        "({low:.2f} to {high:.2f})"
+    ),
     "timed": timed,
     "thresholds": N_("All points from {full:g} on, the first from {minimum:g}."),
     "undecided": N_("The measurement is not precise enough to tell whether the threshold is reached."),
+    "undecided_predicted": N_("The prediction is not precise enough to tell whether the threshold is reached."),
+    "unpredicted": N_("The time was neither measured nor predicted: {reason}."),
     "launch_bound": N_(
         "At every size the kernel takes hardly longer than an empty launch: too little to compare speeds."
     ),

@@ -341,27 +341,6 @@ CALIBRATE: Texts = {
     "too_close": N_("minimum and full are closer together than the noise"),
 }
 
-PREDICT: Texts = {
-    "for": N_("Predicted for {device} at {sizes}; nothing was timed."),
-    "unmeasured": N_("{device} is described by published figures alone: no predicted time was ever compared with it."),
-    "unknown_device": N_("no device {name}; allowed: {allowed}"),
-    "size": N_("--size {given}: allowed: {allowed}, whole numbers from 1 on"),
-    "sizes": N_("the kernel is not for these sizes"),
-    "not_compiled": N_("does not compile: {error}"),
-    "does_not_fit": N_("a block takes more registers or shared memory than {device} has"),
-    "not_followed": N_("not predicted: a block stops, waits for others or takes more than {most} instructions"),
-    "issue": N_("instructions are issued"),
-    "arithmetic": N_("arithmetic"),
-    "load_store": N_("shared memory and the L1 cache, bank conflicts and uncoalesced loads among it"),
-    "l2": N_("the L2 cache"),
-    "dram": N_("the bandwidth of the memory"),
-    "atomics": N_("atomics at the same addresses"),
-    "barriers": N_("barriers"),
-    "block_starts": N_("blocks are started"),
-    "latency": N_("a warp waits for its own results and loads, and too few others hide it"),
-    "launch": N_("the launch itself"),
-}
-
 AREAS: dict[str, Texts] = {
     "errors": ERRORS,
     "yaml": YAML,
@@ -372,6 +351,5 @@ AREAS: dict[str, Texts] = {
     "intake": INTAKE,
     "selftest": SELFTEST,
     "calibrate": CALIBRATE,
-    "predict": PREDICT,
 }
 """By the first parts of the ids."""

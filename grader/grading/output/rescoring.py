@@ -236,15 +236,19 @@ def _speedup(check: Check, settings: SpeedupSettings) -> _Again | None:
     if not isinstance(figures, Message) or figures.data.get("variant", check.variant) != settings.against:
         # Another kernel is compared with now, or the words are an earlier version's.
         return None
+    is_predicted = "predicted_for" in check.data
+    if is_predicted and not settings.predicted:
+        return None
     speedup, low, high = (float(check.data[name]) for name in ("speedup", "low", "high"))
     thresholds = msg("checks.speedup.thresholds", full=settings.full, minimum=settings.minimum)
     timed = msg("checks.speedup.timed", figures=figures, thresholds=thresholds)
     earned = credit(speedup, settings.minimum, settings.full)
+    undecided = "undecided_predicted" if is_predicted else "undecided"
     match decide(low, high, settings.minimum):
         case "reached":
             return _Again("pass", earned, timed)
         case "undecided":
-            return _Again("borderline", earned, joined(timed, msg("checks.speedup.undecided")) or timed)
+            return _Again("borderline", earned, joined(timed, msg(f"checks.speedup.{undecided}")) or timed)
     return _Again("fail", earned, timed)
 
 

@@ -18,6 +18,7 @@ from grader.report.figures.wrong_map import wrong_maps
 from grader.report.job import ReportJob
 from grader.report.page.conclusions import conclusions, sweep_conclusions, sweep_notes, sweeps_intro
 from grader.report.page.listing import listings
+from grader.report.page.predicted import predicted_times
 from grader.report.page.tables import (
     counter_table,
     host_memory_table,
@@ -81,6 +82,7 @@ def document(job: ReportJob) -> Page:
         "kernels": kernel_rows(job),
         "counters": counter_table(job),
         "timing": time_table(job),
+        "predicted": predicted_times(job),
         "host_memory": host_memory_table(job),
         "resources": resource_table(job),
         "witnesses": witness_tables(job),

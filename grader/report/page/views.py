@@ -216,6 +216,44 @@ class Reproduce(TypedDict):
     rows: list[FactRow]
 
 
+class TimeShare(TypedDict):
+    """What a part of the time goes to; width: in per cent."""
+
+    unit: str
+    percent: str
+    width: float
+    colour: str
+
+
+class LineCost(TypedDict):
+    """What a line takes of a predicted time; units: what most of that goes to."""
+
+    where: str
+    code: str
+    percent: str
+    width: float
+    units: str
+
+
+class PredictedRow(VariantView):
+    """A variant's predicted time; why: there is none, "" where there is one."""
+
+    why: str
+    time: str
+    facts: list[str]
+    shares: list[TimeShare]
+    notes: list[str]
+    lines: list[LineCost]
+
+
+class PredictedTimes(TypedDict):
+    """Predicted times of all variants."""
+
+    caption: str
+    rows: list[PredictedRow]
+    notes: list[str]
+
+
 class Page(Summary):
     """All that the page shows but its figures."""
 
@@ -226,6 +264,7 @@ class Page(Summary):
     kernels: list[KernelRow]
     counters: CounterTable | None
     timing: TimeTable | None
+    predicted: PredictedTimes | None
     host_memory: TimeTable | None
     resources: ResourceTable | None
     witnesses: WitnessTables | None

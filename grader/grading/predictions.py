@@ -1,0 +1,117 @@
+"""Times of a submission's kernels on a GPU that is not there, as its result has them.
+
+The largest size that is timed on a GPU is predicted, of kernels whose results are right; beside them the reference
+kernels that the lab measures speed by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from grader.gpu.bench import lab_files
+from grader.lab.checks import SpeedupSettings
+from grader.lab.records import Lab, Sizes
+from grader.launching.kernel import BoundKernel
+from grader.launching.programs import ProgramStore
+from grader.message import Message
+from grader.prediction.device import Processor, named_like, read_device
+from grader.prediction.kernels import predict_kernel
+from grader.prediction.record import record_of, with_ratios
+from grader.result import PredictedTime
+from grader.running.evidence import Evidence
+from grader.timing.summary import key_of
+
+if TYPE_CHECKING:
+    from grader.compiler.process import CompilerProcess
+
+OFF, AUTO = "off", "auto"
+DEFAULT = "t4"
+"""Where neither the command line nor the lab names a device, and none is there."""
+
+_known: dict[str, PredictedTime | Message] = {}
+"""Of reference kernels, which are the same for every student that this process grades."""
+
+
+def device_for(asked: str, lab: Lab, at_hand: str | None) -> Processor | None:
+    """The device that times are predicted for; None where none are wanted.
+
+    asked: a device, `AUTO` for the lab's, else the one at hand (as its driver calls it), else `DEFAULT`; or `OFF`.
+
+    Raises
+    ------
+    UsageError : there is no such device.
+    """
+    if asked == OFF or lab.makes_launches:
+        return None
+    if asked != AUTO:
+        return read_device(asked)
+    own = lab.timing.predict if lab.timing is not None else ""
+    return read_device(own or named_like(at_hand or "") or DEFAULT)
+
+
+def decides_marks(lab: Lab) -> bool:
+    """Whether a check of the lab goes by predicted times where none are measured."""
+    return any(
+        isinstance(spec.settings, SpeedupSettings) and spec.settings.predicted
+        for variant in lab.variants
+        for spec in variant.checks
+    )
+
+
+def predict_all(
+    lab: Lab,
+    kernels: Mapping[str, BoundKernel],
+    found: Mapping[str, Evidence],
+    processor: Processor,
+    programs: ProgramStore,
+    compiler: CompilerProcess,
+) -> dict[str, PredictedTime | Message]:
+    """Predicted times by variant, or why there is none; variants whose results are wrong are left out.
+
+    kernels: as they were graded.  programs: compiled to PTX.
+    """
+    sizes = lab.timing.sizes[-1] if lab.timing is not None else lab.cases["emulator"].observe
+    stores = programs, ProgramStore(compiler, processor.architecture)
+    made = {
+        name: _predicted(kernel, sizes, processor, stores) for name, kernel in kernels.items() if _is_right(found[name])
+    }
+    measures = {}
+    for variant in lab.variants:
+        against = next((s.settings.against for s in variant.checks if isinstance(s.settings, SpeedupSettings)), "")
+        if against and variant.name in made:
+            measures[variant.name] = _reference(lab, against, sizes, processor, stores, compiler)
+    times = {name: time for name, time in made.items() if isinstance(time, PredictedTime)}
+    known = {name: time for name, time in measures.items() if isinstance(time, PredictedTime)}
+    return made | with_ratios(times, lab.variants[0].name, known, processor)
+
+
+def _is_right(evidence: Evidence) -> bool:
+    runs = evidence.runs_of("correct", "observe")
+    return bool(runs) and all(run.output_is_right for run in runs) and evidence.halo is None
+
+
+def _predicted(
+    kernel: BoundKernel, sizes: Sizes, processor: Processor, stores: tuple[ProgramStore, ProgramStore]
+) -> PredictedTime | Message:
+    made = predict_kernel(kernel, sizes, processor, stores)
+    return made if isinstance(made, Message) else record_of(made, sizes, processor)
+
+
+def _reference(
+    lab: Lab,
+    against: str,
+    sizes: Sizes,
+    processor: Processor,
+    stores: tuple[ProgramStore, ProgramStore],
+    compiler: CompilerProcess,
+) -> PredictedTime | Message:
+    """The time of the lab's own kernel of a variant."""
+    from grader.sweeps.plan import reference_target
+
+    what = f"{against} {sizes} {processor.architecture}"
+    key = key_of({}, what, lab_files(lab), compiler.nvrtc_version(), processor.name, "")
+    if key not in _known:
+        variant = next(v for v in lab.variants if v.name == against)
+        _known[key] = _predicted(reference_target(lab, variant).kernel, sizes, processor, stores)
+    return _known[key]

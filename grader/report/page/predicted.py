@@ -1,0 +1,128 @@
+"""Predicted times of a report: how long, what it goes to, what of that need not be, and what each line costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from grader.i18n import _
+from grader.message import msg
+from grader.report.job import ReportJob
+from grader.report.numbers import NO_BREAK_SPACE, Numbers
+from grader.report.page.listing import lines_of
+from grader.report.page.views import LineCost, PredictedRow, PredictedTimes
+from grader.report.summary import size_text, variant_columns, where
+from grader.report.summary_views import VariantView
+from grader.result import PredictedTime, Variant
+from grader.words import text
+
+COLOURS = {
+    "dram": "#3a5a8c",
+    "l2": "#6f8fbd",
+    "l1": "#a9bcd8",
+    "shared": "#d08a2e",
+    "issue": "#2f8068",
+    "arithmetic": "#86b79f",
+    "atomics": "#a8443a",
+    "barriers": "#8a4a78",
+    "latency": "#7b8794",
+    "block_starts": "#b6a36a",
+    "tail": "#c9a6be",
+    "launch": "#c4ccd4",
+}
+"""Of what time goes to, in the order in which a bar shows it: memory from far to near, then the rest."""
+LEAST_PCT = 1.0
+"""Of the time, to be a part of a bar."""
+MOST_LINES = 5
+LEAST_LINE_PCT = 3.0
+
+
+def predicted_times(job: ReportJob) -> PredictedTimes | None:
+    """What was predicted for each variant; None where nothing was asked for."""
+    numbers = Numbers(job.language)
+    columns = variant_columns(job)
+    baseline = columns[0]["name"] if columns else ""
+    rows = [
+        _row(job, column, variant, baseline, numbers)
+        for column in columns
+        if (variant := job.result.variants.get(column["name"])) is not None
+        and (variant.predicted is not None or variant.unpredicted)
+    ]
+    known = [v.predicted for v in job.result.variants.values() if v.predicted is not None]
+    if not rows:
+        return None
+    caption, notes = "", []
+    if known:
+        one = known[0]
+        caption = text(msg("predict.for", device=one.device, sizes=size_text(one.size, job.extents)))
+        notes.append(
+            _(
+                "The time follows from what some of the kernel's blocks do on the emulator and from figures of the "
+                "device, with empty caches; 85 of 100 launches lie within the interval on devices where that was "
+                "compared with measured times."
+            )
+        )
+        if not one.is_checked:
+            notes.append(text(msg("predict.unmeasured", device=one.device)))
+    return {"caption": caption, "rows": rows, "notes": notes}
+
+
+def _row(job: ReportJob, column: VariantView, variant: Variant, baseline: str, numbers: Numbers) -> PredictedRow:
+    made = variant.predicted
+    if made is None:
+        return {**column, "why": variant.unpredicted, "time": "", "facts": [], "shares": [], "notes": [], "lines": []}
+    interval = f"{numbers.about(made.predicted_low_us)} – {numbers.about(made.predicted_high_us)}"
+    facts = [_("interval {interval}").format(interval=interval)]
+    for ratio, what in ((made.predicted_over_baseline, baseline), (made.predicted_speedup, _("the reference kernel"))):
+        if ratio is not None:
+            facts.append(
+                _("{times} as fast as {what} ({low} to {high})").format(
+                    times=numbers.times(ratio.value),
+                    what=what,
+                    low=numbers.decimal(ratio.low, 1),
+                    high=numbers.decimal(ratio.high, 1),
+                )
+            )
+    return {
+        **column,
+        "why": "",
+        "time": numbers.about(made.predicted_us),
+        "facts": facts,
+        "shares": [
+            {
+                "unit": text(msg(f"predict.units.{unit}")),
+                "percent": numbers.percent(round(100 * made.shares[unit])),
+                "width": round(100 * made.shares[unit], 2),
+                "colour": colour,
+            }
+            for unit, colour in COLOURS.items()
+            if 100 * made.shares.get(unit, 0.0) >= LEAST_PCT
+        ],
+        "notes": [text(msg(f"predict.limits.{made.limiter}")), *_causes(made, numbers)],
+        "lines": list(_lines(job, variant, made, numbers)),
+    }
+
+
+def _causes(made: PredictedTime, numbers: Numbers) -> Iterator[str]:
+    for cause, less_us in sorted(made.predicted_without_us.items(), key=lambda item: item[1]):
+        share = numbers.percent(round(100 * (1 - less_us / made.predicted_us)))
+        yield text(msg(f"predict.causes.{cause}", share=share, times=numbers.times(made.predicted_us / less_us)))
+
+
+def _lines(job: ReportJob, variant: Variant, made: PredictedTime, numbers: Numbers) -> Iterator[LineCost]:
+    source = next((s for s in job.result.sources if s.file == variant.file), None)
+    lines = lines_of(source.text) if source is not None else []
+    for cost in made.by_line[:MOST_LINES]:
+        if 100 * cost.share < LEAST_LINE_PCT:
+            return
+        most = sorted(cost.shares.items(), key=lambda item: -item[1])[:2]
+        yield {
+            "where": where(job.result, variant.file, cost.line),
+            "code": lines[cost.line - 1].strip() if 0 < cost.line <= len(lines) else "",
+            "percent": numbers.percent(round(100 * cost.share)),
+            "width": round(100 * cost.share, 2),
+            "units": ", ".join(
+                f"{text(msg(f'predict.units.{unit}'))}{NO_BREAK_SPACE}{numbers.percent(round(100 * share))}"
+                for unit, share in most
+                if round(100 * share)
+            ),
+        }

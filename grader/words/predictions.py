@@ -1,0 +1,63 @@
+"""Words about predicted times."""
+
+from __future__ import annotations
+
+from grader.words.texts import N_, Texts
+
+PREDICT: Texts = {
+    "for": N_("Predicted for {device} at {sizes}; nothing was timed."),
+    "unmeasured": N_("{device} is described by published figures alone: no predicted time was ever compared with it."),
+    "unknown_device": N_("no device {name}; allowed: {allowed}"),
+    "size": N_("--size {given}: allowed: {allowed}, whole numbers from 1 on"),
+    "sizes": N_("the kernel is not for these sizes"),
+    "not_compiled": N_("does not compile: {error}"),
+    "does_not_fit": N_("a block takes more registers or shared memory than {device} has"),
+    "not_followed": N_("not predicted: a block stops, waits for others or takes more than {most} instructions"),
+}
+UNITS: Texts = {
+    "issue": N_("instructions issued"),
+    "arithmetic": N_("arithmetic"),
+    "shared": N_("shared memory"),
+    "l1": N_("L1 cache"),
+    "l2": N_("L2 cache"),
+    "dram": N_("memory bandwidth"),
+    "atomics": N_("atomics"),
+    "barriers": N_("barriers"),
+    "block_starts": N_("starts of blocks"),
+    "latency": N_("latency"),
+    "tail": N_("last blocks"),
+    "launch": N_("launch"),
+}
+"""What time goes to, in a word or two."""
+LIMITS: Texts = {
+    "issue": N_("Most of the time instructions are issued."),
+    "arithmetic": N_("Most of the time goes to arithmetic."),
+    "shared": N_("Most of the time goes to accesses to shared memory."),
+    "l1": N_("Most of the time the L1 cache looks up what warps ask for."),
+    "l2": N_("Most of the time goes to the L2 cache: sectors that are loaded past L1, and all that is stored."),
+    "dram": N_("The bandwidth of the memory decides: bytes that no cache holds."),
+    "atomics": N_("Most of the time atomics wait for each other at the same addresses."),
+    "barriers": N_("Most of the time goes to barriers."),
+    "block_starts": N_("Most of the time blocks are started: each of them does little."),
+    "latency": N_("Most of the time warps wait for their own results and loads, and too few others hide it."),
+    "tail": N_("Most of the time multiprocessors stand idle while the last blocks end."),
+    "launch": N_("The launch itself takes longest: there is little work at this size."),
+}
+"""The same as what limits a kernel, a sentence each."""
+CAUSES: Texts = {
+    "bank_conflicts": N_("Bank conflicts take {share} of the time: without them {times} as fast."),
+    "uncoalesced": N_(
+        "Accesses to global memory that are not coalesced take {share} of the time: with neighbouring threads at "
+        "neighbouring addresses {times} as fast."
+    ),
+    "same_address": N_("Atomics of a warp at one address take {share} of the time: without them {times} as fast."),
+}
+"""What costs time and need not be there."""
+
+AREAS: dict[str, Texts] = {
+    "predict": PREDICT,
+    "predict.units": UNITS,
+    "predict.limits": LIMITS,
+    "predict.causes": CAUSES,
+}
+"""By the first parts of the ids."""

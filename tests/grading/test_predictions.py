@@ -1,0 +1,197 @@
+"""Predicted times in a result: what they go to, by line, and a mark that goes by them where the lab says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.errors import FileError, UsageError
+from grader.grading import pipeline
+from grader.grading.predictions import device_for
+from grader.lab.checks import SpeedupSettings
+from grader.lab.file import load
+from grader.lab.records import Lab
+from grader.prediction.device import named_like
+from grader.result import Check, PredictedTime, Result
+from tests.marks_only import marks_only, put_marks_only
+
+LAB = marks_only("transpose")
+TEXT = """
+__global__ void transpose_naive(const float *in, float *out, int rows, int cols) {
+    int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
+    if (r < rows && c < cols) out[c * rows + r] = in[r * cols + c];
+}
+__global__ void transpose_shared(const float *in, float *out, int rows, int cols) {
+    __shared__ float tile[32][32];
+    int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
+    if (r < rows && c < cols) tile[threadIdx.y][threadIdx.x] = in[r * cols + c];
+    __syncthreads();
+    c = blockIdx.y * 32 + threadIdx.x, r = blockIdx.x * 32 + threadIdx.y;
+    if (r < cols && c < rows) out[r * rows + c] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void transpose_padded(const float *in, float *out, int rows, int cols) {
+    __shared__ float tile[32][33];
+    int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
+    if (r < rows && c < cols) tile[threadIdx.y][threadIdx.x] = in[r * cols + c];
+    __syncthreads();
+    c = blockIdx.y * 32 + threadIdx.x, r = blockIdx.x * 32 + threadIdx.y;
+    if (r < cols && c < rows) out[r * rows + c] = tile[threadIdx.x][threadIdx.y];
+}
+"""
+STORE, SHARED_STORE, SHARED_LOAD = 4, 9, 12
+"""Lines of `TEXT`: the naive kernel's accesses, and those of the one with bank conflicts."""
+
+
+def graded(folder: Path, predict: str, lab: Lab = LAB, text: str = TEXT) -> Result:
+    file = folder / "transpose.cu"
+    file.write_text(text, "utf-8")
+    return pipeline.grade(file, lab, backend="emulator", predict=predict, repairs=False)
+
+
+def predicted(result: Result, variant: str) -> PredictedTime:
+    made = result.variants[variant].predicted
+    assert made is not None
+    return made
+
+
+@pytest.fixture(scope="module")
+def on_h200(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return graded(tmp_path_factory.mktemp("work"), "h200")
+
+
+def test_a_result_says_what_the_time_of_each_kernel_goes_to(on_h200: Result) -> None:
+    assert LAB.timing is not None
+    for name, limiter in (("naive", "l2"), ("shared", "shared")):
+        made = predicted(on_h200, name)
+        assert (made.device, made.size, made.is_checked) == ("H200", LAB.timing.sizes[-1], True)
+        assert made.limiter == limiter
+        assert made.predicted_low_us < made.predicted_us < made.predicted_high_us
+        assert sum(made.shares.values()) == pytest.approx(1, abs=0.03)
+    assert predicted(on_h200, "naive").predicted_us > 2 * predicted(on_h200, "padded").predicted_us
+
+
+def test_what_need_not_be_is_told_with_the_time_without_it(on_h200: Result) -> None:
+    naive, shared, padded = (predicted(on_h200, name) for name in ("naive", "shared", "padded"))
+    assert set(naive.predicted_without_us) == {"uncoalesced"}
+    assert set(shared.predicted_without_us) == {"bank_conflicts"}
+    assert padded.predicted_without_us == {}
+    # The padded kernel is the other one without its conflicts.
+    assert shared.predicted_without_us["bank_conflicts"] == pytest.approx(padded.predicted_us, rel=0.1)
+
+
+def test_lines_have_their_parts_of_the_time(on_h200: Result) -> None:
+    naive, shared = predicted(on_h200, "naive"), predicted(on_h200, "shared")
+    assert naive.by_line[0].line == STORE
+    assert naive.by_line[0].share > 0.95
+    conflict = shared.by_line[0]
+    assert conflict.line == SHARED_LOAD
+    # A conflict of 32 at this line, none at the other: the wavefronts are 32 to 1.
+    others = {row.line: row for row in shared.by_line}
+    assert conflict.shares["shared"] > 20 * others[SHARED_STORE].shares["shared"]
+    assert sum(row.share for row in shared.by_line) <= 1
+    assert conflict.predicted_us == pytest.approx(conflict.share * shared.predicted_us, rel=0.01)
+
+
+def test_how_many_times_as_fast_as_the_own_first_variant_and_as_the_measure(on_h200: Result) -> None:
+    padded, naive = predicted(on_h200, "padded"), predicted(on_h200, "naive")
+    assert naive.predicted_over_baseline is None
+    assert naive.predicted_speedup is None
+    over = padded.predicted_over_baseline
+    assert over is not None
+    assert over.value == pytest.approx(naive.predicted_us / padded.predicted_us, rel=0.01)
+    assert padded.predicted_speedup is not None
+    assert over.low < over.value < over.high
+    # Marks wait for a measured time.
+    assert speedup(on_h200).skip_reason == "not_measured"
+
+
+def test_wrong_kernels_get_no_time_and_none_is_told_unasked(tmp_path: Path) -> None:
+    wrong = graded(tmp_path, "t4", text=TEXT.replace("out[c * rows + r]", "out[r * cols + c]"))
+    assert wrong.variants["naive"].predicted is None
+    assert predicted(wrong, "padded").device == "T4"
+    assert all(v.predicted is None and not v.unpredicted for v in graded(tmp_path, "off").variants.values())
+
+
+def test_why_there_is_no_time(tmp_path: Path) -> None:
+    long = TEXT.replace(
+        "out[c * rows + r]", "for (int k = 0; k < 99 * rows; k += 8) if (in[k % 8] != 7.5f) out[c * rows + r]"
+    )
+    naive = graded(tmp_path, "t4", text=long).variants["naive"]
+    assert naive.predicted is None
+    assert "40000" in naive.unpredicted
+
+
+def speedup(result: Result) -> Check:
+    return next(c for c in result.checks if c.check == "speedup" and c.variant == "padded")
+
+
+def by_prediction(minimum: float) -> Lab:
+    settings = SpeedupSettings("naive", full=2 * minimum, minimum=minimum, predicted=True)
+    variants = tuple(
+        replace(v, checks=tuple(replace(c, settings=settings) if c.check == "speedup" else c for c in v.checks))
+        for v in LAB.variants
+    )
+    return replace(LAB, variants=variants)
+
+
+@pytest.mark.parametrize(
+    ("device", "minimum", "status"),
+    [("h200", 1.2, "pass"), ("h200", 4.0, "borderline"), ("h200", 20.0, "fail"), ("t4", 1.2, "borderline")],
+)
+def test_a_mark_by_prediction_goes_by_its_interval(tmp_path: Path, device: str, minimum: float, status: str) -> None:
+    check = speedup(graded(tmp_path, device, by_prediction(minimum)))
+    assert check.status == status
+    assert device.upper() in check.message
+    assert check.data["predicted_for"] == device.upper()
+
+
+def test_without_a_device_such_a_mark_waits(tmp_path: Path) -> None:
+    assert speedup(graded(tmp_path, "off", by_prediction(1.2))).skip_reason == "not_measured"
+
+
+def test_which_device_is_meant() -> None:
+    assert LAB.timing is not None
+    of_lab = replace(LAB, timing=replace(LAB.timing, predict="a100"))
+    names = [
+        device_for(asked, lab, at_hand)
+        for asked, lab, at_hand in (
+            ("auto", LAB, None),
+            ("auto", LAB, "NVIDIA H200"),
+            ("auto", of_lab, "NVIDIA H200"),
+            ("l40", of_lab, "NVIDIA H200"),
+            ("off", of_lab, "NVIDIA H200"),
+        )
+    ]
+    assert [processor and processor.name for processor in names] == ["T4", "H200", "A100", "L40", None]
+    with pytest.raises(UsageError, match="l40"):
+        device_for("gt9000", LAB, None)
+
+
+@pytest.mark.parametrize(
+    ("full_name", "name"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "a100"),
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA H100 PCIe", ""),
+        ("Tesla T4", "t4"),
+        ("NVIDIA GeForce RTX 3080", "rtx3080"),
+        ("NVIDIA GeForce RTX 3080 Ti", ""),
+        ("NVIDIA L40S", ""),
+        ("", ""),
+    ],
+)
+def test_a_card_is_known_by_its_full_name(full_name: str, name: str) -> None:
+    assert named_like(full_name) == name
+
+
+def test_a_device_that_a_lab_names_has_to_be_there(tmp_path: Path) -> None:
+    file = put_marks_only(tmp_path)
+    file.write_text(file.read_text("utf-8").replace("timing: {", "timing: {predict: a100, "), "utf-8")
+    timing = load(file.parent).timing
+    assert timing is not None
+    assert timing.predict == "a100"
+    file.write_text(file.read_text("utf-8").replace("a100", "gt9000"), "utf-8")
+    with pytest.raises(FileError, match=r"gt9000.*t4"):
+        load(file.parent)

@@ -1,0 +1,83 @@
+"""Predicted times on the page: said to be predicted, with interval, parts, causes and lines."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from grader import i18n
+from grader.report.page import html
+from grader.report.page.predicted import predicted_times
+from grader.result import LineTime, PredictedTime, Ratio, Result
+from tests import sample_results
+from tests.report.jobs import job
+
+TIME = PredictedTime(
+    device="H200",
+    size={"n": 64},
+    predicted_us=1995.0,
+    predicted_low_us=1330.0,
+    predicted_high_us=2990.0,
+    is_checked=True,
+    shares={"l2": 0.25, "shared": 0.7, "launch": 0.004},
+    limiter="shared",
+    predicted_without_us={"bank_conflicts": 498.0},
+    by_line=[
+        LineTime(line=4, share=0.8, predicted_us=1600.0, shares={"shared": 0.7, "l2": 0.1}),
+        LineTime(line=5, share=0.02, predicted_us=40.0, shares={"l2": 0.02}),
+    ],
+    predicted_over_baseline=Ratio(value=3.14, low=1.7, high=5.6),
+)
+
+
+def with_time(**variants: PredictedTime | None) -> Result:
+    result = sample_results.passed()
+    changed = {name: msgspec.structs.replace(result.variants[name], predicted=time) for name, time in variants.items()}
+    return msgspec.structs.replace(result, variants={**result.variants, **changed})
+
+
+def test_a_row_tells_time_interval_ratio_parts_causes_and_lines() -> None:
+    view = predicted_times(job(with_time(shared=TIME)))
+    assert view is not None
+    (row,) = view["rows"]
+    assert (row["name"], row["time"], row["why"]) == ("shared", "2.0\u00a0ms", "")
+    assert row["facts"] == ["interval 1.3\u00a0ms – 3.0\u00a0ms", "3.1 times as fast as naive (1.7 to 5.6)"]
+    # Memory from far to near; what is less than 1 % is left out.
+    assert [(s["unit"], s["width"]) for s in row["shares"]] == [("L2 cache", 25.0), ("shared memory", 70.0)]
+    assert row["notes"] == [
+        "Most of the time goes to accesses to shared memory.",
+        "Bank conflicts take 75\u00a0% of the time: without them 4 times as fast.",
+    ]
+    assert [(line["percent"], line["units"]) for line in row["lines"]] == [
+        ("80\u00a0%", "shared memory\u00a070\u00a0%, L2 cache\u00a010\u00a0%")
+    ]
+    assert view["caption"].startswith("Predicted for H200")
+    assert not any("published figures" in note for note in view["notes"])
+
+
+def test_an_unchecked_device_is_said_to_be_one_and_a_reason_stands_for_a_time() -> None:
+    result = with_time(naive=msgspec.structs.replace(TIME, is_checked=False))
+    padded = msgspec.structs.replace(result.variants["padded"], unpredicted="too long")
+    view = predicted_times(job(msgspec.structs.replace(result, variants={**result.variants, "padded": padded})))
+    assert view is not None
+    assert [(row["name"], row["time"] != "", row["why"]) for row in view["rows"]] == [
+        ("naive", True, ""),
+        ("padded", False, "too long"),
+    ]
+    assert any("published figures alone" in note for note in view["notes"])
+
+
+def test_nothing_is_shown_where_nothing_was_asked_for() -> None:
+    assert predicted_times(job()) is None
+    assert "<h2>Predicted times" not in html.render(html.document(job()), [])
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "Predicted times"), ("ru", "Прогноз времени")])
+def test_the_page_says_that_times_are_predicted(language: str, words: str) -> None:
+    i18n.use(language)
+    try:
+        page = html.render(html.document(job(with_time(shared=TIME), language=language)), [])
+    finally:
+        i18n.use("en")
+    assert f"<h2>{words}" in page
+    assert 'style="width:70.0%;background:' in page
