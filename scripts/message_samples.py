@@ -144,6 +144,7 @@ DATA: Mapping[str, Value] = {
     "ideal": 4.0,
     "include": "<vector>",
     "index": 1024,
+    "interval": "1.3 ms – 3.0 ms",
     "items": ["128 KiB", "64 KiB"],
     "kernel": "transpose_padded",
     "kernels": "a, b",
