@@ -53,42 +53,26 @@ def _predict(
     from grader.launching.programs import ProgramStore
     from grader.prediction.device import read_device
     from grader.prediction.kernels import predict_kernel
+    from grader.prediction.record import record_of
     from grader.report import terminal
     from grader.report.numbers import Numbers
+    from grader.report.predicted import predicted_table
+    from grader.result import PredictedTime
 
     found = labs.find(lab, labs_folders)
     default = found.timing.sizes[-1] if found.timing is not None else found.cases["emulator"].observe
     sizes = {**default, **_sizes(size, tuple(default))}
     processor = read_device(device)
-    numbers = Numbers(lang)
     reading = Reading(path, found, None)
     kernels = bound_kernels(found, reading.with_programs_run(reading.bound))
-    rows = []
+    times: dict[str, PredictedTime | str] = {}
     with CompilerProcess() as compiler:
         stores = ProgramStore(compiler, "compute_75"), ProgramStore(compiler, processor.architecture)
         for variant, kernel in kernels.items():
             made = predict_kernel(kernel, sizes, processor, stores)
-            if isinstance(made, Message):
-                rows.append((variant, "—", "—", "—", text(made)))
-                continue
-            low, high = made.interval_us
-            share = numbers.percent(round(100 * made.shares[made.limiter]))
-            rows.append(
-                (
-                    variant,
-                    numbers.about(made.time_us),
-                    f"{numbers.about(low)} – {numbers.about(high)}",
-                    numbers.about(made.without_us.get("bank_conflicts", made.time_us)),
-                    f"{text(msg(f'predict.units.{made.limiter}'))} ({share})",
-                )
-            )
-    out = terminal.console()
+            times[variant] = text(made) if isinstance(made, Message) else record_of(made, sizes, processor)
     shown = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-    out.print(text(msg("predict.for", device=processor.name, sizes=shown)))
-    titles = [_("Variant"), _("Predicted time"), _("Interval"), _("Without bank conflicts"), _("What takes most of it")]
-    terminal.show_table(out, titles, rows)
-    if not processor.measured:
-        out.print(text(msg("predict.unmeasured", device=processor.name)))
+    terminal.show_predicted(terminal.console(), predicted_table(times, shown, Numbers(lang)))
     return 0
 
 

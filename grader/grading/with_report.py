@@ -91,9 +91,11 @@ def grade_with_report(
         for line in announced.fails(task.student, msg("session.no_graphs"), str(error), traceback.format_exc()):
             out.print(line, soft_wrap=True)
     if marks:
-        terminal.show_found_out(
-            out, summary(make_job(marks[0], lab, language, "", pdf)), summary(make_job(result, lab, language, "", pdf))
-        )
+        before, after = (summary(make_job(one, lab, language, "", pdf)) for one in (marks[0], result))
+        terminal.show_found_out(out, before, after)
+        if after["predicted_table"] is not None:
+            terminal.show_predicted(out, after["predicted_table"])
+            out.print()
     job = written(result)
     with contextlib.suppress(OSError):
         write_ledger(decider, outputs.out, lab.id)

@@ -16,6 +16,8 @@ from grader.prediction.model import FITTED, Prediction, predict
 from grader.prediction.profile import profile, sampled_blocks
 from grader.prediction.trace import Argument, follow
 from grader.ptx import parse
+from grader.ptx.dataflow import data_decide
+from grader.ptx.frontend.nodes import Module
 
 MOST_STEPS = 40_000
 """PTX instructions of the block that is followed to its end."""
@@ -29,7 +31,7 @@ def predict_kernel(
     """The time of one launch at some sizes, or why there is none.
 
     stores: compile to PTX, which is executed, and to the device's machine code, which says how many registers it takes.
-    Arrays hold zeros: where values decide what is executed, it is that of zeros.
+    Arrays hold zeros, so there is none where values decide what is executed.
     """
     if not kernel.sizes.fits(sizes):
         return msg("predict.sizes")
@@ -39,6 +41,10 @@ def predict_kernel(
             return msg("predict.not_compiled", error=loaded.built.error)
     assert followed.entry is not None
     assert machine.entry is not None
+    module = parse(followed.built.result.ptx)
+    why_not = _untold(module, followed.entry)
+    if why_not is not None:
+        return why_not
     request = kernel.launch_without_data(followed.built, followed.entry, sizes)
     takes = machine.built.result.resources[machine.entry]
     shared = request.shared_bytes + takes.shared_bytes
@@ -54,7 +60,7 @@ def predict_kernel(
     together, neighbours = sampled_blocks(request.grid, resident, processor)
     numbers = [*together, *(number for number in neighbours if number >= 0)]
     traces = follow(
-        parse(followed.built.result.ptx),
+        module,
         request.entry,
         request.grid,
         request.block,
@@ -70,3 +76,13 @@ def predict_kernel(
     cache = processor.cache_bytes(resident, shared)
     asked = profile(traces[: len(together)], beside, request.grid, resident, cache, processor)
     return predict(asked, processor, FITTED)
+
+
+def _untold(module: Module, entry: str) -> Message | None:
+    """Why what the blocks do on arrays of zeros tells no time; None: it does."""
+    functions = [f for name, f in module.functions.items() if name == entry or not f.is_entry]
+    if any(data_decide(function) for function in functions):
+        return msg("predict.data_decide")
+    if any(variable.space == "local" for function in functions for variable in function.variables):
+        return msg("predict.local_memory")
+    return None

@@ -240,3 +240,39 @@ def _is_call_result(function: Function, load: Instruction) -> bool:
     address = load.operands[1]
     name = address.base.name if isinstance(address, Address) and isinstance(address.base, Symbol) else ""
     return all(parameter.name != name for parameter in function.parameters) if function.is_entry else True
+
+
+def data_decide(function: Function) -> bool:
+    """Whether values in memory decide where a function's accesses go, or which of its instructions are carried out.
+
+    Values of arguments and constant memory are no data: they are the same for every thread.  What a call returns is.
+    """
+    body = [item for item in function.body if isinstance(item, Instruction)]
+    own = {parameter.name for parameter in function.parameters}
+    data: set[int] = set()
+    grew = True
+    while grew:
+        before = len(data)
+        for item in body:
+            if _brings_data(item, own) or any(register.index in data for register in sources(item)):
+                data.update(register.index for register in destinations(item))
+        grew = len(data) > before
+    return any(_is_decided(item, data) for item in body)
+
+
+def _brings_data(instruction: Instruction, parameters: set[str]) -> bool:
+    if "param" in instruction.modifiers:
+        address = next((o for o in instruction.operands if type(o) is Address), None)
+        base = address.base if address is not None else None
+        return instruction.opcode == "ld" and not (isinstance(base, Symbol) and base.name in parameters)
+    return "const" not in instruction.modifiers and facts(instruction.opcode).memory in ("load", "atomic", "texture")
+
+
+def _is_decided(instruction: Instruction, data: set[int]) -> bool:
+    fact = facts(instruction.opcode)
+    guard = instruction.guard
+    if guard is not None and guard.register.index in data and (fact.memory or fact.ends):
+        return True
+    addressed = [o.base for o in instruction.operands if type(o) is Address and type(o.base) is Register]
+    branches = instruction.operands if instruction.opcode == "brx" else ()
+    return any(o.index in data for o in (*addressed, *branches) if isinstance(o, Register))

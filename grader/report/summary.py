@@ -13,11 +13,13 @@ from grader.i18n import _
 from grader.message import sentences_of
 from grader.report.job import ReportJob, decided, decision_lines
 from grader.report.numbers import Numbers, Status, check_status, result_status, variant_colour
+from grader.report.predicted import of_variants, predicted_table
 from grader.report.summary_views import (
     CellView,
     FaultView,
     InapplicableRow,
     MatrixRow,
+    PredictedTable,
     RemarkRow,
     ScoreView,
     StatusView,
@@ -26,7 +28,7 @@ from grader.report.summary_views import (
     WaitingRow,
 )
 from grader.report.visible import visible, visible_line
-from grader.result import Check, Result, is_unjudged, judged_points
+from grader.result import Check, PredictedTime, Result, is_unjudged, judged_points
 from grader.words import check_title, fault_title
 
 FAULT_STATUSES = ("fail", "borderline", "error")
@@ -56,7 +58,16 @@ def summary(job: ReportJob) -> Summary:
         "waiting": waiting(result, numbers),
         "inapplicable": inapplicable(result.checks),
         "remarks": remarks(result, columns),
+        "predicted_table": _predicted(job, numbers),
     }
+
+
+def _predicted(job: ReportJob, numbers: Numbers) -> PredictedTable | None:
+    times = of_variants(job.result.variants)
+    if not times:
+        return None
+    size = next((time.size for time in times.values() if isinstance(time, PredictedTime)), {})
+    return predicted_table(times, size_text(size, job.extents), numbers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,15 @@ class RemarkRow(TypedDict):
     variants: list[VariantView]
 
 
+class PredictedTable(TypedDict):
+    """Predicted times: for what, a row for each variant as its `titles` say, and what else is to be known."""
+
+    caption: str
+    titles: list[str]
+    rows: list[list[str]]
+    notes: list[str]
+
+
 class Summary(TypedDict):
     """Mark, table of checks against variants, and what to mend: all that a terminal shows.
 
@@ -146,3 +155,4 @@ class Summary(TypedDict):
     waiting: list[WaitingRow]
     inapplicable: list[InapplicableRow]
     remarks: list[RemarkRow]
+    predicted_table: PredictedTable | None

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from grader.i18n import _
 from grader.report.summary import GroupRow
-from grader.report.summary_views import CellView, FaultView, Summary
+from grader.report.summary_views import CellView, FaultView, PredictedTable, Summary
 from grader.report.visible import LastingStream, visible, visible_all
 
 if TYPE_CHECKING:
@@ -95,6 +95,9 @@ def show_result(out: Console, view: Summary) -> None:
         _hang(out, Text(_("· {check}: does not apply. {reason}").format(**row), style="dim"), 0, 2)
     _show_faults(out, view)
     _show_remarks(out, view)
+    if view["predicted_table"] is not None:
+        out.print()
+        show_predicted(out, view["predicted_table"])
 
 
 def _hang(out: Console, text: Text, first: int, rest: int) -> None:
@@ -259,6 +262,19 @@ def show_found_out(out: Console, before: Summary, after: Summary) -> None:
         _show_repair(out, fault)
     out.print()
     out.file.flush()
+
+
+def show_predicted(out: Console, table: PredictedTable) -> None:
+    """Predicted times, as a table and sentences beneath it."""
+    from rich.text import Text
+
+    shown = cast(PredictedTable, visible_all(table))
+    out.print(Text(_("Predicted times"), style="bold"))
+    if shown["caption"]:
+        _hang(out, Text(shown["caption"]), 0, 2)
+    show_table(out, shown["titles"], shown["rows"])
+    for note in shown["notes"]:
+        _hang(out, Text(note, style="dim"), 0, 2)
 
 
 def _show_follows(out: Console, fault: FaultView) -> None:

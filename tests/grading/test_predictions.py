@@ -114,12 +114,26 @@ def test_wrong_kernels_get_no_time_and_none_is_told_unasked(tmp_path: Path) -> N
     assert all(v.predicted is None and not v.unpredicted for v in graded(tmp_path, "off").variants.values())
 
 
-def test_why_there_is_no_time(tmp_path: Path) -> None:
-    once, often = "out[c * rows + r]", "for (int k = 0; k < rows; k++) if (in[k % 7] != 7.5f) out[c * rows + r]"
-    long = TEXT.replace(once, often)
-    naive = graded(tmp_path, "t4", text=long).variants["naive"]
-    assert naive.predicted is None
-    assert "40000" in naive.unpredicted
+OWN = "out[c * rows + r] = in[r * cols + c]"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        # A store that depends on a value; an address that does; what only chooses between two values is followed.
+        ("float v = in[r * cols + c]; if (v > -1e38f) out[c * rows + r] = v", "values in"),
+        ("float v = in[r * cols + c]; out[c * rows + r + (v != v)] = v", "values in"),
+        ("out[c * rows + r] = fmaxf(in[r * cols + c], -3e38f)", ""),
+        ("float v[9]; v[r % 9] = in[r * cols + c]; v[(r + 1) % 9] = 0; out[c * rows + r] = v[r % 9]", "local"),
+        ("for (int k = 0; k < rows; k++) if (in[k % 7] != 7.5f) OWN", "values in"),
+        ("for (int k = 0; k < rows; k++) if (k * c != rows * cols + 1) OWN", "40000"),
+    ],
+)
+def test_why_there_is_no_time(tmp_path: Path, body: str, reason: str) -> None:
+    changed = graded(tmp_path, "t4", text=TEXT.replace(OWN, "{ " + body.replace("OWN", OWN) + "; }")).variants["naive"]
+    assert (changed.predicted is None) == (reason != "")
+    assert reason in changed.unpredicted
+    assert (changed.unpredicted == "") == (reason == "")
 
 
 def speedup(result: Result) -> Check:

@@ -10,6 +10,7 @@ from grader.report.job import ReportJob
 from grader.report.numbers import NO_BREAK_SPACE, Numbers
 from grader.report.page.listing import lines_of
 from grader.report.page.views import LineCost, PredictedRow, PredictedTimes
+from grader.report.predicted import about_devices, causes, interval, of_variants
 from grader.report.summary import size_text, variant_columns, where
 from grader.report.summary_views import VariantView
 from grader.result import PredictedTime, Variant
@@ -41,19 +42,18 @@ def predicted_times(job: ReportJob) -> PredictedTimes | None:
     numbers = Numbers(job.language)
     columns = variant_columns(job)
     baseline = columns[0]["name"] if columns else ""
-    rows = [
-        _row(job, column, variant, baseline, numbers)
-        for column in columns
-        if (variant := job.result.variants.get(column["name"])) is not None
-        and (variant.predicted is not None or variant.unpredicted)
-    ]
-    known = [v.predicted for v in job.result.variants.values() if v.predicted is not None]
-    if not rows:
+    times = of_variants(job.result.variants)
+    if not times:
         return None
-    caption, notes = "", []
-    if known:
-        one = known[0]
-        caption = text(msg("predict.for", device=one.device, sizes=size_text(one.size, job.extents)))
+    rows = [
+        _row(job, column, job.result.variants[column["name"]], baseline, numbers)
+        for column in columns
+        if column["name"] in times
+    ]
+    size = next((time.size for time in times.values() if isinstance(time, PredictedTime)), {})
+    caption, unchecked = about_devices(times, size_text(size, job.extents))
+    notes = []
+    if caption:
         notes.append(
             _(
                 "The time follows from what some of the kernel's blocks do on the emulator and from figures of the "
@@ -61,8 +61,8 @@ def predicted_times(job: ReportJob) -> PredictedTimes | None:
                 "compared with measured times."
             )
         )
-        if not one.is_checked:
-            notes.append(text(msg("predict.unmeasured", device=one.device)))
+    if unchecked:
+        notes.append(unchecked)
     return {"caption": caption, "rows": rows, "notes": notes}
 
 
@@ -70,8 +70,7 @@ def _row(job: ReportJob, column: VariantView, variant: Variant, baseline: str, n
     made = variant.predicted
     if made is None:
         return {**column, "why": variant.unpredicted, "time": "", "facts": [], "shares": [], "notes": [], "lines": []}
-    interval = f"{numbers.about(made.predicted_low_us)} – {numbers.about(made.predicted_high_us)}"
-    facts = [_("interval {interval}").format(interval=interval)]
+    facts = [_("interval {interval}").format(interval=interval(made, numbers))]
     for ratio, what in ((made.predicted_over_baseline, baseline), (made.predicted_speedup, _("the reference kernel"))):
         if ratio is not None:
             facts.append(
@@ -97,15 +96,9 @@ def _row(job: ReportJob, column: VariantView, variant: Variant, baseline: str, n
             for unit, colour in COLOURS.items()
             if 100 * made.shares.get(unit, 0.0) >= LEAST_PCT
         ],
-        "notes": [text(msg(f"predict.limits.{made.limiter}")), *_causes(made, numbers)],
+        "notes": [text(msg(f"predict.limits.{made.limiter}")), *causes(made, numbers)],
         "lines": list(_lines(job, variant, made, numbers)),
     }
-
-
-def _causes(made: PredictedTime, numbers: Numbers) -> Iterator[str]:
-    for cause, less_us in sorted(made.predicted_without_us.items(), key=lambda item: item[1]):
-        share = numbers.percent(round(100 * (1 - less_us / made.predicted_us)))
-        yield text(msg(f"predict.causes.{cause}", share=share, times=numbers.times(made.predicted_us / less_us)))
 
 
 def _lines(job: ReportJob, variant: Variant, made: PredictedTime, numbers: Numbers) -> Iterator[LineCost]:

@@ -8,32 +8,7 @@ import pytest
 from grader import i18n
 from grader.report.page import html
 from grader.report.page.predicted import predicted_times
-from grader.result import LineTime, PredictedTime, Ratio, Result
-from tests import sample_results
-from tests.report.jobs import job
-
-TIME = PredictedTime(
-    device="H200",
-    size={"n": 64},
-    predicted_us=1995.0,
-    predicted_low_us=1330.0,
-    predicted_high_us=2990.0,
-    is_checked=True,
-    shares={"l2": 0.25, "shared": 0.7, "launch": 0.004},
-    limiter="shared",
-    predicted_without_us={"bank_conflicts": 498.0},
-    by_line=[
-        LineTime(line=4, share=0.8, predicted_us=1600.0, shares={"shared": 0.7, "l2": 0.1}),
-        LineTime(line=5, share=0.02, predicted_us=40.0, shares={"l2": 0.02}),
-    ],
-    predicted_over_baseline=Ratio(value=3.14, low=1.7, high=5.6),
-)
-
-
-def with_time(**variants: PredictedTime | None) -> Result:
-    result = sample_results.passed()
-    changed = {name: msgspec.structs.replace(result.variants[name], predicted=time) for name, time in variants.items()}
-    return msgspec.structs.replace(result, variants={**result.variants, **changed})
+from tests.report.jobs import TIME, job, with_time
 
 
 def test_a_row_tells_time_interval_ratio_parts_causes_and_lines() -> None:

@@ -1,0 +1,71 @@
+"""Predicted times in words, and as a table for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grader.i18n import _
+from grader.message import msg
+from grader.report.numbers import Numbers
+from grader.report.summary_views import PredictedTable
+from grader.result import PredictedTime, Variant
+from grader.words import text
+
+NOTHING = "—"
+
+
+def of_variants(variants: Mapping[str, Variant]) -> dict[str, PredictedTime | str]:
+    """Times, or why there are none, of the variants for which they were asked."""
+    return {
+        name: variant.predicted or variant.unpredicted
+        for name, variant in variants.items()
+        if variant.predicted is not None or variant.unpredicted
+    }
+
+
+def about_devices(times: Mapping[str, PredictedTime | str], sizes: str) -> tuple[str, str]:
+    """(for which device and sizes, that it was never compared): sentences, "" where they are not true."""
+    one = next((time for time in times.values() if isinstance(time, PredictedTime)), None)
+    if one is None:
+        return "", ""
+    unchecked = "" if one.is_checked else text(msg("predict.unmeasured", device=one.device))
+    return text(msg("predict.for", device=one.device, sizes=sizes)), unchecked
+
+
+def predicted_table(times: Mapping[str, PredictedTime | str], sizes: str, numbers: Numbers) -> PredictedTable:
+    """The table of times by variant, a reason standing for one that there is not; sizes: of the launch, in words."""
+    caption, unchecked = about_devices(times, sizes)
+    return {
+        "caption": caption,
+        "titles": [_("Variant"), _("Predicted time"), _("Interval"), _("What takes most of it")],
+        "rows": [_row(name, time, numbers) for name, time in times.items()],
+        "notes": [
+            *(f"{name}: {said}" for name, time in times.items() for said in causes(time, numbers)),
+            *filter(None, [unchecked]),
+        ],
+    }
+
+
+def causes(time: PredictedTime | str, numbers: Numbers) -> list[str]:
+    """What costs time and need not be there, a sentence each, the most expensive first."""
+    if isinstance(time, str):
+        return []
+    sentences = []
+    for cause, less_us in sorted(time.predicted_without_us.items(), key=lambda item: item[1]):
+        share = numbers.percent(round(100 * (1 - less_us / time.predicted_us)))
+        times = numbers.times(time.predicted_us / less_us)
+        sentences.append(text(msg(f"predict.causes.{cause}", share=share, times=times)))
+    return sentences
+
+
+def interval(time: PredictedTime, numbers: Numbers) -> str:
+    """From where to where, in words."""
+    return f"{numbers.about(time.predicted_low_us)} – {numbers.about(time.predicted_high_us)}"
+
+
+def _row(name: str, time: PredictedTime | str, numbers: Numbers) -> list[str]:
+    if isinstance(time, str):
+        return [name, NOTHING, NOTHING, time]
+    share = numbers.percent(round(100 * time.shares[time.limiter]))
+    limiter = text(msg(f"predict.units.{time.limiter}"))
+    return [name, numbers.about(time.predicted_us), interval(time, numbers), f"{limiter} ({share})"]
