@@ -26,6 +26,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 import numpy as np  # noqa: E402
 
 from grader.prediction.device import Processor, read_device  # noqa: E402
+from grader.prediction.kernels import untold  # noqa: E402
 from grader.prediction.model import Coefficients, predict  # noqa: E402
 from grader.prediction.profile import Profile, profile, sampled_blocks  # noqa: E402
 from grader.prediction.trace import Argument, follow  # noqa: E402
@@ -148,12 +149,26 @@ class Row:
     time_us: float
 
 
-def read_rows(profiles: Path, times: dict[str, dict]) -> tuple[list[Row], int]:
-    """Launches above `LEAST_US`, one property's micro-benchmarks left out (a device's figures are read from them), and
-    how many could not be followed."""
-    rows, lost = [], 0
+def told() -> set[str]:
+    """The launches that grading gives a time, as far as their text says."""
+    from prediction_launches import catalogue
+
+    from grader.ptx import parse
+
+    made = catalogue()
+    modules = {program: parse(text) for program, text in made.ptx.items()}
+    return {one.id for one in made.launches if untold(modules[one.program], one.entry) is None}
+
+
+def read_rows(profiles: Path, times: dict[str, dict], wanted: set[str]) -> tuple[list[Row], int, int]:
+    """Launches above `LEAST_US`, one property's micro-benchmarks left out (a device's figures are read from them); how
+    many are not wanted; how many could not be followed."""
+    rows, unwanted, lost = [], 0, 0
     for row in read_times(profiles).values():
         if row["id"].split("/")[1].startswith(FIGURES):
+            continue
+        if row["id"] not in wanted:
+            unwanted += 1
             continue
         if "error" in row:
             lost += 1
@@ -161,7 +176,7 @@ def read_rows(profiles: Path, times: dict[str, dict]) -> tuple[list[Row], int]:
         asked = Profile(**{field.name: row[field.name] for field in fields(Profile) if field.name in row})
         if times[row["id"]]["cold_us"] >= LEAST_US:
             rows.append(Row(row["id"], row["family"], row["lab"], asked, times[row["id"]]["cold_us"]))
-    return rows, lost
+    return rows, unwanted, lost
 
 
 def errors(rows: list[Row], fitted: Coefficients, processor: Processor) -> np.ndarray:
@@ -287,9 +302,11 @@ def pairs(rows: list[Row], found: np.ndarray) -> tuple[int, float, float]:
 def report(profiles: Path, times: Path, blind: tuple[Path, Path] | None) -> None:
     """Print the tables."""
     processor = read_device("h200")
-    rows, lost = read_rows(profiles, read_times(times))
+    wanted = told()
+    rows, unwanted, lost = read_rows(profiles, read_times(times), wanted)
     fitted = fit(rows, processor)
-    print(f"{len(rows)} launches of {len({row.family for row in rows})} families, {lost} not followed\n{fitted}\n")
+    print(f"{len(rows)} launches of {len({row.family for row in rows})} families, {lost} not followed", end=", ")
+    print(f"{unwanted} told no time by grading\n{fitted}\n")
     print("| | launches | median error | within 25 % | within 2 times |\n|---|---|---|---|---|")
     by_family = held_back(rows, processor, lambda row: fold_of(row.family))
     print(line("model, families held back", by_family))
@@ -309,7 +326,7 @@ def report(profiles: Path, times: Path, blind: tuple[Path, Path] | None) -> None
         "worst: " + ", ".join(f"{rows[n].id} {np.exp(by_family[n]):.2f}" for n in np.argsort(-np.abs(by_family))[:12])
     )
     if blind:
-        other, _lost = read_rows(blind[0], read_times(blind[1]))
+        other, _unwanted, _lost = read_rows(blind[0], read_times(blind[1]), wanted)
         found = errors(other, fitted, read_device("h100"))
         print(line("H100 from published figures", found))
         print("pairs {}, right order {:.1%}, gain within 25 % {:.1%}".format(*pairs(other, found)))

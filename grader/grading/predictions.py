@@ -80,10 +80,11 @@ def predict_all(
     for variant in lab.variants:
         against = next((s.settings.against for s in variant.checks if isinstance(s.settings, SpeedupSettings)), "")
         if against and variant.name in made:
-            measures[variant.name] = _reference(lab, against, sizes, processor, stores, compiler)
+            reference = _reference(lab, against, sizes, processor, stores, compiler)
+            if isinstance(reference, PredictedTime):
+                measures[variant.name] = against, reference
     times = {name: time for name, time in made.items() if isinstance(time, PredictedTime)}
-    known = {name: time for name, time in measures.items() if isinstance(time, PredictedTime)}
-    return made | with_ratios(times, lab.variants[0].name, known, processor)
+    return made | with_ratios(times, lab.variants[0].name, measures, processor)
 
 
 def _is_right(evidence: Evidence) -> bool:

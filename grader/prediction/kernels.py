@@ -42,7 +42,7 @@ def predict_kernel(
     assert followed.entry is not None
     assert machine.entry is not None
     module = parse(followed.built.result.ptx)
-    why_not = _untold(module, followed.entry)
+    why_not = untold(module, followed.entry)
     if why_not is not None:
         return why_not
     request = kernel.launch_without_data(followed.built, followed.entry, sizes)
@@ -78,7 +78,7 @@ def predict_kernel(
     return predict(asked, processor, FITTED)
 
 
-def _untold(module: Module, entry: str) -> Message | None:
+def untold(module: Module, entry: str) -> Message | None:
     """Why what the blocks do on arrays of zeros tells no time; None: it does."""
     functions = [f for name, f in module.functions.items() if name == entry or not f.is_entry]
     if any(data_decide(function) for function in functions):

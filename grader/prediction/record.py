@@ -45,12 +45,16 @@ def record_of(made: Prediction, sizes: Sizes, processor: Processor) -> Predicted
 
 
 def with_ratios(
-    found: Mapping[str, PredictedTime], baseline: str, measures: Mapping[str, PredictedTime], processor: Processor
+    found: Mapping[str, PredictedTime],
+    baseline: str,
+    measures: Mapping[str, tuple[str, PredictedTime]],
+    processor: Processor,
 ) -> dict[str, PredictedTime]:
     """The same with how many times as fast each is as the variant `baseline`, and as what it is measured by.
 
-    measures: of a variant the time of the kernel that its check measures by.
+    measures: of a variant the one whose reference kernel its check measures by, and the time of that.
     """
+    nothing = "", None
 
     def over(slower: PredictedTime | None, own: PredictedTime) -> Ratio | None:
         if slower is None:
@@ -63,7 +67,8 @@ def with_ratios(
         name: structs.replace(
             own,
             predicted_over_baseline=over(found.get(baseline), own) if name != baseline else None,
-            predicted_speedup=over(measures.get(name), own),
+            predicted_speedup=over(measures.get(name, nothing)[1], own),
+            against=measures.get(name, nothing)[0],
         )
         for name, own in found.items()
     }

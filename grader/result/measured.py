@@ -191,7 +191,7 @@ class PredictedTime(Record, frozen=True):
     or were no atomics of a warp at one address ("same_address"): of these what costs something.
     by_line: lines of the kernel's file, the most expensive first.
     predicted_over_baseline: over the student's own kernel of the lab's first variant; predicted_speedup: over what the
-    lab's check measures by; null where there is none.
+    lab's check measures by, the reference kernel of the variant `against`; null where there is none.
     """
 
     device: str
@@ -206,6 +206,7 @@ class PredictedTime(Record, frozen=True):
     by_line: list[LineTime] = []
     predicted_over_baseline: Ratio | None = None
     predicted_speedup: Ratio | None = None
+    against: str = ""
 
 
 class Resources(Record, frozen=True):

@@ -34,17 +34,22 @@ UNITS: Texts = {
 }
 """What time goes to, in a word or two."""
 LIMITS: Texts = {
-    "issue": N_("Most of the time instructions are issued."),
-    "arithmetic": N_("Most of the time goes to arithmetic."),
-    "shared": N_("Most of the time goes to accesses to shared memory."),
-    "l1": N_("Most of the time the L1 cache looks up what warps ask for."),
-    "l2": N_("Most of the time goes to the L2 cache: sectors that are loaded past L1, and all that is stored."),
-    "dram": N_("The bandwidth of the memory decides: bytes that no cache holds."),
-    "atomics": N_("Most of the time atomics wait for each other at the same addresses."),
-    "barriers": N_("Most of the time goes to barriers."),
-    "block_starts": N_("Most of the time blocks are started: each of them does little."),
-    "latency": N_("Most of the time warps wait for their own results and loads, and too few others hide it."),
-    "tail": N_("Most of the time multiprocessors stand idle while the last blocks end."),
+    "issue": N_("The largest part of the time goes to issuing instructions."),
+    "arithmetic": N_("The largest part of the time goes to arithmetic."),
+    "shared": N_("The largest part of the time goes to accesses to shared memory."),
+    "l1": N_("The largest part of the time goes to the L1 cache, which looks up what warps ask for."),
+    "l2": N_(
+        "The largest part of the time goes to the L2 cache: sectors that are loaded past L1, and all that is stored."
+    ),
+    "dram": N_("The largest part of the time goes to the bandwidth of the memory: bytes that no cache holds."),
+    "atomics": N_("The largest part of the time goes to atomics that wait for each other at the same addresses."),
+    "barriers": N_("The largest part of the time goes to barriers."),
+    "block_starts": N_("The largest part of the time goes to starting blocks: each of them does little."),
+    "latency": N_(
+        "The largest part of the time goes by while warps wait for their own results and loads, and too few others "
+        "hide it."
+    ),
+    "tail": N_("The largest part of the time goes by while multiprocessors stand idle until the last blocks end."),
     "launch": N_("The launch itself takes longest: there is little work at this size."),
 }
 """The same as what limits a kernel, a sentence each."""

@@ -102,6 +102,7 @@ def test_how_many_times_as_fast_as_the_own_first_variant_and_as_the_measure(on_h
     assert over is not None
     assert over.value == pytest.approx(naive.predicted_us / padded.predicted_us, rel=0.01)
     assert padded.predicted_speedup is not None
+    assert (naive.against, padded.against) == ("", "naive")
     assert over.low < over.value < over.high
     # Marks wait for a measured time.
     assert speedup(on_h200).skip_reason == "not_measured"

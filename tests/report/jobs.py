@@ -28,6 +28,8 @@ TIME = PredictedTime(
         LineTime(line=5, share=0.02, predicted_us=40.0, shares={"l2": 0.02}),
     ],
     predicted_over_baseline=Ratio(value=3.14, low=1.7, high=5.6),
+    predicted_speedup=Ratio(value=2.5, low=1.4, high=4.5),
+    against="naive",
 )
 
 

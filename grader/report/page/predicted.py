@@ -71,7 +71,8 @@ def _row(job: ReportJob, column: VariantView, variant: Variant, baseline: str, n
     if made is None:
         return {**column, "why": variant.unpredicted, "time": "", "facts": [], "shares": [], "notes": [], "lines": []}
     facts = [_("interval {interval}").format(interval=interval(made, numbers))]
-    for ratio, what in ((made.predicted_over_baseline, baseline), (made.predicted_speedup, _("the reference kernel"))):
+    reference = _("the reference kernel {variant}").format(variant=made.against)
+    for ratio, what in ((made.predicted_over_baseline, baseline), (made.predicted_speedup, reference)):
         if ratio is not None:
             facts.append(
                 _("{times} as fast as {what} ({low} to {high})").format(

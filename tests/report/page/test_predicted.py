@@ -16,11 +16,15 @@ def test_a_row_tells_time_interval_ratio_parts_causes_and_lines() -> None:
     assert view is not None
     (row,) = view["rows"]
     assert (row["name"], row["time"], row["why"]) == ("shared", "2.0\u00a0ms", "")
-    assert row["facts"] == ["interval 1.3\u00a0ms – 3.0\u00a0ms", "3.1 times as fast as naive (1.7 to 5.6)"]
+    assert row["facts"] == [
+        "interval 1.3\u00a0ms – 3.0\u00a0ms",
+        "3.1 times as fast as naive (1.7 to 5.6)",
+        "2.5 times as fast as the reference kernel naive (1.4 to 4.5)",
+    ]
     # Memory from far to near; what is less than 1 % is left out.
     assert [(s["unit"], s["width"]) for s in row["shares"]] == [("L2 cache", 25.0), ("shared memory", 70.0)]
     assert row["notes"] == [
-        "Most of the time goes to accesses to shared memory.",
+        "The largest part of the time goes to accesses to shared memory.",
         "Bank conflicts take 75\u00a0% of the time: without them 4 times as fast.",
     ]
     assert [(line["percent"], line["units"]) for line in row["lines"]] == [
