@@ -42,9 +42,10 @@ def placeholders(text: str) -> set[str]:
     return {f"{name}:{form}" for _text, name, form, _conversion in string.Formatter().parse(text) if name is not None}
 
 
-def without_header(catalogue: gettext.GNUTranslations) -> dict[object, str]:
-    """Every text with its translation; the header is what the empty text is translated to."""
-    return {text: translation for text, translation in vars(catalogue)["_catalog"].items() if text}
+def contents(catalogue: gettext.GNUTranslations) -> tuple[dict[object, str], dict[str, str]]:
+    """Every text with its translation, and the header's lines but one: which release of Babel has written the file."""
+    texts = {text: translation for text, translation in vars(catalogue)["_catalog"].items() if text}
+    return texts, {name: line for name, line in catalogue.info().items() if name != "generated-by"}
 
 
 def test_there_is_russian() -> None:
@@ -68,12 +69,11 @@ def test_every_placeholder_is_kept(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda p: p.parts[-3])
 def test_the_compiled_catalogue_is_that_of_the_texts(path: Path) -> None:
-    """Compared by what it says: the bytes also name the release of Babel that wrote them."""
     compiled = gettext.GNUTranslations(BytesIO(messages.mo_bytes(messages.read(path))))
     with path.with_suffix(".mo").open("rb") as file:
         kept = gettext.GNUTranslations(file)
-    assert without_header(kept) == without_header(compiled)
-    assert len(without_header(kept)) > 1000
+    assert contents(kept) == contents(compiled)
+    assert len(contents(kept)[0]) > 1000
 
 
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda p: p.parts[-3])
