@@ -37,7 +37,7 @@ def predicted_table(times: Mapping[str, PredictedTime | str], sizes: str, number
     caption, unchecked = about_devices(times, sizes)
     return {
         "caption": caption,
-        "titles": [_("Variant"), _("Predicted time"), _("Interval"), _("What takes most of it")],
+        "titles": [_("Variant"), _("Predicted time"), _("Interval"), _("Largest part of it")],
         "rows": [_row(name, time, numbers) for name, time in times.items()],
         "notes": [
             *(f"{name}: {said}" for name, time in times.items() for said in causes(time, numbers)),

@@ -28,7 +28,7 @@ def test_the_terminal_has_a_row_for_each_time_and_what_it_need_not_be() -> None:
     lines = shown(with_time(shared=TIME)).splitlines()
     start = lines.index("Predicted times")
     assert lines[start + 1].startswith("Predicted for H200 at")
-    assert lines[start + 3].split() == ["Variant", "Predicted", "time", "Interval", "What", "takes", "most", "of", "it"]
+    assert lines[start + 3].split() == ["Variant", "Predicted", "time", "Interval", "Largest", "part", "of", "it"]
     assert lines[start + 5].split() == [
         "shared",
         "2.0",
