@@ -119,6 +119,7 @@ class LaunchOutcome:
     outputs: every buffer that is an output or was changed, by name.
     reason: a code, "" when it ended well: "deadlock", "trap", "shared_memory", "CUDA_ERROR_…".  said: the reason in
     words, where the code alone does not tell it.
+    file: that the line is in, "" for the one that the kernel or function stands in.
     trace: the history of its memory, where that was asked for.
     state: variables of the program that the kernel uses and that live on from launch to launch.
     issued: instructions, each counted once for all threads that execute it together, where the backend counts them.
@@ -146,6 +147,7 @@ class LaunchOutcome:
     steps: tuple[WarpSteps, ...] = ()
     work: tuple[LineWork, ...] = ()
     shared_bytes: int = 0
+    file: str = ""
 
 
 def reason_msg(outcome: LaunchOutcome) -> Message:

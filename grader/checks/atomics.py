@@ -9,6 +9,7 @@ from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab import formula
 from grader.lab.checks import AtomicsSettings
 from grader.message import Message, msg, sizes_msg
+from grader.programs.records import LIBRARY
 from grader.ptx.records import LineCounter
 from grader.running.evidence import Evidence
 
@@ -22,7 +23,8 @@ def judge(evidence: Evidence, settings: AtomicsSettings) -> Verdict:
     work = evidence.observed_work
     if work is None:
         return not_measured(msg("checks.not_counted"))
-    rows = [(launch.file, row) for launch in work.launches for row in launch.atomics]
+    rows = [(row.file or launch.file, row) for launch in work.launches for row in launch.atomics]
+    rows = [(file, row) for file, row in rows if file != LIBRARY]
     sizes = sizes_msg(work.sizes)
     lanes = max((row.same_address for _file, row in rows), default=0)
     each = {

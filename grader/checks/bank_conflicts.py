@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from grader.checks import base
@@ -58,14 +59,14 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
     credit = max((p.share for p in settings.partial if counters.worst_conflict_ways <= p.ways), default=0.0)
     excess = (worst.wavefronts - worst.ideal) / worst.requests
     conflict = msg("checks.bank_conflicts.conflict", ways=worst.ways, line=worst.line, excess=round(excess, 2))
-    others = sorted({c.line for c in rows} - {worst.line})
+    others = sorted({c.line for c in rows if c.file == worst.file} - {worst.line})
     lines = ", ".join(str(n) for n in others)
     also = msg("checks.bank_conflicts.also", n=len(others), lines=lines) if others else None
     pct = counters.shared_efficiency_pct
     efficiency = msg("checks.bank_conflicts.efficiency", pct=pct) if pct is not None else None
     message = msg("checks.bank_conflicts.failed", conflict=conflict, also=also, efficiency=efficiency)
     data["lines"] = [c.line for c in rows]
-    return failed(message, _hint(evidence, worst), worst.line, credit, data=data)
+    return replace(failed(message, _hint(evidence, worst), worst.line, credit, data=data), file=worst.file)
 
 
 def _hint(evidence: Evidence, worst: LineCounters) -> Message | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from types import MappingProxyType
 
@@ -148,12 +148,14 @@ OF_REQUESTS = 0.25
 class Crawl:
     """Memory used a few lanes at a time.
 
-    line: where most of these requests come from.  requests: how many they are, with `lanes` thread accesses in all.
+    line, file: where most of these requests come from.
+    requests: how many they are, with `lanes` thread accesses in all.
     """
 
     line: int
     requests: int
     lanes: int
+    file: str = ""
 
     @property
     def needed(self) -> int:
@@ -173,7 +175,7 @@ def crawl(evidence: Evidence, counters: Counters, space: str) -> Crawl | None:
             continue
         if array_bytes and sum((c.few_lanes - tail * c.lanes) * c.width_bytes for c in rows) >= PART * array_bytes:
             worst = max(rows, key=lambda c: (c.few_requests, -c.line))
-            return Crawl(worst.line, sum(c.few_requests for c in rows), sum(c.few_lanes for c in rows))
+            return Crawl(worst.line, sum(c.few_requests for c in rows), sum(c.few_lanes for c in rows), worst.file)
     return None
 
 
@@ -190,4 +192,4 @@ def verdict(evidence: Evidence, found: Crawl) -> Verdict:
     message = msg("few_lanes.found", line=found.line, requests=found.requests, needed=found.needed)
     hint = msg("few_lanes.hint_block", x=x, y=y * z) if x * y * z < WARP_LANES // 2 else msg("few_lanes.hint_turns")
     data = {"requests": found.requests, "needed_requests": found.needed}
-    return failed(message, hint, found.line, data=data)
+    return replace(failed(message, hint, found.line, data=data), file=found.file)

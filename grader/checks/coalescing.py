@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.checks import base
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.devices import SECTOR_BYTES, WARP_LANES
@@ -49,7 +51,7 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
     worst = max((c for kind in kinds for c in _rows(counters, kind) if c.ideal), key=lambda c: c.sectors / c.ideal)
     message = msg("checks.coalescing.failed", figures=figures, line=worst.line)
     hint = _narrow(evidence, worst) or joined(_hint(worst), _way_out(evidence, settings, loads, stores))
-    return failed(message, hint, worst.line, credit, data=data)
+    return replace(failed(message, hint, worst.line, credit, data=data), file=worst.file)
 
 
 def ratio(counters: Counters, side: str) -> float:

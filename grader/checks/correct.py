@@ -118,7 +118,7 @@ def _of_luck(evidence: Evidence) -> Verdict | None:
     first = races.worst(unordered)
     message = msg("checks.correct.luck", what=hazard_msg(first))
     data = {"lines": sorted({h.line for h in unordered}), "other_line": first.other_line, "count": first.count}
-    return failed(message, races.hint(first), first.line, data=data)
+    return replace(failed(message, races.hint(first), first.line, data=data), file=evidence.file_of(first.file))
 
 
 def _is_on_one_variable(hazard: Hazard) -> bool:

@@ -16,13 +16,14 @@ def judge(evidence: Evidence, settings: DivergenceSettings) -> Verdict:
     work = evidence.observed_work
     if work is None:
         return not_measured(msg("checks.not_counted"))
-    places = work.total("places")
-    idle = 1 - work.total("executed") / places if places else 0.0
+    rows = work.by_line()
+    places = sum(row.places for _file, row in rows)
+    idle = 1 - sum(row.executed for _file, row in rows) / places if places else 0.0
     data = {"idle": round(idle, 4), "max_idle": settings.max_idle}
     pct, allowed = round(100 * idle, 2), round(100 * settings.max_idle, 2)
     if idle <= settings.max_idle:
         return passed(msg("checks.divergence.passed", pct=pct, sizes=sizes_msg(work.sizes)), data=data)
-    file, worst = max(work.by_line(), key=lambda row: row[1].places - row[1].executed)
+    file, worst = max(rows, key=lambda row: row[1].places - row[1].executed)
     lanes = round(WARP_LANES * worst.executed / worst.places, 1)
     verdict = failed(
         msg(

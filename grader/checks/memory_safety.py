@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.checks import launch
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.diagnosis.text import hazard_msg
@@ -21,9 +23,8 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     first = hazards[0]
     more = msg("checks.memory_safety.more_lines", n=len(hazards) - 1) if len(hazards) > 1 else None
     message = joined(hazard_msg(first), more) or hazard_msg(first)
-    return failed(
-        message, hint(evidence, first), first.line, data={"lines": [h.line for h in hazards], "count": first.count}
-    )
+    data = {"lines": [h.line for h in hazards], "count": first.count}
+    return replace(failed(message, hint(evidence, first), first.line, data=data), file=evidence.file_of(first.file))
 
 
 def hint(evidence: Evidence, hazard: Hazard) -> Message:

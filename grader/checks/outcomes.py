@@ -106,7 +106,7 @@ def fault(run: Run) -> Verdict:
     outcome = run.outcome
     hint = HINTS.get(outcome.reason, msg("launches.hint_last_error"))
     data = {"sizes": dict(run.sizes), "reason": outcome.reason}
-    return failed(seen_at(run, fault_msg(outcome)), hint, outcome.line, data=data)
+    return replace(failed(seen_at(run, fault_msg(outcome)), hint, outcome.line, data=data), file=outcome.file)
 
 
 def fault_msg(outcome: LaunchOutcome) -> Message:

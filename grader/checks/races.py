@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.diagnosis.text import hazard_msg
@@ -25,12 +26,8 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if not hazards:
         return passed(msg("checks.races.none"))
     first = worst(hazards)
-    return failed(
-        hazard_msg(first),
-        hint(first),
-        first.line,
-        data={"lines": [h.line for h in hazards], "other_line": first.other_line, "count": first.count},
-    )
+    data = {"lines": [h.line for h in hazards], "other_line": first.other_line, "count": first.count}
+    return replace(failed(hazard_msg(first), hint(first), first.line, data=data), file=evidence.file_of(first.file))
 
 
 def counted(hazards: Iterable[Hazard]) -> list[Hazard]:

@@ -25,7 +25,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     named = [run for run in runs if not run.drawn]
     if not runs:
         return not_applicable(msg("checks.ragged_sizes.no_sizes"))
-    everywhere = {h.line for h in evidence.hazards("out_of_bounds")}
+    everywhere = {(h.file, h.line) for h in evidence.hazards("out_of_bounds")}
     unguarded = next((run for run in runs if _outside(run, everywhere)), None)
     if unguarded is not None:
         hazard = _outside(unguarded, everywhere)[0]
@@ -34,13 +34,14 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         return replace(
             failed(message, msg("checks.ragged_sizes.hint_guard"), hazard.line, data=data),
             diagnosis=evidence.diagnoses.get("ragged"),
+            file=evidence.file_of(hazard.file),
         )
     unordered = next((run for run in runs if _unordered(run, evidence)), None)
     if unordered is not None:
         hazard = races.worst(_unordered(unordered, evidence))
         message = seen_at(unordered, hazard_msg(hazard))
         data = {"sizes": dict(unordered.sizes), "count": hazard.count}
-        return failed(message, races.hint(hazard), hazard.line, data=data)
+        return replace(failed(message, races.hint(hazard), hazard.line, data=data), file=evidence.file_of(hazard.file))
     verdict = grids.left_out(evidence, runs)
     if verdict is not None:
         return replace(verdict, diagnosis=evidence.diagnoses.get("ragged"))
@@ -70,9 +71,9 @@ def inapplicable(evidence: Evidence) -> Message | None:
     return msg("checks.ragged_sizes.takes_no_size")
 
 
-def _outside(run: Run, everywhere: set[int]) -> list[Hazard]:
+def _outside(run: Run, everywhere: set[tuple[str, int]]) -> list[Hazard]:
     """Accesses out of bounds that exact sizes do not show: `memory_safety` has judged the lines that these do."""
-    return [h for h in run.outcome.hazards if h.kind == "out_of_bounds" and h.line not in everywhere]
+    return [h for h in run.outcome.hazards if h.kind == "out_of_bounds" and (h.file, h.line) not in everywhere]
 
 
 def _unordered(run: Run, evidence: Evidence) -> list[Hazard]:
@@ -82,5 +83,5 @@ def _unordered(run: Run, evidence: Evidence) -> list[Hazard]:
     """
     if "hazards" in evidence.unmeasured:
         return []
-    judged = {(h.kind, h.line) for h in evidence.hazards(*races.KINDS)}
-    return [h for h in races.counted(run.outcome.hazards) if (h.kind, h.line) not in judged]
+    judged = {(h.kind, h.file, h.line) for h in evidence.hazards(*races.KINDS)}
+    return [h for h in races.counted(run.outcome.hazards) if (h.kind, h.file, h.line) not in judged]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab.checks import Use, UsesSettings
 from grader.message import Message, joined, msg
+from grader.programs.records import LIBRARY
 from grader.running.evidence import Evidence
 from grader.running.work import Work
 
@@ -36,7 +37,7 @@ def judge(evidence: Evidence, settings: UsesSettings) -> Verdict:
     """Look for what is asked for, and for what is forbidden, in all runs that came to their end."""
     if not evidence.work:
         return not_measured(msg("checks.not_counted"))
-    used = {name: _first(evidence.work, name) for name in (*settings.must, *settings.must_not)}
+    used = {name: _first(evidence, name) for name in (*settings.must, *settings.must_not)}
     lacking = [name for name in settings.must if used[name] is None]
     forbidden = [(name, place) for name in settings.must_not if (place := used[name]) is not None]
     data = {"used": [name for name, place in used.items() if place is not None]}
@@ -59,14 +60,17 @@ def _name(name: Use) -> Message:
     return msg(f"checks.uses.{name}")
 
 
-def _first(runs: tuple[Work, ...], name: Use) -> _Place | None:
+def _first(evidence: Evidence, name: Use) -> _Place | None:
     """Where it is used for the first time, in the first run in which it is; line 0 where that is in no line."""
-    for work in runs:
+    for work in evidence.work:
         if name in EXECUTED:
             used = EXECUTED[name]
             found = next((_Place(file, row.line) for file, row in work.by_line() if row.uses.get(used)), None)
         else:
             found = _asked(work, name)
+        if found is not None and found.file == LIBRARY:
+            # What a library launches by itself was asked for in a line that no run shows.
+            return _Place(*(evidence.library_at or ("", 0)))
         if found is not None:
             return found
     return None

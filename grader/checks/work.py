@@ -59,7 +59,11 @@ def _at_most(
     evidence: Evidence, settings: WorkSettings, work: Work, message: Message, data: dict[str, object]
 ) -> Verdict:
     """A failure at the line that does most of the work."""
-    file, worst = max(work.by_line(), key=lambda row: getattr(row[1], settings.of))
+    rows = work.by_line()
+    if not rows:
+        # A library does it all.
+        return failed(message, None, data=data)
+    file, worst = max(rows, key=lambda row: getattr(row[1], settings.of))
     share = round(100 * getattr(worst, settings.of) / work.total(settings.of))
     verdict = failed(
         msg("checks.work.at_line", message=message, line=worst.line, share=share),

@@ -153,14 +153,15 @@ def _plain_case(run: Run) -> Case:
 
 def _hazards(evidence: Evidence) -> list[Hazard]:
     """One record a kind and line over all runs, those at exact sizes first."""
-    seen: dict[tuple[str, int, str], RawHazard] = {}
+    seen: dict[tuple[str, str, int, str], RawHazard] = {}
     for run in [*evidence.runs_of("correct", "observe"), *evidence.runs_of("ragged")]:
         for hazard in run.outcome.hazards:
-            seen.setdefault((hazard.kind, hazard.line, hazard.detail), hazard)
-    return [_hazard(seen[key]) for key in sorted(seen, key=lambda k: (k[1], k[0], k[2]))]
+            file = evidence.file_of(hazard.file)
+            seen.setdefault((file, hazard.kind, hazard.line, hazard.detail), hazard)
+    return [_hazard(seen[key], key[0]) for key in sorted(seen, key=lambda k: (k[0], k[2], k[1], k[3]))]
 
 
-def _hazard(hazard: RawHazard) -> Hazard:
+def _hazard(hazard: RawHazard, file: str) -> Hazard:
     return Hazard(
         kind=hazard.kind,  # type: ignore[arg-type]  # the emulator's names are the contract's
         line=hazard.line,
@@ -173,6 +174,7 @@ def _hazard(hazard: RawHazard) -> Hazard:
         other_line=hazard.other_line or None,
         other_thread=hazard.other_thread,
         other_block=hazard.other_block,
+        file=file,
     )
 
 

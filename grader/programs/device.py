@@ -23,6 +23,7 @@ class Outcome:
     before, where launches are passed over), "too_slow" (that by the clock), "unsupported"; of a GPU also "refused" and
     "fault", with CUDA's `code`, and "hangs" (it has not ended in time).
     shared_bytes: of a block, static and dynamic.  work: by line, where that was asked for.
+    file: that the kernel stands in, as the program calls it; "" where that is not known.
     """
 
     status: str
@@ -35,6 +36,7 @@ class Outcome:
     shared_bytes: int = 0
     work: tuple[LineWork, ...] = ()
     code: int = 0
+    file: str = ""
 
 
 class TooSlow(Exception):

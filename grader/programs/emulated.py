@@ -117,21 +117,23 @@ class Gpu(Loaded):
                 counts_work=bounds.counts_work,
                 order=bounds.order,
             )
+            module = self.module(asked.unit, asked.entry)
+            file = module.functions[asked.entry].location.file
             with self.memory.at_host_addresses() if asked.at_host else nullcontext():
-                report = launch(self.module(asked.unit, asked.entry), what)
+                report = launch(module, what)
         except LaunchError as error:
             return Outcome("impossible", str(error))
         except LimitExceeded as error:
             if error.kind in ("endless", "deadlock"):
-                return Outcome("endless", error.kind, error.line, printf=projection.printed())
+                return Outcome("endless", error.kind, error.line, printf=projection.printed(), file=file)
             if error.kind == "time":
                 if bounds.passes_over:
                     raise TooSlow(limits.seconds) from error
                 return Outcome("too_slow")
             self.memory.restore(before)
-            return Outcome("too_large", line=error.line, thread_instructions=limit)
+            return Outcome("too_large", line=error.line, thread_instructions=limit, file=file)
         except DeviceTrap as error:
-            return Outcome(error.kind, str(error), error.line, printf=projection.printed())
+            return Outcome(error.kind, str(error), error.line, printf=projection.printed(), file=file)
         except PtxError as error:
             return Outcome("unsupported", str(error))
         return Outcome(
@@ -142,6 +144,7 @@ class Gpu(Loaded):
             printf=report.printf,
             shared_bytes=report.shared_bytes,
             work=tuple(report.work),
+            file=file,
         )
 
     # What was queued has been done, as far as it shows.

@@ -36,6 +36,10 @@ class SourceLines:
         """By file, without the lines that hold nothing."""
         return {file: "\n".join(line for line in lines if not is_empty(line)) for file, lines in self._lines.items()}
 
+    def has(self, file: str) -> bool:
+        """Whether it is one of these."""
+        return file in self._lines
+
     def at(self, file: str, line: int, count: int) -> list[str]:
         """That line and those after it that hold something, `count` in all; none where there is no such line."""
         lines = self._lines.get(file, [])

@@ -247,7 +247,8 @@ class CallLaunch(msgspec.Struct, frozen=True):
     """A launch that a called function made, with all that the emulator saw of it.
 
     status, reason, line: as of `grader.programs.device.Outcome`; "refused" where it was not run at all.
-    file: that the kernel's lines are in.  symbol: its name in PTX.
+    file: that the kernel stands in, or `LIBRARY`; what is counted of a line has the file of that.
+    symbol: its name in PTX.
     shared_bytes: of a block, static and dynamic.  is_of_library: Thrust or CUB made it, not the program.
     work: by line, where that was asked for.
     """

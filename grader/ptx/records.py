@@ -28,6 +28,7 @@ class Hazard:
         the calling lane out; "inactive_source": a shuffle reads from a lane that does not take part).
     `array` is the buffer's or shared array's name; `offset_bytes` the access's byte offset in it, which may be
     negative or past `array_bytes`.  For races the `other_*` fields name the conflicting access.
+    `file` is what the module calls the file that `line` is in, "" where nothing is known of it.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Hazard:
     other_op: str = ""
     other_block: Index3 | None = None
     other_thread: Index3 | None = None
+    file: str = ""
 
 
 @dataclass(slots=True)
@@ -61,6 +63,7 @@ class LineCounter:
     `same_address` (atomics only): the most lanes of one request that went to one address.
     `few_requests`: those in which so few lanes took part that their bytes fit into one sector (8 lanes of 4 bytes), and
     `few_lanes` the lanes of these.
+    `file`: as of `Hazard`.
     """
 
     line: int
@@ -78,6 +81,7 @@ class LineCounter:
     few_requests: int = 0
     few_lanes: int = 0
     same_address: int = 0
+    file: str = ""
 
 
 @dataclass(slots=True)
@@ -89,6 +93,7 @@ class LineWork:
     way or returned before.  additions: of data, see `grader.ptx.work`.
     uses: executions by what they use: "shared", "constant", "textures", "atomics", "float_atomics", "shuffles" (and
     sums over a warp), "votes", "barriers", "fences", "tensor_cores".
+    file: as of `Hazard`.
     """
 
     line: int
@@ -97,6 +102,7 @@ class LineWork:
     places: int = 0
     additions: int = 0
     uses: dict[str, int] = field(default_factory=dict)
+    file: str = ""
 
 
 @dataclass(slots=True)

@@ -31,6 +31,7 @@ _VOTES = frozenset({"vote", "match", "activemask", "elect"})
 class _Share:
     """What one execution of a block does at one line: instructions, those that do something, additions, uses."""
 
+    file: str
     line: int
     instructions: int
     weighty: int
@@ -40,22 +41,22 @@ class _Share:
 
 def work_of(codes: Iterable[Code]) -> list[LineWork]:
     """What was executed of these functions since their blocks' counts were cleared, by line."""
-    rows: dict[int, LineWork] = {}
+    rows: dict[tuple[str, int], LineWork] = {}
     for code in codes:
         for block, shares in zip(code.blocks, _shares(code), strict=True):
             if not block.executions:
                 continue
             for share in shares:
-                row = rows.get(share.line)
+                row = rows.get((share.file, share.line))
                 if row is None:
-                    row = rows[share.line] = LineWork(share.line)
+                    row = rows[share.file, share.line] = LineWork(share.line, file=share.file)
                 row.instructions += share.instructions * block.executions
                 row.executed += share.weighty * block.executions
                 row.places += share.weighty * block.places
                 row.additions += share.additions * block.executions
                 for name, times in share.uses:
                     row.uses[name] = row.uses.get(name, 0) + times * block.executions
-    return [rows[line] for line in sorted(rows)]
+    return sorted(rows.values(), key=lambda row: (row.line, row.file))
 
 
 def _shares(code: Code) -> list[tuple[_Share, ...]]:
@@ -67,17 +68,18 @@ def _shares(code: Code) -> list[tuple[_Share, ...]]:
 
 
 def _of_block(instructions: Iterable[Instruction], data: frozenset[int]) -> tuple[_Share, ...]:
-    by_line: dict[int, list[Instruction]] = defaultdict(list)
+    by_line: dict[tuple[str, int], list[Instruction]] = defaultdict(list)
     for instruction in instructions:
-        by_line[instruction.location.line].append(instruction)
+        by_line[instruction.location.file, instruction.location.line].append(instruction)
     shares = []
-    for line, here in by_line.items():
+    for (file, line), here in by_line.items():
         uses: dict[str, int] = defaultdict(int)
         for instruction in here:
             for name in uses_of(instruction):
                 uses[name] += 1
         shares.append(
             _Share(
+                file,
                 line,
                 len(here),
                 # Threads that leave or jump do so one by one: nobody waits for them.

@@ -70,6 +70,7 @@ class LineCounters(Record, frozen=True):
     lane_words: the 32-bit word of shared memory that each of the 32 lanes addresses in the worst request,
     null for a lane that takes no part, [] where not recorded; bank = word mod 32.
     steps: a warp's requests, lane by lane, where these accesses cost points; else null.
+    file: that the line is in, "" for the variant's own.
     """
 
     line: int
@@ -87,6 +88,7 @@ class LineCounters(Record, frozen=True):
     few_requests: int = 0
     few_lanes: int = 0
     steps: WarpSteps | None = None
+    file: str = ""
 
 
 class Counters(Record, frozen=True):

@@ -65,6 +65,7 @@ class Hazard(Record, frozen=True):
     """A fault seen while the kernel ran: the first thread that did it; `count` says how many times it was seen.
 
     other_*: the access that it collides with (races).
+    file: that the line is in, "" for the variant's own.
     """
 
     kind: HazardKind
@@ -79,6 +80,7 @@ class Hazard(Record, frozen=True):
     other_line: int | None = None
     other_thread: tuple[int, int, int] | None = None
     other_block: tuple[int, int, int] | None = None
+    file: str = ""
 
 
 class Variant(Record, frozen=True):

@@ -192,6 +192,7 @@ class Evidence:
     predicted: its time on a GPU that is not there, or why there is none; None where none was wanted so far.
     occupancy: of its heaviest launch, where a check asks for that.
     launches: of a function, how many a call made at the observed size; None where that was not seen.
+    library_at: the file and the line that Thrust or CUB is called in, or else included; None where it is in none.
     """
 
     lab: Lab
@@ -224,6 +225,7 @@ class Evidence:
     needs: str = ""
     own_check: OwnCheck | None = None
     launches: int | None = None
+    library_at: tuple[str, int] | None = None
     work: tuple[Work, ...] = ()
     reordered: Reordered | None = None
     occupancy: Occupancy | None = None
@@ -250,14 +252,15 @@ class Evidence:
         return [run for run in self.runs if run.kind in kinds]
 
     def hazards(self, *kinds: str) -> list[Hazard]:
-        """Hazards of these kinds in runs at exact sizes, one a source line and kind, in order of line.
+        """Hazards of these kinds in runs at exact sizes, one a source line and kind, in order of line; last what
+        stands in no line of the student's.
 
         Runs at sizes that are no multiple of the tile are left out: what a missing guard does there is the
         business of `ragged_sizes` alone, so that one slip is not paid for twice.
         """
-        seen: dict[tuple[int, str], Hazard] = {}
+        seen: dict[tuple[bool, str, int, str], Hazard] = {}
         for run in self.runs_of("correct", "observe"):
             for hazard in run.outcome.hazards:
                 if hazard.kind in kinds:
-                    seen.setdefault((hazard.line, hazard.kind), hazard)
+                    seen.setdefault((not hazard.line, hazard.file, hazard.line, hazard.kind), hazard)
         return [seen[key] for key in sorted(seen)]

@@ -22,16 +22,16 @@ from grader.message import msg
 from grader.oracle.compare import Difference, compare, sentinel
 from grader.oracle.expected import Array, Oracle
 from grader.programs.observe import Start, observe_calls
-from grader.programs.records import CallArgument, CallSeen, FunctionCall, Observation, RunLimits
+from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, FunctionCall, Observation, RunLimits
 from grader.programs.sources import Program
-from grader.ptx.records import Counters, LineCounter
+from grader.ptx.records import Counters, Hazard, LineCounter
 from grader.result import CaseKind
 from grader.running.drawn import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence
 from grader.running.host_code import of_call
 from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
 from grader.running.runs import counters_of
-from grader.running.work import work_of_call
+from grader.running.work import library_at, work_of_call
 from grader.submission.records import Interpretation, LaunchPlan
 
 CALLS = 2
@@ -129,12 +129,13 @@ class FunctionRuns:
         if runs[profiled].outcome.status != "ok" or observed is None:
             return evidence
         launches = observed.calls[0].launches
-        counted = _together([launch.counters for launch in launches if launch.counters is not None])
+        counted = _together(launches, evidence.bound.kernel.file)
         instructions = sum(launch.thread_instructions for launch in launches)
         sizes = cases[profiled].sizes
         return replace(
             evidence,
             launches=len(launches),
+            library_at=library_at(program.host),
             work=tuple(
                 work_of_call(self.lab, run, seen.calls[0])
                 for run, seen in zip(runs, seen_of_runs, strict=True)
@@ -233,7 +234,6 @@ class FunctionRuns:
             return (
                 self._undone(case, self._differences(case.sizes, seen, inputs, expected), observation) if seen else None
             )
-        hazards = tuple(h for call in observation.calls for launch in call.launches for h in launch.hazards)
         outcome = _stopped(observation)
         difference: Difference | None = None
         changed: tuple[str, ...] = ()
@@ -257,7 +257,14 @@ class FunctionRuns:
                     said = msg("launches.not_of_device", name=seen.not_of_device[0])
                     outcome, difference = LaunchOutcome("fault", reason="by_host", said=said), None
                     break
-        return Run(case.kind, case.sizes, replace(outcome, hazards=hazards), difference, changed, drawn=case.drawn)
+        return Run(
+            case.kind,
+            case.sizes,
+            replace(outcome, hazards=hazards_of(observation)),
+            difference,
+            changed,
+            drawn=case.drawn,
+        )
 
     def _undone(self, case: Case, differences: Sequence[Difference], observation: Observation) -> Run | None:
         """A case whose large outputs are not all wrong though nothing came of the kernels; None where they are."""
@@ -287,6 +294,12 @@ class FunctionRuns:
         return differences
 
 
+def hazards_of(observation: Observation) -> tuple[Hazard, ...]:
+    """Of all launches; a line of a library's is none of the student's."""
+    found = (h for call in observation.calls for launch in call.launches for h in launch.hazards)
+    return tuple(replace(h, file="", line=0) if h.file == LIBRARY else h for h in found)
+
+
 def first_wrong(differences: Sequence[Difference]) -> Difference:
     """The first of them that is no match, else the first."""
     return next((d for d in differences if d.mismatches), differences[0])
@@ -305,10 +318,15 @@ def of_launches(observation: Observation) -> LaunchOutcome | None:
     for launch in (launch for call in observation.calls for launch in call.launches):
         if launch.status in ("trap", "grid_sync", "endless"):
             reason = launch.reason if launch.status == "endless" else launch.status
-            return LaunchOutcome("fault", reason=reason, line=launch.line)
+            return _ended_in(launch, reason)
         if launch.status in ("too_large", "too_slow"):
-            return LaunchOutcome("fault", reason="instructions", line=launch.line)
+            return _ended_in(launch, "instructions")
     return None
+
+
+def _ended_in(launch: CallLaunch, reason: str) -> LaunchOutcome:
+    is_own = launch.file != LIBRARY
+    return LaunchOutcome("fault", reason=reason, line=launch.line if is_own else 0, file=launch.file if is_own else "")
 
 
 def _stopped(observation: Observation) -> LaunchOutcome | None:
@@ -323,7 +341,8 @@ def _stopped(observation: Observation) -> LaunchOutcome | None:
         if cause is not None:
             place = next((f for f in reversed(observation.findings) if f.message == cause), None)
             said = msg("launches.call_ended", number=number, what=cause)
-            return LaunchOutcome("fault", reason="call_ended", said=said, line=place.line if place is not None else 0)
+            line, file = (place.line, place.file) if place is not None else (0, "")
+            return LaunchOutcome("fault", reason="call_ended", said=said, line=line, file=file)
         if not observation.calls:
             return LaunchOutcome("fault", reason="left_before", said=msg("launches.left_before"))
         return LaunchOutcome("fault", reason="left_early", said=msg("launches.left_early", number=number))
@@ -338,29 +357,31 @@ def _stopped(observation: Observation) -> LaunchOutcome | None:
     return None
 
 
-def _together(counters: Sequence[Counters]) -> Counters:
-    """What was counted of several launches, as of one: what stands at one line is added."""
-    rows: dict[tuple[int, str, str, int], LineCounter] = {}
-    for counted in counters:
-        for c in counted.by_line:
-            key = (c.line, c.space, c.op, c.width_bytes)
-            known = rows.get(key)
-            if known is None:
-                rows[key] = replace(c)
-                continue
-            for name in (
-                "requests",
-                "wavefronts",
-                "sectors",
-                "ideal",
-                "unique_bytes",
-                "lanes",
-                "few_requests",
-                "few_lanes",
-            ):
-                setattr(known, name, getattr(known, name) + getattr(c, name))
-            if c.ways > known.ways:
-                known.ways, known.worst_words = c.ways, c.worst_words
+def _together(launches: Sequence[CallLaunch], own: str) -> Counters:
+    """What was counted of several launches, as of one: what stands at one line is added, its file "" where that is
+    `own`.  Whatever a library does is left out."""
+    rows: dict[tuple[str, int, str, str, int], LineCounter] = {}
+    counters = [launch.counters for launch in launches if launch.counters is not None]
+    for c in (c for counted in counters for c in counted.by_line if c.file != LIBRARY):
+        file = "" if c.file == own else c.file
+        key = (file, c.line, c.space, c.op, c.width_bytes)
+        known = rows.get(key)
+        if known is None:
+            rows[key] = replace(c, file=file)
+            continue
+        for name in (
+            "requests",
+            "wavefronts",
+            "sectors",
+            "ideal",
+            "unique_bytes",
+            "lanes",
+            "few_requests",
+            "few_lanes",
+        ):
+            setattr(known, name, getattr(known, name) + getattr(c, name))
+        if c.ways > known.ways:
+            known.ways, known.worst_words = c.ways, c.worst_words
     return Counters(
         [rows[key] for key in sorted(rows)],
         sum(counted.sampled_blocks for counted in counters),

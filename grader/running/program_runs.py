@@ -24,7 +24,7 @@ from grader.oracle.expected import Array
 from grader.oracle.file_formats import from_file, longest, numbers_text, to_file
 from grader.programs.observe import Start
 from grader.programs.records import FunctionCall, Observation
-from grader.running.function_runs import Case, FunctionRuns, first_wrong, of_launches
+from grader.running.function_runs import Case, FunctionRuns, first_wrong, hazards_of, of_launches
 
 TEXTS = (".cu", ".cuh", ".cpp", ".cc", ".c", ".h", ".hpp")
 """Of the lab's own files, those that are compiled and not opened."""
@@ -87,7 +87,6 @@ class ProgramRuns(FunctionRuns):
         if case.undone:
             found = self._found(case.sizes, observation, inputs, expected)
             return None if isinstance(found, Message) else self._undone(case, found, observation)
-        hazards = tuple(h for call in observation.calls for launch in call.launches for h in launch.hazards)
         outcome = of_launches(observation) or _ended(observation)
         difference: Difference | None = None
         if outcome is None:
@@ -96,7 +95,9 @@ class ProgramRuns(FunctionRuns):
                 outcome = LaunchOutcome("fault", reason="no_output", said=found)
             else:
                 outcome, difference = LaunchOutcome("ok"), first_wrong(found)
-        return Run(case.kind, case.sizes, replace(outcome, hazards=hazards), difference, drawn=case.drawn)
+        return Run(
+            case.kind, case.sizes, replace(outcome, hazards=hazards_of(observation)), difference, drawn=case.drawn
+        )
 
     def _found(
         self, sizes: Sizes, observation: Observation, inputs: Mapping[str, Array], expected: Mapping[str, Array]
@@ -148,4 +149,5 @@ def _ended(observation: Observation) -> LaunchOutcome | None:
         return None
     place = next((f for f in reversed(observation.findings) if f.message == cause), None)
     said = msg("launches.program_ended", what=cause)
-    return LaunchOutcome("fault", reason="program_ended", said=said, line=place.line if place is not None else 0)
+    line, file = (place.line, place.file) if place is not None else (0, "")
+    return LaunchOutcome("fault", reason="program_ended", said=said, line=line, file=file)

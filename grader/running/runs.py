@@ -79,6 +79,7 @@ def _line(c: LineCounter) -> LineCounters:
         lanes=c.lanes,
         few_requests=c.few_requests,
         few_lanes=c.few_lanes,
+        file=c.file,
         lane_words=[None if word < 0 else word for word in c.worst_words],
     )
 

@@ -6,7 +6,8 @@ them.  Only labs with a check that asks for it have any of this counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -14,9 +15,10 @@ from grader.lab.records import Lab, Sizes
 from grader.launching.geometry import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Run
-from grader.programs.records import CallSeen, DeviceCall
+from grader.programs.records import LIBRARY, CallSeen, DeviceCall
 from grader.ptx.records import Counters, LineCounter, LineWork
 from grader.result import CaseKind
+from grader.submission.lexical import without_comments
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +57,18 @@ class Work:
     drawn: bool = False
 
     def by_line(self) -> list[tuple[str, LineWork]]:
-        """What was executed by file and line, all launches together, in that order."""
+        """What was executed of the program's own code by file and line, all launches together, in that order."""
         rows: dict[tuple[str, int], LineWork] = {}
         for launch in self.launches:
             for row in launch.lines:
-                known = rows.get((launch.file, row.line))
+                at = (row.file or launch.file, row.line)
+                if at[0] == LIBRARY:
+                    continue
+                known = rows.get(at)
                 uses = dict(known.uses) if known is not None else {}
                 for name, times in row.uses.items():
                     uses[name] = uses.get(name, 0) + times
-                rows[launch.file, row.line] = LineWork(
+                rows[at] = LineWork(
                     row.line,
                     row.instructions + (known.instructions if known is not None else 0),
                     row.executed + (known.executed if known is not None else 0),
@@ -74,7 +79,7 @@ class Work:
         return [(file, rows[file, line]) for file, line in sorted(rows)]
 
     def total(self, of: str) -> int:
-        """Sum of a field of `LineWork` over all launches."""
+        """Sum of a field of `LineWork` over all launches, a library's, too."""
         return sum(getattr(row, of) for launch in self.launches for row in launch.lines)
 
 
@@ -134,6 +139,24 @@ def work_of_kernel(kernel: BoundKernel, runs: Sequence[Run]) -> tuple[Work, ...]
         )
         found.append(Work(run.kind, run.sizes, elements_of(kernel.lab, run.sizes), (launch,), drawn=run.drawn))
     return tuple(found)
+
+
+_INCLUDES = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:thrust|cub)/", re.M)
+_CALLS = re.compile(r"(?:thrust|cub)\s*::\s*((?:\w+\s*::\s*)*(?!\w+_cast\b|make_)\w+)\s*\(")
+
+
+def library_at(texts: Mapping[str, str]) -> tuple[str, int] | None:
+    """The line in which Thrust or CUB is called, where one function of theirs is; else that of the first header of
+    theirs; None where there is neither.
+
+    texts: by file.  What their calls launch comes from their headers, so no run shows the line.
+    """
+    plain = {file: without_comments(text) for file, text in texts.items()}
+    calls = [(file, found) for file, text in plain.items() for found in _CALLS.finditer(text)]
+    includes = ((file, found) for file, text in plain.items() for found in _INCLUDES.finditer(text))
+    is_one = len({"".join(found[1].split()) for _file, found in calls}) == 1
+    at = calls[0] if is_one else next(includes, None)
+    return (at[0], plain[at[0]].count("\n", 0, at[1].start()) + 1) if at is not None else None
 
 
 def work_of_call(lab: Lab, run: Run, call: CallSeen) -> Work:

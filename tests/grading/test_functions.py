@@ -328,3 +328,54 @@ def test_a_launch_in_another_file_is_told_there(tmp_path: Path) -> None:
     result = graded(tmp_path, f'#include "run.cuh"\n{RIGHT.replace(BODY, "{ run(a, x, y, n); }")}', run__cuh=header)
     launch = failed(result)["launch"]
     assert (launch.file, launch.line) == ("run.cuh", 7)
+
+
+STEP = """// what each thread does
+
+__device__ __noinline__ void step(float a, const float *x, float *y, int i)
+{
+    y[i] = a * x[i] + y[i];
+}
+"""
+IN_HEADER = KERNEL.replace("y[i] = a * x[i] + y[i];", "step(a, x, y, i);")
+
+
+def test_each_line_is_one_of_the_file_that_it_stands_in(tmp_path: Path) -> None:
+    home = f'#include "kernel.cuh"\n{RIGHT}'
+    headers = {"kernel__cuh": f'#include "step.cuh"\n{IN_HEADER}', "step__cuh": STEP}
+    result = graded(tmp_path, home, SAXPY, **headers)
+    assert result.status == "passed"
+    counters = result.variants["solve"].counters
+    assert counters is not None and {(row.file, row.line) for row in counters.by_line} == {("step.cuh", 5)}
+    unguarded = {**headers, "kernel__cuh": headers["kernel__cuh"].replace("    if (i < n)\n", "")}
+    ragged = failed(graded(tmp_path, home, SAXPY, **unguarded))["ragged_sizes"]
+    assert (ragged.file, ragged.line) == ("step.cuh", 5)
+    endless = {**headers, "kernel__cuh": headers["kernel__cuh"].replace("    if (i < n)\n", "    while (i >= 0);\n")}
+    correct = failed(graded(tmp_path, home, SAXPY, **endless))["correct"]
+    assert (correct.file, correct.line) == ("kernel.cuh", 5)
+
+
+THRUST = """#include <thrust/device_ptr.h>
+#include <thrust/reduce.h>
+__global__ void store(float *out, float value)
+{
+    *out = value;
+}
+void solve(const float *in, float *out, int n)
+{
+    thrust::device_ptr<const float> first(in);
+    float total = thrust::reduce(first, first + n, 0.0f);
+    store<<<1, 1>>>(out, total);
+}
+"""
+
+
+def test_no_line_of_a_library_is_the_student_s(tmp_path: Path) -> None:
+    result = graded(tmp_path, THRUST, find("vector-sum"))
+    (uses,) = failed(result).values()
+    assert (uses.check, uses.line) == ("uses", 10)
+    counters = result.variants["solve"].counters
+    assert counters is not None and {(row.file, row.line) for row in counters.by_line} == {("", 5)}
+    past_the_end = graded(tmp_path, THRUST.replace("first + n", "first + n + 1"), find("vector-sum"))
+    memory = failed(past_the_end)["memory_safety"]
+    assert (memory.file, memory.line) == ("", None)

@@ -11,12 +11,12 @@ from grader.devices import MAX_THREADS_PER_BLOCK, SHARED_BYTES
 from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import msg
 from grader.programs.device import Asked, LateEnd, Outcome
-from grader.programs.records import MAX_LAUNCHES, ObservedLaunch
+from grader.programs.records import LIBRARY, MAX_LAUNCHES, ObservedLaunch
 from grader.programs.runtime import stored_pointers
 from grader.programs.runtime.arguments import described, filled, memory_of, put_in_order, translated
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.ordering import KERNEL, Pending, Place, Stream, Text
-from grader.programs.runtime.outcomes import Configured, failed, judge, refusal, sizes_text
+from grader.programs.runtime.outcomes import Configured, failed, judge, place_in, refusal, sizes_text
 from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.silent import after_kernel, before_kernel, check_counts, launched, note_arrays
 from grader.programs.runtime.state import CudaError, Kernel, State
@@ -184,7 +184,8 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     seconds = outcome.thread_instructions / (state.model.multiprocessors * state.model.cores_per_multiprocessor)
     stream.ready_ns += 5_000 + int(seconds / state.model.clock_khz * 1e6)
     state.pending.append(Pending(kernel.display, stream.number, ticket, place, state.launch_count))
-    state.calls.launched(record, state.unit_names[kernel.unit], outcome)
+    file = outcome.file if outcome.file == LIBRARY or state.sources.has(outcome.file) else state.unit_names[kernel.unit]
+    state.calls.launched(record, file, outcome)
     return judge(state, kernel, record, outcome, place)
 
 
@@ -314,10 +315,9 @@ def _run_smaller(
         )
     )
     state.memory.restore(before)
-    file = state.unit_names[kernel.unit]
     for hazard in outcome.hazards:
         message = msg("programs.with_smaller_block", block=sizes_text(tried.block), fault=hazard_message(hazard))
-        state.tell(hazard.kind, "warning", message, Place(hazard.line, file))
+        state.tell(hazard.kind, "warning", message, place_in(state, kernel.unit, hazard.file, hazard.line))
 
 
 HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {

@@ -12,10 +12,10 @@ from grader.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, SHARED_BY
 from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import Message, msg
 from grader.programs.device import Outcome
-from grader.programs.records import LineCount, ObservedHazard, ObservedLaunch
+from grader.programs.records import LIBRARY, LineCount, ObservedHazard, ObservedLaunch
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.memory import shared_at
-from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.ordering import NOWHERE, Place
 from grader.programs.runtime.silent import tell_unfilled
 from grader.programs.runtime.state import Kernel, ProgramEnded, State
 from grader.ptx.records import Hazard
@@ -68,6 +68,13 @@ def refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tupl
     return 0, None
 
 
+def place_in(state: State, unit: int, file: str, line: int) -> Place:
+    """A line of a file as its device code has it; nowhere, where that is a library's."""
+    if file == LIBRARY:
+        return NOWHERE
+    return Place(line, file if state.sources.has(file) else state.unit_names[unit])
+
+
 def sizes_text(sizes: tuple[int, int, int]) -> str:
     """As "16×16", with the third size where it is not 1."""
     return "×".join(str(size) for size in (sizes if sizes[2] != 1 else sizes[:2]))
@@ -97,7 +104,7 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
             LineCount(c.line, c.space, c.op, c.requests, c.wavefronts, c.sectors, c.ideal, c.ways)
             for c in outcome.counters.by_line
         ]
-    at = Place(outcome.line, state.unit_names[kernel.unit])
+    at = place_in(state, kernel.unit, outcome.file, outcome.line)
     match outcome.status:
         case "too_large":
             billions = f"{state.limits.launch_instructions / 1e9:g}"
@@ -154,7 +161,7 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
             continue
         severity = "error" if hazard.kind != "uninitialized" or not state.hollow else "remark"
         message = _stray_msg(state, kernel, hazard) or hazard_message(hazard)
-        state.tell(hazard.kind, severity, message, replace(at, line=hazard.line))
+        state.tell(hazard.kind, severity, message, place_in(state, kernel.unit, hazard.file, hazard.line))
         # An address that is mapped nowhere outweighs all else; of others the first counts.
         code = 700 if hazard.detail == "unmapped" else code or _error_of(hazard)
     return _faulted(state, record, code, place) if code else 0
@@ -206,11 +213,11 @@ def _one_a_line(hazards: Sequence[Hazard]) -> list[Hazard]:
 
     What ends the kernel on hardware is told before what does not.
     """
-    found: dict[tuple[str, int], Hazard] = {}
+    found: dict[tuple[str, str, int], Hazard] = {}
     for hazard in sorted(hazards, key=lambda hazard: hazard.detail not in ("unmapped", "misaligned")):
-        known = found.get((hazard.kind, hazard.line))
+        known = found.get((hazard.kind, hazard.file, hazard.line))
         count = hazard.count + (known.count if known else 0)
-        found[hazard.kind, hazard.line] = replace(known or hazard, count=count)
+        found[hazard.kind, hazard.file, hazard.line] = replace(known or hazard, count=count)
     return sorted(found.values(), key=lambda hazard: hazard.line)
 
 

@@ -19,6 +19,8 @@ _UNSAID = re.compile(
     r"\(anonymous namespace\)::|__device_stub__|(?:CUB|THRUST)_\d+(?:_\d+)*_NS::|(?<=cuda::std::)__\d+::"
 )
 
+_FILES = re.compile(r'^(\s*\.file\s+\d+\s+)"([^"\n]*)"', re.M)
+
 
 def register_binary(state: State, _place: Place, wrapper: int) -> int:
     """A file of the program: the bytes that stand for its device code hold its number."""
@@ -140,7 +142,8 @@ def load_all(state: State) -> None:
 
 def _load(state: State, unit: int, code: Code) -> None:
     try:
-        state.gpu.load(unit, code.ptx, code.compiler, code.cubin)
+        ptx = _FILES.sub(lambda found: f'{found[1]}"{state.own_file(found[2])}"', code.ptx)
+        state.gpu.load(unit, ptx, code.compiler, code.cubin)
     except LateEnd:
         raise
     except DriverError as error:

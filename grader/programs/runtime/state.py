@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -192,6 +193,11 @@ class State:
         self._late: LateEnd | None = None
         self.calls: Any = None
         """What its harness calls, and what came of that: `runtime.calls.Calls`."""
+
+    def own_file(self, path: str) -> str:
+        """What the program calls a file that a compiler names; `LIBRARY` where it is none of the program's."""
+        name = posixpath.normpath(path.removeprefix("/"))
+        return name if self.sources.has(name) else LIBRARY
 
     # -- what is told ------------------------------------------------------------------------
 

@@ -296,7 +296,7 @@ class Runner:
     def counters(self) -> list[LineCounter]:
         """What requests cost, by line."""
         found = []
-        for (line, space, op, width), where in self.generated.counters.items():
+        for (file, line, space, op, width), where in self.generated.counters.items():
             requests, lanes, wavefronts, sectors, ideal, unique = self.memory.words(where, 6).tolist()
             if not requests:
                 continue
@@ -306,7 +306,21 @@ class Runner:
             ways = max(int(tail[0]), 1)
             found.append(
                 LineCounter(
-                    line, space, op, width, requests, wavefronts, sectors, ideal, ways, unique, lanes, words, *few
+                    line,
+                    space,
+                    op,
+                    width,
+                    requests,
+                    wavefronts,
+                    sectors,
+                    ideal,
+                    ways,
+                    unique,
+                    lanes,
+                    words,
+                    few_requests=few[0],
+                    few_lanes=few[1],
+                    file=file,
                 )
             )
         return found

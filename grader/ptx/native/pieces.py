@@ -56,7 +56,7 @@ class Generated:
     """A kernel's text and where its regions lie.
 
     symbols, parameters: where they stand.  slots, specials: places in a lane's frame, of the registers that outlive a
-    piece and of special registers.  numpy: instructions left to `isa/`.  counters: by (line, space, op, width).
+    piece and of special registers.  numpy: instructions left to `isa/`.  counters: by (file, line, space, op, width).
     snapshots: of loops' headers, with the number of registers kept.  ways: quick ways to places that are used.
     narrow: some accesses are narrower than 4 bytes.  visits: executions of blocks, see `VISIT_BYTES`.  stops: a byte
     for each block.
@@ -69,7 +69,7 @@ class Generated:
     specials: dict[str, int] = field(default_factory=dict)
     parameters: dict[str, int] = field(default_factory=dict)
     numpy: list[Instruction] = field(default_factory=list)
-    counters: dict[tuple[int, str, str, int], int] = field(default_factory=dict)
+    counters: dict[tuple[str, int, str, str, int], int] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
     snapshots: dict[int, tuple[int, int]] = field(default_factory=dict)
     ways: set[Way] = field(default_factory=set)
@@ -276,7 +276,8 @@ class Piece:
         spaces = ("global", "shared") if transfer.space == "generic" else (transfer.space,)
         counters = {}
         for space in spaces:
-            key = (transfer.instruction.location.line, space, transfer.spec.op, transfer.spec.width)
+            at = transfer.instruction.location
+            key = (at.file, at.line, space, transfer.spec.op, transfer.spec.width)
             if key not in self.out.counters:
                 self.out.counters[key] = self.static.take(layout.COUNTER_BYTES)
             counters[space] = self.out.counters[key]

@@ -80,6 +80,7 @@ class HazardLog:
             other_op,
             other_thread[0] if other_thread else None,
             other_thread[1] if other_thread else None,
+            instruction.location.file,
         )
         self._found[key] = (hazard, count)
 

@@ -166,7 +166,7 @@ class Traffic(Observer):
     """
 
     def __init__(self) -> None:
-        self._lines: dict[tuple[int, str, str, int], LineCounter] = {}
+        self._lines: dict[tuple[str, int, str, str, int], LineCounter] = {}
         self._by_instruction: dict[tuple[int, str], LineCounter] = {}
 
     def access(self, event: Access) -> None:
@@ -214,10 +214,12 @@ class Traffic(Observer):
         key = (id(event.instruction), space)
         counter = self._by_instruction.get(key)
         if counter is None:
-            line = event.instruction.location.line
-            counter = self._lines.setdefault(
-                (line, space, event.op, event.width), LineCounter(line, space, event.op, event.width)
-            )
+            at = event.instruction.location
+            key_of_line = (at.file, at.line, space, event.op, event.width)
+            counter = self._lines.get(key_of_line)
+            if counter is None:
+                counter = LineCounter(at.line, space, event.op, event.width, file=at.file)
+                self._lines[key_of_line] = counter
             self._by_instruction[key] = counter
         return counter
 
@@ -269,13 +271,15 @@ class Traffic(Observer):
         return [found[key] for key in keys]
 
     def take(self, counters: Sequence[LineCounter]) -> None:
-        """Take over what was counted elsewhere, by line, space, operation and width, each once."""
+        """Take over what was counted elsewhere, by file, line, space, operation and width, each once."""
         for counter in counters:
-            self._lines[counter.line, counter.space, counter.op, counter.width_bytes] = counter
+            self._lines[counter.file, counter.line, counter.space, counter.op, counter.width_bytes] = counter
 
     def finish(self, report: LaunchReport) -> None:
         """Add the counters to the report, by line."""
-        report.counters.by_line = sorted(self._lines.values(), key=lambda c: (c.line, c.space, c.op, c.width_bytes))
+        report.counters.by_line = sorted(
+            self._lines.values(), key=lambda c: (c.line, c.space, c.op, c.width_bytes, c.file)
+        )
 
 
 def _memo(resolved: ResolvedAddress, space: str) -> tuple[dict[Any, Any], int]:

@@ -279,8 +279,7 @@ def notes_by_line(job: ReportJob, file: str) -> dict[int, list[NoteGroup]]:
         if variant is None:
             continue
         notes = _check_notes(job.result, column["name"], file)
-        if variant.file == file:
-            notes = _variant_notes(job.result, column["name"], variant, notes, numbers)
+        notes = _variant_notes(job.result, column["name"], variant, file, notes, numbers)
         for line, note in notes:
             told = merged.setdefault((line, note), [])
             if column not in told:
@@ -309,11 +308,11 @@ def _check_notes(result: Result, name: str, file: str) -> list[tuple[int, Note]]
 
 
 def _variant_notes(
-    result: Result, name: str, variant: Variant, of_checks: list[tuple[int, Note]], numbers: Numbers
+    result: Result, name: str, variant: Variant, file: str, of_checks: list[tuple[int, Note]], numbers: Numbers
 ) -> list[tuple[int, Note]]:
-    """Everything known about the lines of a variant's kernel."""
+    """Everything known about a variant's lines in a file."""
     notes: list[tuple[int, Note]] = []
-    if variant.line:
+    if variant.line and variant.file == file:
         notes.append((variant.line, Note("kernel", "", _("kernel of this variant"))))
     notes += of_checks
     said = {c.message for c in result.checks if c.variant == name and c.line and c.status in FAULT_STATUSES}
@@ -321,12 +320,13 @@ def _variant_notes(
     for hazard in variant.hazards:
         # A hazard that a check has already put beside its line is not told twice, nor are its like in that line.
         told = (hazard.line, hazard.kind) in seen or any(hazard.message in message for message in said)
-        if hazard.line and not told:
+        if hazard.line and (hazard.file or variant.file) == file and not told:
             notes.append((hazard.line, Note("hazard", "bad", shortened(hazard.message))))
         seen.add((hazard.line, hazard.kind))
     if variant.counters is not None:
         for counter in variant.counters.by_line:
-            if counter.line and counter.requests and counter.space in ("shared", "global"):
+            is_here = (counter.file or variant.file) == file
+            if is_here and counter.line and counter.requests and counter.space in ("shared", "global"):
                 text, wasteful = counter_note(counter, numbers)
                 notes.append((counter.line, Note("counter", "warn" if wasteful else "ok", text)))
     return notes
