@@ -9,6 +9,7 @@ import ctypes
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 STICKY = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
@@ -40,12 +41,22 @@ def call(name: str, *arguments: Any) -> Any:
     ------
     DriverError : it failed.
     """
-    from cuda.bindings import driver
-
-    status, *results = getattr(driver, name)(*arguments)
+    function = _functions.get(name) or _function(name)
+    status, *results = function(*arguments)
     if int(status) != 0:
         raise DriverError(name, int(status), status.name)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+_functions: dict[str, Any] = {}
+"""By name: a launch is one of thousands."""
+
+
+def _function(name: str) -> Any:
+    from cuda.bindings import driver
+
+    _functions[name] = getattr(driver, name)
+    return _functions[name]
 
 
 def attribute(device: Any, name: str) -> int:
@@ -69,9 +80,9 @@ def function_attribute(function: Any, name: str) -> int:
 
 @dataclass(slots=True)
 class Parameters:
-    """Kernel parameters in the form that the driver takes: an array of pointers to values."""
+    """Kernel parameters in the form that the driver takes: an array of pointers to values, which lie in `storage`."""
 
-    storage: list[Any]
+    storage: Any
     pointers: Any
 
     @property
@@ -83,8 +94,13 @@ class Parameters:
 def parameters(values: Sequence[bytes | int]) -> Parameters:
     """`values` in order: an int is a device address (64 bits), bytes are a scalar as it lies in memory."""
     raw = [value.to_bytes(8, "little") if isinstance(value, int) else value for value in values]
-    storage = [ctypes.create_string_buffer(value, len(value)) for value in raw]
-    pointers = (ctypes.c_void_p * max(1, len(storage)))(*(ctypes.addressof(buffer) for buffer in storage))
+    # Each where anything may lie.
+    places = [0, *accumulate(-(-len(value) // 16) * 16 for value in raw)]
+    storage = (ctypes.c_char * (places[-1] + 16))()
+    base = -(-ctypes.addressof(storage) // 16) * 16
+    for place, value in zip(places, raw, strict=False):
+        ctypes.memmove(base + place, value, len(value))
+    pointers = (ctypes.c_void_p * len(places))(*(base + place for place in places))
     return Parameters(storage, pointers)
 
 

@@ -11,8 +11,10 @@ import ctypes
 import os
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from grader import driver
 from grader.devices import SHARED_BYTES
@@ -31,6 +33,8 @@ MAX_PRINTED_BYTES = 64 << 20
 MARKS = 1024
 """Words that streams write; those of more streams share them."""
 TIMED_LAUNCHES = 2000
+EVENTS_MADE = 64
+"""At a time, before the first of them is needed."""
 SPIN_S, SHORT_SLEEP_S, LONG_SLEEP_S = 0.002, 0.0001, 0.001
 """How long the host asks without a pause whether the device has done, and its pauses then."""
 NOT_READY, LAUNCH_TIMEOUT = 600, 702
@@ -80,14 +84,16 @@ def _model(handle: Any) -> Model:
     return Model(name, int(driver.call("cuDeviceTotalMem", handle)), model_of(NEWEST).cores_per_multiprocessor, found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Queued:
+class _Queued(msgspec.Struct, frozen=True):
     """A launch that nobody has waited for: its number among all, and the events around it, if it is timed."""
 
     number: int
     told: Callable[[Outcome], object]
     record: ObservedLaunch | None
     events: tuple[Any, Any] | None
+
+
+_RAN = Outcome("ran")
 
 
 class _NoTextures(MutableMapping[int, Any]):
@@ -133,6 +139,7 @@ class Card(Loaded, Queues):
         self._queued: dict[int, list[_Queued]] = {}
         self._numbers = 0
         self._timed = 0
+        self._spare_events: list[Any] = []
         self._prints = False
         self._end: LateEnd | None = None
         self._variables: dict[int, Allocation] = {}
@@ -232,6 +239,7 @@ class Card(Loaded, Queues):
         function = self._function(asked.unit, asked.entry)
         handle = self.handle(asked.stream)
         self.memory.hand_over(asked.arguments, asked.stream)
+        number = asked.stream.number
         try:
             self._allow_shared(asked, function)
             events = self._events(asked)
@@ -246,12 +254,11 @@ class Card(Loaded, Queues):
         except DriverError as error:
             return Outcome("refused", code=error.code)
         self._numbers += 1
-        number = asked.stream.number
         self._queued.setdefault(number, []).append(_Queued(self._numbers, asked.told, asked.record, events))
         self.called("cuStreamWriteValue32", handle, self._marks_at + 4 * self._slots[number], self._numbers, 0)
         if events:
             self.called("cuEventRecord", events[1], handle)
-        return Outcome("ran")
+        return _RAN
 
     def again(self, unit: int, launch: Hashable, execute: Callable[[], Outcome]) -> Outcome:
         """See `Device`: it is executed."""
@@ -268,7 +275,9 @@ class Card(Loaded, Queues):
         if asked.record is None or self._timed >= TIMED_LAUNCHES:
             return None
         self._timed += 1
-        return self.called("cuEventCreate", 0), self.called("cuEventCreate", 0)
+        if len(self._spare_events) < 2:
+            self._spare_events += [self.called("cuEventCreate", 0) for _event in range(EVENTS_MADE)]
+        return self._spare_events.pop(), self._spare_events.pop()
 
     def wait(self, streams: Iterable[int]) -> None:
         """See `Device`."""
@@ -306,7 +315,7 @@ class Card(Loaded, Queues):
         found = self._lost(error)
         queued = self._queued.get(number)
         if isinstance(found, LateEnd):
-            self._end = LateEnd(found.told, replace(found.outcome, status="hangs"))
+            self._end = LateEnd(found.told, msgspec.structs.replace(found.outcome, status="hangs"))
         elif queued:
             self._end = LateEnd(queued[-1].told, Outcome("hangs", code=LAUNCH_TIMEOUT))
         return self._end or error
@@ -315,8 +324,7 @@ class Card(Loaded, Queues):
         if queued.events is None or queued.record is None:
             return
         queued.record.microseconds = 1000 * float(self.called("cuEventElapsedTime", *queued.events))
-        for event in queued.events:
-            self.called("cuEventDestroy", event)
+        self._spare_events += queued.events
 
     def printed(self) -> bytes:
         """See `Device`."""

@@ -96,6 +96,7 @@ class CardMemory(Memory):
     """
 
     needs_pages = True
+    finds_host_memory = True
 
     def __init__(self, meter: Meter, queues: Queues, lent: Callable[[int, int], Bytes]) -> None:
         super().__init__(meter)
@@ -103,6 +104,7 @@ class CardMemory(Memory):
         self._lent = lent
         self._bases: list[int] = []
         self._made = 0
+        self._twins_made = False
         self._filling = driver.call("cuStreamCreate", 1)
 
     # -- what there is -----------------------------------------------------------------------
@@ -132,6 +134,7 @@ class CardMemory(Memory):
         base = self._registered(host, size) if kind in ("pinned", "registered") else 0
         found = CardAllocation(name, base or self._taken(size), size, kind, line, file, host, queues=self._queues)
         found.is_registered = bool(base)
+        self._twins_made |= not base
         return self.keep(found)
 
     def _registered(self, host: int, size: int) -> int:
@@ -171,7 +174,7 @@ class CardMemory(Memory):
         return address >= _HOST or self.find(address) is not None or self.find_freed(address) is not None
 
     def refresh(self, allocation: Allocation, data: Bytes) -> None:
-        """Nothing to be done: where it lies is asked for whenever it is copied."""
+        """Nothing to be done."""
 
     def restore(self, before: list[Saved] | None) -> None:
         """There is no snapshot of a GPU's memory."""
@@ -222,7 +225,7 @@ class CardMemory(Memory):
 
     def hand_over(self, arguments: Sequence[bytes], stream: Stream) -> None:
         """Before a launch: twins of managed memory among its arguments get what the host has written."""
-        twins = self._twins(arguments)
+        twins = self._twins(arguments) if self._twins_made else []
         if not all(twin.used_in for twin in twins):
             # A copy out of pageable memory waits for what is queued before it, and what was waited for comes back.
             self._queues.settle(stream)
@@ -234,7 +237,7 @@ class CardMemory(Memory):
 
     def _twins(self, arguments: Sequence[bytes]) -> list[CardAllocation]:
         found: dict[int, CardAllocation] = {}
-        for raw in arguments if any(allocation.host for allocation in self.live.values()) else ():
+        for raw in arguments:
             allocation = self.find(int.from_bytes(raw, "little")) if len(raw) == 8 else None
             if isinstance(allocation, CardAllocation) and allocation.host and not allocation.is_registered:
                 found[allocation.base] = allocation
@@ -242,7 +245,7 @@ class CardMemory(Memory):
 
     def take_back(self, streams: set[int]) -> None:
         """After the host has waited for streams: it gets what kernels have written into twins there."""
-        for allocation in self.live.values():
+        for allocation in self.live.values() if self._twins_made else ():
             if isinstance(allocation, CardAllocation) and allocation.used_in & streams:
                 allocation.used_in -= streams
                 if allocation.used_in:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, MutableMapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 from grader.programs.device_memory import Allocation, Memory
 from grader.programs.records import ObservedLaunch, RunLimits
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from grader.programs.runtime.ordering import Event, Stream
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What came of a launch.
 
     status: "ran", "impossible" (the emulator refuses the configuration), "trap", "grid_sync" (the same, where it would
@@ -66,8 +66,7 @@ class Unsupported(Exception):
     """The device cannot do what the program asks for: what that is, in words of CUDA's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A launch as it is made; the configuration was checked by the caller.
 
     arguments: as the device takes them.  stream: the queue that it goes to.

@@ -142,10 +142,12 @@ class Memory(abc.ABC):
 
     needs_pages: memory that both sides use is better off with pages of its own.
     takes_host_addresses: kernels can be given such memory where the host has it.
+    finds_host_memory: it looks itself where that lies, whenever it is used.
     """
 
     needs_pages = False
     takes_host_addresses = False
+    finds_host_memory = False
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from grader.ptx import Module, parse
 from grader.ptx.limits import PtxError
@@ -46,7 +47,7 @@ def _of_program(module: Module) -> set[tuple[str, ...]]:
     return {place for place in places if place[0] not in _LIBRARIES}
 
 
-def _entry(names: Sequence[str], symbol: str) -> str | None:
+def _entry_of(names: Sequence[str], symbol: str) -> str | None:
     """What a kernel is called in a module; one of an unnamed namespace has another name there than on the host."""
     if symbol in names:
         return symbol
@@ -67,6 +68,8 @@ class Loaded:
 
     def __init__(self) -> None:
         self._modules: dict[int, dict[str, Module]] = {}
+        self._known: dict[tuple[str, int, str], Any] = {}
+        """What was looked up, by what and of what, as long as no more is loaded."""
 
     def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None:
         """Load what a compiler has made of a unit, beside what another has: there kernels are looked for first.
@@ -82,6 +85,14 @@ class Loaded:
         for other in [other for other, old in known.items() if _of_program(module) & _of_program(old)]:
             del known[other]
         known[compiler] = module
+        self._known.clear()
+
+    def _once(self, what: str, unit: int, name: str, find: Callable[[int, str], Any]) -> Any:
+        """A program launches few kernels many times."""
+        key = (what, unit, name)
+        if key not in self._known:
+            self._known[key] = find(unit, name)
+        return self._known[key]
 
     def is_loaded(self, unit: int) -> bool:
         """Whether a unit has a module."""
@@ -89,6 +100,9 @@ class Loaded:
 
     def compiler(self, unit: int, entry: str) -> str:
         """Whose code of a kernel is run; "" where none is loaded."""
+        return str(self._once("compiler", unit, entry, self._compiler))
+
+    def _compiler(self, unit: int, entry: str) -> str:
         return next((name for name, module in self._modules.get(unit, {}).items() if entry in module.functions), "")
 
     def module(self, unit: int, entry: str) -> Module:
@@ -97,7 +111,11 @@ class Loaded:
 
     def entry(self, unit: int, symbol: str) -> str | None:
         """The kernel's name in the unit's modules, None where it is in none."""
-        found = (_entry(module.entries(), symbol) for module in self._modules[unit].values())
+        found: str | None = self._once("entry", unit, symbol, self._entry)
+        return found
+
+    def _entry(self, unit: int, symbol: str) -> str | None:
+        found = (_entry_of(module.entries(), symbol) for module in self._modules[unit].values())
         return next((name for name in found if name is not None), None)
 
     def parameter_sizes(self, unit: int, entry: str) -> list[int]:
@@ -106,6 +124,9 @@ class Loaded:
 
     def static_shared_bytes(self, unit: int, symbol: str) -> int:
         """Shared memory that a block of a kernel has whatever the launch asks for; 0 for one that is not there."""
+        return int(self._once("shared", unit, symbol, self._static_shared_bytes))
+
+    def _static_shared_bytes(self, unit: int, symbol: str) -> int:
         from grader.ptx.lowering.program import program_of
 
         entry = self.entry(unit, symbol)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -49,7 +50,7 @@ def is_number(type_text: str) -> bool:
 def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
     """Name, type, value or memory of each argument, whose bytes are `raw`."""
     types = kernel.types if len(kernel.types) == len(raw) else tuple("?" for _value in raw)
-    names = state.parameter_names.get(re.sub(r"<.*", "", kernel.display).rpartition("::")[2], ())
+    names = state.parameter_names.get(_plain(kernel.display), ())
     found = []
     for index, (value, type_text) in enumerate(zip(raw, types, strict=True)):
         argument = Argument(type_text, names[index] if len(names) == len(raw) else "")
@@ -73,6 +74,12 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
             argument.raw = value
         found.append(argument)
     return found
+
+
+@lru_cache(maxsize=1000)
+def _plain(display: str) -> str:
+    """A kernel's name without namespaces and arguments of a template."""
+    return re.sub(r"<.*", "", display).rpartition("::")[2]
 
 
 def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
@@ -126,12 +133,22 @@ def memory_of(state: State, record: ObservedLaunch, raw: list[bytes]) -> list[Al
 
 
 def put_in_order(
-    state: State, record: ObservedLaunch, raw: list[bytes], stream: Stream, ticket: int, place: Place
+    state: State,
+    record: ObservedLaunch,
+    buffers: list[Allocation | None],
+    stream: Stream,
+    ticket: int,
+    place: Place,
 ) -> None:
-    """Look for other streams' work on the same arrays; what is `const` is read only."""
+    """Look for other streams' work on the same arrays; what is `const` is read only.
+
+    buffers: see `memory_of`.
+    """
+    if len(state.streams) == 1 and not any(buffer.accesses for buffer in buffers if buffer is not None):
+        return
     # The same kernel with another number or another place in an array works on another part of it.
     part = (record.kernel, *((argument.value, argument.offset_bytes) for argument in record.arguments))
-    for found, argument in zip(memory_of(state, record, raw), record.arguments, strict=True):
+    for found, argument in zip(buffers, record.arguments, strict=True):
         if found is not None:
             is_write = " const*" not in argument.type
             start = argument.offset_bytes

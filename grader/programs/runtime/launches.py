@@ -11,45 +11,41 @@ from grader.devices import MAX_THREADS_PER_BLOCK, SHARED_BYTES
 from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import msg
 from grader.programs.device import Asked, LateEnd, Outcome
-from grader.programs.records import LIBRARY, MAX_LAUNCHES, ObservedLaunch
+from grader.programs.records import LIBRARY, MAX_LAUNCHES, NO_LIMIT, ObservedLaunch
 from grader.programs.runtime import stored_pointers
 from grader.programs.runtime.arguments import described, filled, memory_of, put_in_order, translated
 from grader.programs.runtime.errors import name_of
-from grader.programs.runtime.ordering import KERNEL, Pending, Place, Stream, Text
+from grader.programs.runtime.ordering import KERNEL, NOWHERE, Pending, Place, Stream, Text
 from grader.programs.runtime.outcomes import Configured, failed, judge, place_in, refusal, sizes_text
 from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.silent import after_kernel, before_kernel, check_counts, launched, note_arrays
 from grader.programs.runtime.state import CudaError, Kernel, State
 
 OBSERVED_REPEATS = 3
-MAX_ARGUMENT_BYTES = 4096
+MAX_ARGUMENTS = 512
+_CONFIGURED = struct.Struct("<6Iqq")
+"""Grid, block, dynamic shared memory and stream of a launch, as the program's code keeps them."""
 
 
-def configure(state: State, place: Place, grid: int, block: int, shared_bytes: int, stream: int) -> int:
-    if len(state.configured) > 100:
-        raise CudaError(52)
-    state.configured.append(Configured(_sizes(state, grid), _sizes(state, block), shared_bytes, stream, place))
-    return 0
-
-
-def setup_argument(state: State, _place: Place, argument: int, size: int, offset: int) -> int:
-    if not state.configured:
-        raise CudaError(52)
-    if not 0 <= size <= MAX_ARGUMENT_BYTES or len(state.configured[-1].arguments) > 200:
-        raise CudaError(1)
-    state.configured[-1].arguments.append((offset, state.guest.read(argument, size)))
-    return 0
-
-
-def launch_configured(state: State, _place: Place, function: int) -> int:
-    if not state.configured:
-        raise CudaError(52)
-    asked = state.configured.pop()
+def launch(state: State, place: Place, function: int, configured: int, sizes: int, count: int, data: int) -> int:
+    """A `<<<…>>>`; sizes: of each of `count` arguments its size, times 65536, and where it lies in `data`."""
     kernel = state.kernels.get(function)
-    if kernel is None:
-        raise CudaError(98)
-    arguments = [raw for _offset, raw in sorted(asked.arguments, key=lambda item: item[0])]
-    return _launch(state, kernel, asked, arguments)
+    try:
+        if kernel is None:
+            raise CudaError(98)
+        if not 0 <= count <= MAX_ARGUMENTS:
+            raise CudaError(1)
+        *numbers, shared_bytes, stream = _CONFIGURED.unpack(state.guest.read(configured, _CONFIGURED.size))
+        asked = Configured(tuple(numbers[:3]), tuple(numbers[3:]), shared_bytes, stream, place)
+        packed = state.guest.unpack(f"{count}I", sizes) if count else ()
+        places = [(number & 0xFFFF, (number & 0xFFFF) + (number >> 16)) for number in packed]
+        whole = state.guest.read(data, max(end for _start, end in places)) if places else b""
+        raw = [whole[start:end] for start, end in places]
+        return _launch(state, kernel, asked, raw)
+    except CudaError as error:
+        # Nobody has its value to look at.
+        state.fail("launch", error.code, NOWHERE, error.finding)
+        return error.code
 
 
 def launch_kernel(
@@ -155,8 +151,8 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     stream = state.stream(asked.stream)
     ticket = state.begin(stream)
     state.ask("kernel", place, stream, ticket, name=kernel.display)
-    put_in_order(state, record, raw, stream, ticket, place)
     buffers = memory_of(state, record, raw)
+    put_in_order(state, record, buffers, stream, ticket, place)
     launched(state, record, buffers)
     for buffer in buffers:
         if buffer is not None and buffer.host:
@@ -169,8 +165,11 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         state.pending.append(Pending(kernel.display, stream.number, ticket, place, state.launch_count))
         return 0
     # A kernel may touch every page of what is allocated.
-    live = [allocation for allocation in state.memory.live.values() if not allocation.host]
-    if all(state.has_room(allocation, allocation.size, place) for allocation in live):
+    if state.limits.device_bytes == NO_LIMIT or all(
+        state.has_room(allocation, allocation.size, place)
+        for allocation in list(state.memory.live.values())
+        if not allocation.host
+    ):
         before = before_kernel(state, record, buffers)
         outcome = _run(state, kernel, entry, asked, raw, record, stream)
         after_kernel(state, record, buffers, before, (stream.number, ticket, place))
@@ -216,8 +215,7 @@ def _run(
     record: ObservedLaunch,
     stream: Stream,
 ) -> Outcome:
-    for allocation in state.host_memory.values():
-        state.memory.refresh(allocation, state.guest.lent(allocation.host, allocation.size))
+    state.refresh_host_memory()
     managed = []
     for unit, name, address, size in state.managed:
         found = state.gpu.variable(unit, name) if unit == kernel.unit else None
@@ -298,8 +296,7 @@ def _run_smaller(
     before = state.memory.snapshot()
     if before is None or refusal(state, kernel, entry, tried)[0]:
         return
-    for allocation in state.host_memory.values():
-        state.memory.refresh(allocation, state.guest.lent(allocation.host, allocation.size))
+    state.refresh_host_memory()
     outcome = state.gpu.run(
         Asked(
             kernel.unit,
@@ -321,12 +318,7 @@ def _run_smaller(
 
 
 HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
-    "cudaConfigureCall": ("iiii", configure),
+    "cudaLaunch": ("iiiii", launch),
     "cudaLaunchKernel": ("iiiiii", launch_kernel),
     "cudaLaunchCooperativeKernel": ("iiiiii", launch_cooperative),
 }
-INTERNAL: dict[str, tuple[str, Callable[..., int]]] = {
-    "cudaSetupArgument": ("iii", setup_argument),
-    "cudaLaunch": ("i", launch_configured),
-}
-"""What the compiler's own code calls: no place comes with it."""

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from grader.programs.device_memory import Allocation
 from grader.programs.runtime.errors import CudaError
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where in the program's text a call stands."""
 
     line: int
@@ -50,8 +51,7 @@ class Event:
     handle: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(msgspec.Struct, frozen=True):
     """A launch that the host has not waited for: which step of which stream, and where it stands."""
 
     kernel: str

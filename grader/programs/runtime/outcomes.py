@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,19 +29,29 @@ PAGE = 2 << 20
 
 @dataclass
 class Configured:
-    """A `<<<…>>>` whose arguments are being set up: (offset, bytes) each."""
+    """What stands in a `<<<…>>>`, and where that is."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int
     stream: int
     place: Place
-    arguments: list[tuple[int, bytes]] = field(default_factory=list)
     is_cooperative: bool = False
 
 
 def refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tuple[int, Any]:
     """The error that a device refuses a launch with, and why; (0, None) where it does not."""
+    sizes = (asked.grid, asked.block, asked.shared_bytes, asked.is_cooperative)
+    wanted = (kernel.unit, entry, kernel.max_dynamic_bytes, *sizes)
+    if wanted in state.allowed:
+        return 0, None
+    found = _refusal(state, kernel, entry, asked)
+    if not found[0] and state.gpu.is_loaded(kernel.unit):
+        state.allowed.add(wanted)
+    return found
+
+
+def _refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tuple[int, Any]:
     model = state.model
     for axis, size, limit in zip("xyz", asked.grid, MAX_GRID, strict=True):
         if not 1 <= size <= limit:
@@ -95,6 +105,8 @@ def blocks_per_multiprocessor(state: State, unit: int, entry: str, threads: int,
 def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome, place: Place) -> int:
     """What the run means for the program: tell it, and return what the launch returns."""
     record.thread_instructions = outcome.thread_instructions
+    if outcome.status == "ran" and not outcome.hazards and outcome.counters is None:
+        return 0
     hazards = _one_a_line(outcome.hazards)
     record.hazards = [
         ObservedHazard(hazard.kind, hazard.line, hazard_message(hazard), hazard.count) for hazard in hazards

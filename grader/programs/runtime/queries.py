@@ -319,7 +319,7 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaOccupancyMaxPotentialBlockSize": ("iiiii", max_potential_block),
 }
 BEFORE_A_FAULT = frozenset(
-    {"cudaGetLastError", "cudaPeekAtLastError", "cudaEventRecord", "cudaConfigureCall", "cudaLaunchKernel"}
+    {"cudaGetLastError", "cudaPeekAtLastError", "cudaEventRecord", "cudaLaunch", "cudaLaunchKernel"}
 )
 """Calls that return before a kernel which was just launched can have failed."""
 WAITING = frozenset(
@@ -327,7 +327,5 @@ WAITING = frozenset(
     | {"cudaMemcpy2D", "cudaMemcpy3D", "cudaMemcpyFromSymbol", "cudaLaunchKernel", "cudaLaunchCooperativeKernel"}
 )
 """Calls whose error tells of a kernel's."""
-NEVER_STICKY = frozenset(
-    {"cudaGetLastError", "cudaConfigureCall", "cudaPeekAtLastError", "cudaDeviceReset", "cudaThreadExit"}
-)
+NEVER_STICKY = frozenset({"cudaGetLastError", "cudaLaunch", "cudaPeekAtLastError", "cudaDeviceReset", "cudaThreadExit"})
 """Calls that a lost context does not fail by itself."""

@@ -14,6 +14,7 @@ import mmap
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -173,7 +174,7 @@ def _is_handle(name: str, pointers: Sequence[str], size: int, allocation: Alloca
 def check_counts(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> None:
     """Tell of arrays that have as many bytes as they should have elements."""
     numbers = [a.value for a in record.arguments if isinstance(a.value, int) and a.value > 1]
-    counts = {math.prod(some) for k in (1, 2, 3) for some in combinations([*numbers, *numbers][:8], k)}
+    counts = _products(tuple(numbers))
     for allocation, argument in zip(found, record.arguments, strict=True):
         width = _WIDTHS.get(argument.type.rstrip("*").strip().removesuffix(" const"), 1)
         if allocation is None or allocation.kind != "device" or width < 2 or allocation.size not in counts:
@@ -187,6 +188,12 @@ def check_counts(state: State, record: ObservedLaunch, found: Sequence[Allocatio
         if sizes and not any(_has_width(size, text) for size in sizes):
             message = msg("programs.count_of_bytes", array=allocation.name, bytes=allocation.size, kernel=record.kernel)
             state.tell("alloc_size", "warning", message, place)
+
+
+@lru_cache(maxsize=1000)
+def _products(numbers: tuple[int, ...]) -> frozenset[int]:
+    """Of one to three of some numbers, of which each may stand there twice."""
+    return frozenset(math.prod(some) for k in (1, 2, 3) for some in combinations([*numbers, *numbers][:8], k))
 
 
 def _has_width(size: str, text: str, unknown: bool = True) -> bool:

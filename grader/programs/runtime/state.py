@@ -147,7 +147,6 @@ class State:
         self.lacking: dict[int, str] = {}
         """By unit, why kernels of it are in no device code."""
         self.symbols: dict[int, tuple[int, str, int]] = {}
-        self.configured: list[Any] = []
         self._checked = 0
         self.arrays: dict[int, Any] = {}
         self.pending: list[Pending] = []
@@ -178,6 +177,8 @@ class State:
         self.texts: dict[tuple[str, int], int] = {}
         self.libraries: dict[int, dict[str, Any]] = {}
         self.seen_launches: dict[tuple[Any, ...], int] = {}
+        self.allowed: set[tuple[Any, ...]] = set()
+        """Launches, by all that decides it, that the device does not refuse."""
         self.managed: list[tuple[int, str, int, int]] = []
         self.variables: dict[tuple[int, str], Allocation | None] = {}
         self.device_limits: dict[int, int] = {}
@@ -243,10 +244,13 @@ class State:
             )
         )
 
-    @contextmanager
-    def undone(self) -> Iterator[None]:
+    def undone(self) -> contextlib.AbstractContextManager[None]:
         """Large arrays are what they were before, in a run that undoes what is computed on the device."""
-        kept = self.memory.contents(self.limits.undoes_bytes) if self.limits.undoes_bytes else []
+        return self._undone() if self.limits.undoes_bytes else contextlib.nullcontext()
+
+    @contextmanager
+    def _undone(self) -> Iterator[None]:
+        kept = self.memory.contents(self.limits.undoes_bytes)
         yield
         for array, data in kept:
             array.data[:] = data
@@ -363,6 +367,11 @@ class State:
         """Something is queued in a stream: what comes before it is known now.  Its number in the stream."""
         join(stream.clock, self.host_clock)
         default = self.streams[0]
+        if len(self.streams) == 1:
+            self.meter.walk(1 + len(stream.clock))
+            stream.clock[stream.number] = stream.clock.get(stream.number, 0) + 1
+            stream.ready_ns = max(self.now_ns, stream.ready_ns)
+            return stream.clock[stream.number]
         self.meter.walk(len(self.streams))
         if stream is default:
             self.meter.walk(sum(len(other.clock) for other in self.streams.values()))
@@ -456,6 +465,12 @@ class State:
         self.touched_bytes += count
         if self.touched_bytes > MAX_TOUCHED_BYTES:
             raise ProgramEnded(msg("programs.too_much_copied"))
+
+    def refresh_host_memory(self) -> None:
+        """The device knows where memory of both sides lies now."""
+        if not self.memory.finds_host_memory:
+            for allocation in self.host_memory.values():
+                self.memory.refresh(allocation, self.guest.lent(allocation.host, allocation.size))
 
     def has_room(self, allocation: Allocation, end: int, place: Place) -> bool:
         """Whether the emulated device can hold an array as far as `end`; tells where it cannot, or ends the program.

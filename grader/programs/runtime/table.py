@@ -45,7 +45,7 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **cusolver.HANDLERS,
     **cusparse.HANDLERS,
 }
-INTERNAL = {**launches.INTERNAL, **registration.INTERNAL}
+INTERNAL = registration.INTERNAL
 
 
 OF_LIBRARIES = ("cublas", "curand", "cufft", "cusolver", "cusparse")

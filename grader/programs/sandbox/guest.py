@@ -19,22 +19,34 @@ class BadPointer(Exception):
 
 
 class Guest:
-    """Reads and writes the memory of one WebAssembly instance; every byte is charged to `meter` before it is moved."""
+    """Reads and writes the memory of one WebAssembly instance; every byte is charged to `meter` before it is moved.
 
-    def __init__(self, store: Any, memory: Any, meter: Meter) -> None:
+    stays: the memory stays in its place as it grows.
+    """
+
+    def __init__(self, store: Any, memory: Any, meter: Meter, stays: bool = False) -> None:
         self._store = store
         self._memory = memory
         self._meter = meter
+        self._stays = stays
+        self._known = (0, 0)
+        """Where it lies, if it stays there, and how large it was at least."""
 
     def size(self) -> int:
         """Bytes that there are now."""
         return int(self._memory.data_len(self._store))
 
     def _place(self, address: int, length: int) -> int:
-        if length < 0 or address <= 0 or address + length > self.size():
+        start, size = self._known
+        if 0 < address <= size - length and length >= 0:
+            return start + address
+        size = self.size()
+        if length < 0 or address <= 0 or address + length > size:
             raise BadPointer(f"{address:#x}")
-        start = ctypes.cast(self._memory.data_ptr(self._store), ctypes.c_void_p).value
-        return int(start or 0) + address
+        start = ctypes.cast(self._memory.data_ptr(self._store), ctypes.c_void_p).value or 0
+        if self._stays:
+            self._known = start, size
+        return start + address
 
     def read(self, address: int, length: int) -> bytes:
         """Raises BadPointer."""

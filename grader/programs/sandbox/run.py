@@ -6,12 +6,13 @@ import functools
 import gc
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grader.programs.records import LIMITS
 from grader.programs.sandbox.early import EarlyUse, TooEarly
+from grader.programs.sandbox.imports import Fuel, bound
 
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
@@ -106,8 +107,9 @@ class ProgramRun:
         self._repeated, self._said = self._said, {1: 0, 2: 0}
         self._marks: list[tuple[int, int, int]] = []
         self._guest: Any = None
-        self._store: Any = None
+        self._fuel: Any = None
         self._charged = 0
+        self._bound: list[Any] = []
         self.state = State(
             None,  # type: ignore[arg-type]  # there is a guest from when its module is
             self._card.model if self._card is not None else model_of(order.model),
@@ -219,8 +221,7 @@ class ProgramRun:
 
         store = wasmtime.Store(engine(self._reserved_bytes))
         store.set_limits(memory_size=self._limits.host_bytes, memories=1, instances=1, tables=4, table_elements=1 << 20)
-        store.set_fuel(self._limits.host_instructions)
-        self._store, self._charged = store, 0
+        self._fuel, self._charged = Fuel(store, self._limits.host_instructions), 0
         state = self.state
         cause, code = None, None
         try:
@@ -232,12 +233,12 @@ class ProgramRun:
             exports = instance.exports(store)
             memory = exports["memory"]
             assert isinstance(memory, wasmtime.Memory)
-            self._guest = state.guest = Guest(store, memory, state.meter)
+            self._guest = state.guest = Guest(store, memory, state.meter, stays=self._card is not None)
             state.meter.spend = self._spend
-            state.host_fuel = lambda: self._limits.host_instructions - store.get_fuel() - self._charged
+            state.host_fuel = lambda: self._limits.host_instructions - self._fuel.left - self._charged
             if is_watched and self._card is None:
                 self._early = EarlyUse(state, memory, store)
-            state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]  # a function
+            state.call_guest = partial(self._call_guest, store, exports)
             exports["_start"](store)  # type: ignore[operator]  # a function
             code = 0
             self._look_for_early()
@@ -343,7 +344,17 @@ class ProgramRun:
         results = [str(kind) for kind in item.type.results]
         if served is None or served[0] != kinds or results not in ([], ["i32"], ["i64"]):
             raise ProgramEnded(msg("programs.unknown_function", name=item.name))
-        return wasmtime.Func(store, item.type, _returning(served[1], results))
+        function, kept = bound(store, item.type, served[1])
+        self._bound.append(kept)
+        return function
+
+    def _call_guest(self, store: Any, exports: Any, name: str, *values: Any) -> Any:
+        """Call a function of the program's out of one of ours."""
+        self._fuel.give()
+        try:
+            return exports[name](store, *values)
+        finally:
+            self._fuel.take()
 
     def _handler(self, module: str, name: str) -> tuple[str, Callable[..., int]] | None:
         from grader.message import msg
@@ -370,10 +381,6 @@ class ProgramRun:
         found = table.find(self.state, module, name)
         return None if found is None else (found[0], self._guarded(found[1]))
 
-    def _charge(self) -> None:
-        """Count a call of ours; the program comes to its end at its own next instruction where no more is left."""
-        self._spend(min(self._store.get_fuel(), CALL_INSTRUCTIONS))
-
     def _spend(self, instructions: int) -> None:
         """Count what a call does beyond that, before it does it.
 
@@ -381,15 +388,15 @@ class ProgramRun:
         ------
         ProgramEnded : so much is not left.
         """
-        from grader.programs.runtime.state import ProgramEnded
-
-        left = self._store.get_fuel()
+        left = self._fuel.left
         if left < instructions <= CALL_INSTRUCTIONS:
             # So little is done; the program ends at its own next instruction, whose line can be told.
             instructions = left
         if instructions > left:
+            from grader.programs.runtime.state import ProgramEnded
+
             raise ProgramEnded(self._too_long())
-        self._store.set_fuel(left - instructions)
+        self._fuel.left = left - instructions
         # The time that a program reads off its clocks knows nothing of it.
         self._charged += instructions
 
@@ -401,7 +408,9 @@ class ProgramRun:
         from grader.programs.sandbox.guest import BadPointer
 
         def call(*values: Any) -> int:
-            self._charge()
+            self._fuel.take()
+            # The program comes to its end at its own next instruction where no more is left.
+            self._spend(CALL_INSTRUCTIONS)
             if self._early is not None:
                 self._early.enter()
             try:
@@ -415,16 +424,6 @@ class ProgramRun:
             finally:
                 if self._early is not None:
                     self._early.leave()
+                self._fuel.give()
 
         return call
-
-
-def _returning(function: Callable[..., int], results: Sequence[str]) -> Callable[..., int | None]:
-    """`function` with its number as wide as the program has declared it."""
-    bits = {"i32": 32, "i64": 64}[results[0]] if results else 0
-
-    def call(*values: Any) -> int | None:
-        number = function(*values)
-        return (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1) if bits else None
-
-    return call

@@ -50,6 +50,12 @@ def main(connection: socket.socket, *options: str) -> None:
         limits.bound_for_good(file_bytes=MAX_PRINTED_BYTES, descriptors=1024)
     with contextlib.suppress(PeerGone):
         channel.send(Ready(confined, card.model.capability if card is not None else (0, 0), lacking))
+        # What is there by now stays: who looks for what is gone need not look at it.
+        gc.collect()
+        gc.freeze()
+        if card is not None:
+            # A program queues thousands of launches, and what is kept of each makes no circles.
+            gc.set_threshold(100_000, 50, 100)
         try:
             # Runs of one program, each with all of its state made anew.
             while True:

@@ -117,8 +117,6 @@ _UNDEFINED = re.compile(r"undefined symbol: (?P<name>.+)")
 _TWICE = re.compile(r"duplicate symbol: (?P<name>.+)")
 # What clang calls by name, without a declaration of ours that could say where it comes from.
 _LAUNCH_SYMBOLS = (
-    "cudaSetupArgument",
-    "cudaLaunch",
     "__cudaRegisterFatBinary",
     "__cudaUnregisterFatBinary",
     "__cudaRegisterFunction",

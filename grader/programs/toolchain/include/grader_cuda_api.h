@@ -85,9 +85,32 @@ GRADER_IMPORT("cudaEventDestroy") GRADER_CHECKED cudaError_t cudaEventDestroy(cu
 GRADER_IMPORT("cudaGetErrorString") const char *cudaGetErrorString(cudaError_t error);
 GRADER_IMPORT("cudaGetErrorName") const char *cudaGetErrorName(cudaError_t error);
 // A launch fails without a value to look at: it is asked for later.
-GRADER_IMPORT("cudaConfigureCall") cudaError_t cudaConfigureCall(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = 0, GRADER_PLACE);
-extern "C" GRADER_IMPORT("cudaSetupArgument") cudaError_t cudaSetupArgument(const void *argument, size_t size, size_t offset);
-extern "C" GRADER_IMPORT("cudaLaunch") cudaError_t cudaLaunch(const void *function);
+GRADER_IMPORT("cudaLaunch") cudaError_t grader_cudaLaunch(const void *function, const void *configured, const void *sizes, unsigned count, const void *data, int line, const char *file);
+// What the compiler makes of <<<...>>>: the configuration comes first, then the arguments, among them other launches, are
+// computed, then they are set up, and the kernel is launched: one call out of here.
+struct grader_configured { unsigned grid[3], block[3]; size_t shared_bytes; cudaStream_t stream; const char *file; int line; };
+inline grader_configured grader_launches[128];
+inline unsigned grader_launch_depth, grader_argument_count, grader_argument_sizes[512];
+alignas(16) inline unsigned char grader_argument_data[32768];
+inline cudaError_t cudaConfigureCall(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = 0, GRADER_PLACE) {
+    if (grader_launch_depth == 128) return cudaErrorMissingConfiguration;
+    grader_launches[grader_launch_depth++] = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes, stream, _file, _line};
+    return cudaSuccess;
+}
+extern "C" __attribute__((used)) inline cudaError_t cudaSetupArgument(const void *argument, size_t size, size_t offset) {
+    if (offset == 0) grader_argument_count = 0;
+    if (grader_argument_count == 512 || offset + size > sizeof grader_argument_data) return cudaErrorInvalidValue;
+    grader_argument_sizes[grader_argument_count++] = unsigned(size << 16 | offset);
+    __builtin_memcpy(grader_argument_data + offset, argument, size);
+    return cudaSuccess;
+}
+extern "C" __attribute__((used)) inline cudaError_t cudaLaunch(const void *function) {
+    if (!grader_launch_depth) return cudaErrorMissingConfiguration;
+    const grader_configured &c = grader_launches[--grader_launch_depth];
+    unsigned count = grader_argument_count;
+    grader_argument_count = 0;
+    return grader_cudaLaunch(function, &c, grader_argument_sizes, count, grader_argument_data, c.line, c.file);
+}
 
 GRADER_IMPORT("cudaMemcpyToSymbol") GRADER_CHECKED cudaError_t grader_cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, cudaMemcpyKind kind, int line, const char *file);
 GRADER_IMPORT("cudaMemcpyToSymbolAsync") GRADER_CHECKED cudaError_t grader_cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream, int line, const char *file);
