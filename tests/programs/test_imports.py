@@ -24,7 +24,7 @@ MODULE = """(module
 
 def started(**functions: object) -> tuple[wasmtime.Store, wasmtime.Instance, list[object]]:
     store = wasmtime.Store(engine())
-    module = wasmtime.Module(engine(), wasmtime.wat2wasm(MODULE))
+    module = wasmtime.Module(engine(), bytes(wasmtime.wat2wasm(MODULE)))
     made = [bound(store, item.type, functions[item.name]) for item in module.imports]  # type: ignore[arg-type, index]
     Fuel(store, 10_000)
     return store, wasmtime.Instance(store, module, [function for function, _kept in made]), [kept for _f, kept in made]
