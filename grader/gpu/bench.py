@@ -347,7 +347,9 @@ def _sample(
         if variant in largest and full is not None and {student(variant), reference(baseline)} <= set(names)
     ]
     round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
-    found, sm_mhz = sample_rounds(bench, names, questions, sampling.plan_for(2 * round_us))
+    # What no mark depends on is timed until it can be shown.
+    plan = sampling.plan_for(2 * round_us) if questions else sampling.series_plan(2 * round_us, sampling.BUDGET_US)
+    found, sm_mhz = sample_rounds(bench, names, questions, plan)
     wrong |= {problem.name: problem for problem in found.problems}
     return found, list(wrong.values()), sm_mhz
 

@@ -87,7 +87,7 @@ class EmulatorSweeps:
                 for place in places(sweep, "emulator"):
                     point = prepare(self._lab, sweep, target, place)
                     if isinstance(point, PreparedPoint):
-                        point = _compiled_together(point, targets)
+                        point = compiled_together(point, targets)
                         programs.order(point.kernel.program(place.sizes))
                     prepared.append(point)
                 found.append((target, prepared))
@@ -182,7 +182,7 @@ def _conflict_ways(outcome: LaunchOutcome) -> int | None:
     return max((c.ways for c in outcome.counters.by_line if c.space == "shared" and c.requests), default=None)
 
 
-def _compiled_together(point: PreparedPoint, targets: Sequence[Target]) -> PreparedPoint:
+def compiled_together(point: PreparedPoint, targets: Sequence[Target]) -> PreparedPoint:
     """The point with its program compiled once for all kernels of the same file that are swept."""
     kernel = point.kernel
     others = [kernel.submission.bindings.get(target.variant) for target in targets if target.of == point.target.of]

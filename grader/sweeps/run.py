@@ -6,6 +6,7 @@ Timed sweeps are kept on disk, and found again by their key.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ from grader.timing import lock
 from grader.timing.summary import folder, key_of
 
 if TYPE_CHECKING:
+    from grader.compiler.kept import KeptCompiler
     from grader.compiler.process import CompilerProcess
     from grader.gpu.part import Gpu
 
@@ -150,16 +152,20 @@ def measure_time(
     if found is not None:
         return found
 
-    programs: dict[Owner, ProgramStore] = {
-        "submission": ProgramStore(compiler, device.architecture),
-        # The lab's kernels are compiled in a process that never saw a student's file.
-        "reference": ProgramStore(gpu.compiler, device.architecture),
-    }
     types = [target.kernel.dtypes for target in targets]
     own_types = {p.name: p.dtype for p in lab.parameters if p.is_array}
-    with lock.exclusive(device.uuid):
-        session.forget()
+    # The lab's kernels are compiled in a process that never saw a student's file.
+    compilers: dict[Owner, CompilerProcess | KeptCompiler] = {"submission": compiler, "reference": gpu.compiler}
+    threads = {owner: ThreadPoolExecutor(1) for owner in compilers}
+    try:
+        programs = {o: ProgramStore(c, device.architecture, threads[o]) for o, c in compilers.items()}
         sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]))
-        records = sweeps.run(targets, left_out)
+        sweeps.plan(targets)
+        with lock.exclusive(device.uuid):
+            session.forget()
+            records = sweeps.run(left_out)
+    finally:
+        for thread in threads.values():
+            thread.shutdown(cancel_futures=True)
     keep(file, records)
     return records

@@ -18,7 +18,7 @@ from grader.launching.programs import ProgramStore
 from grader.message import Message, msg
 from grader.oracle.expected import Array
 from grader.result import Estimate, SweepPoint, SweepRecord
-from grader.sweeps.counted import ended, for_each_mode, record_of
+from grader.sweeps.counted import compiled_together, ended, for_each_mode, record_of
 from grader.sweeps.plan import Owner, Place, PreparedPoint, Target, infeasible, places, prepare
 from grader.timing import sampling
 from grader.timing.sampling import Samples
@@ -57,7 +57,7 @@ class LoadedPoint:
 
 
 class GpuSweeps:
-    """Runs sweeps on a GPU.
+    """Runs sweeps on a GPU, each point when its program is compiled: the others are meanwhile.
 
     bench: what times kernels.  add: makes code known to it.
     programs: compiled for the device, the student's and the lab's.
@@ -74,29 +74,47 @@ class GpuSweeps:
         self._pools = pools
         self._added: set[str] = set()
         self._references: dict[str, Target] = {}
+        self._targets: Sequence[Target] = ()
+        self._plans: dict[tuple[str, str, Owner], list[PreparedPoint | SweepPoint]] = {}
 
-    def run(self, targets: Sequence[Target], left_out: Mapping[str, Message]) -> list[SweepRecord]:
-        """All of the lab's sweeps for some kernels; `left_out`: variants that are not swept, and why.
+    def plan(self, targets: Sequence[Target]) -> None:
+        """Say what is to be run: its programs are on their way through the compilers then.  The device is not used."""
+        self._references = {s.variant: s for s in targets if s.of == "reference"}
+        self._targets = targets
+        for sweep in self._lab.sweeps:
+            for target in targets:
+                if target.variant in sweep.variants:
+                    self._plans[sweep.id, target.variant, target.of] = self._planned(sweep, target)
+
+    def _planned(self, sweep: Sweep, target: Target) -> list[PreparedPoint | SweepPoint]:
+        found: list[PreparedPoint | SweepPoint] = []
+        for place in places(sweep, "gpu"):
+            point = prepare(self._lab, sweep, target, place)
+            if isinstance(point, PreparedPoint):
+                point = self._too_large(point) or compiled_together(point, self._targets)
+            if isinstance(point, PreparedPoint):
+                plain = None if sweep.host_memory else self._as_it_stands(point)
+                for one in (point, *([plain] if plain else [])):
+                    self._programs[one.target.of].order(one.kernel.program(one.place.sizes))
+            found.append(point)
+        return found
+
+    def run(self, left_out: Mapping[str, Message]) -> list[SweepRecord]:
+        """All of the lab's sweeps as planned; `left_out`: variants that are not swept, and why.
 
         Raises
         ------
         GpuFault : the device itself is not usable.
         """
-        self._references = {s.variant: s for s in targets if s.of == "reference"}
         self._bench.warm_up(sampling.WARM_UP_MS)
-        return [self._sweep(sweep, targets, left_out) for sweep in self._lab.sweeps]
+        return [self._sweep(sweep, left_out) for sweep in self._lab.sweeps]
 
-    def _sweep(self, sweep: Sweep, targets: Sequence[Target], left_out: Mapping[str, Message]) -> SweepRecord:
+    def _sweep(self, sweep: Sweep, left_out: Mapping[str, Message]) -> SweepRecord:
         points: list[SweepPoint] = []
-        for target in targets:
-            if target.variant not in sweep.variants:
-                continue
+        for target in self._targets:
             loaded: list[LoadedPoint] = []
-            for place in places(sweep, "gpu"):
-                prepared = prepare(self._lab, sweep, target, place)
-                if isinstance(prepared, PreparedPoint):
-                    prepared = self._too_large(prepared) or prepared
-                found = self._load(prepared) if isinstance(prepared, PreparedPoint) else prepared
+            for planned in self._plans.get((sweep.id, target.variant, target.of), ()):
+                found = self._load(planned) if isinstance(planned, PreparedPoint) else planned
                 if isinstance(found, LoadedPoint):
                     loaded.append(found)
                 else:
@@ -111,7 +129,7 @@ class GpuSweeps:
         order: dict[tuple[int | str | None, int], int] = {
             (place.line, place.x): i for i, place in enumerate(places(sweep, "gpu"))
         }
-        rank = {(s.variant, s.of): i for i, s in enumerate(targets)}
+        rank = {(s.variant, s.of): i for i, s in enumerate(self._targets)}
         points.sort(key=lambda p: (rank[p.variant, p.of], order.get((p.line, p.x), 0)))
         return record_of(sweep, "gpu", points, left_out)
 
@@ -157,7 +175,7 @@ class GpuSweeps:
             here = [loaded[kernel.name] for kernel in timed if kernel.name in loaded]
             names = [o.name for o in here if o.name not in wrong]
             round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
-            found, _mhz = sample_rounds(self._bench, names, [], sampling.plan_for(2 * round_us, BUDGET_US))
+            found, _mhz = sample_rounds(self._bench, names, [], sampling.series_plan(2 * round_us, BUDGET_US))
             wrong |= {problem.name for problem in found.problems}
             return [self._point(sweep, one, found, one.name in wrong) for one in here]
 
@@ -174,14 +192,18 @@ class GpuSweeps:
 
     def _check(self, one: LoadedPoint) -> TimedKernel | None:
         """The lab's kernel of the variant as it stands, which tells what has to come out; None where it cannot run."""
-        target = self._references.get(one.point.target.variant)
+        plain = self._as_it_stands(one.point)
+        loaded = self._load(plain) if plain is not None else None
+        return TimedKernel("check", loaded.module, loaded.launch) if isinstance(loaded, LoadedPoint) else None
+
+    def _as_it_stands(self, point: PreparedPoint) -> PreparedPoint | None:
+        target = self._references.get(point.target.variant)
         if target is None:
             return None
-        place = Place(0, None, one.point.place.sizes)
-        plain = PreparedPoint(target, place, target.kernel, target.kernel.interpretation.launch.block)
+        place = Place(0, None, point.place.sizes)
         kernel = next(v.reference for v in self._lab.variants if v.name == target.variant)
-        loaded = self._load(plain) if kernel.fits(place.sizes) else None
-        return TimedKernel("check", loaded.module, loaded.launch) if isinstance(loaded, LoadedPoint) else None
+        plain = PreparedPoint(target, place, target.kernel, target.kernel.interpretation.launch.block)
+        return plain if kernel.fits(place.sizes) else None
 
     def _point(self, sweep: Sweep, one: LoadedPoint, found: Samples, is_wrong: bool) -> SweepPoint:
         point = one.point

@@ -269,14 +269,32 @@ class Plan:
     """Rounds in the first stage and in the later ones, each only where the one before did not decide.
 
     max_dropped: more than this share of throttled rounds, and the measurement does not count.
+    narrow: a kernel of no question is in later stages as long as the interval of its median is wider than this share
+    of it; 0: it is in the first one alone.
     """
 
     stages: tuple[int, ...] = (31, 61, 121)
     confidence: float = CONFIDENCE
     max_dropped: float = 0.2
+    narrow: float = 0.0
 
 
-def plan_for(round_us: float, budget_us: float = 1_200_000.0) -> Plan:
+NARROW = 0.02
+"""Of a median: so wide an interval nobody sees in a graph."""
+
+
+def series_plan(round_us: float, budget_us: float) -> Plan:
+    """A plan for kernels of no question: as few rounds as make an interval; of others 31, or what fits the budget."""
+    few = fewest_values() + 1
+    most = int(min(31, max(few, budget_us // max(round_us, 1.0))))
+    return Plan(stages=(few, most) if most > few else (few,), narrow=NARROW)
+
+
+BUDGET_US = 1_200_000.0
+"""For the first stage at one size."""
+
+
+def plan_for(round_us: float, budget_us: float = BUDGET_US) -> Plan:
     """A plan whose first stage fits the budget: 31 rounds, or fewer of long kernels, but enough for an interval."""
     first = int(min(31, max(fewest_values() + 1, budget_us // max(round_us, 1.0))))
     return Plan(stages=(first, 2 * first - 1, 4 * first - 3))
@@ -347,7 +365,7 @@ def sample(
     """Make rounds of `measure` by the plan.
 
     A kernel whose result was wrong takes no part in later rounds.  Stages after the first are for the kernels of
-    questions that are open still.
+    questions that are open still, and for those whose intervals the plan wants narrower.
     """
     asked = list(questions)
     found = Samples({name: [] for name in names})
@@ -356,6 +374,8 @@ def sample(
         if stage:
             found.undecided = [q for q in asked if _is_open(found, q)]
             wanted = {n for q in found.undecided for n in (q.name, q.baseline)}
+            if plan.narrow:
+                wanted |= {name for name in active if not _is_narrow(found, name, plan.narrow)}
             active = [name for name in active if name in wanted]
             if not active:
                 break
@@ -386,6 +406,11 @@ def _round(measure: Callable[[list[str]], Sample], active: list[str], found: Sam
 
 def _counted(found: Samples) -> int:
     return found.rounds - found.dropped
+
+
+def _is_narrow(found: Samples, name: str, share: float) -> bool:
+    interval = found.median(name)
+    return interval is None or (interval.confidence > 0 and interval.high - interval.low <= share * interval.median)
 
 
 def _is_open(found: Samples, question: Question) -> bool:

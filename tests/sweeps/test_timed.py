@@ -120,7 +120,8 @@ def run(bench: PaperBench, sweep: Sweep | None = None, compiler: Compiler | None
     asked = compiler or Compiler()
     programs = {owner: ProgramStore(asked, architecture) for owner, architecture in owners.items()}
     sweeps = GpuSweeps(lab, bench, known.__setitem__, programs, pools)
-    record = told(sweeps.run(targets, {"padded": verbatim("nobody asked")})[0])
+    sweeps.plan(targets)
+    record = told(sweeps.run({"padded": verbatim("nobody asked")})[0])
     assert record.backend == "gpu" and record.left_out == {}
     return record.points
 
