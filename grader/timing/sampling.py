@@ -410,7 +410,7 @@ def _counted(found: Samples) -> int:
 
 def _is_narrow(found: Samples, name: str, share: float) -> bool:
     interval = found.median(name)
-    return interval is None or (interval.confidence > 0 and interval.high - interval.low <= share * interval.median)
+    return interval is not None and interval.confidence > 0 and interval.high - interval.low <= share * interval.median
 
 
 def _is_open(found: Samples, question: Question) -> bool:

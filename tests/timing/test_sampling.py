@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import pytest
 
-from grader.timing.sampling import Plan, Question, credit, decide, order, plan_for, sample, speedup
+from grader.timing.sampling import Plan, Question, Sample, credit, decide, order, plan_for, sample, series_plan, speedup
 from tests.timing.simulated import SimulatedDevice
 
 NAMES = ["student", "reference"]
@@ -125,3 +128,37 @@ def test_orders_of_three() -> None:
 )
 def test_long_kernels_get_fewer_rounds_but_enough_for_an_interval(round_us: float, stages: tuple[int, ...]) -> None:
     assert plan_for(round_us).stages == stages
+
+
+@pytest.mark.parametrize(
+    ("round_us", "stages"), [(100.0, (9, 31)), (12_500.0, (9, 20)), (25_000.0, (9, 10)), (28_000.0, (9,)), (1e7, (9,))]
+)
+def test_what_no_mark_depends_on_gets_as_few_rounds_as_make_an_interval(
+    round_us: float, stages: tuple[int, ...]
+) -> None:
+    assert series_plan(round_us, 250_000.0).stages == stages
+
+
+def test_of_a_series_only_what_scatters_is_timed_on() -> None:
+    """One kernel scatters by 3 %, so that its interval of 9 values is wider than 2 %; the other two by nothing."""
+    device = SimulatedDevice({"steady": 10.0, "scattered": 10.0, "also_steady": 50.0})
+    factors = itertools.cycle([0.97, 1.0, 1.03])
+
+    def measure(names: list[str]) -> Sample:
+        got = device.measure(names)
+        factor = next(factors)
+        return replace(got, times_us={k: t * factor if k == "scattered" else t for k, t in got.times_us.items()})
+
+    found = sample(measure, ["steady", "scattered", "also_steady"], [], series_plan(100.0, 250_000.0))
+    assert [set(r) for r in device.rounds] == [{"steady", "scattered", "also_steady"}] * 9 + [{"scattered"}] * 22
+    assert found.valid and {n: len([t for t in v if t]) for n, v in found.times_us.items()} == {
+        "steady": 9,
+        "scattered": 31,
+        "also_steady": 9,
+    }
+
+
+def test_a_series_of_which_nothing_scatters_ends_with_its_first_rounds() -> None:
+    device = SimulatedDevice({"student": 10.0, "reference": 20.0}, jitter=0.001)
+    found = sample(device.measure, NAMES, [], series_plan(100.0, 250_000.0))
+    assert found.rounds == 9 and found.median("student") is not None
