@@ -437,19 +437,8 @@ class State:
         if allocation is None or len(self.copies) >= MAX_COPIES or place.file == LIBRARY:
             return
         is_whole = offset == 0 and size >= allocation.size
-        self.copies.append(
-            ObservedCopy(
-                way,
-                place.file,
-                place.line,
-                plain_name(allocation.name),
-                allocation.serial,
-                size,
-                is_whole,
-                host,
-                self.launch_count,
-            )
-        )
+        seen = plain_name(allocation.name), allocation.serial, size, is_whole, host, self.launch_count
+        self.copies.append(ObservedCopy(way, place.file, place.line, *seen))
 
     def written(self, allocation: Allocation | None) -> None:
         """The device writes into memory of the host's: what changes there now is not the host's doing."""
