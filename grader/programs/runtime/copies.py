@@ -10,6 +10,8 @@ import numpy as np
 
 from grader.message import msg
 from grader.programs.device_memory import Allocation, Piece
+from grader.programs.loaded import plain_name
+from grader.programs.records import LIBRARY, MAX_COPIES, ObservedCopy
 from grader.programs.runtime import silent
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
@@ -78,6 +80,16 @@ def _piece(state: State, side: Side, size: int, place: Place, role: str) -> Piec
     if side.is_device:
         return Piece(allocation, side.offset)
     return Piece(allocation, side.offset, state.guest.view(side.address, size))
+
+
+def _note(state: State, way: str, side: Side, size: int, place: Place, host: int = 0) -> None:
+    """Keep a copy into an array of the device's, or out of it, for whoever looks where data go."""
+    allocation = side.allocation
+    if allocation is None or len(state.copies) >= MAX_COPIES or place.file == LIBRARY:
+        return
+    is_whole = side.offset == 0 and size >= allocation.size
+    seen = plain_name(allocation.name), allocation.serial, size, is_whole, host, state.launch_count
+    state.copies.append(ObservedCopy(way, place.file, place.line, *seen))
 
 
 def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int]], place: Place) -> None:
@@ -179,9 +191,9 @@ def transfer(
     state.memory.copy(into, out_of, rows, stream)
     if target.is_device:
         way = "within" if origin.is_device else "in"
-        state.note_copy(way, target.allocation, target.offset, total, place, origin.address)
+        _note(state, way, target, total, place, origin.address)
     elif origin.is_device:
-        state.note_copy("out", origin.allocation, origin.offset, total, place, target.address)
+        _note(state, "out", origin, total, place, target.address)
     shifted = [(target.offset + a, origin.offset + b, size) for a, b, size in rows]
     _copied(state, target, origin, shifted, place)
     read(state, origin.allocation, place, target.allocation)
@@ -294,7 +306,7 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
         valid = side.allocation.valid(side.offset + offset, size)
         if valid is not None:
             valid[:] = 1
-    state.note_copy("set", side.allocation, side.offset, total, place)
+    _note(state, "set", side, total, place)
     overwritten(state, side.allocation, side.offset, total, place)
     side.allocation.origins = {"zeroed"} if value & 255 == 0 else {"copied"}
     stream.ready_ns += 2_000 + total // 200

@@ -14,12 +14,10 @@ from grader.devices import SHARED_BYTES
 from grader.message import Message, msg
 from grader.programs.device import Device, LateEnd
 from grader.programs.device_memory import Allocation
-from grader.programs.loaded import plain_name
 from grader.programs.meter import Meter
 from grader.programs.moved import SourceLines
 from grader.programs.records import (
     LIBRARY,
-    MAX_COPIES,
     DeviceCall,
     ObservedCopy,
     ObservedLaunch,
@@ -429,16 +427,6 @@ class State:
         if self.limits.looks and size <= MAX_WATCHED_BYTES and len(self.underway) < MAX_WATCHED:
             digest = crc32(self.guest.view(address, size).data)
             self.underway.append(Underway(allocation, address, size, digest, stream.number, ticket, place))
-
-    def note_copy(
-        self, way: str, allocation: Allocation | None, offset: int, size: int, place: Place, host: int = 0
-    ) -> None:
-        """Keep a copy into an array of the device's, or out of it, for whoever looks where data go."""
-        if allocation is None or len(self.copies) >= MAX_COPIES or place.file == LIBRARY:
-            return
-        is_whole = offset == 0 and size >= allocation.size
-        seen = plain_name(allocation.name), allocation.serial, size, is_whole, host, self.launch_count
-        self.copies.append(ObservedCopy(way, place.file, place.line, *seen))
 
     def written(self, allocation: Allocation | None) -> None:
         """The device writes into memory of the host's: what changes there now is not the host's doing."""
