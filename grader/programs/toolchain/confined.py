@@ -31,7 +31,8 @@ WALL_SECONDS = 600.0
 ADDRESS_BYTES = 4 << 30
 DATA_BYTES = 512 << 20
 """The whole standard library in one file and its templates take 150 MB."""
-FILE_BYTES = 64 << 20
+FILE_BYTES = 512 << 20
+"""Object code has every byte of the program's global arrays in it, of those that are zero, too."""
 ERROR_BYTES = 1 << 20
 """Of what a command says."""
 

@@ -10,8 +10,25 @@
 #include <time.h>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <new>
+#include <type_traits>
 #include <utility>
+// What comes with libstdc++'s <cmath>: programs use std::min, std::copy and their kin without <algorithm>.
+#include <__algorithm/copy.h>
+#include <__algorithm/copy_backward.h>
+#include <__algorithm/equal.h>
+#include <__algorithm/fill.h>
+#include <__algorithm/fill_n.h>
+#include <__algorithm/iter_swap.h>
+#include <__algorithm/lexicographical_compare.h>
+#include <__algorithm/lower_bound.h>
+#include <__algorithm/max.h>
+#include <__algorithm/min.h>
+#include <__algorithm/mismatch.h>
+#include <__algorithm/move.h>
+#include <__algorithm/move_backward.h>
+#include <__algorithm/swap_ranges.h>
 #include "grader_cuda_api.h"
 #include "grader_cuda_memory.h"
 #include "grader_cuda_streams.h"
