@@ -13,6 +13,8 @@ import numpy.typing as npt
 from grader.message import Message, verbatim
 from grader.ptx import PtxError, parse
 from grader.ptx.limits import ISSUED_PER_LAUNCH as ISSUED_PER_LAUNCH
+from grader.ptx.limits import STEPS_AFTER_FAULT as STEPS_AFTER_FAULT
+from grader.ptx.limits import STEPS_PER_LAUNCH as STEPS_PER_LAUNCH
 from grader.ptx.lowering.program import program_of
 from grader.ptx.records import Counters, Hazard, LineWork, Read, Site, WarpSteps, Write
 from grader.result import BackendName
@@ -158,10 +160,13 @@ def reason_msg(outcome: LaunchOutcome) -> Message:
 NEVER_ENDS = ("time", "instructions", "endless", "deadlock")
 """Reasons of a launch that was ended: it takes long to reach that, and another launch of the kernel ends alike."""
 
+TAKES_LONG = (*NEVER_ENDS, "steps")
+"""The same, and where whether it ends was not waited for."""
+
 NO_AGE = "no_age"
 """Reason of a launch that is not made, since its program has no variable that launches change evenly."""
 
-GAVE_UP = ("time", "instructions")
+GAVE_UP = ("time", "instructions", "steps")
 """Those of them for which a launch may well end, if it is waited for."""
 
 

@@ -34,6 +34,8 @@ from grader.ptx.launch import MAX_STATIC_SHARED, linked
 from grader.ptx.limits import (
     ISSUED_PER_LAUNCH,
     SECONDS_PER_LAUNCH,
+    STEPS_AFTER_FAULT,
+    STEPS_PER_LAUNCH,
     InvalidInstruction,
     LaunchError,
     LimitExceeded,
@@ -287,7 +289,7 @@ class _Launches:
         is_short = history or request.followed
         instructions = request.instructions or (INSTRUCTIONS_PER_TRACE if is_short else INSTRUCTIONS_PER_LAUNCH)
         issued = min(ISSUED_PER_LAUNCH, instructions)
-        limits = Limits(instructions=instructions, issued=issued, seconds=SECONDS_PER_LAUNCH)
+        limits = Limits(instructions, issued, STEPS_PER_LAUNCH, STEPS_AFTER_FAULT, SECONDS_PER_LAUNCH)
         try:
             what = Launch(
                 request.entry,
@@ -316,8 +318,15 @@ class _Launches:
             if error.kind == "time":
                 said = msg("launches.emulator_slow", seconds=limits.seconds)
                 return LaunchOutcome("unsupported", reason="slow", said=said, line=error.line)
+            is_given_up = error.kind == "steps"
             return LaunchOutcome(
-                "fault", reason=error.kind, line=error.line, steps=follower.steps(), issued=error.issued
+                "unsupported" if is_given_up else "fault",
+                hazards=error.hazards,
+                reason=error.kind,
+                said=msg("launches.emulator_steps") if is_given_up else None,
+                line=error.line,
+                steps=follower.steps(),
+                issued=error.issued,
             )
         except Enough:
             return LaunchOutcome("ok", steps=follower.steps())

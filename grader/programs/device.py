@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from grader.programs.device_memory import Allocation, Memory
-from grader.programs.records import ObservedLaunch, RunLimits
+from grader.programs.records import NO_LIMIT, ObservedLaunch, RunLimits
 from grader.ptx.records import Counters, Hazard, LineWork
 
 if TYPE_CHECKING:
@@ -20,10 +20,12 @@ class Outcome(msgspec.Struct, frozen=True):
 
     status: "ran", "impossible" (the emulator refuses the configuration), "trap", "grid_sync" (the same, where it would
     have waited for its whole grid), "endless", "too_large" (the counted limit was reached; memory is what it was
-    before, where launches are passed over), "too_slow" (that by the clock), "unsupported"; of a GPU also "refused" and
-    "fault", with CUDA's `code`, and "hangs" (it has not ended in time).
+    before, where launches are passed over), "too_many_steps" (that of the emulator's interpreter), "too_slow" (that by
+    the clock), "unsupported"; of a GPU also "refused" and "fault", with CUDA's `code`, and "hangs" (it has not ended in
+    time).
     shared_bytes: of a block, static and dynamic.  work: by line, where that was asked for.
     file: that the kernel stands in, as the program calls it; "" where that is not known.
+    steps: of the emulator's interpreter, see `grader.ptx.limits.Budget`.
     """
 
     status: str
@@ -32,6 +34,7 @@ class Outcome(msgspec.Struct, frozen=True):
     hazards: tuple[Hazard, ...] = ()
     counters: Counters | None = None
     thread_instructions: int = 0
+    steps: int = 0
     printf: str = ""
     shared_bytes: int = 0
     work: tuple[LineWork, ...] = ()
@@ -70,8 +73,8 @@ class Asked(msgspec.Struct, frozen=True):
     """A launch as it is made; the configuration was checked by the caller.
 
     arguments: as the device takes them.  stream: the queue that it goes to.
-    left: thread-instructions that all launches together still have.  observe: hazards and counters are wanted.
-    at_host: memory of both sides lies where the host has it.
+    left, steps_left: thread-instructions, and steps of the emulator's interpreter, that all launches together still
+    have.  observe: hazards and counters are wanted.  at_host: memory of both sides lies where the host has it.
     record: what is kept of it.  told: to be called with the outcome of one that ends badly after this has returned.
     """
 
@@ -88,6 +91,7 @@ class Asked(msgspec.Struct, frozen=True):
     observe: bool = True
     cooperative: bool = False
     at_host: bool = False
+    steps_left: int = NO_LIMIT
     record: ObservedLaunch | None = None
     told: Callable[[Outcome], object] = lambda _outcome: None
 

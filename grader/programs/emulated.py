@@ -98,7 +98,7 @@ class Gpu(Loaded):
             return Outcome("too_large")
         before = self.memory.snapshot() if bounds.passes_over and threads * 200 > limit else None
         observe = observe and (threads * 200 <= limit or not bounds.passes_over)
-        limits = Limits(instructions=limit, issued=bounds.launch_issued, seconds=bounds.launch_seconds)
+        limits = Limits(limit, bounds.launch_issued, asked.steps_left, bounds.steps_after_fault, bounds.launch_seconds)
         projection = _Projection(limit, grid[0] * grid[1] * grid[2])
         try:
             what = Launch(
@@ -131,6 +131,8 @@ class Gpu(Loaded):
                     raise TooSlow(limits.seconds) from error
                 return Outcome("too_slow")
             self.memory.restore(before)
+            if error.kind == "steps":
+                return Outcome("too_many_steps", line=error.line, hazards=error.hazards, steps=error.steps, file=file)
             return Outcome("too_large", line=error.line, thread_instructions=limit, file=file)
         except DeviceTrap as error:
             return Outcome(error.kind, str(error), error.line, printf=projection.printed(), file=file)
@@ -141,6 +143,7 @@ class Gpu(Loaded):
             hazards=tuple(report.hazards),
             counters=report.counters if observe else None,
             thread_instructions=report.thread_instructions,
+            steps=report.steps,
             printf=report.printf,
             shared_bytes=report.shared_bytes,
             work=tuple(report.work),

@@ -33,6 +33,7 @@ from grader.programs.remembered import RememberedPrograms
 from grader.programs.smaller import Change, applied, changes
 from grader.programs.sources import read_program
 from grader.programs.starts import USUAL_BLOCK, instances_in, launched_in, programs_of, ways_to_choose, ways_to_start
+from grader.ptx.limits import ISSUED_PER_LAUNCH, STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
 from grader.submission.files.source import SourceText
 from grader.submission.observed import (
     Contents,
@@ -58,15 +59,19 @@ EXECUTED = RunLimits(
     host_bytes=512 << 20,
     device_bytes=256 << 20,
     launch_instructions=200_000_000,
-    launch_issued=6_000_000,
+    launch_issued=ISSUED_PER_LAUNCH,
+    steps_after_fault=STEPS_AFTER_FAULT,
     kernel_instructions=300_000_000,
+    kernel_steps=STEPS_PER_LAUNCH,
 )
 WITH_RESULTS = RunLimits(
     executes=True,
     host_instructions=1_000_000_000,
     host_bytes=512 << 20,
     device_bytes=128 << 20,
+    steps_after_fault=STEPS_AFTER_FAULT,
     kernel_instructions=60_000_000,
+    kernel_steps=STEPS_PER_LAUNCH,
 )
 """For a run whose results count: kernels at a size at which they take a small part of a grading."""
 FEWEST_PER_THREAD = 20

@@ -35,6 +35,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     host_instructions, host_bytes: of the host's code.  device_bytes: of the device's memory that is touched.
     launch_instructions, kernel_instructions: of one launch's threads, and of all launches' together.
     launch_issued: of one launch, counted once for all threads that execute an instruction together.
+    kernel_steps, steps_after_fault: of all launches together, and of one, see `grader.ptx.limits.Limits`.
     counts_work: what threads execute by line, and what the host asks of the device, is kept.
     order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
     undoes_bytes: after each launch all arrays of at least so many bytes are as before it, as if the kernel had
@@ -51,9 +52,11 @@ class RunLimits(msgspec.Struct, frozen=True):
     device_bytes: int = 2 << 30
     launch_instructions: int = 20_000_000_000
     launch_issued: int = 1_000_000_000
+    steps_after_fault: int = NO_LIMIT
     launch_seconds: float = 600.0
     wall_seconds: float = 600.0
     kernel_instructions: int = NO_LIMIT
+    kernel_steps: int = NO_LIMIT
     counts_work: bool = False
     order: int = 0
     undoes_bytes: int = 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from grader.ptx.frontend.nodes import Function, Module
 from grader.ptx.geometry import Order, geometry_of
-from grader.ptx.limits import Budget, LaunchError, Limits, resident_blocks, side_by_side, spread
+from grader.ptx.limits import Budget, LaunchError, LimitExceeded, Limits, resident_blocks, side_by_side, spread
 from grader.ptx.lowering.program import Linker, program_of
 from grader.ptx.machine.batch import BlockBatch, Frame, Group, Outcome, Setting
 from grader.ptx.machine.scheduler import Scheduler
@@ -202,13 +202,21 @@ class _Run:
 
     def _interpret(self, patience: int | None) -> Outcome:
         outcome = self._begin(patience)
+        try:
+            self._run_batches(outcome)
+        except LimitExceeded as error:
+            if error.kind == "steps":
+                error.steps, error.hazards = outcome.budget.steps, tuple(outcome.hazards.report())
+            raise
+        return outcome
+
+    def _run_batches(self, outcome: Outcome) -> None:
         lanes = min(self._total, self._together) * self._padded
         shortcuts = shortcuts_of(self._code) if lanes > FEW_LANES and not _told(outcome.observers) else {}
         for batch, symbols in self._batches(outcome):
             registers = self._code.fresh_registers.copy()
             first = Group(batch, batch.layout.root, [Frame(self._code, registers, symbols)], 0, ())
             Scheduler(batch, shortcuts).run(first)
-        return outcome
 
     def report(self, outcome: Outcome) -> LaunchReport:
         """What came of it."""
@@ -217,6 +225,7 @@ class _Run:
             thread_instructions=budget.thread_instructions,
             warp_instructions=budget.warp_instructions,
             issued=budget.issued,
+            steps=budget.steps,
             remarks=[(kind, line, count) for (kind, line), count in sorted(outcome.remarks.items())],
             printf="".join(budget.printf),
             shared_bytes=self._shared_bytes,

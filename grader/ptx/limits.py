@@ -6,6 +6,8 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from grader.ptx.records import Hazard
+
 
 class PtxError(Exception):
     """Base of every error of the emulator."""
@@ -81,15 +83,18 @@ class LaunchError(PtxError):
 class LimitExceeded(PtxError):
     """The kernel used up its instruction budget or its time; says the line it was at.
 
-    `kind` is "instructions", "time", "deadlock" (threads wait for others that never come), "endless" (a loop that
-    nothing can end any more) or "memory" (more than the emulator has for it).  `issued`: instructions until then, each
-    counted once for all threads that executed it together, where these were the limit.
+    `kind` is "instructions", "steps" (of the interpreter: whether the kernel ends is not known), "time", "deadlock"
+    (threads wait for others that never come), "endless" (a loop that nothing can end any more) or "memory" (more than
+    the emulator has for it).  `issued`: instructions until then, each counted once for all threads that executed it
+    together, where what is counted was the limit.  `steps`, `hazards`: done and seen by then, where it is "steps".
     """
 
     def __init__(self, kind: str, line: int, message: str, issued: int | None = None) -> None:
         self.kind = kind
         self.line = line
         self.issued = issued
+        self.steps = 0
+        self.hazards: tuple[Hazard, ...] = ()
         super().__init__(message)
 
 
@@ -114,6 +119,11 @@ CYCLES = 16
 ISSUED_PER_LAUNCH = 6_000_000
 """Of a student's kernel, in grading and in whole programs: instructions, however many threads execute them, which is
 what bounds kernels of which few threads run at a time.  Reached within seconds, and the same on every machine."""
+STEPS_PER_LAUNCH = 1_000_000
+"""What the interpreter does of a student's kernel, which it takes 10 µs a step for: `Budget.steps`."""
+STEPS_AFTER_FAULT = 150_000
+"""The same once an access was outside of its array.  Generated code does not go on after that, and after so many more
+steps nothing new is learnt.  What races goes on: its result may be right."""
 SECONDS_PER_LAUNCH = 600.0
 """The same by the clock.  Not reached before what is counted but on a very slow machine, for which nobody is blamed."""
 
@@ -127,14 +137,17 @@ class Limits:
     """When to give up on a kernel.
 
     instructions: thread-instructions of one launch; issued: the same, counted once for all threads that execute them
-    together, which is what takes the time where few do; seconds: of processor time, for another program on the machine
-    is no reason to give up; printf_bytes: kept output; local_bytes: one local variable of one thread; depth: nested
-    calls; memory_bytes: local memory of all threads that run side by side; variable_bytes: the module's global and
-    constant variables.
+    together, which is what takes the time where few do; steps: of the interpreter, counted as `Budget.steps`;
+    steps_after_fault: of these since the first access outside of an array; seconds: of processor time, for another
+    program on the machine is no reason to give up; printf_bytes: kept output; local_bytes: one local variable of one
+    thread; depth: nested calls; memory_bytes: local memory of all threads that run side by side; variable_bytes: the
+    module's global and constant variables.
     """
 
     instructions: int = 20_000_000_000
     issued: int = 1_000_000_000
+    steps: int = 1 << 62
+    steps_after_fault: int = 1 << 62
     seconds: float = 10.0
     printf_bytes: int = 16_384
     local_bytes: int = 512 * 1024
@@ -156,6 +169,12 @@ class Limits:
         return LimitExceeded("time", line, f"the kernel did not end within {self.seconds:g} s")
 
 
+OBSERVED_STEPS = 6
+FAULT_STEPS = 4
+"""An access that observers are told of, and one outside an array, against an instruction that the interpreter issues:
+about 60 and 40 µs against 10."""
+
+
 @dataclass
 class Budget:
     """What a launch has used up so far."""
@@ -164,6 +183,10 @@ class Budget:
     thread_instructions: int = 0
     warp_instructions: int = 0
     issued: int = 0
+    steps: int = 0
+    """What the interpreter did, in instructions that it issues: these, and looks at accesses."""
+    steps_at_fault: int | None = None
+    """How many these were when an access outside of an array was first seen."""
     printf: list[str] = field(default_factory=list)
     printf_left: int = 0
     began_s: float = field(default_factory=time.process_time)
@@ -171,6 +194,15 @@ class Budget:
     turns: int = 0
     patience: int | None = None
     """Instructions issued before the launch is handed to generated code (None: never)."""
+
+    def check_steps(self, line: int, is_at_fault: bool) -> None:
+        """Whether the interpreter has done enough; to be called now and then.  Raises LimitExceeded."""
+        limits = self.limits
+        if is_at_fault and self.steps_at_fault is None:
+            self.steps_at_fault = self.steps
+        since = 0 if self.steps_at_fault is None else self.steps - self.steps_at_fault
+        if self.steps > limits.steps or since > limits.steps_after_fault:
+            raise LimitExceeded("steps", line, f"the interpreter has done {self.steps} steps", self.issued)
 
 
 BATCH_LANES = 16_384

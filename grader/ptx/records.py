@@ -125,6 +125,7 @@ class LaunchReport:
     thread_instructions: instructions executed, summed over threads.
     warp_instructions: the same, counted once per warp that executed it.
     issued: the same, counted once for all threads that execute one together, of several blocks too.
+    steps: of the interpreter, `grader.ptx.limits.Budget.steps`.
     hazards: in order of (line, kind).
     remarks: (kind, line, count) worth knowing that cost nothing, e.g. ("exited_before_barrier", 12, 64).
     printf: what device code printed (capped).
@@ -136,6 +137,7 @@ class LaunchReport:
     thread_instructions: int = 0
     warp_instructions: int = 0
     issued: int = 0
+    steps: int = 0
     counters: Counters = field(default_factory=Counters)
     hazards: list[Hazard] = field(default_factory=list)
     remarks: list[tuple[str, int, int]] = field(default_factory=list)

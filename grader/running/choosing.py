@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from grader.backends.base import NEVER_ENDS
+from grader.backends.base import TAKES_LONG
 from grader.lab.records import Cases, Lab, Sizes
 from grader.launching.geometry import SizeRules, grid_of
 from grader.launching.trial import Run
@@ -167,7 +167,7 @@ def _likeliest(lab: Lab, cases: Cases, binding: VariantBinding, trial: Trial) ->
             run = trial(interpretation, SizeRules(lab, interpretation).probe(cases.probe))
             if run.output_is_right:
                 return interpretation
-            if run.outcome.reason in NEVER_ENDS:
+            if run.outcome.reason in TAKES_LONG:
                 break
     # The other grids are tried on suspicion: nothing speaks for them once they are wrong too.
     return binding.interpretations[0]

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from grader.backends.base import GAVE_UP, INSTRUCTIONS_PER_LAUNCH, ISSUED_PER_LAUNCH
+from grader.backends.base import GAVE_UP, INSTRUCTIONS_PER_LAUNCH, ISSUED_PER_LAUNCH, STEPS_PER_LAUNCH
 from grader.lab.records import Cases, Lab, Sizes
 from grader.launching.geometry import SizeRules
 from grader.launching.kernel import BoundKernel
@@ -80,10 +80,12 @@ def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, ex
         run = trials.run(kernel, kind, sizes)
         if is_made_impossible(kernel.interpretation, run, lambda c, s: trials.run(kernel.read_as(c), "correct", s)):
             continue
-        if run.outcome.status == "unsupported":
+        if run.outcome.status == "unsupported" and run.outcome.reason != "steps":
             continue
-        if run.outcome.reason not in GAVE_UP or any(_is_out_of_proportion(sizes, known) for known in exact):
+        if run.outcome.reason not in GAVE_UP or any(_is_out_of_proportion(run, known) for known in exact):
             runs.append(replace(run, drawn=True))
+        if run.outcome.reason in GAVE_UP:
+            break
     diagnoses = explain(trials, kernel, runs) if explained else {}
     evidence = replace(evidence, runs=(*evidence.runs, *runs), diagnoses={**diagnoses, **evidence.diagnoses})
     if not all(run.output_is_right for run in runs):
@@ -130,17 +132,18 @@ def drawn_shapes(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tup
             yield "ragged" if is_ragged else "correct", sizes
 
 
-def _is_out_of_proportion(sizes: Sizes, known: Run) -> bool:
-    """Whether a launch that was ended at some sizes takes far longer than `known`, which came to its end, suggests.
+def _is_out_of_proportion(ended: Run, known: Run) -> bool:
+    """Whether a launch that was ended takes far longer than `known`, which came to its end, suggests.
 
     Nothing that a lab asks for takes longer than by the third power of its sizes.
     """
-    growth = prod(max(1.0, value / known.sizes[name]) ** 3 for name, value in sizes.items())
+    growth = prod(max(1.0, value / known.sizes[name]) ** 3 for name, value in ended.sizes.items())
     executed, issued = known.outcome.thread_instructions, known.outcome.issued
     if executed is None or issued is None:
         return False
     patience = PATIENCE * growth
-    return executed * patience <= INSTRUCTIONS_PER_LAUNCH and issued * patience <= ISSUED_PER_LAUNCH
+    most = STEPS_PER_LAUNCH if ended.outcome.reason == "steps" else ISSUED_PER_LAUNCH
+    return executed * patience <= INSTRUCTIONS_PER_LAUNCH and issued * patience <= most
 
 
 def drawn_cases(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tuple[CaseKind, Sizes]]:

@@ -14,7 +14,13 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from grader.backends.base import GAVE_UP, INSTRUCTIONS_PER_LAUNCH, LaunchOutcome
+from grader.backends.base import (
+    GAVE_UP,
+    INSTRUCTIONS_PER_LAUNCH,
+    STEPS_AFTER_FAULT,
+    STEPS_PER_LAUNCH,
+    LaunchOutcome,
+)
 from grader.lab.records import Lab, Parameter, Sizes
 from grader.launching.geometry import SizeRules, shape_at
 from grader.launching.trial import Run
@@ -41,7 +47,9 @@ LIMITS = RunLimits(
     host_bytes=512 << 20,
     device_bytes=256 << 20,
     launch_instructions=INSTRUCTIONS_PER_LAUNCH,
+    steps_after_fault=STEPS_AFTER_FAULT,
     kernel_instructions=2 * INSTRUCTIONS_PER_LAUNCH,
+    kernel_steps=STEPS_PER_LAUNCH,
 )
 FLAG_SHARE = 16
 """Arrays that are smaller than the output by more than this are no part of it, but what a program decides by."""
@@ -316,6 +324,9 @@ def of_launches(observation: Observation) -> LaunchOutcome | None:
     if cause is not None and cause.id in NO_FAULTS | NOT_OURS:
         return LaunchOutcome("unsupported", reason=cause.id, said=cause)
     for launch in (launch for call in observation.calls for launch in call.launches):
+        if launch.status == "too_many_steps":
+            said = msg("launches.emulator_steps")
+            return LaunchOutcome("unsupported", reason="steps", said=said, line=launch.line)
         if launch.status in ("trap", "grid_sync", "endless"):
             reason = launch.reason if launch.status == "endless" else launch.status
             return _ended_in(launch, reason)

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from msgspec import structs
 
-from grader.backends.base import ARCHITECTURE, NEVER_ENDS, LaunchOutcome, reason_msg
+from grader.backends.base import ARCHITECTURE, TAKES_LONG, LaunchOutcome, reason_msg
 from grader.backends.emulator import Emulator
 from grader.devices import SECTOR_BYTES
 from grader.lab.records import Lab, Sizes, Sweep
@@ -123,7 +123,7 @@ class EmulatorSweeps:
                 points += self._counted(sweep, point, trials)
                 run = self._runs.get(_key(point))
                 # Each of its other points would take seconds as well.
-                if run is not None and run.outcome.reason in NEVER_ENDS:
+                if run is not None and run.outcome.reason in TAKES_LONG:
                     hopeless = ended(run.outcome)
                     self._endless[owner] += 1
         return points
@@ -228,6 +228,7 @@ def judged(point: PreparedPoint, run: Run) -> SweepPoint:
 ENDS = {
     "time": msg("sweeps.too_long"),
     "instructions": msg("sweeps.too_long"),
+    "steps": msg("sweeps.too_long"),
     "endless": msg("sweeps.endless"),
     "deadlock": msg("sweeps.deadlock"),
     "trap": msg("sweeps.trap"),

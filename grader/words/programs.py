@@ -45,6 +45,10 @@ PROGRAMS: Texts = {
         "{kernel} takes more than {limit} billion thread-instructions: a limit of this run, no fault of the program's, "
         "which ends here. --limit none runs it to its end, --shrink runs it with a smaller size."
     ),
+    "launch_steps": N_(
+        "{kernel} takes the emulator longer than a launch may: a limit of this run, no fault of the program's, which "
+        "ends here."
+    ),
     "launch_seconds": N_(
         "{kernel} has not ended within {seconds} s of processor time: a limit of this run, no fault of the program's, "
         "which ends here. --limit none runs it to its end, --shrink runs it with a smaller size."

@@ -249,6 +249,7 @@ def _run(
             observe=seen <= OBSERVED_REPEATS or state.calls.is_underway,
             cooperative=asked.is_cooperative,
             at_host=state.keeps_pointers,
+            steps_left=state.steps_left,
             record=record,
             told=lambda outcome: judge(state, kernel, record, outcome, asked.place),
         )
@@ -260,6 +261,7 @@ def _run(
             record.status, record.error = "failed", name_of(end.outcome.code)
             raise
         state.instructions_left = max(0, state.instructions_left - outcome.thread_instructions)
+        state.steps_left = max(0, state.steps_left - outcome.steps)
         return outcome
 
     if state.calls.is_underway:
@@ -309,6 +311,7 @@ def _run_smaller(
             state.instructions_left,
             state.limits,
             state.streams[0],
+            steps_left=state.steps_left,
         )
     )
     state.memory.restore(before)

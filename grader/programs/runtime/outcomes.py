@@ -125,6 +125,9 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
         case "too_slow":
             ends = msg("programs.launch_seconds", kernel=kernel.display, seconds=int(state.limits.launch_seconds))
             return _traced(state, record, "too_large", msg("programs.too_large", kernel=kernel.display), ends, place)
+        case "too_many_steps" if not any(_error_of(hazard) for hazard in hazards):
+            ends = msg("programs.launch_steps", kernel=kernel.display)
+            return _traced(state, record, "too_large", msg("programs.too_large", kernel=kernel.display), ends, place)
         case "unsupported":
             what = {"kernel": kernel.display, "reason": outcome.reason.split("\n")[0]}
             message = msg("programs.kernel_unsupported", **what)

@@ -158,7 +158,7 @@ class State:
         self.touched_bytes = 0
         self.resident_bytes = 0
         self.allocated_bytes = 0
-        self.instructions_left = limits.kernel_instructions
+        self.instructions_left, self.steps_left = limits.kernel_instructions, limits.kernel_steps
         self.hollow = not limits.executes
         self.hashed_bytes = 0
         self.flow: list[tuple[ObservedLaunch | None, tuple[Allocation, ...], tuple[Allocation, ...]]] = []

@@ -13,6 +13,7 @@ import numpy as np
 from grader.ptx.access import Access, AccessSpec, Fault, InlineCache, ResolvedAddress, locate, scatter
 from grader.ptx.isa.atomic import apply
 from grader.ptx.isa.instructions import DTYPES
+from grader.ptx.limits import FAULT_STEPS, OBSERVED_STEPS
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, MemoryArray, Owner, Space
 from grader.ptx.values import (
@@ -185,6 +186,7 @@ def split_by_allocation(
 
 
 def _report(batch: BlockBatch, spec: AccessSpec, fault: Fault, lanes: Lanes) -> None:
+    batch.budget.steps += FAULT_STEPS
     lane = int(lanes.ids[fault.positions[0]])
     array, offset = fault.array, int(fault.offsets[0])
     owner = array.owner(offset) if array else Owner("", 0, 0)
@@ -366,6 +368,7 @@ def _observe(
     array = resolved.array
     watchers = batch.watchers.access
     if watchers and array.space in ("global", "shared"):
+        batch.budget.steps += OBSERVED_STEPS
         event = Access(spec, resolved, batch.geometry, stored, changed)
         if len(parts) > 1:
             event.together = [other for _, other in parts if other.array.space == array.space]

@@ -241,12 +241,15 @@ class Scheduler:
             for told in batch.watchers.executed:
                 told(block.instructions, lanes)
             budget.turns += 1
+            budget.steps += block.size
             if budget.thread_instructions > limits.instructions or budget.issued > limits.issued:
                 limits.check(block.line, budget.thread_instructions, budget.issued)
             if budget.patience is not None and budget.issued > budget.patience:
                 raise TakesLong
-            if not budget.turns & 127 and time.process_time() - budget.began_s > limits.seconds:
-                raise limits.out_of_time(block.line)
+            if not budget.turns & 127:
+                budget.check_steps(block.line, batch.hazards.has_fault)
+                if time.process_time() - budget.began_s > limits.seconds:
+                    raise limits.out_of_time(block.line)
             for step in block.steps:
                 step(group)
             if not block.finish(group, self):

@@ -26,6 +26,8 @@ class HazardLog:
 
     def __init__(self) -> None:
         self._found: dict[tuple[Any, ...], tuple[Hazard, int]] = {}
+        self.has_fault = False
+        """Whether an access was outside of its array."""
 
     def __len__(self) -> int:
         return len(self._found)
@@ -54,6 +56,7 @@ class HazardLog:
 
         other_thread: (block, thread) of the access it conflicts with.
         """
+        self.has_fault = self.has_fault or kind == "out_of_bounds"
         key = (kind, detail, id(instruction), array, id(other), within_warp)
         known = self._found.get(key)
         if known is not None:
