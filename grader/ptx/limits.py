@@ -119,8 +119,9 @@ CYCLES = 16
 ISSUED_PER_LAUNCH = 6_000_000
 """Of a student's kernel, in grading and in whole programs: instructions, however many threads execute them, which is
 what bounds kernels of which few threads run at a time.  Reached within seconds, and the same on every machine."""
-STEPS_PER_LAUNCH = 1_000_000
-"""What the interpreter does of a student's kernel, which it takes 10 µs a step for: `Budget.steps`."""
+STEPS_PER_LAUNCH = 500_000
+"""What the interpreter does of a student's kernel, which it takes 10 µs a step for: `Budget.steps`.  The right kernels
+of shipped labs that were measured take at most 16,250 a launch."""
 STEPS_AFTER_FAULT = 150_000
 """The same once an access was outside of its array.  Generated code does not go on after that, and after so many more
 steps nothing new is learnt.  What races goes on: its result may be right."""
@@ -173,6 +174,8 @@ OBSERVED_STEPS = 6
 FAULT_STEPS = 4
 """An access that observers are told of, and one outside an array, against an instruction that the interpreter issues:
 about 60 and 40 µs against 10."""
+ATOMIC_LANES = 128
+"""Lanes of an atomic that take as long as an instruction: these go one after the other."""
 
 
 @dataclass

@@ -65,7 +65,9 @@ class Budget:
     def ran(self, run: Run, observed: bool = True) -> None:
         """Charge a launch."""
         issued = run.outcome.issued or 0
-        work = LAUNCHING + ISSUING * min(issued, SOON) + ISSUING_ON * max(0, issued - SOON)
+        # What is at fault, and what takes the interpreter too long, no generated code carries out.
+        soon = issued if run.outcome.hazards or run.outcome.reason == "steps" else SOON
+        work = LAUNCHING + ISSUING * min(issued, soon) + ISSUING_ON * max(0, issued - soon)
         self.work -= 2 * work if observed else work
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from grader.ptx.access import Access, AccessSpec, Fault, InlineCache, ResolvedAddress, locate, scatter
 from grader.ptx.isa.atomic import apply
 from grader.ptx.isa.instructions import DTYPES
-from grader.ptx.limits import FAULT_STEPS, OBSERVED_STEPS
+from grader.ptx.limits import ATOMIC_LANES, FAULT_STEPS, OBSERVED_STEPS
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, MemoryArray, Owner, Space
 from grader.ptx.values import (
@@ -312,6 +312,7 @@ def atomic(
     """Carry out an atomic, lanes in ascending order; returns the old values."""
     dtype = DTYPES[spec.type_name]
     result = np.zeros(group.lanes.n, dtype)
+    group.batch.budget.steps += group.lanes.n // ATOMIC_LANES
     parts = split_by_allocation(group, spec, address, offset)
     for positions, resolved in parts:
         _check_initialised(group.batch, spec, resolved)
