@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from grader.lab.records import Sizes
@@ -30,6 +30,8 @@ _LAUNCH = frozenset({"host_pointer", "launch_refused"})
 _LIFETIME = frozenset({"use_after_free", "double_free", "wrong_free"})
 _NOT_FETCHED = ("checks.host_code.copied_early", "checks.host_code.copied_other")
 """Ids of faults for which a kernel's results are never read."""
+_OF_ANY_SIZE = frozenset(f"programs.copy_of_{what}" for what in ("pointer", "count_into", "count_out"))
+"""Ids of faults of a copy's size that its text shows, whatever the sizes are."""
 _TIME = frozenset({"clock_before_end", "event_not_recorded", "event_not_reached", "time_of_failed_launch"})
 
 # Host code that feeds a kernel; what stands in a snippet to show a launch does not.
@@ -65,7 +67,8 @@ _EACH = re.compile(r"\bfor\s*\([^;:()]{1,80}?[\s&*](\w+)\s*:(?!:)")
 _OF_CUDA = re.compile(r"cuda|gpuassert|gpuerr|getlasterror", re.IGNORECASE)
 _MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)\((?:[^\n\\]|\\.|\\\n)*", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_CONSTANT = re.compile(r"\b__constant__\s+(?:[\w:]+\s+){1,4}(\w+)\s*(?:\[[^\]\n]{0,80}\]\s*){0,3};")
+_VARIABLES = re.compile(r"\b__(constant|device)__\s+([^;(){}=]{1,400});")
+_DECLARATOR = re.compile(r"(\w+)\s*((?:\[[^\]]{0,80}\]\s*){0,3})(?=,|$)")
 _TAKES_ERROR = re.compile(r"\b(\w+)\s*\(\s*(?:const\s+)?(?:cudaError(?:_t)?|CUresult)\b")
 
 
@@ -87,20 +90,22 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         return HostCode(is_there=bool(_FEEDS.search(whole)), never_launches=True)
     if not programs or not _FEEDS.search(whole):
         return NO_HOST_CODE
-    runs = [run for run in of_kernel if run.launches and not run.probe]
     told: set[str] = set()
+    true = runs = [run for run in of_kernel if run.launches and not run.probe]
     seen = [launch for run in runs for launch in run.launches if launch.kernel == kernel.name]
     of_instance = [launch for launch in seen if launch.template_arguments == tuple(instance)]
     seen = of_instance or seen
     suspected: list[HostFault] = []
-    constants = {found[1] for text in texts.values() for found in _CONSTANT.finditer(text)}
+    constants = {name for text in texts.values() for name, _at in _variables(text, "constant")}
     own_text = _text_of(submission, kernel)
     if seen:
         whole_runs = [x for run in runs if run.ended for x in run.launches if x.kernel == kernel.name]
         # Of a run that was cut short nobody knows what it would have looked at.
         unchecked = _unchecked(whole_runs) if whole_runs else _read_faults(submission, kernel, whole)
         key = kernel.name, tuple(instance) if of_instance else None
-        flow = [fault for fault in _flow_faults(submission, runs, constants) if _is_of(fault, *key)]
+        # Where a copy failed for a size that was made smaller, what it should have filled is no fault.
+        true = [run for run in runs if run.change is None or not any(map(_is_of_sizes, run.faults))]
+        flow = [fault for fault in _flow_faults(submission, true, constants) if _is_of(fault, *key)]
         kernels = {kernel.name: kernel for kernel in submission.kernels}
         suspected = [
             HostFault("copy", fault.file, fault.line, fault.message)
@@ -115,15 +120,22 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
             of_runtime = [fault for fault in of_runtime if fault.message.id != "programs.never_read"]
         faults = [*unchecked, *of_runtime]
         faults += [HostFault("copy", fault.file, fault.line, fault.message) for fault in flow]
+        # What a copy that failed should have filled is empty because of it.
+        told |= {word for fault in of_runtime if fault.kind == "copy" for word in _words_at(texts, fault)}
         faults += [
-            fault for fault in _never_filled(runs, submission, kernel) if fault.message.data["array"] not in told
+            fault for fault in _never_filled(true, submission, kernel) if fault.message.data["array"] not in told
         ]
     else:
         faults = [*_read_faults(submission, kernel, whole), *_before_any_launch(of_kernel)]
     faults += [
         fault
-        for fault in _unset_constants(texts, own_text, [run for run in runs if run.ended])
+        for fault in _unset_constants(texts, own_text, [run for run in true if run.ended])
         if fault.message.data["name"] not in told
+    ]
+    faults += [
+        fault
+        for fault in _unset_variables(texts, [run for run in true if run.ended], submission)
+        if fault.message.data["array"] not in told and kernel.name in str(fault.message.data["kernel"]).split(", ")
     ]
     # What is never read cannot be compared either: one fault, told once.
     is_unread = any(fault.message.id in ("programs.never_read", *_NOT_FETCHED) for fault in faults)
@@ -257,7 +269,7 @@ def _flow_faults(submission: Submission, runs: Sequence[SeenRun], constants: Col
     """What the order of copies and launches shows, of all kernels of the programs, each fault once."""
     kernels = {kernel.name: kernel for kernel in submission.kernels}
     texts = {name: _text_of(submission, kernel) for name, kernel in kernels.items()}
-    found = [f for run in runs if run.change is None for f in flow_faults(run, kernels, texts, constants)]
+    found = [f for run in runs for f in flow_faults(run, kernels, texts, constants)]
     return list({(fault.file, fault.line, fault.message.id): fault for fault in reversed(found)}.values())[::-1]
 
 
@@ -285,7 +297,7 @@ def _seen_faults(
     launches = [launch for run in runs if not run.probe for launch in run.launches]
     files = {launch.file for launch in seen}
     found = []
-    for fault in (fault for run in runs for fault in run.faults if run.change is None):
+    for fault in (fault for run in runs for fault in run.faults if run.change is None or not _is_of_sizes(fault)):
         kind = _kind(fault)
         if kind is None or fault.is_untidy or fault.file not in files:
             continue
@@ -301,6 +313,11 @@ def _seen_faults(
         if near.kernel == kernel:
             found.append(HostFault(kind, fault.file, fault.line, fault.message))
     return found
+
+
+def _is_of_sizes(fault: SeenFault) -> bool:
+    """Whether a fault may come of a size that was made smaller for a run, while others follow from it that were not."""
+    return fault.kind == "launch_refused" or (fault.kind == "copy_size" and fault.message.id not in _OF_ANY_SIZE)
 
 
 def _never_filled(runs: Sequence[SeenRun], submission: Submission, kernel: Kernel) -> list[HostFault]:
@@ -333,28 +350,63 @@ def _only_read(kernel: Kernel | None) -> set[str]:
     return {p.name for p in kernel.parameters if p.is_read and not p.is_written} if kernel is not None else set()
 
 
+def _words_at(texts: Mapping[str, str], fault: HostFault) -> list[str]:
+    """The words of a fault's line."""
+    lines = texts.get(fault.file, "").split("\n")
+    return _WORD.findall(lines[fault.line - 1]) if 0 < fault.line <= len(lines) else []
+
+
+def _variables(text: str, space: str) -> Iterator[tuple[str, int]]:
+    """Names of what a file has in constant memory, of any kind, or on the device, arrays alone, without a value of its
+    own, and where in the text they stand."""
+    for found in _VARIABLES.finditer(text):
+        if found[1] != space or "__managed__" in found[2]:
+            continue
+        for one in _DECLARATOR.finditer(found[2]):
+            if one[2] or space == "constant":
+                yield one[1], found.start(2) + one.start(1)
+
+
 def _unset_constants(texts: Mapping[str, str], kernel: str, runs: Sequence[SeenRun]) -> list[HostFault]:
     """Constant memory that a kernel reads, and that nothing outside kernels mentions but its declaration.
 
     Or into which, in runs that came to their end and were followed, nothing was copied, while its address was not asked
     for.
     """
-    whole = "\n".join(texts.values())
-    words = Counter(_WORD.findall(whole))
+    words = Counter(_WORD.findall("\n".join(texts.values())))
     used = set(_WORD.findall(kernel))
-    filled = {copy.array.rpartition("::")[2] for run in runs for copy in run.copies}
-    is_seen = bool(runs) and all(run.order for run in runs) and "cudaGetSymbolAddress" not in whole
+    untouched = _untouched(texts, runs)
     return [
-        HostFault(
-            "unfilled",
-            file,
-            text.count("\n", 0, found.start(1)) + 1,
-            msg("checks.host_code.constant_unset", name=found[1]),
-        )
+        HostFault("unfilled", file, text.count("\n", 0, at) + 1, msg("checks.host_code.constant_unset", name=name))
         for file, text in texts.items()
-        for found in _CONSTANT.finditer(text)
-        if found[1] in used and (words[found[1]] == 1 or (is_seen and found[1] not in filled))
+        for name, at in _variables(text, "constant")
+        if name in used and (words[name] == 1 or untouched(name))
     ]
+
+
+def _unset_variables(texts: Mapping[str, str], runs: Sequence[SeenRun], submission: Submission) -> list[HostFault]:
+    """Arrays on the device that kernels read and none writes, and into which nothing was copied."""
+    untouched = _untouched(texts, runs)
+    found = []
+    for name in [name for text in texts.values() for name, _at in _variables(text, "device") if untouched(name)]:
+        uses = {k.name: p for k in submission.kernels for p in k.parameters if p.is_global and p.name == name}
+        others = [
+            k for k in submission.kernels if k.name not in uses and name in _WORD.findall(_text_of(submission, k))
+        ]
+        launches = [launch for run in runs for launch in run.launches if launch.kernel in uses and not launch.refused]
+        if launches and not others and all(p.is_read and not p.is_written for p in uses.values()):
+            kernels = ", ".join(dict.fromkeys(launch.kernel for launch in launches))
+            told = msg("checks.host_code.never_filled", kernel=kernels, array=name)
+            found.append(HostFault("unfilled", launches[0].file, launches[0].line, told))
+    return found
+
+
+def _untouched(texts: Mapping[str, str], runs: Sequence[SeenRun]) -> Callable[[str], bool]:
+    """Whether a variable of the device was left alone by the host, in runs that came to their end and were followed."""
+    filled = {copy.array.rpartition("::")[2] for run in runs for copy in run.copies if copy.way != "out"}
+    is_asked = any("cudaGetSymbolAddress" in text for text in texts.values())
+    is_seen = bool(runs) and all(run.order for run in runs) and not is_asked
+    return lambda name: is_seen and name not in filled
 
 
 def _text_of(submission: Submission, kernel: Kernel) -> str:

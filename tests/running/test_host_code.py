@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from grader.running.evidence import HostCode
 from grader.running.host_code import host_code
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources, read_sources
-from grader.submission.observed import NOTHING_OBSERVED
+from grader.submission.observed import NOTHING_OBSERVED, SeenChange
 
 HEAD = """\
 #include <cuda_runtime.h>
@@ -254,12 +255,20 @@ def program(main: str) -> str:
     return HEAD + "\n".join(line if line[:1] == "#" else line.replace("; ", ";\n") for line in main.split("\n"))
 
 
-def judged(tmp_path: Path, text: str, runs: bool = True, kernel: str = "mul") -> HostCode:
+SMALLER = SeenChange("matmul.cu", 17, "n", "2048", "32", 32)
+
+
+def judged(
+    tmp_path: Path, text: str, runs: bool = True, kernel: str = "mul", change: SeenChange | None = None
+) -> HostCode:
     (tmp_path / "matmul.cu").write_text(text)
     lab = labs.find("matmul")
     found = find_sources(tmp_path / "matmul.cu", lab.id, {lab.id})
     sources = read_sources(found)
-    submission = bind(found, sources, lab, observed=observed(sources) if runs else NOTHING_OBSERVED)
+    seen = observed(sources) if runs else NOTHING_OBSERVED
+    if change is not None:
+        seen = replace(seen, runs=tuple(replace(run, change=change) for run in seen.runs))
+    submission = bind(found, sources, lab, observed=seen)
     return host_code(submission, next(one for one in submission.kernels if one.name == kernel))
 
 
@@ -310,6 +319,49 @@ cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] != e[0]; }}"""
     found = judged(tmp_path, head + main, runs=False)
     assert [fault.kind for fault in found.faults] == wanted
     assert all(fault.line == head[: head.index("float w")].count("\n") + 1 for fault in found.faults)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("copy", "wanted"),
+    [
+        ("cudaMemcpy(a, h, n * n, cudaMemcpyHostToDevice);", ["copy_of_count_into"]),
+        ("cudaMemcpy(a, h, bytes, cudaMemcpyDeviceToHost);", ["copy_to_host"]),
+        # Where a size was made smaller, another one may have to be.
+        ("cudaMemcpy(a, h, 2 * bytes, cudaMemcpyHostToDevice);", []),
+    ],
+)
+def test_a_run_at_a_smaller_size_shows_what_no_size_changes(copy: str, wanted: list[str], tmp_path: Path) -> None:
+    main = f"""
+int main() {{ give(); {copy} mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] != e[0]; }}"""
+    text = HEAD.replace("cudaMemcpy(a, h, bytes, cudaMemcpyHostToDevice); ", "", 1) + main
+    found = judged(tmp_path, text, change=SMALLER)
+    assert [fault.message.id.rpartition(".")[2] for fault in found.faults] == wanted
+
+
+OF_DEVICE = """
+__device__ float u[n * n], v[n * n], w[n * n];
+__global__ void mulOf() {{ int i = threadIdx.y, j = threadIdx.x; float s = 0; for (int k = 0; k < n; k++) s += u[i * n + k] * v[k * n + j]; w[i * n + j] = s; }}
+{more}
+int main() {{ cpu(); {fill} cudaMemcpyToSymbol(u, h, bytes); mulOf<<<1, dim3(n, n)>>>(); if (cudaGetLastError()) return 1; cudaMemcpyFromSymbol(r, w, bytes); return r[0] != e[0]; }}"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("more", "fill", "wanted"),
+    [
+        ("", "", ["v"]),
+        ("", "cudaMemcpyToSymbol(v, h, bytes);", []),
+        ("", "void *p; cudaGetSymbolAddress(&p, v); cudaMemset(p, 1, bytes);", []),
+        ("__global__ void start() { v[threadIdx.x] = threadIdx.x; }", "start<<<1, n * n>>>();", []),
+    ],
+)
+def test_an_array_on_the_device_that_nothing_fills_is_told(
+    more: str, fill: str, wanted: list[str], tmp_path: Path
+) -> None:
+    found = judged(tmp_path, HEAD + OF_DEVICE.format(more=more, fill=fill), kernel="mulOf")
+    assert [fault.message.data["array"] for fault in found.faults if fault.kind == "unfilled"] == wanted
 
 
 def test_kernels_alone_have_no_host_code(tmp_path: Path) -> None:

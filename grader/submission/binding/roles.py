@@ -124,8 +124,9 @@ def _size_roles(
     """Roles for the numbers: by name as far as that agrees with the values that were seen, else by value."""
     values = [seen[scalar.name].value if scalar.name in seen else None for scalar in scalars]
     named = _size_orders(scalars, sizes) if all(s.dtype in _INTEGERS for s in scalars) and sizes else []
+    likeliest = named if len(scalars) >= len(sizes) else named[:1]
     if not scalars or (all(value is None for value in values) and not _is_side_and_pitch(scalars, values, lab)):
-        return named
+        return likeliest
     if len(scalars) == 2 and named and _is_side_and_pitch(scalars, values, lab):
         return [(sizes[0].name,) * 2]
     with_pitch = pitched(scalars, pointers, pointer_roles, seen, lab)
@@ -135,9 +136,12 @@ def _size_roles(
     lengths = [(role, elements_of(p, role, seen.get(p.name))) for p, role in zip(pointers, roles, strict=True)]
     whole = [value if isinstance(value, int) else None for value in values]
     agreed = agreeing(named, whole, lengths)
+    if len(scalars) < len(sizes):
+        # Which of the sizes is left to constants, values alone do not tell: the likeliest that they allow.
+        agreed = agreed[:1]
     if any(_is_window(s, lab.parameter(r), v) for o in agreed for s, r, v in zip(scalars, o, whole, strict=True)):
         return by_value(scalars, values, lengths, lab) or agreed
-    return agreed or by_value(scalars, values, lengths, lab) or named
+    return agreed or by_value(scalars, values, lengths, lab) or likeliest
 
 
 def _is_window(scalar: KernelParameter, size: Parameter, value: int | None) -> bool:
@@ -217,10 +221,11 @@ def _size_orders(scalars: Sequence[KernelParameter], sizes: Sequence[Parameter])
         score = (-sum(rank is not None for rank in known), sum(rank or 0 for rank in known), order)
         orders.append((score, tuple(sizes[index].name for index in order)))
     ranked = [order for _score, order in sorted(orders)]
-    if all(scalar.name.lower() == role for scalar, role in zip(scalars, ranked[0], strict=True)):
+    is_named = all(scalar.name.lower() == role for scalar, role in zip(scalars, ranked[0], strict=True))
+    if is_named and len(scalars) == len(sizes):
         # The task's own names mean what the task says: the other order is a mistake, not another meaning.
         return ranked[:1]
-    return ranked if len(scalars) == len(sizes) else ranked[:1]
+    return ranked
 
 
 def _best(ranks: Sequence[int | None]) -> int:

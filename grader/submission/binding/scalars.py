@@ -183,6 +183,21 @@ def _sizes(order: Sequence[str], values: Sequence[int | float | None]) -> dict[s
 
 
 def _fits(order: Sequence[str], values: Sequence[int | float | None], arrays: Sequence[tuple[Parameter, int]]) -> int:
+    """How many arrays have the lengths that follow from the sizes; -1 where one cannot have its length, whatever the
+    sizes are that nobody hands in: 16000 elements are no 1000 by 1000 matrices."""
     known = _sizes(order, values) or {}
-    complete = [(p, n) for p, n in arrays if n and all(a in known for a in p.shape if isinstance(a, str))]
-    return -1 if any(_length(p, known) != n for p, n in complete) else len(complete)
+    possible = [_is_possible(p, n, known) for p, n in arrays if n and any(a in known for a in p.shape)]
+    complete = [p for p, n in arrays if n and all(a in known for a in p.shape if isinstance(a, str))]
+    return len(complete) if all(possible) else -1
+
+
+def _is_possible(parameter: Parameter, elements: int, known: Mapping[str, int]) -> bool:
+    """Whether an array may have so many elements at the sizes known, whatever the others are."""
+    unknown = [axis for axis in parameter.shape if isinstance(axis, str) and axis not in known]
+    rest = prod(known[axis] if isinstance(axis, str) else axis for axis in parameter.shape if axis not in unknown)
+    if not unknown:
+        return rest == elements
+    if rest <= 0 or elements % rest:
+        return False
+    left = elements // rest
+    return len(set(unknown)) > 1 or round(left ** (1 / len(unknown))) ** len(unknown) == left

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from grader.lab.labs import find
 from grader.launching.geometry import grid_of
+from grader.submission.binding.roles import role_assignments
+from grader.submission.cpp.parse import parse
+from grader.submission.files.source import SourceText
+from grader.submission.kernels.kernel import kernels_in
+from grader.submission.observed import SeenArgument
 from grader.submission.records import Missing
 from tests.submission.binding.kernels import binding, kernel
 from tests.submission.labs import PRODUCT, bound, bound_file
@@ -125,3 +133,28 @@ def test_arrays_of_addresses_are_refused_by_name(parameters: str, detail: str) -
 def test_arrays_whose_rows_lie_one_after_the_other_are_bound(parameters: str) -> None:
     text = f"__global__ void naive({parameters}) {{ q[threadIdx.x][threadIdx.y] = p[threadIdx.y][threadIdx.x]; }}"
     assert not isinstance(bound(text).bindings["naive"], Missing)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "elements", "role"),
+    [
+        # 1000 matrices of 4 by 4: 1000 is no side of theirs, whatever the number is called.
+        ("m", 1000, 16000, "count"),
+        ("howmany", 1000, 16000, "count"),
+        ("n", 1000, 16000, "count"),
+        ("howmany", 8, 1024 * 64, "n"),
+        # Of neither the arrays can be made: the name tells.
+        ("m", 1000, 999, "n"),
+        ("batch", 1000, 999, "count"),
+    ],
+)
+def test_one_number_of_two_sizes_is_the_one_that_the_arrays_allow(
+    name: str, value: int, elements: int, role: str
+) -> None:
+    lab = find("batch-square")
+    text = f"__global__ void naive(const float *p, float *q, int {name}) {{ q[0] = p[0]; }}"
+    source = SourceText(Path("x.cu"), text, "utf-8")
+    (found,) = kernels_in(parse(source))
+    arrays = [SeenArgument(p, "float*", buffer=p, buffer_bytes=4 * elements) for p in ("p", "q")]
+    orders = role_assignments(found, lab, [*arrays, SeenArgument(name, "int", value)])
+    assert orders[0] == ("in", "out", role)
