@@ -32,6 +32,7 @@ class Change:
     cost: how unlikely it is by itself, before anything is known of the run; the likeliest are about 1.
     group: what the ranking knows it by: its kind, or a finer class ("move_barrier", "axis", "size", …).
     detail: for words: "before" or "after" a line, "loop_end", "removed", or "".
+    to_line: that a call which is moved belongs before or after; 0 of every other change.
     """
 
     kind: Kind
@@ -40,6 +41,7 @@ class Change:
     cost: float
     group: str
     detail: str = ""
+    to_line: int = 0
 
 
 def changed(text: str, change: Change) -> str:

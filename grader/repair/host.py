@@ -34,12 +34,13 @@ UNFILLED = ("never_filled", "constant_unset", "filled_twice", "filled_output")
 """Ids of faults of arrays into which nothing was copied."""
 WAITS = ("programs.read_before", "programs.stream_race", "programs.host_changed")
 """How ids begin of faults of a host that does not wait."""
+MOVED = ("earlier", "later")
 NAMED: Mapping[str, tuple[str, ...]] = {
     "checks.launch.exchanged": ("arguments",),
     "checks.launch.never_launched": ("kernel",),
-    "checks.host_code.copied_early": ("order",),
+    "checks.host_code.copied_early": MOVED,
     "checks.host_code.copied_other": ("source",),
-    "checks.host_code.filled_late": ("order",),
+    "checks.host_code.filled_late": MOVED,
     "checks.host_code.filled_twice": ("target",),
     "checks.host_code.filled_output": ("target",),
     "checks.host_code.filled_alike": ("source",),
@@ -47,12 +48,12 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     **{f"programs.copy_of_count_{way}": ("bytes",) for way in ("into", "out")},
     **{f"programs.copy_{what}": ("bytes", "size") for what in ("of_pointer", "too_short", "reads_past", "writes_past")},
     "programs.count_of_bytes": ("bytes",),
-    "programs.overwritten": ("order",),
-    "programs.freed_before_launch": ("order",),
-    "programs.use_after_free": ("order",),
+    "programs.overwritten": MOVED,
+    "programs.freed_before_launch": MOVED,
+    "programs.use_after_free": MOVED,
 }
 """What a fault says is to be changed, by the id of its message: details of changes."""
-ANYWHERE = frozenset({"bytes", "size", "order"})
+ANYWHERE = frozenset({"bytes", "size", *MOVED})
 """Changes that may stand in another line than their fault: where a size is defined, or what comes too early."""
 
 Rerun = Callable[[Mapping[Path, SourceText]], Submission]

@@ -21,11 +21,23 @@ DETAILS = {
     "barrier": ("after", "loop_end", "loop_start", "loop_both", "in_branch", "before_branch", "removed", "stronger"),
     "guard": ("missing", "removed", "returns", "returns_early"),
     "initial_value": ("missing", "stored", "added"),
-    "expression": ("unsigned", "not_shared", "lost", "macro", "shadowed"),
-    "index": ("axes", "axes_next", "macro"),
+    "expression": ("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed"),
+    "index": ("axes", "axes_next", "names_next", "tile", "macro"),
     "launch": ("axes", "rounded", "block", "arguments", "argument", "order", "bytes", "no_bytes", "too_few_bytes"),
     "host": (
-        *("target", "source", "ends", "direction", "bytes", "size", "order", "extra", "missing", "missing_before"),
+        *(
+            "target",
+            "source",
+            "ends",
+            "direction",
+            "bytes",
+            "size",
+            "earlier",
+            "later",
+            "extra",
+            "missing",
+            "missing_before",
+        ),
         *("wait", "kernel"),
     ),
 }
@@ -105,7 +117,7 @@ def hint_msg(found: FoundRepair) -> Message | None:
     """Line and kind of the fault, and what was seen with one change there."""
     change = found.change
     known = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
-    fault = msg(f"repairs.{known}", line=change.line)
+    fault = msg(f"repairs.{known}", line=change.line, **({"to_line": change.to_line} if change.to_line else {}))
     if found.proof:
         return joined(fault, msg(f"repairs.verified_by_{found.proof}"))
     if not found.is_complete:

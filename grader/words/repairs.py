@@ -79,6 +79,9 @@ REPAIRS: Texts = {
     "initial_value_added": N_("Line {line} replaces what is there already: it has to add to it."),
     "initial_value_missing": N_("An initial value is missing in line {line}."),
     "expression_unsigned": N_("A variable declared in line {line} is unsigned: it is never below 0."),
+    "expression_narrow": N_(
+        "The variable declared in line {line} is of too small a type: of larger values what does not fit is cut off."
+    ),
     "expression_not_shared": N_(
         "The array declared in line {line} is each thread's own: __shared__ is missing before its type."
     ),
@@ -89,6 +92,11 @@ REPAIRS: Texts = {
         "one is given never reaches the outer one."
     ),
     "expression_macro": N_("The macro defined in line {line} is wrong."),
+    "index_names_next": N_("In line {line} and the one after it another size is meant."),
+    "index_tile": N_(
+        "In line {line} the tile moves along the wrong axis: rows are taken where columns are meant, or the other way "
+        "round."
+    ),
     "index_macro": N_("In the macro defined in line {line} its parameters are in the wrong places."),
     "constant": N_("The constant set in line {line} has the wrong value."),
     "launch_axes": N_("In line {line} the two axes of the grid are in each other's place."),
@@ -111,7 +119,8 @@ REPAIRS: Texts = {
     "host_direction": N_("The copy in line {line} names the wrong direction."),
     "host_bytes": N_("The size in line {line} counts elements: it has to count bytes."),
     "host_size": N_("The size in line {line} is wrong."),
-    "host_order": N_("The call in line {line} stands in the wrong place: it has to come earlier or later."),
+    "host_earlier": N_("The call in line {line} comes too late: it belongs before line {to_line}."),
+    "host_later": N_("The call in line {line} comes too early: it belongs after line {to_line}."),
     "host_extra": N_("The call in line {line} must not be there."),
     "host_missing": N_("A copy to the device is missing after line {line}."),
     "host_missing_before": N_("A copy to the device is missing before line {line}."),

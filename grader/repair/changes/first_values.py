@@ -13,6 +13,9 @@ from grader.submission.cpp.tree import LOOPS
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_NARROW = re.compile(
+    r"(?:(?:un)?signed\s+)?(?:short|char)(?:\s+(?:unsigned|int))*|ushort|uchar|(?:std::)?u?int(?:8|16)_t"
+)
 _UNSIGNED = re.compile(r"unsigned(?:\s+(?:int|long))*|size_t|uint32_t|uint64_t|uint")
 
 
@@ -33,7 +36,7 @@ def value_changes(function: Function) -> Iterator[Change]:
 
 
 def _types(function: Function) -> Iterator[Change]:
-    """An unsigned variable that has to go below 0; an array of each thread's that a block has to share."""
+    """An unsigned variable that has to go below 0, one that is too small for an index, an array that a block shares."""
     for node in function.nodes:
         type_node = node.child_by_field_name("type") if node.type == "declaration" else None
         if type_node is None or "__shared__" in function.text(node):
@@ -41,6 +44,9 @@ def _types(function: Function) -> Iterator[Change]:
         if _UNSIGNED.fullmatch(function.text(type_node)):
             edit = function.replaced(type_node, "int")
             yield Change("expression", function.line(node), (edit,), 2.0, "unsigned", "unsigned")
+        if _NARROW.fullmatch(function.text(type_node)):
+            edit = function.replaced(type_node, "int")
+            yield Change("expression", function.line(node), (edit,), 1.4, "narrow", "narrow")
         if function.is_kernel and any(d.type == "array_declarator" for d in node.children_by_field_name("declarator")):
             edit = function.inserted(node.start_byte, "__shared__ ")
             yield Change(
@@ -104,7 +110,7 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
     if inner is None or inner.type != "assignment_expression":
         return
     operator, left = inner.child_by_field_name("operator"), inner.child_by_field_name("left")
-    if operator is None or left is None or operator.type != "+=" or left.type != "identifier":
+    if operator is None or left is None or left.type != "identifier" or not _goes_on(function, inner, operator.type):
         return
     variable = function.known_at(node).get(function.text(left))
     if variable is None:
@@ -120,3 +126,11 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
             first = body.named_children[0]
             edit = function.inserted(first.start_byte, f"{variable.name} = 0;\n{function.indent(first)}")
             yield Change("initial_value", function.line(first), (edit,), 2.6, "reset", "missing")
+
+
+def _goes_on(function: Function, assignment: Node, operator: str) -> bool:
+    """Whether what is assigned is made of what was there: `s += x`, `s = s + x`, `s = fmaf(a, b, s)`."""
+    left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
+    if operator == "+=" or left is None or right is None:
+        return operator == "+="
+    return operator == "=" and right.type != "identifier" and function.text(left) in function.parsed.words(right)

@@ -285,18 +285,20 @@ def _places(host: Host, call: Call) -> Iterator[Change]:
             place = function.inserted(last.start_byte, f"{own}\n{function.indent(last)}")
             if last.type != "return_statement":
                 place = function.inserted(last.end_byte, f"\n{function.indent(last)}{own}")
-            yield Change("host", call.line, (away, place), 0.9, "order", "order")
+            yield Change("host", call.line, (away, place), 0.9, "order", "later", function.line(last))
             yield Change("host", call.line, (away,), 1.9, "order", "extra")
         return
     is_back = "DeviceToHost" in call.text(3) or "FromSymbol" in call.name
     for near, statement in enumerate(reversed(before) if not is_back else ()):
         if near < 2 or statement is before[0]:
             edit = function.inserted(statement.start_byte, f"{own}\n{function.indent(statement)}")
-            yield Change("host", call.line, (edit, away), 1.0 + 0.3 * near, "order", "order")
+            yield Change(
+                "host", call.line, (edit, away), 1.0 + 0.3 * near, "order", "earlier", function.line(statement)
+            )
     for near, statement in enumerate(after if is_back else ()):
         if near < 2:
             edit = function.inserted(statement.end_byte, f"\n{function.indent(statement)}{own}")
-            yield Change("host", call.line, (away, edit), 1.0 + 0.3 * near, "order", "order")
+            yield Change("host", call.line, (away, edit), 1.0 + 0.3 * near, "order", "later", function.line(statement))
     if call.name in SETS:
         yield Change("host", call.line, (away,), 1.5, "order", "extra")
 

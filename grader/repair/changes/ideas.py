@@ -20,6 +20,8 @@ OTHER = {"x": "y", "y": "x"}
 def idea_changes(function: Function) -> Iterator[Change]:
     """All of them, in order of the text."""
     yield from _axes(function)
+    yield from _names_together(function)
+    yield from _tiles(function)
     yield from _row_lengths(function)
     yield from _lost_sums(function)
     yield from _global_indices(function)
@@ -27,8 +29,7 @@ def idea_changes(function: Function) -> Iterator[Change]:
 
 def _axes(function: Function) -> Iterator[Change]:
     """x and y in each other's place in two indices that are made one after the other: of blocks, or of threads too."""
-    made = [n for n in function.nodes if n.type in ("init_declarator", "assignment_expression")]
-    for one, two in pairwise(made):
+    for one, two in pairwise(_made(function)):
         places = [_axis_places(function, one), _axis_places(function, two)]
         axes = [{function.text(n) for _base, n in found} for found in places]
         if any(len(found) != 1 for found in axes) or axes[0] == axes[1] or not axes[0] | axes[1] <= OTHER.keys():
@@ -54,6 +55,77 @@ def _axis_places(function: Function, node: Node) -> list[tuple[str, Node]]:
             name = function.text(base)
             if name in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
                 found.append((name, field))
+    return found
+
+
+def _names_together(function: Function) -> Iterator[Change]:
+    """One size for another in two indices that are made one after the other: `r = i / rows`, `c = i % rows`."""
+    for one, two in pairwise(_made(function)):
+        line, last = function.line(one), function.line(two)
+        detail = {0: "", 1: "names_next"}.get(last - line)
+        if detail is None:
+            continue
+        known = function.known_at(two)
+        sizes = {name for name, variable in known.items() if variable.role == "size"}
+        used = [{n: function.text(n) for n in descendants(part) if n.type == "identifier"} for part in (one, two)]
+        for name in sorted(sizes & set(used[0].values()) & set(used[1].values())):
+            places = [node for names in used for node, text in names.items() if text == name]
+            for other in sorted(sizes - {name}):
+                edits = tuple(function.replaced(node, other) for node in places)
+                yield Change("index", line, edits, 2.0, "size", detail)
+
+
+def _made(function: Function) -> list[Node]:
+    """Where variables are given values, in order of the text."""
+    return [n for n in function.nodes if n.type in ("init_declarator", "assignment_expression")]
+
+
+def _tiles(function: Function) -> Iterator[Change]:
+    """The tile of B loaded as that of A is: `by * S + ty, t * S + tx` for `t * S + ty, bx * S + tx`, or the reverse.
+
+    What is multiplied by the same side in two indices that follow each other, or in one of an array: one comes from the
+    block, one from the loop over tiles.
+    """
+    made = _made(function)
+    blocks = _block_indices(function)
+    subscripts = [access.node.child_by_field_name("indices") for access in function.accesses]
+    groups = [*(list(pair) for pair in pairwise(made)), *([node] for node in [*made, *subscripts] if node is not None)]
+    for parts in groups:
+        scaled = [node for part in parts for node in _scaled(function, part)]
+        if len(scaled) != 2 or function.line(scaled[1][0]) - function.line(scaled[0][0]) > 1:
+            continue
+        (one, side), (two, other_side) = scaled
+        axes = [blocks.get(function.text(node).replace(" ", "")) for node in (one, two)]
+        axis = axes[0] or axes[1]
+        if side != other_side or axis is None or None not in axes:
+            continue
+        block, moved = (one, two) if axes[0] is not None else (two, one)
+        turned = next(name for name, other in blocks.items() if other == OTHER[axis])
+        edits = (function.replaced(block, function.text(moved)), function.replaced(moved, turned))
+        yield Change("index", function.line(one), edits, 1.7, "axis", "tile")
+
+
+def _block_indices(function: Function) -> dict[str, str]:
+    """What stands for a block's index, with its axis: variables that are given it, then `blockIdx.x` itself."""
+    found = {}
+    for node in function.nodes:
+        name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
+        text = function.text(value).replace(" ", "") if node.type == "init_declarator" and value is not None else ""
+        if name is not None and text in ("blockIdx.x", "blockIdx.y"):
+            found[function.text(name)] = text[-1]
+    return found | {"blockIdx.x": "x", "blockIdx.y": "y"}
+
+
+def _scaled(function: Function, part: Node) -> list[tuple[Node, str]]:
+    """The factors `X` of products `X * side`, X being a name or a component, and the sides."""
+    found = []
+    for node in descendants(part):
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if node.type == "binary_expression" and left is not None and right is not None:
+            is_name = left.type in ("identifier", "field_expression")
+            operator = node.child_by_field_name("operator")
+            if is_name and operator is not None and operator.type == "*":
+                found.append((left, function.text(right)))
     return found
 
 

@@ -161,7 +161,7 @@ def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Ch
             edit = function.inserted(launch.block.end_byte, f", {factor} * sizeof(float)")
             yield Change("launch", launch.line, (edit,), 2.2, "shared_bytes", "no_bytes")
         return
-    source = _source(function, launch.shared)
+    source = launch.shared if _is_used_elsewhere(function, launch.shared) else _source(function, launch.shared)
     text = function.text(source)
     bracketed = text if source.type in ("identifier", "number_literal", "call_expression") else f"({text})"
     if "*" in text and source.type == "binary_expression":
@@ -180,6 +180,18 @@ def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Ch
                 yield Change("launch", function.line(node), (edit,), cost, "shared_bytes", "too_few_bytes")
     edit = _replaced(function, source, f"2 * {bracketed}")
     yield Change("launch", function.line(source), (edit,), 2.6, "shared_bytes", "too_few_bytes")
+
+
+def _is_used_elsewhere(function: Function, shared: Node) -> bool:
+    """Whether a name that is given as a number of bytes of shared memory stands for something else, too."""
+    name = function.text(shared)
+    if shared.type not in NAMES:
+        return False
+    uses = {n.start_byte for n in _identifiers(function, function.body) if function.text(n) == name}
+    launches = [_listed(node) for node in function.nodes if node.type == "kernel_call_syntax"]
+    given = {parts[2].start_byte for parts in launches if len(parts) > 2}
+    declared = {n.start_byte for n in function.nodes if n.type == "init_declarator" and declared_name(n) == name}
+    return bool(uses - given - declared)
 
 
 # -- where what is launched comes from -------------------------------------------------
