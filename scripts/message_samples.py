@@ -272,6 +272,7 @@ DATA: Mapping[str, Value] = {
     "time": "98.0 µs",
     "times": "5.2",
     "title": "Matrix size",
+    "to_line": 61,
     "total": 256,
     "total_points": 100.0,
     "touched": "8",

@@ -282,30 +282,34 @@ def _places(host: Host, call: Call) -> Iterator[Change]:
     if call.name in FREES:
         last = _last(block)
         if last is not None and last.start_byte > call.statement.start_byte:
-            place = function.inserted(last.start_byte, f"{own}\n{function.indent(last)}")
-            if last.type != "return_statement":
-                place = function.inserted(last.end_byte, f"\n{function.indent(last)}{own}")
-            yield Change("host", call.line, (away, place), 0.9, "order", "later", function.line(last))
-            yield Change("host", call.line, (away,), 1.9, "order", "extra")
+            yield _later(call, last, 0.9)
+        yield Change("host", call.line, (away,), 1.9, "order", "extra")
         return
     is_back = "DeviceToHost" in call.text(3) or "FromSymbol" in call.name
     for near, statement in enumerate(reversed(before) if not is_back else ()):
         if near < 2 or statement is before[0]:
             edit = function.inserted(statement.start_byte, f"{own}\n{function.indent(statement)}")
-            yield Change(
-                "host", call.line, (edit, away), 1.0 + 0.3 * near, "order", "earlier", function.line(statement)
-            )
+            cost, to_line = 1.0 + 0.3 * near, function.line(statement)
+            yield Change("host", call.line, (edit, away), cost, "order", "earlier", to_line)
     for near, statement in enumerate(after if is_back else ()):
         if near < 2:
-            edit = function.inserted(statement.end_byte, f"\n{function.indent(statement)}{own}")
-            yield Change("host", call.line, (away, edit), 1.0 + 0.3 * near, "order", "later", function.line(statement))
+            yield _later(call, statement, 1.0 + 0.3 * near)
     if call.name in SETS:
         yield Change("host", call.line, (away,), 1.5, "order", "extra")
 
 
 def _last(block: Node | None) -> Node | None:
+    """The last statement of a block that is no return."""
     statements = [n for n in block.named_children if is_statement(n)] if block is not None else []
-    return statements[-1] if statements else None
+    return next((n for n in reversed(statements) if n.type != "return_statement"), None)
+
+
+def _later(call: Call, statement: Node, cost: float) -> Change:
+    """The call behind a statement that it stands before."""
+    function = call.function
+    place = function.inserted(statement.end_byte, f"\n{function.indent(statement)}{function.text(call.statement)}")
+    edits = (function.removed(call.statement), place)
+    return Change("host", call.line, edits, cost, "order", "later", int(statement.end_point.row) + 1)
 
 
 def _missing(host: Host, name: str) -> Iterator[Change]:

@@ -97,9 +97,9 @@ def _tiles(function: Function) -> Iterator[Change]:
         (one, side), (two, other_side) = scaled
         axes = [blocks.get(function.text(node).replace(" ", "")) for node in (one, two)]
         axis = axes[0] or axes[1]
-        if side != other_side or axis is None or None not in axes:
-            continue
         block, moved = (one, two) if axes[0] is not None else (two, one)
+        if side != other_side or axis is None or None not in axes or moved.type != "identifier":
+            continue
         turned = next(name for name, other in blocks.items() if other == OTHER[axis])
         edits = (function.replaced(block, function.text(moved)), function.replaced(moved, turned))
         yield Change("index", function.line(one), edits, 1.7, "axis", "tile")

@@ -30,6 +30,10 @@ SUM = "float s = 0;\nfor (int r = 0; r < n; r++) {\nfor (int i = 0; i < n; i++) 
             "int i = n;\nout[i - 1] = 1;",
             ("expression", 2.0, "unsigned", "unsigned", 2),
         ),
+        *(
+            (f"{name} i = n;\nout[i] = 1;", "int i = n;\nout[i] = 1;", ("expression", 1.4, "narrow", "narrow", 2))
+            for name in ("short", "unsigned char", "signed char", "unsigned short int", "uint8_t", "std::int16_t")
+        ),
         (
             "float t[4];\nout[0] = t[0];",
             "__shared__ float t[4];\nout[0] = t[0];",
@@ -51,6 +55,14 @@ SUM = "float s = 0;\nfor (int r = 0; r < n; r++) {\nfor (int i = 0; i < n; i++) 
             ("initial_value", 2.4, "else_zero", "missing", 2),
         ),
         (SUM, SUM.replace("for (int i", "s = 0;\nfor (int i"), ("initial_value", 2.0, "reset", "missing", 4)),
+        *(
+            (
+                SUM.replace("s += a[i]", more),
+                SUM.replace("s += a[i]", more).replace("for (int i", "s = 0;\nfor (int i"),
+                ("initial_value", 2.0, "reset", "missing", 4),
+            )
+            for more in ("s = s + a[i]", "s = fmaf(a[i], a[i], s)")
+        ),
         (SUM, SUM.replace("s += a", "s = 0;\ns += a"), ("initial_value", 2.6, "reset", "missing", 5)),
         ("out[0] = 1;\nout[1] = 2;", ";\nout[1] = 2;", ("expression", 4.8, "delete", "removed", 2)),
     ],
@@ -73,6 +85,10 @@ def test_a_first_value(body: str, after: str, fields: tuple[object, ...]) -> Non
         ("if (n > 2) { out[0] = 1; out[1] = 1; }", "else_zero"),
         # It begins anew with each turn already.
         ("for (int r = 0; r < n; r++) {\nfloat s = 0;\ns += a[r];\nout[r] = s;\n}", "reset"),
+        # It does not go on from what was there.
+        (SUM.replace("s += a[i]", "s = a[i]"), "reset"),
+        (SUM.replace("s += a[i]", "s -= a[i]"), "reset"),
+        ("int i = n;\nout[i] = 1;", "narrow"),
         ("__syncthreads();", "delete"),
     ],
 )

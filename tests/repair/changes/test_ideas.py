@@ -58,3 +58,40 @@ def test_an_index_of_the_whole_grid_is_tried_for_that_of_a_part(name: str) -> No
     assert "int i = blockIdx.x * blockDim.x + threadIdx.x;\nout[i] = 1;" in found
     assert (change.kind, change.cost) == ("index", 2.4)
     assert not changes(idea_changes, "int i = threadIdx.y;\nout[i] = 1;")
+
+
+TILES = "int bx = blockIdx.x, ty = threadIdx.y;\nint row = {} * 16 + ty;\nint col = {} * 16 + threadIdx.x;"
+
+
+def test_one_size_for_another_in_two_lines() -> None:
+    body = "const int rows = 8, cols = 9;\nint r = threadIdx.x / rows;\nint c = threadIdx.x % rows;\nout[r] = c;"
+    change = changes(idea_changes, body)[body.replace("/ rows", "/ cols").replace("% rows", "% cols")]
+    assert (change.kind, change.group, change.detail, change.line) == ("index", "size", "names_next", 3)
+    one_line = body.replace(";\nint c", "; int c")
+    change = changes(idea_changes, one_line)[one_line.replace("/ rows", "/ cols").replace("% rows", "% cols")]
+    assert (change.detail, change.line) == ("", 3)
+    # Not one after the other; a size that only one of them uses.
+    for other in (body.replace(";\nint c", ";\n\nint c"), body.replace("% rows", "% 7")):
+        assert "names_next" not in {change.detail for change in changes(idea_changes, other).values()}
+
+
+@pytest.mark.parametrize(
+    ("block", "moved", "after"),
+    [("bx", "t", ("t", "blockIdx.y")), ("t", "blockIdx.y", ("bx", "t")), ("blockIdx.x", "t", ("t", "blockIdx.y"))],
+)
+def test_a_tile_moves_along_the_other_axis(block: str, moved: str, after: tuple[str, str]) -> None:
+    wrong = "for (int t = 0; t < n; t++) {\n" + TILES.format(block, moved) + "\nout[row] = a[col];\n}"
+    right = "for (int t = 0; t < n; t++) {\n" + TILES.format(*after) + "\nout[row] = a[col];\n}"
+    found = changes(idea_changes, wrong)
+    assert right in found, list(found)
+    assert (found[right].kind, found[right].detail, found[right].line) == ("index", "tile", 4)
+
+
+def test_the_tile_of_an_index_moves_along_the_other_axis() -> None:
+    body = "int by = blockIdx.y, bx = blockIdx.x, t = n;\nout[0] = a[(by * 8 + threadIdx.y) * n + t * 8 + threadIdx.x];"
+    after = body.replace("by * 8", "t * 8").replace("n + t * 8", "n + bx * 8")
+    change = changes(idea_changes, body)[after]
+    assert (change.detail, change.line) == ("tile", 3)
+    # Two sides, or no block's index: no tile that could turn.
+    for other in (body.replace("t * 8", "t * 4"), body.replace("(by", "(t")):
+        assert "tile" not in {change.detail for change in changes(idea_changes, other).values()}
