@@ -16,6 +16,7 @@ from grader.ptx.records import Hazard
 from grader.repair.change import Change
 from grader.repair.function import LEAVES, Function, condition_of
 from grader.repair.screen import Screen
+from grader.repair.symptom import is_collision
 from grader.result import Diagnosis, Element, ElementRange, ElementRead
 from grader.submission.cpp.tree import LOOPS, WORD
 
@@ -37,6 +38,8 @@ _ORDER = ("race", "barrier_divergence", "warp_sync", "out_of_bounds", "uninitial
 # What each symptom makes likelier (less) or less likely (more), by a change's group or kind.
 _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "race": {"barrier": -1.7, "move_barrier": -0.6, "remove_barrier": 1.0, "": 0.8},
+    "repeated": {"number": -1.0, "add_term": -0.5, "index": -0.3},
+    "collide": {"add_term": -1.9, "index": -0.5, "axis": -0.5, "drop": -0.5, "barrier": 0.6, "": 0.3},
     "write_write": {"times": -1.8, "index": -1.0, "axis": -1.0, "barrier": 1.2, "": 0.3},
     "barrier_divergence": {"move_barrier": -0.8, "guard": -0.3, "": 0.6},
     "warp_sync": {"barrier": -1.0, "": 0.0},
@@ -138,6 +141,8 @@ def clues_of(
         symptoms = [check]
     if found:
         symptoms += dict.fromkeys(_named(h) for h in found if h is found[0] or h.kind == "out_of_bounds")
+    if "race" in symptoms and is_collision(found):
+        symptoms[symptoms.index("race")] = "collide"
     outside = {(h.line, _name(h.space, h.array, names)): 1.0 for h in found if h.kind == "out_of_bounds"}
     if diagnosis is not None:
         made, parts = _lines_of(diagnosis, names)
@@ -147,6 +152,12 @@ def clues_of(
             weights[line] = max(weights.get(line, 0.0), less * weight)
         suspects |= {} if outside else parts
         symptoms += _symptoms(diagnosis)
+        again = {} if outside else _read_again(functions, diagnosis, names)
+        if again:
+            weights = {line: UNLIKELY * weight for line, weight in weights.items()}
+            weights |= {line: 1.0 for line, _array in again}
+            suspects = again
+            symptoms.append("repeated")
     suspects |= outside
     if "write_write" in symptoms:
         # Two threads with one index: what is elsewhere comes of it.
@@ -248,6 +259,27 @@ def _lines_that_declare(functions: Sequence[Function], arrays: Collection[str]) 
         for node in function.nodes:
             if node.type == "array_declarator" and _set_by(function, node) in arrays:
                 yield function.line(node)
+
+
+def _read_again(
+    functions: Sequence[Function], diagnosis: Diagnosis, names: Mapping[str, str]
+) -> dict[tuple[int, str], float]:
+    """Accesses to one element by the same text in two lines or more, by line and array, where another element of that
+    array is lacking: steps of an unrolled loop that were copied.  The compiler makes one reading of them."""
+    if not diagnosis.missing or diagnosis.surplus:
+        return {}
+    lacking = {one.array for one in diagnosis.missing}
+    arrays = {names.get(array, array) for array in lacking}
+    arrays |= {read.array for read in diagnosis.reads if lacking & {source.array for source in read.put_from}}
+    found: dict[tuple[int, str], float] = {}
+    for function in functions:
+        lines: dict[tuple[str, str], set[int]] = {}
+        for access in function.accesses:
+            if access.array in arrays:
+                text = function.parsed.source.text[access.start : access.end]
+                lines.setdefault((access.array, "".join(text.split())), set()).add(access.line)
+        found |= {(n, array): 1.0 for (array, _text), of in lines.items() if len(of) > 1 for n in of}
+    return found
 
 
 def _symptoms(diagnosis: Diagnosis) -> list[str]:

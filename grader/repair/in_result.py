@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DETAILS = {
     "barrier": ("after", "loop_end", "loop_start", "loop_both", "in_branch", "before_branch", "removed", "stronger"),
-    "guard": ("missing", "removed", "returns", "returns_early"),
+    "guard": ("missing", "missing_around", "removed", "returns", "returns_early"),
     "initial_value": ("missing", "stored", "added"),
     "expression": ("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed"),
     "index": ("axes", "axes_next", "names_next", "tile", "macro"),

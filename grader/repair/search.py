@@ -57,6 +57,11 @@ class _Subject:
     screen: Screen
     proof: Proof
 
+    @property
+    def parts(self) -> int:
+        """Its part of the work, beside the others'."""
+        return 3 if self.screen.symptom.check == "correct" else 1
+
 
 def search(
     original: Original,
@@ -96,10 +101,11 @@ def search(
     budget = Budget(MAX_WORK)
     repairs += _of_shared_functions(subjects, budget)
     mended = {repair.variant for repair in repairs if not repair.proof}
-    subjects = [s for s in subjects if s.name not in mended]
+    # What is wrong at every size is sought first, and longer than what is at some.
+    subjects = sorted((s for s in subjects if s.name not in mended), key=lambda s: s.parts, reverse=True)
     conditions: list[Condition] = []
     for number, subject in enumerate(subjects):
-        share = Budget(budget.work // (len(subjects) - number))
+        share = Budget(budget.work * subject.parts // sum(s.parts for s in subjects[number:]))
         before = share.work
         made, condition = _of_kernel(subject, share)
         budget.work -= before - share.work

@@ -89,6 +89,12 @@ def faults(run: Run) -> list[Hazard]:
     return memory + races.counted(run.outcome.hazards)
 
 
+def is_collision(hazards: Sequence[Hazard]) -> bool:
+    """Whether all races of a run are writes of two threads to one element: indices go wrong, rather than the order."""
+    races = [h for h in hazards if h.kind == "race"]
+    return bool(races) and all(h.detail.startswith("write_write") for h in races)
+
+
 def excess_of(counters: Counters, metric: str) -> int:
     """What is more than needed: wavefronts of shared memory, or sectors of global memory."""
     space = "shared" if metric == "wavefronts" else "global"
@@ -161,7 +167,8 @@ def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | N
         for r in (shown, *largest)
         if r.kind in ("correct", "observe", "ragged")
     ]
-    if not found or not cases:
+    # Two threads that write one element need another index: ordered, one of them would still be lost.
+    if not found or not cases or is_collision(found):
         return None
     return Symptom("races", tuple(cases), found, tuple(h.line for h in found), is_observed=True)
 

@@ -123,8 +123,13 @@ def drawn_shapes(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tup
     is_ragged = graded and bool(ragged) and all(run.output_is_right for run in ragged)
     rng = np.random.default_rng([lab.seed, 2])
     known = [run.sizes for run in evidence.runs]
+    steps = _steps(lab.cases["emulator"])
     for shape in lab.drawn.shapes:
         drawn = {name: int(rng.integers(low, high + 1)) for name, (low, high) in shape.items()}
+        if graded and not is_ragged:
+            # It may work on several elements at a time, which no tile tells: what is no multiple of them is another
+            # check's.
+            drawn = {name: -(-size // steps[name]) * steps[name] for name, size in drawn.items()}
         sizes = _as_asked(rules, drawn, exact=not is_ragged)
         # Of a kernel for square matrices a thin one would become as large as it is long.
         if sizes not in known and prod(sizes.values()) <= MOST_OF_DRAWN * prod(drawn.values()):
@@ -181,14 +186,18 @@ def _exact(rng: np.random.Generator, cases: Cases, rules: SizeRules, hard_coded:
         return hard_coded
     rows = [*cases.correct, cases.observe]
     sizes = {}
-    for name in rules.lab.size_names:
+    for name, step in _steps(cases).items():
         values = [row[name] for row in rows]
-        step = gcd(*values)
         low, high = min(values), max(values)
         if high >= LARGE:
             low, high = high + step, max(high * 3 // 2, high + step)
         sizes[name] = step * int(rng.integers(-(-low // step), high // step + 1))
     return _as_asked(rules, sizes, exact=True)
+
+
+def _steps(cases: Cases) -> Sizes:
+    """What each of the lab's exact sizes is a multiple of."""
+    return {name: gcd(*(row[name] for row in (*cases.correct, cases.observe))) for name in cases.observe}
 
 
 def _off_the_tile(rng: np.random.Generator, cases: Cases, rules: SizeRules) -> Sizes:

@@ -53,6 +53,10 @@ REPAIRS: Texts = {
     "comparison": N_("A comparison in line {line} is wrong."),
     "guard": N_("The condition in line {line} is wrong."),
     "guard_missing": N_("A condition is missing in line {line}."),
+    "guard_missing_around": N_(
+        "Conditions are missing in line {line} and after the barrier: threads beyond the data must touch arrays in "
+        "neither place."
+    ),
     "guard_removed": N_("The condition in line {line} turns away threads that are needed."),
     "guard_returns": N_("The return in line {line} must not be there: threads that it ends are still needed."),
     "guard_returns_early": N_(

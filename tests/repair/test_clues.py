@@ -114,3 +114,26 @@ def test_what_leaves_its_array_comes_of_that_index(array: str, other: str) -> No
     assert (weight(clues, 3, "threadIdx.x") > weight(clues, 3, "threadIdx.y")) == (array[0] == "b")
     assert clues.lines[8] > max(clues.lines[5], clues.lines[4])
     assert clues.symptoms == ("exact", "shared_outside")
+
+
+def test_a_text_that_reads_one_element_twice_is_suspected_where_another_one_is_lacking() -> None:
+    text = TEXT.replace("b[k + 1][x]", "b[k][x]")
+    parsed = parse(SourceText(Path("x.cu"), text, "utf-8"))
+    functions = functions_of(parsed, "mul")
+    found = clues_of(functions, "correct", (), diagnosis([], [(k, 0) for k in range(1, 16, 2)]), (), NAMES)
+    assert found.symptoms == ("exact", "repeated")
+    assert (found.lines[9], found.lines[10]) == (1.0, 1.0)
+    assert max(found.lines[line] for line in (4, 5, 12)) <= UNLIKELY
+
+
+def test_threads_that_write_one_element_have_a_wrong_index_and_lack_no_barrier() -> None:
+    def race(detail: str) -> Hazard:
+        where = {"line": 4, "other_line": 5, "array": "a", "space": "shared", "op": "store", "kind": "race"}
+        return Hazard(
+            **where, detail=detail, offset_bytes=0, width_bytes=4, array_bytes=1024, block=(0, 0, 0), thread=(0, 0, 0)
+        )  # type: ignore[arg-type]
+
+    one = clues_of(FUNCTIONS, "correct", [race("write_write")], None, (), NAMES)
+    assert one.symptoms == ("exact", "collide")
+    both = clues_of(FUNCTIONS, "correct", [race("write_write"), race("read_write")], None, (), NAMES)
+    assert both.symptoms == ("exact", "race")

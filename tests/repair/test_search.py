@@ -51,6 +51,17 @@ MENDED = [
         "An initial value is missing in line 9.",
         ["+        s = 0;"],
     ),
+    # Two threads write one element: ordered, one of the two would still be lost.
+    (
+        "box-blur/bad/halo_into_the_block.cu",
+        "shared.correct",
+        (12, "index"),
+        "An index in line 12 is wrong.",
+        [
+            "-            w[t + blockDim.x] = in[i + blockDim.x];",
+            "+            w[t + blockDim.x + radius] = in[i + blockDim.x];",
+        ],
+    ),
     (
         "matmul/bad/one_step_too_many.cu",
         "naive.memory_safety",
@@ -79,6 +90,12 @@ def test_a_change_of_one_place_is_found_and_said(
     assert found.status == "fail" and found.earned == 0
     assert "\n".join(rows) in answers(result)
     assert answers(without_answers(result)) == ""
+
+
+def test_a_step_that_was_copied_is_found_also_where_a_rest_is_left_out(graded: Grade) -> None:
+    result = graded("matmul", KERNELS / "matmul" / "bad" / "unrolled_step_copied.cu")
+    said = "An index in line 14 is wrong. With one change there this fault is gone: this was compiled and run."
+    assert check(result.checks, "unrolled.correct").hint.startswith(said)
 
 
 def test_padding_says_what_it_does_to_the_line(graded: Grade) -> None:

@@ -91,6 +91,14 @@ def test_a_kernel_for_squares_gets_a_square(tmp_path: Path) -> None:
     assert drawn and all(size["rows"] == size["cols"] for size in drawn)
 
 
+def test_shapes_of_what_goes_by_several_elements_at_a_time_are_multiples_of_them() -> None:
+    lab = marks_only("matmul")
+    kernel = Path(__file__).parents[1] / "kernels" / "matmul" / "bad" / "unrolled_row_without_rest.cu"
+    result = pipeline.grade(kernel, lab, backend="emulator")
+    drawn = [case.size["n"] for case in result.variants["unrolled"].cases if case.drawn]
+    assert drawn and all(n % 32 == 0 for n in drawn)
+
+
 def test_what_is_right_at_the_labs_sizes_alone_fails_and_says_so(tmp_path: Path) -> None:
     exact = [*LAB.cases["emulator"].correct, LAB.cases["emulator"].observe]
     known = " || ".join(f"(rows == {s['rows']} && cols == {s['cols']})" for s in exact)

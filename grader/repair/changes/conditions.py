@@ -47,6 +47,42 @@ def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> I
                     shown.add(key)
                     yield change
     yield from _conditions(function)
+    yield from _between_barriers(function, extents)
+
+
+def _between_barriers(function: Function, extents: Mapping[str, Sequence[str]]) -> Iterator[Change]:
+    """Conditions around all that a kernel does with arrays before and after its barriers, to which all threads come.
+
+    Each statement gets what its own accesses need to stay within their arrays; where that does not follow from them,
+    what keeps the thread's number below a size that no condition of the kernel speaks of yet.
+    """
+    if not function.is_kernel or not function.barriers or any(b.parent != function.body for b in function.barriers):
+        return
+    spoken_of = {w for n in function.nodes if n.type == "if_statement" for w in function.parsed.words(n)}
+    parameters = [v for v in function.variables if v.start == function.body.start_byte]
+    sizes = [v.name for v in parameters if v.role == "size" and v.name not in spoken_of]
+    first = function.barriers[0]
+    indices = [
+        v.name for v in function.known_at(first).values() if v.role == "index" and v.start > first.parent.start_byte
+    ]
+    for text in [*(f"{index} < {size}" for size in sizes[::-1] for index in indices), ""][:MAX_GUARDS]:
+        places: dict[int, tuple[Node, str]] = {}
+        for access in function.nodes:
+            outer = next((a for a in (access, *ancestors(access, function.body)) if a.parent == function.body), None)
+            if access.type != "subscript_expression" or outer is None or outer.type in ("declaration", "if_statement"):
+                continue
+            derived = _derived(function, access, extents)
+            needed = derived[0] if derived else text
+            if (
+                needed
+                and outer.start_byte not in places
+                and _usable(function, outer, needed, set(function.known_at(outer)))
+            ):
+                places[outer.start_byte] = outer, needed
+        if len(places) > 1:
+            edits = tuple(function.inserted(at, f"if ({needed}) ") for at, (_outer, needed) in places.items())
+            outer, _needed = next(iter(places.values()))
+            yield Change("guard", function.line(outer), edits, 1.9, "wrap_all", "missing_around")
 
 
 def _guarded(

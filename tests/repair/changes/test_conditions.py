@@ -213,3 +213,16 @@ def test_at_one_place_no_more_conditions_are_tried_than_the_limit() -> None:
     found = changes(guards(), f"int i = threadIdx.x;\n{branches}out[i] = 1;")
     last = [c for after, c in found.items() if c.group == "wrap" and c.line == 3 + 2 * MAX_GUARDS]
     assert len(last) == MAX_GUARDS
+
+
+def around(body: str) -> set[str]:
+    return {text for text, change in changes(guards(**OF_N), body).items() if change.group == "wrap_all"}
+
+
+def test_conditions_are_put_on_both_sides_of_a_barrier() -> None:
+    head = "__shared__ float t[64];\nint i = threadIdx.x + blockIdx.x * 64;\n"
+    wrapped = f"{head}if (i < n) t[threadIdx.x] = a[i];\n__syncthreads();\nif (i < n) out[i] = t[0];"
+    assert around(f"{head}t[threadIdx.x] = a[i];\n__syncthreads();\nout[i] = t[0];") == {wrapped}
+    # With a condition on one side a change of one place is enough; a barrier in a branch is moved first.
+    assert not around(f"{head}t[threadIdx.x] = a[i];\n__syncthreads();\nif (i < n) out[i] = t[0];")
+    assert not around(f"{head}t[threadIdx.x] = a[i];\nif (i) {{ __syncthreads(); }}\nout[i] = t[0];")
