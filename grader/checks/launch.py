@@ -103,7 +103,11 @@ def _judged(evidence: Evidence) -> Verdict:
         exchanged = with_own_words(evidence, msg("checks.launch.exchanged", kernel=kernel.name, **told))
         return failed(exchanged, msg("checks.launch.hint_exchanged"), line=site.line, data={**SEEN, **told})
     for fault in evidence.host.of_launch:
-        hint = None if fault.message.id == "programs.launch_refused" else msg("checks.launch.hint_of_program")
+        hint = (
+            None
+            if fault.message.id.startswith(("programs.launch_refused", "programs.raised_"))
+            else msg("checks.launch.hint_of_program")
+        )
         return failed(with_own_words(evidence, fault.message), hint, line=fault.line, data=SEEN)
     if site.observed and site.grid is not None:
         verdict = _of_grid(site.grid, threads, site.line)

@@ -24,6 +24,19 @@ PROGRAMS: Texts = {
     "call_failed_unnoticed": N_("{call} fails ({error}), and the program does not check the error."),
     "launch_unnoticed": N_("The launch of {kernel} fails ({error}), and the program never checks for the error."),
     "launch_refused": N_("The launch of {kernel} is rejected: {why}."),
+    "raised_for_another": N_(
+        "The limit of shared memory is raised here for {other}, but {kernel} needs {bytes} bytes: its launch in line "
+        "{launch_line} is rejected."
+    ),
+    "raised_too_little": N_(
+        "The limit of shared memory of {kernel} is raised here to {limit} bytes, but its launch in line {launch_line} "
+        "asks for {bytes}, and is rejected."
+    ),
+    "raised_carveout": N_(
+        "cudaFuncAttributePreferredSharedMemoryCarveout raises no limit: {kernel} needs {bytes} bytes of shared "
+        "memory, and its launch in line {launch_line} is rejected. What raises it is "
+        "cudaFuncAttributeMaxDynamicSharedMemorySize."
+    ),
     "launch_impossible": N_("The launch of {kernel} is impossible: {reason}."),
     "grid_limit": N_("grid.{axis} is {size}; allowed: 1 to {limit}"),
     "block_limit": N_("block.{axis} is {size}; allowed: 1 to {limit}"),

@@ -63,3 +63,39 @@ int main() {{
 """)
     told = [finding.message for finding in observe([path]).findings if finding.message.id == "programs.copy_too_short"]
     assert [(message.data["bytes"], message.data["size"]) for message in told] == [(bytes_copied, 128)]
+
+
+LIMIT = "cudaFuncAttributeMaxDynamicSharedMemorySize"
+
+
+@pytest.mark.parametrize(
+    ("call", "told", "line"),
+    [
+        (f"cudaFuncSetAttribute(other, {LIMIT}, 60000);", "raised_for_another", 5),
+        (f"cudaFuncSetAttribute(large, {LIMIT}, 50000);", "raised_too_little", 5),
+        ("cudaFuncSetAttribute(large, cudaFuncAttributePreferredSharedMemoryCarveout, 100);", "raised_carveout", 5),
+        # The last call for the kernel holds, and what another one asks for less of is none of this.
+        (
+            f"cudaFuncSetAttribute(other, {LIMIT}, 60000); cudaFuncSetAttribute(large, {LIMIT}, 50000);",
+            "raised_too_little",
+            5,
+        ),
+        (f"cudaFuncSetAttribute(other, {LIMIT}, 50000);", "launch_refused", 6),
+        ("", "launch_refused", 6),
+        (f"cudaFuncSetAttribute(large, {LIMIT}, 60000);", None, 0),
+    ],
+)
+def test_a_limit_that_was_not_raised_for_a_kernel_is_told_at_the_call(
+    tmp_path: Path, call: str, told: str | None, line: int
+) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text(f"""
+__global__ void large(float *out) {{ extern __shared__ float s[]; s[threadIdx.x] = 1; out[threadIdx.x] = s[0]; }}
+__global__ void other(float *out) {{ extern __shared__ float s[]; s[threadIdx.x] = 1; out[threadIdx.x] = s[0]; }}
+int main() {{ float *out, host[32]; cudaMalloc(&out, sizeof host);
+    {call}
+    large<<<1, 32, 60000>>>(out);
+    cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost); cudaFree(out); return cudaGetLastError() != 0; }}
+""")
+    found = [f for f in observe([path]).findings if f.kind == "launch_refused"]
+    assert [(f.message.id, f.line) for f in found] == ([(f"programs.{told}", line)] if told is not None else [])

@@ -128,10 +128,20 @@ def test_a_text_that_reads_one_element_twice_is_suspected_where_another_one_is_l
 
 def test_threads_that_write_one_element_have_a_wrong_index_and_lack_no_barrier() -> None:
     def race(detail: str) -> Hazard:
-        where = {"line": 4, "other_line": 5, "array": "a", "space": "shared", "op": "store", "kind": "race"}
         return Hazard(
-            **where, detail=detail, offset_bytes=0, width_bytes=4, array_bytes=1024, block=(0, 0, 0), thread=(0, 0, 0)
-        )  # type: ignore[arg-type]
+            "race",
+            line=4,
+            other_line=5,
+            array="a",
+            space="shared",
+            op="store",
+            detail=detail,
+            offset_bytes=0,
+            width_bytes=4,
+            array_bytes=1024,
+            block=(0, 0, 0),
+            thread=(0, 0, 0),
+        )
 
     one = clues_of(FUNCTIONS, "correct", [race("write_write")], None, (), NAMES)
     assert one.symptoms == ("exact", "collide")

@@ -9,7 +9,7 @@ from functools import partial
 
 from grader.devices import MAX_THREADS_PER_BLOCK, SHARED_BYTES
 from grader.diagnosis.text import hazard_msg as hazard_message
-from grader.message import msg
+from grader.message import Message, msg
 from grader.programs.device import Asked, LateEnd, Outcome
 from grader.programs.records import LIBRARY, MAX_LAUNCHES, NO_LIMIT, ObservedLaunch
 from grader.programs.runtime import stored_pointers
@@ -83,6 +83,23 @@ def _by_address(state: State, function: int, place: Place, arguments: int) -> tu
     return kernel, values
 
 
+def _refused(state: State, kernel: Kernel, asked: Configured, why: Message | None) -> tuple[Message, Place]:
+    """What is said of a launch that is rejected, and where: at the call that should have raised the limit that it is
+    beyond, where there is one."""
+    data = {"kernel": kernel.display, "bytes": asked.shared_bytes, "launch_line": asked.place.line}
+    if why is not None and why.id == "programs.shared_limit" and asked.shared_bytes <= state.model.shared_opt_in:
+        own = [call for call in state.raised if call.kernel == kernel.display]
+        limits = [call for call in own if not call.is_carveout]
+        others = [c for c in state.raised if c not in own and not c.is_carveout and c.value >= asked.shared_bytes]
+        if limits and limits[-1].value < asked.shared_bytes:
+            return msg("programs.raised_too_little", limit=limits[-1].value, **data), limits[-1].place
+        if own and not limits:
+            return msg("programs.raised_carveout", **data), own[-1].place
+        if others and not limits:
+            return msg("programs.raised_for_another", other=others[-1].kernel, **data), others[-1].place
+    return msg("programs.launch_refused", kernel=kernel.display, why=why), asked.place
+
+
 def launch_by_call(state: State, kernel: Kernel, asked: Configured, values: list[bytes]) -> int:
     """A launch whose error is the call's value."""
     place = asked.place
@@ -143,7 +160,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         return failed(state, record, state.sticky, place)
     code, why = refusal(state, kernel, entry, asked)
     if code:
-        state.tell("launch_refused", "error", msg("programs.launch_refused", kernel=kernel.display, why=why), place)
+        state.tell("launch_refused", "error", *_refused(state, kernel, asked, why))
         if state.limits.executes:
             _run_smaller(state, kernel, entry, asked, raw, record)
         state.calls.launched(record, "")

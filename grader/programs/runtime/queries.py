@@ -12,11 +12,12 @@ from grader.programs.runtime.memory import nothing
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.outcomes import blocks_per_multiprocessor
 from grader.programs.runtime.registration import entry_of
-from grader.programs.runtime.state import CudaError, Kernel, State
+from grader.programs.runtime.state import CudaError, Kernel, Raised, State
 
 VERSION = 13_000
 """Of the runtime and of the driver: `CUDART_VERSION` of the headers."""
 UUID = b"\1" * 16
+MAX_RAISED = 1000
 LIMITS = {0: 1024, 1: 1 << 20, 2: 8 << 20, 3: 2, 4: 2048, 5: 64, 6: 0}
 """By `cudaLimit`, what holds until a program sets it."""
 STACK, HEAP, PERSISTING = 0, 2, 6
@@ -226,6 +227,8 @@ def _kernel(state: State, function: int) -> tuple[Kernel, str]:
 
 def set_attribute(state: State, place: Place, function: int, which: int, value: int) -> int:
     kernel, entry = _kernel(state, function)
+    if which in (8, 9) and len(state.raised) < MAX_RAISED:
+        state.raised.append(Raised(kernel.display, value, place, is_carveout=which == 9))
     if which == 8:
         if not 0 <= value <= state.model.shared_opt_in - state.gpu.static_shared_bytes(kernel.unit, entry):
             raise CudaError(1)

@@ -73,6 +73,16 @@ class Kernel:
     max_dynamic_bytes: int = SHARED_BYTES
 
 
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A call that asked for more shared memory, or for a larger part of the cache as such (`is_carveout`)."""
+
+    kernel: str
+    value: int
+    place: Place
+    is_carveout: bool
+
+
 @dataclass
 class Failure:
     """A call that failed: noticed when its value is looked at, or the error is asked for later."""
@@ -154,6 +164,7 @@ class State:
         self.unwaited: list[Any] = []
         self.watches = False
         """Whether it is seen when the host touches what the device still writes, `unwaited`."""
+        self.raised: list[Raised] = []
         self.launches_at_clock = -1
         self.touched_bytes = 0
         self.resident_bytes = 0

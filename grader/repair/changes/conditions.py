@@ -61,10 +61,8 @@ def _between_barriers(function: Function, extents: Mapping[str, Sequence[str]]) 
     spoken_of = {w for n in function.nodes if n.type == "if_statement" for w in function.parsed.words(n)}
     parameters = [v for v in function.variables if v.start == function.body.start_byte]
     sizes = [v.name for v in parameters if v.role == "size" and v.name not in spoken_of]
-    first = function.barriers[0]
-    indices = [
-        v.name for v in function.known_at(first).values() if v.role == "index" and v.start > first.parent.start_byte
-    ]
+    known = function.known_at(function.barriers[0]).values()
+    indices = [v.name for v in known if v.role == "index" and v.start > function.body.start_byte]
     for text in [*(f"{index} < {size}" for size in sizes[::-1] for index in indices), ""][:MAX_GUARDS]:
         places: dict[int, tuple[Node, str]] = {}
         for access in function.nodes:
