@@ -86,7 +86,11 @@ def _by_address(state: State, function: int, place: Place, arguments: int) -> tu
 def _refused(state: State, kernel: Kernel, asked: Configured, why: Message | None) -> tuple[Message, Place]:
     """What is said of a launch that is rejected, and where: at the call that should have raised the limit that it is
     beyond, where there is one."""
-    data = {"kernel": kernel.display, "bytes": asked.shared_bytes, "launch_line": asked.place.line}
+    data: dict[str, str | int] = {
+        "kernel": kernel.display,
+        "bytes": asked.shared_bytes,
+        "launch_line": asked.place.line,
+    }
     if why is not None and why.id == "programs.shared_limit" and asked.shared_bytes <= state.model.shared_opt_in:
         own = [call for call in state.raised if call.kernel == kernel.display]
         limits = [call for call in own if not call.is_carveout]
