@@ -23,6 +23,16 @@ class Place(msgspec.Struct, frozen=True):
 NOWHERE = Place(0, "")
 
 
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A call that asked for more shared memory, or for a larger part of the cache as such (`is_carveout`)."""
+
+    kernel: str
+    value: int
+    place: Place
+    is_carveout: bool
+
+
 @dataclass
 class Stream:
     """A queue: `clock` holds, by stream, how far that stream had come before what is queued now (0 is the host).

@@ -9,10 +9,10 @@ from grader.devices import MAX_THREADS_PER_BLOCK, WARP_LANES
 from grader.programs.runtime.devices import numbers
 from grader.programs.runtime.errors import NAMES, name_of, text_of
 from grader.programs.runtime.memory import nothing
-from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.ordering import Place, Raised
 from grader.programs.runtime.outcomes import blocks_per_multiprocessor
 from grader.programs.runtime.registration import entry_of
-from grader.programs.runtime.state import CudaError, Kernel, Raised, State
+from grader.programs.runtime.state import CudaError, Kernel, State
 
 VERSION = 13_000
 """Of the runtime and of the driver: `CUDART_VERSION` of the headers."""

@@ -33,6 +33,7 @@ from grader.programs.runtime.ordering import (
     Graphs,
     Pending,
     Place,
+    Raised,
     Stream,
     Text,
     Underway,
@@ -71,16 +72,6 @@ class Kernel:
     display: str
     types: tuple[str, ...]
     max_dynamic_bytes: int = SHARED_BYTES
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """A call that asked for more shared memory, or for a larger part of the cache as such (`is_carveout`)."""
-
-    kernel: str
-    value: int
-    place: Place
-    is_carveout: bool
 
 
 @dataclass
