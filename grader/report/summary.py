@@ -211,6 +211,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
     columns = {c["name"]: c for c in variant_columns(job)}
     lines = {s.file: s.text.split("\n") for s in result.sources}
     entries: list[FaultView] = []
+    behind: list[tuple[FaultView, Check]] = []
     for check in result.checks:
         if check.status not in FAULT_STATUSES:
             continue
@@ -225,6 +226,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
         if entry is None:
             entry = {
                 "key": key,
+                "told": _fault_of(check) if names_cause else "",
                 "places": [],
                 "variants": [],
                 "id": check.id,
@@ -252,8 +254,8 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
         if mended is None:
             # Where the words differ at all, the shorter hint is the one that holds for all of them.
             entry["hint"] = min(entry["hint"], check.hint, key=len)
-        elif check.message != entry["message"]:
-            entry["follows"].append(f"{' · '.join(filter(None, (title_of(check), check.variant)))}: {check.message}")
+        elif _fault_of(check) != entry["told"]:
+            behind.append((entry, check))
         if check.variant in columns and columns[check.variant] not in entry["variants"]:
             entry["variants"].append(columns[check.variant])
         entry["weight"] += lost_points(check)
@@ -262,6 +264,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
     entries.sort(key=lambda e: (e["status"]["key"] == "error", not e["seen"], -e["weight"] - e["waiting"]))
     for entry in entries:
         entry["lost"] = numbers.points(entry["weight"]) if entry["weight"] > 0.005 else ""
+        entry["follows"] = _each_once([check for fault, check in behind if fault is entry])
         entry["held"] = numbers.points(entry["waiting"]) if entry["waiting"] > 0.005 else ""
         entry["where"] = ", ".join(filter(None, (where(result, *place) for place in entry["places"])))
         file, entry["line"] = entry["places"][0] if len(entry["places"]) == 1 else (None, None)
@@ -280,6 +283,15 @@ def _fault_of(check: Check) -> str:
     if not check.data.get("seen") or check.message_said is None:
         return check.message
     return repr(sentences_of(check.message_said)[0])
+
+
+def _each_once(checks: Sequence[Check]) -> list[str]:
+    """A line for each fault, with the variants that have it: "wrong result · naive, shared: …"."""
+    same: dict[tuple[str, str], list[Check]] = {}
+    for check in checks:
+        same.setdefault((title_of(check), _fault_of(check)), []).append(check)
+    variants = {key: ", ".join(check.variant for check in group if check.variant) for key, group in same.items()}
+    return [f"{' · '.join(filter(None, (key[0], variants[key])))}: {group[0].message}" for key, group in same.items()]
 
 
 def _same_fault(

@@ -79,11 +79,12 @@ class FaultView(TypedDict):
 
     line_before, code_before: another line that it concerns, above the line itself; None and "" where there is none.
     repair: lines of a diff, [] where there is none to be seen; effect: what it does to a line's accesses.
-    follows: what comes of it, a line for each further check or other words of it, [] where that is all.
-    key, places, weight, waiting: what it was put together by.  lost, held: points that it costs, and that wait for it.
+    follows: what comes of it, a line for each check or other words of it, with its variants, [] where that is all.
+    key, told, places, weight, waiting: what it was put together by.  lost, held: points it costs, that wait for it.
     """
 
     key: tuple[str, str, str]
+    told: str
     places: list[tuple[str | None, int | None]]
     variants: list[VariantView]
     id: str

@@ -113,9 +113,8 @@ def test_a_cause_is_told_once_and_what_follows_stands_below_it(graded: Grade, tm
     (fault,) = summary(make_job(result, find("transpose", ()), "en", "", False))["faults"]
     assert fault["message"].startswith("In line 38 the two axes of the grid are in each other's place.")
     assert (fault["where"], fault["code"]) == ("transpose.cu:38", "dim3 grid(down, across);")
-    assert [line.partition(":")[0] for line in fault["follows"]] == [
-        f"wrong result · {name}" for name in ("naive", "shared", "padded")
-    ]
+    (follows,) = fault["follows"]
+    assert follows.startswith("wrong result · naive, shared, padded: ")
 
 
 @pytest.mark.slow

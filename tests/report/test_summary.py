@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from grader.message import joined, msg
 from grader.report.numbers import Numbers
 from grader.report.summary import shortened, summary, totals
 from grader.result import Check, Repair
@@ -69,6 +70,20 @@ def test_what_a_run_showed_is_told_before_the_change_that_mends_it_and_what_foll
     (fault,) = summary(job(result))["faults"]
     assert (fault["message"], fault["hint"], fault["where"]) == ("two exchanged", "mended", "transpose.cu:3")
     assert fault["follows"] == ["wrong result · shared: wrong values"]
+
+
+def test_what_follows_is_told_once_for_all_variants_and_the_cause_not_again() -> None:
+    repair, cause = Repair(file="transpose.cu", line=3, kind="host"), msg("checks.launch.never_launched")
+    checks = []
+    for name in ("naive", "shared", "padded"):
+        said = joined(cause, msg("pieces.verbatim", text=f"{name}: WRONG"))
+        told = {"message": f"cause, {name}: WRONG", "message_said": said, "data": {"seen": True}}
+        checks.append(check("launch", name, file="transpose.cu", line=3, hint="mended", repair=repair, **told))
+        words = "other values" if name == "padded" else "wrong values"
+        checks.append(check("correct", name, message=words, hint="mended", line=9, repair=repair))
+    (fault,) = summary(job(msgspec.structs.replace(sample_results.failed(), checks=checks)))["faults"]
+    assert [view["name"] for view in fault["variants"]] == ["naive", "shared", "padded"]
+    assert fault["follows"] == ["wrong result · naive, shared: wrong values", "wrong result · padded: other values"]
 
 
 def test_a_fault_quotes_its_line() -> None:
