@@ -16,6 +16,8 @@ from grader.submission.records import Interpretation
 LEAST_INSTRUCTIONS = 1_500_000
 """A faulty kernel may do next to nothing: what makes it right does all of its work."""
 MOST_INSTRUCTIONS = 8_000_000
+IDLE_INSTRUCTIONS = 64_000_000
+"""The same of a kernel that takes more than that as it is: of a grid of fixed size most threads have nothing to do."""
 SLOWER = 4
 """How much more than the kernel as it is a changed one may take at the same size."""
 
@@ -140,7 +142,7 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     others = _others(evidence, evidence.interpretation, sizes)
     if "ragged_sizes" in uncovered:
         others = [r for r in others if r.kind != "ragged"]
-    cases += [SmallCase(r.kind, dict(r.sizes), MOST_INSTRUCTIONS) for r in others]
+    cases += [SmallCase(r.kind, dict(r.sizes), max(MOST_INSTRUCTIONS, cases[0].instructions)) for r in others]
     lines = tuple(dict.fromkeys(n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)))
     return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right, run.outcome.reason in STOPPED)
 
@@ -221,4 +223,5 @@ def _others(evidence: Evidence, interpretation: Interpretation, sizes: dict[str,
 
 def _instructions(run: Run) -> int:
     used = run.outcome.thread_instructions or MOST_INSTRUCTIONS // SLOWER
-    return max(LEAST_INSTRUCTIONS, min(MOST_INSTRUCTIONS, SLOWER * used))
+    most = max(MOST_INSTRUCTIONS, min(IDLE_INSTRUCTIONS, 2 * used))
+    return max(LEAST_INSTRUCTIONS, min(most, SLOWER * used))

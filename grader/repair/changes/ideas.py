@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from grader.repair.change import Change
-from grader.repair.function import Function
+from grader.repair.function import Function, Variable
 from grader.submission.cpp.tree import descendants
 
 if TYPE_CHECKING:
@@ -65,14 +65,20 @@ def _names_together(function: Function) -> Iterator[Change]:
         detail = {0: "", 1: "names_next"}.get(last - line)
         if detail is None:
             continue
-        known = function.known_at(two)
-        sizes = {name for name, variable in known.items() if variable.role == "size"}
+        known = {name: v for name, v in function.known_at(one).items() if v.role == "size"}
         used = [{n: function.text(n) for n in descendants(part) if n.type == "identifier"} for part in (one, two)]
-        for name in sorted(sizes & set(used[0].values()) & set(used[1].values())):
+        for name in sorted(known.keys() & set(used[0].values()) & set(used[1].values())):
+            origin = _origin(function, known[name])
             places = [node for names in used for node, text in names.items() if text == name]
-            for other in sorted(sizes - {name}):
+            for other in sorted(n for n, v in known.items() if n != name and _origin(function, v) == origin):
                 edits = tuple(function.replaced(node, other) for node in places)
-                yield Change("index", line, edits, 2.0, "size", detail)
+                yield Change("index", line, edits, 1.2, "size", detail)
+
+
+def _origin(function: Function, variable: Variable) -> int:
+    """Where a size comes from: 0 from the file, 1 from the caller, 2 from the function itself."""
+    body = function.body.start_byte
+    return (variable.start >= body) + (variable.start > body)
 
 
 def _made(function: Function) -> list[Node]:
@@ -102,7 +108,7 @@ def _tiles(function: Function) -> Iterator[Change]:
             continue
         turned = next(name for name, other in blocks.items() if other == OTHER[axis])
         edits = (function.replaced(block, function.text(moved)), function.replaced(moved, turned))
-        yield Change("index", function.line(one), edits, 1.7, "axis", "tile")
+        yield Change("index", function.line(one), edits, 0.9, "axis", "tile")
 
 
 def _block_indices(function: Function) -> dict[str, str]:
