@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from grader.checks import launch
 from grader.checks.base import Verdict, failed, not_measured, passed
@@ -11,6 +12,12 @@ from grader.lab.checks import Settings
 from grader.message import Message, joined, msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
+from grader.submission.cpp.nodes import Name, Number, SizeOf
+from grader.submission.kernels.records import LaunchSite
+from grader.submission.kernels.symbolic import leaves_of
+
+ELEMENT_BYTES = (Number(2), Number(4), Number(8))
+"""Factors that stand for the size of an element."""
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
@@ -34,7 +41,7 @@ def hint(evidence: Evidence, hazard: Hazard) -> Message:
 
 
 def _of_hazard(evidence: Evidence, hazard: Hazard) -> Message:
-    return _dynamic_hint(hazard) if is_dynamic(evidence, hazard) else _hint(hazard)
+    return _dynamic_hint(evidence, hazard) if is_dynamic(evidence, hazard) else _hint(hazard)
 
 
 def is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
@@ -43,8 +50,24 @@ def is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
     return hazard.kind == "out_of_bounds" and hazard.detail == "after" and hazard.array in dynamic
 
 
-def _dynamic_hint(hazard: Hazard) -> Message:
-    return msg("checks.memory_safety.hint_dynamic", array=hazard.array, bytes=hazard.array_bytes)
+def _dynamic_hint(evidence: Evidence, hazard: Hazard) -> Message:
+    site = evidence.bound.requested
+    fits_if_elements = hazard.offset_bytes // hazard.width_bytes < hazard.array_bytes
+    in_elements = site is not None and fits_if_elements and counts_elements(site)
+    name = "checks.memory_safety.hint_dynamic" + ("" if in_elements else "_short")
+    return msg(name, array=hazard.array, bytes=hazard.array_bytes)
+
+
+def counts_elements(site: LaunchSite) -> bool:
+    """Whether a launch's shared memory is written as a number of elements: a product without `sizeof` or its value.
+
+    What is one name or one number may be a number of bytes, unless it is as many as the block has threads.
+    """
+    written = site.shared_expression
+    if written is None or any(isinstance(leaf, SizeOf) or leaf in ELEMENT_BYTES for leaf in leaves_of(written)):
+        return False
+    is_one = isinstance(written, Name | Number)
+    return not is_one or (site.block is not None and site.shared_bytes == prod(site.block))
 
 
 def _hint(hazard: Hazard) -> Message:

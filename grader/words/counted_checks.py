@@ -100,6 +100,10 @@ MEMORY_SAFETY: Texts = {
         "counts bytes, not elements: it is the number of elements that the whole block stores there times "
         "sizeof(float)."
     ),
+    "hint_dynamic_short": N_(
+        "The launch gives the array {array} a size of {bytes} bytes. Work out by hand the largest index with which a "
+        "thread of the block uses it: it has to be below the number of elements that these bytes hold."
+    ),
     "hint_shared_unset": N_(
         "Shared memory holds whatever the previous block left there. Every element that is read must "
         "first be written by some thread of this block, with a barrier between the two."

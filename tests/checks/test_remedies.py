@@ -10,9 +10,10 @@ import pytest
 from grader.checks.base import remedy
 from grader.oracle.compare import Difference
 from grader.result import Diagnosis, ElementRange, ElementRead, ElementWriter, WrongPattern
-from grader.submission.kernels.records import SharedArray
+from grader.submission.cpp.nodes import Binary, Expression, Name, Number, SizeOf
+from grader.submission.kernels.records import LaunchSite, SharedArray
 from grader.words import text
-from tests.checks.evidence_factory import check, evidence, hazard, kernel, run
+from tests.checks.evidence_factory import check, evidence, hazard, kernel, run, site
 
 SUM = [ElementRange(array="in", ranges=[(0, 4)])]
 WRITER = ElementWriter(block=(0, 0, 0), thread=(2, 0, 0), line=12)
@@ -129,6 +130,43 @@ def test_past_the_end_of_shared_memory(dynamic: bool, words: str) -> None:
     outside = hazard("out_of_bounds", "after", offset_bytes=4096)
     given = evidence(runs=(run("correct", hazards=(outside,)),), kernel=replace(kernel(), shared_arrays=(array,)))
     assert words in check(given, "memory_safety").hint
+
+
+SIDE, ELEMENT = Name("TILE"), SizeOf("float")
+TILE = Binary("*", SIDE, SIDE)
+
+
+@pytest.mark.parametrize(
+    ("written", "elements"),
+    [
+        (TILE, True),
+        (Binary("*", TILE, ELEMENT), False),
+        (Binary("*", TILE, Number(4)), False),
+        (SIDE, False),
+        (Number(4096), False),
+        (None, False),
+    ],
+)
+def test_bytes_are_said_to_be_elements_only_where_they_are_written_so(
+    written: Expression | None, elements: bool
+) -> None:
+    array = SharedArray("t", 7, "float32", (None,), dynamic=True)
+    outside = hazard("out_of_bounds", "after", offset_bytes=4096)
+    launch = replace(site((32, 32, 1)), shared_expression=written, shared_bytes=4096)
+
+    def hint(launch: LaunchSite) -> str:
+        own = replace(kernel(), shared_arrays=(array,))
+        return check(
+            evidence(runs=(run("correct", hazards=(outside,)),), kernel=own, requested=launch), "memory_safety"
+        ).hint
+
+    assert ("not elements" in hint(launch)) == elements
+    # As many as the block has threads.
+    if written is SIDE:
+        assert "not elements" in hint(replace(launch, shared_bytes=1024))
+    # As many elements as there are bytes would not do either.
+    outside = replace(outside, offset_bytes=4 * 4096)
+    assert "largest index" in hint(launch)
 
 
 def test_a_wrong_result_beside_a_race_is_mended_by_mending_the_race() -> None:

@@ -308,3 +308,73 @@ def test_a_search_ends_soon_where_threads_execute_one_by_one(
     assert check(result.checks, "naive.correct").status == "fail"
     assert searched
     assert sum(run.outcome.issued or 0 for run in searched) < 4 * 6_000_000
+
+
+SPREAD = """#include <cuda_runtime.h>
+__global__ void transposeNaive(const float *in, float *out, int rows, int cols)
+{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < rows * cols; i += gridDim.x * blockDim.x) {
+        int r = i / rows;
+        int c = i % rows;
+        out[c * rows + r] = in[i];
+    }
+}
+int main()
+{
+    int rows = 256, cols = 192;
+    float *in, *out;
+    cudaMalloc(&in, rows * cols * sizeof(float));
+    cudaMalloc(&out, rows * cols * sizeof(float));
+    cudaMemset(in, 0, rows * cols * sizeof(float));
+    transposeNaive<<<4096, 256>>>(in, out, rows, cols);
+    cudaDeviceSynchronize();
+}
+"""
+
+
+def test_a_grid_whose_threads_mostly_have_nothing_to_do_is_searched_as_any_other(graded: Grade, tmp_path: Path) -> None:
+    (tmp_path / "transpose.cu").write_text(SPREAD)
+    found = check(graded("transpose", tmp_path / "transpose.cu").checks, "naive.correct")
+    assert found.repair is not None and (found.repair.line, found.repair.kind) == (5, "index")
+    assert found.hint.startswith(f"In line 5 and the one after it another size is meant. {EVERY}")
+    changed = [row for row in found.repair.diff if row[0] == "+"]
+    assert changed == ["+        int r = i / cols;", "+        int c = i % cols;"]
+
+
+LOADED = """
+constexpr int S = 16;
+__device__ void load(float (&tile)[S][S], const float *m, int t, int n)
+{
+    int row = blockIdx.y * S + threadIdx.y, col = t * S + threadIdx.x;
+    tile[threadIdx.y][threadIdx.x] = row < n && col < n ? m[row * n + col] : 0.0f;
+}
+__device__ void loadB(float (&tile)[S][S], const float *m, int t, int n)
+{
+    int row = blockIdx.y * S + threadIdx.y, col = t * S + threadIdx.x;
+    tile[threadIdx.y][threadIdx.x] = row < n && col < n ? m[row * n + col] : 0.0f;
+}
+__global__ void block(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[S][S], b[S][S];
+    int row = blockIdx.y * S + threadIdx.y, col = blockIdx.x * S + threadIdx.x;
+    float sum = 0.0f;
+    for (int t = 0; t * S < n; ++t) {
+        load(a, A, t, n);
+        loadB(b, B, t, n);
+        __syncthreads();
+        for (int k = 0; k < S; ++k) sum += a[threadIdx.y][k] * b[k][threadIdx.x];
+        __syncthreads();
+    }
+    if (row < n && col < n) C[row * n + col] = sum;
+}
+"""
+
+
+def test_a_tile_that_a_helper_moves_along_the_wrong_axis_is_turned(graded: Grade, tmp_path: Path) -> None:
+    (tmp_path / "matmul.cu").write_text(LOADED)
+    found = check(graded("matmul", tmp_path / "matmul.cu").checks, "block.correct")
+    assert found.repair is not None and (found.repair.line, found.repair.kind) == (10, "index")
+    assert found.hint.startswith(
+        "In line 10 the tile moves along the wrong axis: rows are taken where columns are meant"
+    )
+    assert "+    int row = t * S + threadIdx.y, col = blockIdx.x * S + threadIdx.x;" in found.repair.diff

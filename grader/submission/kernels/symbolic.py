@@ -145,22 +145,25 @@ class _Inlining:
 
 def names_in(expression: Expression) -> Iterator[str]:
     """Every variable that `expression` names."""
+    return (leaf.name for leaf in leaves_of(expression) if isinstance(leaf, Name))
+
+
+def leaves_of(expression: Expression) -> Iterator[Name | Number | SizeOf]:
+    """What `expression` is computed from: names, numbers, sizes of types."""
     match expression:
-        case Name(name):
-            yield name
+        case Name() | Number() | SizeOf():
+            yield expression
         case Binary(_, left, right):
-            yield from names_in(left)
-            yield from names_in(right)
+            yield from leaves_of(left)
+            yield from leaves_of(right)
         case Cast(_, operand) | Unary(_, operand):
-            yield from names_in(operand)
+            yield from leaves_of(operand)
         case Conditional(condition, then, otherwise):
             for part in (condition, then, otherwise):
-                yield from names_in(part)
+                yield from leaves_of(part)
         case Call(_, arguments):
             for argument in arguments:
-                yield from names_in(argument)
-        case _:
-            return
+                yield from leaves_of(argument)
 
 
 class _Formula:

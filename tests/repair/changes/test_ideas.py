@@ -64,12 +64,15 @@ TILES = "int bx = blockIdx.x, ty = threadIdx.y;\nint row = {} * 16 + ty;\nint co
 
 
 def test_one_size_for_another_in_two_lines() -> None:
-    body = "const int rows = 8, cols = 9;\nint r = threadIdx.x / rows;\nint c = threadIdx.x % rows;\nout[r] = c;"
+    body = "const int rows = 8, cols = 9;\nconst int r = threadIdx.x / rows;\nint c = threadIdx.x % rows;\nout[r] = c;"
     change = changes(idea_changes, body)[body.replace("/ rows", "/ cols").replace("% rows", "% cols")]
     assert (change.kind, change.group, change.detail, change.line) == ("index", "size", "names_next", 3)
     one_line = body.replace(";\nint c", "; int c")
     change = changes(idea_changes, one_line)[one_line.replace("/ rows", "/ cols").replace("% rows", "% cols")]
     assert (change.detail, change.line) == ("", 3)
+    # What comes from the caller is no other name for what the function sets, nor is what the two lines make themselves.
+    sizes = {text for text, c in changes(idea_changes, body).items() if c.detail == "names_next"}
+    assert sizes == {body.replace("/ rows", "/ cols").replace("% rows", "% cols")}
     # Not one after the other; a size that only one of them uses.
     for other in (body.replace(";\nint c", ";\n\nint c"), body.replace("% rows", "% 7")):
         assert "names_next" not in {change.detail for change in changes(idea_changes, other).values()}
