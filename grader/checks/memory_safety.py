@@ -54,8 +54,9 @@ def _dynamic_hint(evidence: Evidence, hazard: Hazard) -> Message:
     site = evidence.bound.requested
     fits_if_elements = hazard.offset_bytes // hazard.width_bytes < hazard.array_bytes
     in_elements = site is not None and fits_if_elements and counts_elements(site)
-    name = "checks.memory_safety.hint_dynamic" + ("" if in_elements else "_short")
-    return msg(name, array=hazard.array, bytes=hazard.array_bytes)
+    if in_elements:
+        return msg("checks.memory_safety.hint_dynamic", array=hazard.array, bytes=hazard.array_bytes)
+    return msg("checks.memory_safety.hint_dynamic_short", array=hazard.array, bytes=hazard.array_bytes)
 
 
 def counts_elements(site: LaunchSite) -> bool:
