@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from math import prod
+from math import isqrt, prod
 
 from grader.lab import formula
 from grader.lab.records import Lab
@@ -123,6 +123,11 @@ def _axis(
     down = [f"(({over}) // {step})" for step in steps]
     models = [*down, *up] if _rounds_down(expression) else [*up, *down]
     models += [f"(({over} - 1) // {step})" for step in steps] + [f"(({over}) // {step} + 1)" for step in steps]
+    if axis == 0 and len(covers) == 2 and site.grid is not None and site.grid[1] == 1:
+        # Tiles numbered along one axis.
+        sides = [side for side in dict.fromkeys([isqrt(threads), tile[0], tile[1]]) if side > 1]
+        models += [" * ".join(f"(({over}) // {side})" for over in covers) for side in sides]
+        models += [" * ".join(_rounded_up(over, side) for over in covers) for side in sides]
     if blocks > 1 and threads:
         # A block that goes over its tile in a loop, as its text does not tell: a power of two of its threads.
         models += [_rounded_up(over, threads << power) for power in range(1, LOOPED)]

@@ -17,6 +17,8 @@ from grader.submission.observed import Observed, SeenArgument, SeenLaunch
 from grader.submission.records import ORIGINS, Origin
 
 T = TypeVar("T")
+MAX_PROBES = 8
+"""Launches at other sizes that a formula of the grid is held against."""
 
 OF_LAUNCHES: tuple[Origin, ...] = ("observed", "stated", "read", "inferred", "lab")
 """Who is believed about the block and the shared memory of a launch, the first before the others."""
@@ -157,13 +159,32 @@ def _as_meant(texts: tuple[str, ...], launch: SeenLaunch) -> tuple[str, ...]:
 def _probes(
     launch: SeenLaunch, observed: Observed
 ) -> tuple[tuple[tuple[int, int, int], tuple[SeenArgument, ...]], ...]:
-    """The same launch at other sizes."""
-    return tuple(
-        (other.grid, other.arguments)
-        for other in observed.probes
-        if (other.kernel, other.file, other.line, other.template_arguments, other.block)
-        == (launch.kernel, launch.file, launch.line, launch.template_arguments, launch.block)
-    )
+    """The same launch at other sizes: of runs that were made for that, and of the program's own loop over sizes."""
+
+    def is_same(other: SeenLaunch) -> bool:
+        return (other.kernel, other.file, other.line, other.template_arguments, other.block) == (
+            launch.kernel,
+            launch.file,
+            launch.line,
+            launch.template_arguments,
+            launch.block,
+        )
+
+    probes = [(other.grid, other.arguments) for other in observed.probes if is_same(other)]
+    of_loop: dict[tuple[object, ...], dict[tuple[int, int, int], SeenLaunch]] = {}
+    for other in observed.launches:
+        if is_same(other) and other.change is None and launch.change is None and not other.refused:
+            of_loop.setdefault(_numbers(other), {}).setdefault(other.grid, other)
+    # A loop over grids at one size says nothing of sizes.
+    if all(len(grids) == 1 for grids in of_loop.values()):
+        rest = [grids for numbers, grids in of_loop.items() if numbers != _numbers(launch)]
+        probes += [(grid, other.arguments) for grids in rest for grid, other in grids.items()]
+    return tuple(probes[:MAX_PROBES])
+
+
+def _numbers(launch: SeenLaunch) -> tuple[object, ...]:
+    """What tells a launch's sizes: its numbers, and how large its arrays are."""
+    return tuple((argument.value, argument.buffer_bytes) for argument in launch.arguments)
 
 
 def _is_at(site: LaunchSite, launch: SeenLaunch) -> bool:

@@ -9,6 +9,8 @@ from itertools import combinations
 
 import pytest
 
+from grader.lab.labs import find
+from grader.submission.binding.grids import formulas_of
 from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first, places_read_true, weakest_of, with_observed
 from grader.submission.files.submission_yaml import LabSettings, VariantSettings
 from grader.submission.kernels.records import LaunchSite
@@ -29,6 +31,34 @@ def test_a_changed_programs_launch_follows_its_text_where_that_was_true() -> Non
     # Its arguments are those that were seen; how many blocks there are follows from the text again.
     assert (site.block, site.grid, site.tile) == ((8, 8, 1), None, (8, 8))
     assert site.seen == SEEN.arguments and site.observed
+
+
+def at(n: int, blocks: int) -> SeenLaunch:
+    return replace(SEEN, grid=(blocks, 1, 1), arguments=(SeenArgument("n", "int", n),))
+
+
+def probed(*launches: SeenLaunch) -> list[tuple[int, object]]:
+    """Blocks and sizes of what else was seen of the first launch."""
+    site = with_observed([READ], Observed((SeenRun(("a.cu",), launches, ended=True),)))[0]
+    return [(grid[0], arguments[0].value) for grid, arguments in site.probes]
+
+
+def test_a_programs_own_loop_over_sizes_shows_the_grid_at_others() -> None:
+    assert probed(at(64, 16), at(128, 64), at(256, 256)) == [(16, 64), (256, 256)]
+    # A loop over grids at one size, and another block, say nothing of sizes.
+    assert probed(at(64, 16), at(64, 32), at(128, 32)) == []
+    assert probed(at(64, 16), replace(at(128, 64), block=(32, 8, 1))) == []
+
+
+def test_tiles_may_be_numbered_along_one_axis() -> None:
+    site = LaunchSite("k", 9, (256, 1, 1), (), 0, grid=(64, 1, 1), observed=True)
+    probes = [((16, 1, 1), [{"n": 64}]), ((256, 1, 1), [{"n": 256}])]
+    found = formulas_of(site, lambda *_of: None, ("n", "n"), (256, 1), [{"n": 128}], find("matmul"), probes)
+    assert found == ("((n) // 16) * ((n) // 16)", "1")
+    # As many at every size.
+    probes = [((64, 1, 1), [{"n": 64}])]
+    found = formulas_of(site, lambda *_of: None, ("n", "n"), (256, 1), [{"n": 128}], find("matmul"), probes)
+    assert found == ("64", "1")
 
 
 def test_where_the_text_was_wrong_what_was_seen_holds() -> None:
