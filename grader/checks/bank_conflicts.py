@@ -104,9 +104,10 @@ def _remedy(evidence: Evidence, worst: LineCounters) -> Message | None:
         return joined(narrow, msg("checks.bank_conflicts.hint_block"))
     if array and pitch and worst.lane_words and not (found and _is_free_with(worst, first, pitch)):
         return None
-    if array and pitch and pitch % 2 == 0:
+    if array and pitch and (found or pitch % 2 == 0):
         declared = array.dims[0] or pitch
-        return msg("checks.bank_conflicts.hint_column", name=array.name, pitch=pitch, rows=declared)
+        how = "longer" if pitch % 2 else "column"
+        return msg(f"checks.bank_conflicts.hint_{how}", name=array.name, pitch=pitch, rows=declared)
     return msg("checks.bank_conflicts.hint_odd")
 
 

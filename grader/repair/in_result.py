@@ -49,7 +49,7 @@ NOT_KNOWN = frozenset(f"checks.correct.hint_{name}" for name in ("unwritten", "b
 
 OVERRULED = frozenset(
     ["checks.grids.hint_fixed", "checks.correct.hint_memory_first", "checks.correct.hint_race_first"]
-    + [f"checks.bank_conflicts.hint_{name}" for name in ("rows_pad", "rows", "block", "odd")]
+    + [f"checks.bank_conflicts.hint_{name}" for name in ("rows_pad", "rows", "block", "odd", "longer")]
 )
 """Hints that blame what the change shows to be right, or advise another one: of the launch, of another check, of the
 block where an index mends it."""

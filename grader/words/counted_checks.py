@@ -220,6 +220,10 @@ BANK_CONFLICTS: Texts = {
         "with one extra column, {name}[{rows}][{pitch} + 1]: a column then spans all 32 banks. The "
         "extra column is never used."
     ),
+    "hint_longer": N_(
+        "With rows of one element more, {name}[{rows}][{pitch} + 1], these words lie in banks of their own. The extra "
+        "column is never used."
+    ),
     "hint_odd": N_(
         "Make the distance between the words of neighbouring lanes odd: pad every row of the tile by one element, "
         "and count that element in every index of the tile."

@@ -223,6 +223,17 @@ def test_bank_conflicts_of_a_padded_16_by_16_tile_are_two_ways_and_earn_half() -
     assert "32×8" in row.hint
 
 
+def test_rows_of_an_odd_length_may_still_be_a_word_too_short() -> None:
+    # A warp of a block of one dimension takes half a column of 16 rows, and half of the next.
+    words = [17 * (lane % 16) + lane // 16 for lane in range(32)]
+    full = counters(load_ways=2)
+    lines = [msgspec.structs.replace(c, lane_words=words) if c.ways == 2 else c for c in full.by_line]
+    measured = msgspec.structs.replace(full, by_line=lines)
+    row = check(evidence(block=(256, 1, 1), counters=measured, kernel=kernel((16, 17))), "bank_conflicts")
+    assert "With rows of one element more, t[16][17 + 1], these words lie in banks of their own." in row.hint
+    assert "odd" not in row.hint
+
+
 @pytest.mark.parametrize(("ways", "earned"), [(2, 5.0), (4, 2.0), (8, 0.0)])
 def test_bank_conflicts_partial_points(ways: int, earned: float) -> None:
     assert check(evidence(counters=counters(load_ways=ways)), "bank_conflicts").earned == earned
