@@ -116,6 +116,7 @@ DATA: Mapping[str, Value] = {
     "elements": "a[0][0…15]",
     "ending": "SIGSEGV",
     "error": "invalid argument",
+    "exception": "std::runtime_error: no such device",
     "excess": 31.0,
     "expected": "17",
     "explanation": msg("diagnosis.first_unwritten", where="out[2][0]", expected="17"),

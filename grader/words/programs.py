@@ -247,7 +247,8 @@ PROGRAMS: Texts = {
     "bad_address": N_("Segmentation fault: a call is given an address outside the program's memory ({address})."),
     "stack_overflow": N_("Stack overflow in the host code."),
     "division_by_zero": N_("Integer division by zero in the host code."),
-    "aborted": N_("The program aborts: a failed assertion, abort(), or an uncaught exception."),
+    "aborted": N_("The program aborts: a failed assertion, abort(), or std::terminate."),
+    "uncaught": N_("The program throws an exception that nothing catches: {exception}"),
     "crash": N_("The program crashes: {reason}"),
     "too_long": N_("The host code did not end within {limit} billion instructions."),
     "macro_option": N_(

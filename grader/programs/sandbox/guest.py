@@ -25,7 +25,7 @@ class Guest:
     """
 
     def __init__(self, store: Any, memory: Any, meter: Meter, stays: bool = False) -> None:
-        self._store = store
+        self.store = store
         self._memory = memory
         self._meter = meter
         self._stays = stays
@@ -34,7 +34,7 @@ class Guest:
 
     def size(self) -> int:
         """Bytes that there are now."""
-        return int(self._memory.data_len(self._store))
+        return int(self._memory.data_len(self.store))
 
     def _place(self, address: int, length: int) -> int:
         start, size = self._known
@@ -43,7 +43,7 @@ class Guest:
         size = self.size()
         if length < 0 or address <= 0 or address + length > size:
             raise BadPointer(f"{address:#x}")
-        start = ctypes.cast(self._memory.data_ptr(self._store), ctypes.c_void_p).value or 0
+        start = ctypes.cast(self._memory.data_ptr(self.store), ctypes.c_void_p).value or 0
         if self._stays:
             self._known = start, size
         return start + address

@@ -32,7 +32,7 @@ CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
 CRASHES = frozenset(
     {"programs.segmentation_fault", "programs.stack_overflow", "programs.division_by_zero", "programs.aborted"}
-    | {"programs.crash", "programs.bad_function"}
+    | {"programs.crash", "programs.bad_function", "programs.uncaught"}
 )
 """Ends that the program brought about itself."""
 
@@ -251,7 +251,7 @@ class ProgramRun:
             if left_out and error.frames and error.frames[0].func_index in left_out:
                 raise NotWhole from error
             self._look_for_early(partial(self._place_of, error))
-            cause = self._trap(error)
+            cause = self._uncaught(store, exports, left_out) or self._trap(error)
             kind = "too_large" if cause.id in LIMITS else "crash"
             state.tell(kind, "error", cause, self._place_of(error))
         finally:
@@ -321,6 +321,42 @@ class ProgramRun:
             return msg("programs.bad_function")
         # The last line says what it was; before it comes where.
         return msg("programs.crash", reason=str(error).strip().split("\n")[-1].strip()[:200])
+
+    def _uncaught(self, store: Any, exports: Any, left_out: frozenset[int]) -> Any:
+        """Of an exception that no function catches; None where there is none.  What C++ says of it is printed.
+
+        Raises
+        ------
+        NotWhole : its `what()` is one of the functions `left_out`.
+        """
+        import wasmtime
+
+        from grader.message import msg
+        from grader.programs.sandbox import uncaught
+        from grader.programs.sandbox.guest import BadPointer
+
+        header = uncaught.taken(store)
+        if header is None:
+            return None
+
+        def call(function: str | int, *values: int) -> Any:
+            if isinstance(function, str):
+                return exports[function](store, *values)
+            return exports["__indirect_function_table"].get(store, function)(store, *values)
+
+        try:
+            # As on a terminal, where lines are written as they end.
+            call("fflush", 0)
+            thrown = uncaught.read(self._guest, exports, header, call)
+        except wasmtime.Trap as error:
+            if error.frames and error.frames[0].func_index in left_out:
+                raise NotWhole from error
+            return None
+        except (BadPointer, TypeError, wasmtime.WasmtimeError):
+            # What lies there is no exception, or its what() no function of that type.
+            return None
+        self._emit(2, thrown.told.encode(errors="replace"))
+        return msg("programs.uncaught", exception=thrown.short)
 
     def _too_long(self) -> Any:
         from grader.message import msg

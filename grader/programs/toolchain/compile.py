@@ -381,6 +381,7 @@ def _link(count: int, folder: Path, library: Library) -> HostProgram:
     command = [str(zig.executable()), "wasm-ld", "-m", "wasm64", "-o", str(out), *wraps]
     command += [f"--allow-undefined-file={folder / 'out' / 'launch.symbols'}", "-z", f"stack-size={STACK_BYTES}"]
     command += ["--export=grader_demangle", "--export=grader_malloc", "--export=grader_free", "--export=fflush"]
+    command += ["--export-table", *(f"--export-if-defined={name}" for name in zig.CLASS_TYPES)]
     start, *rest = library.link_inputs
     command += [start, *(str(folder / "out" / f"{number}.o") for number in range(count)), *rest]
     # `sandbox.lean` knows functions by their mangled names; people are told others.

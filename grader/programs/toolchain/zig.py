@@ -60,6 +60,9 @@ COMMON = (
     "-Da_cas_p(p,t,s)=((void*)0)",
 )
 EXCEPTIONS = ("-fexceptions", "-fwasm-exceptions", "-fdeclspec", "-mllvm", "-wasm-use-legacy-eh=false")
+CLASS_TYPES = ("_ZTVN10__cxxabiv120__si_class_type_infoE", "_ZTVN10__cxxabiv121__vmi_class_type_infoE")
+"""Virtual functions of the types of classes: with one base at their beginning, and with others.  Exported by each
+program, for what reads the exception that ended it."""
 
 
 def folder() -> Path:
