@@ -122,6 +122,12 @@ def _size_roles(
     lab: Lab,
 ) -> list[tuple[str, ...]]:
     """Roles for the numbers: by name as far as that agrees with the values that were seen, else by value."""
+    names = list(dict.fromkeys(scalar.name for scalar in scalars))
+    if len(names) < len(scalars) and len({lab.parameter(role).shape for role in pointer_roles}) == 1:
+        # Members of one name of structs for arrays of one shape are one size.
+        each = [next(scalar for scalar in scalars if scalar.name == name) for name in names]
+        orders = _size_roles(each, sizes, pointers, pointer_roles, seen, lab)
+        return [tuple(order[names.index(scalar.name)] for scalar in scalars) for order in orders]
     values = [seen[scalar.name].value if scalar.name in seen else None for scalar in scalars]
     named = _size_orders(scalars, sizes) if all(s.dtype in _INTEGERS for s in scalars) and sizes else []
     likeliest = named if len(scalars) >= len(sizes) else named[:1]

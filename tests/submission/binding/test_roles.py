@@ -158,3 +158,13 @@ def test_one_number_of_two_sizes_is_the_one_that_the_arrays_allow(
     arrays = [SeenArgument(p, "float*", buffer=p, buffer_bytes=4 * elements) for p in ("p", "q")]
     orders = role_assignments(found, lab, [*arrays, SeenArgument(name, "int", value)])
     assert orders[0] == ("in", "out", role)
+
+
+def test_members_of_one_name_of_structs_for_arrays_of_one_shape_are_one_size() -> None:
+    text = (
+        "const int RADIUS = 2;\nstruct Vec { float *data; int size; };\n"
+        "__global__ void naive(Vec in, Vec out) { int i = threadIdx.x; out.data[i] = in.data[i + RADIUS] + in.size; }"
+    )
+    found = binding(bound(text, find("box-blur")), "naive").interpretations[0]
+    assert found.roles == ("in", "count", "out", "count")
+    assert found.constants == (("radius", "RADIUS"),)
