@@ -17,7 +17,7 @@ from grader.launching.trial import Run, Trials
 from grader.oracle.expected import Array
 from grader.repair.change import Change
 from grader.repair.function import Function
-from grader.repair.symptom import SmallCase, Symptom
+from grader.repair.symptom import MOST_INSTRUCTIONS, SmallCase, Symptom, instructions_of
 from grader.submission.cpp.tree import declared_name, descendants
 from grader.submission.lexical import Edit
 
@@ -39,6 +39,8 @@ ISSUING = 28
 ISSUING_ON = 8
 """The same of instructions after the first `SOON`: what takes long runs as generated code."""
 SOON = 5_000
+SMALL_BLOCK = 32
+"""Threads of a block in whose place fewer show a fault sooner."""
 
 
 Tried = tuple[Function, Change]
@@ -102,6 +104,29 @@ class Screen:
                     partly.append(change)
         if self.symptom.cases[0].kind != "ragged":
             yield from partly[:MAX_PARTLY]
+
+    def in_small_blocks(self) -> Screen | None:
+        """The same by blocks of few threads at a smaller size, of a fault that shows only beyond one of many.
+
+        None where the fault is seen soon as it is, where blocks divide the data, or the kernel needs its own block.
+        Nothing may be said of such a launch: what it lets through is graded as the program launches it.
+        """
+        first, plan = self.symptom.cases[0], self.kernel.interpretation.launch
+        threads = plan.block[0]
+        divides = not plan.grid_formula and any(side > 1 for side in plan.tile)
+        is_row = plan.block == (threads, 1, 1) and not plan.block_formula and threads > SMALL_BLOCK
+        if first.instructions <= MOST_INSTRUCTIONS or not is_row or divides:
+            return None
+        own = self.kernel.interpretation
+        kernel = self.kernel.read_as(replace(own, launch=replace(plan, block=(SMALL_BLOCK, 1, 1))))
+        sizes = {name: n if n <= threads else -(-n * SMALL_BLOCK // threads) for name, n in first.sizes.items()}
+        within = {name: min(n, SMALL_BLOCK) for name, n in sizes.items()}
+        run = self.trials.run(kernel, first.kind, sizes)
+        if run.outcome.status != "ok" or run.is_right or not self.trials.run(kernel, first.kind, within).is_right:
+            return None
+        case = replace(first, sizes=sizes, instructions=instructions_of(run))
+        symptom = replace(self.symptom, cases=(case, *self.symptom.cases[1:]))
+        return replace(self, kernel=kernel, symptom=symptom)
 
     def unchanged(self) -> Run:
         """The kernel as it was handed in, at the size of the first case."""

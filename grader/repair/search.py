@@ -176,7 +176,9 @@ def _of_kernel(subject: _Subject, budget: Budget) -> tuple[list[FoundRepair], Co
     """What mends one kernel, and the condition that was seen of it where nothing does."""
     screen, evidence, own, name = subject.screen, subject.evidence, subject.checks, subject.name
     symptom = screen.symptom
-    repair = _found(subject, screen, budget, MAX_PROOFS)
+    small = screen.in_small_blocks()
+    repair = _found(subject, small, budget, MAX_PROOFS) if small is not None else None
+    repair = repair or _found(subject, screen, budget, MAX_PROOFS)
     repairs = [repair] if repair is not None else []
     mended = set(repair.mends) if repair is not None else set()
     launch = other_launch(screen, name, budget) if symptom.check == "correct" and not mended else None

@@ -137,7 +137,7 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     excess = -1
     if check.check in ("coalescing", "bank_conflicts") and run.outcome.counters is not None:
         excess = excess_of(run.outcome.counters, metric)
-    cases = [SmallCase(kind, sizes, _instructions(run), observe=True, excess=excess, metric=metric)]
+    cases = [SmallCase(kind, sizes, instructions_of(run), observe=True, excess=excess, metric=metric)]
     # Only what is right at the first size comes to be run at others.
     others = _others(evidence, evidence.interpretation, sizes)
     if "ragged_sizes" in uncovered:
@@ -165,7 +165,7 @@ def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | N
     others.pop(repr(shown.sizes), None)
     largest = sorted(others.values(), key=lambda r: prod(r.sizes.values()))[-MAX_ORDERS:]
     cases = [
-        SmallCase(r.kind, dict(r.sizes), _instructions(r), observe=True, of_order=True)
+        SmallCase(r.kind, dict(r.sizes), instructions_of(r), observe=True, of_order=True)
         for r in (shown, *largest)
         if r.kind in ("correct", "observe", "ragged")
     ]
@@ -221,7 +221,8 @@ def _others(evidence: Evidence, interpretation: Interpretation, sizes: dict[str,
     return found
 
 
-def _instructions(run: Run) -> int:
+def instructions_of(run: Run) -> int:
+    """At which a changed kernel is ended at the size of a run of the kernel as it is."""
     used = run.outcome.thread_instructions or MOST_INSTRUCTIONS // SLOWER
     most = max(MOST_INSTRUCTIONS, min(IDLE_INSTRUCTIONS, 2 * used))
     return max(LEAST_INSTRUCTIONS, min(most, SLOWER * used))

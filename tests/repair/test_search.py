@@ -378,3 +378,39 @@ def test_a_tile_that_a_helper_moves_along_the_wrong_axis_is_turned(graded: Grade
         "In line 10 the tile moves along the wrong axis: rows are taken where columns are meant"
     )
     assert "+    int row = t * S + threadIdx.y, col = blockIdx.x * S + threadIdx.x;" in found.repair.diff
+
+
+ROWS = """#include <cuda_runtime.h>
+__global__ void mm_row(const float *a, const float *b, float *c, int n)
+{
+    extern __shared__ float line[];
+    for (int i = threadIdx.x; i < n; i += blockDim.x) line[i] = a[blockIdx.x * n + i];
+    __syncthreads();
+    float acc = 0.f;
+    for (int j = threadIdx.x; j < n; j += blockDim.x) {
+        for (int i = 0; i < n; ++i) acc = fmaf(line[i], b[i * n + j], acc);
+        c[blockIdx.x * n + j] = acc;
+    }
+}
+int main()
+{
+    int n = 600;
+    float *a, *b, *c;
+    cudaMalloc(&a, n * n * sizeof(float));
+    cudaMalloc(&b, n * n * sizeof(float));
+    cudaMalloc(&c, n * n * sizeof(float));
+    cudaMemset(a, 0, n * n * sizeof(float));
+    cudaMemset(b, 0, n * n * sizeof(float));
+    mm_row<<<n, 256, n * sizeof(float)>>>(a, b, c, n);
+    cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.slow
+def test_what_shows_only_beyond_a_large_block_is_mended(graded: Grade, tmp_path: Path) -> None:
+    (tmp_path / "matmul.cu").write_text(ROWS)
+    found = check(graded("matmul", tmp_path / "matmul.cu").checks, "row.correct")
+    assert found.repair is not None and (found.repair.line, found.repair.kind) == (9, "initial_value")
+    assert found.hint.startswith(f"An initial value is missing in line 9. {EVERY}")
+    assert "+        acc = 0;" in found.repair.diff
