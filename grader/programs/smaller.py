@@ -16,8 +16,11 @@ WANTED_ON_THE_HOST = 128
 
 _NUMBER = r"(?P<number>\d{3,9})(?P<suffix>[uUlL]{0,3})(?![\w.])"
 _DEFINE = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)[ \t]+\(?[ \t]*{_NUMBER}", re.M)
-_VARIABLE = re.compile(
-    rf"\b(?:int|long|unsigned|size_t|auto|short|u?int(?:32|64)_t)\s+(?P<name>\w+)\s*(?:=|\{{|\()\s*{_NUMBER}"
+_INTEGER = r"\b(?:int|long|unsigned|size_t|auto|short|u?int(?:32|64)_t)\s+"
+_VARIABLE = re.compile(rf"{_INTEGER}(?P<name>\w+)\s*(?:=|\{{|\()\s*{_NUMBER}")
+# `int sizes[] = {256, 1024, 4096};`, each of which the program works through.
+_LIST = re.compile(
+    rf"{_INTEGER}(?P<name>\w+)\s*\[\w*\]\s*=?\s*\{{\s*(?P<number>\d{{1,9}}(?:\s*,\s*\d{{1,9}}){{1,15}})\s*,?\s*\}}"
 )
 _MORE = re.compile(rf",\s*(?P<name>\w+)\s*=\s*{_NUMBER}")
 _ASSIGNED = re.compile(rf"(?<![\w.>=!<])(?P<name>[A-Za-z_]\w*)\s*=\s*{_NUMBER}(?=\s*;)")
@@ -30,8 +33,9 @@ _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One number of the program's, changed: `file` is "" for an argument of the command line, `line` its position.
+    """One number of the program's, or one list of them, changed.
 
+    file: "" for an argument of the command line; `line` is its position then.
     name: of the constant, as the text has it.  value: what it is afterwards.
     also: where in the same file the same number stands for another size: they are changed together.
     base: of a shift: `before` and `after` are the 20 and the 10 of `16 << 20` and `16 << 10`; 0 of a plain number.
@@ -73,7 +77,8 @@ def changes(texts: Mapping[str, str], arguments: Sequence[str], cause: str) -> l
     for file, text in texts.items():
         found += _in_text(file, text, wanted)
     unique = {(change.file, change.position): (weight, change) for weight, change in found}
-    unique |= _together([change for weight, change in unique.values() if weight > 1 and not change.base])
+    numbers = [change for weight, change in unique.values() if weight > 1 and change.before.isdigit()]
+    unique |= _together([change for change in numbers if not change.base])
     ordered = sorted(unique.values(), key=lambda item: (-item[0], item[1].file, item[1].position))
     return [change for _weight, change in ordered]
 
@@ -108,6 +113,11 @@ def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, Change]]:
         if before >= 2 * wanted and after < before and not _NO_CALL.search(match["name"]):
             # Behind all that have a name.
             yield 1, _change(file, text, match, str(after), after)
+    for match in _LIST.finditer(text):
+        numbers = [int(number) for number in match["number"].split(",")]
+        small = [halved(number, wanted) if number >= 2 * wanted else number for number in numbers]
+        if small != numbers and not _NO_SIZE.search(match["name"]):
+            yield max(numbers), _change(file, text, match, ", ".join(map(str, small)), max(small))
     for match in _SHIFT.finditer(text):
         before = int(match["number"])
         if 10 <= before <= 40 and not _NO_SIZE.search(match["name"] or ""):

@@ -141,7 +141,7 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
     lines: dict[str, set[int]] = {}
     arrays: set[str] = set()
     unfilled: set[str] = set()
-    waiting: list[tuple[str, int]] = []
+    waiting: list[tuple[str, int, int]] = []
     never: set[str] = set()
     for subject in subjects:
         if subject.evidence.host.never_launches or subject.kernel.binding.is_never_launched:
@@ -153,12 +153,12 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
             if message.id.rpartition(".")[2] in UNFILLED:
                 unfilled |= told - {str(message.data.get("other", ""))}
             if message.id.startswith(WAITS):
-                waiting.append((file, line))
+                waiting.append((file, line, _launched(message)))
     rows: list[tuple[float, ParsedFile, Change]] = []
     for parsed in original.files():
         file = parsed.file.rpartition("/")[2]
         calls = host_of(parsed)
-        own = [c for name, line in waiting if name == file for c in waits(calls, line)]
+        own = [c for name, line, launched in waiting if name == file for c in waits(calls, line, launched)]
         own += host_changes(calls, arrays, unfilled, never)
         here = lines.get(file, set())
         for change in own:
@@ -178,12 +178,18 @@ def _arrays_of(message: Message) -> set[str]:
     return {plain for name in told if (plain := name.rpartition("::")[2])}
 
 
+def _launched(message: Message) -> int:
+    """The line of the launch that has to have ended; 0 where none is told."""
+    line = message.data.get("line")
+    return line if isinstance(line, int) else 0
+
+
 def _is_named(change: Change, parsed: ParsedFile, file: str, line: int, message: Message) -> bool:
     """Whether a fault says that this is to be changed, there, and into what."""
     if file != parsed.file.rpartition("/")[2]:
         return False
     if message.id.startswith(WAITS):
-        return change.detail == "wait" and change.line == line
+        return change.detail == "wait" and (change.line == line or 0 < _launched(message) < change.line)
     if change.detail not in NAMED.get(message.id, ()) or (change.line != line and change.detail not in ANYWHERE):
         return False
     if change.detail == "arguments":

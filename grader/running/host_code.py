@@ -309,6 +309,8 @@ def _seen_faults(
         if named.partition("<")[0] == kernel:
             found.append(HostFault(kind, fault.file, fault.line, fault.message))
             continue
+        if any(named.partition("<")[0] == launch.kernel for launch in launches):
+            continue
         near = min((x for x in launches if x.file == fault.file), key=lambda x: abs(x.line - fault.line))
         if near.kernel == kernel:
             found.append(HostFault(kind, fault.file, fault.line, fault.message))

@@ -24,6 +24,14 @@ from grader.programs.smaller import applied, changes
             128,
             "const int M = 128, K = 64, N = 128;",
         ),
+        # What a program works through is made smaller as one.
+        (
+            "const int sizes[3] = {100, 256, 4096}, n = 300;",
+            "programs.too_long",
+            "sizes",
+            128,
+            "const int sizes[3] = {100, 128, 128}, n = 300;",
+        ),
         ("srand(4096); multiply(2000, 16);", "programs.too_long", "multiply", 125, "srand(4096); multiply(125, 16);"),
     ],
 )
@@ -35,7 +43,17 @@ def test_the_largest_number_is_halved_until_it_is_small_enough(
     assert applied(change, {"a.cu": text}, []) == ({"a.cu": after}, [])
 
 
-@pytest.mark.parametrize("text", ["#define BLOCK_SIZE 1024", "int seed = 4096;", "#define N 512", "int n = 100;"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int blocks[] = {1024, 2048};",
+        "#define BLOCK_SIZE 1024",
+        "int seed = 4096;",
+        "#define N 512",
+        "int n = 100;",
+        "int n[] = {512, 900};",
+    ],
+)
 def test_a_block_a_seed_and_what_is_small_stay_as_they_are(text: str) -> None:
     assert changes({"a.cu": text}, [], "programs.no_host_memory") == []
 

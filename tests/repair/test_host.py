@@ -74,3 +74,58 @@ def test_the_mistake_is_what_is_mended(
     changed = [line for line in failed.repair.diff if line[:1] in "+-"]
     assert [line[:1] for line in changed] == ["-", "+"]
     assert "count * sizeof(float), cudaMemcpyDeviceToHost" in changed[1] or right in changed[1]
+
+
+UNIFIED = """#include <cstdio>
+#include <cuda_runtime.h>
+__global__ void transposeNaive(const float *in, float *out, int rows, int cols) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r < rows && c < cols) out[c * rows + r] = in[r * cols + c];
+}
+__global__ void transposePadded(const float *in, float *out, int rows, int cols) {
+    __shared__ float t[16][17];
+    int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y;
+    if (r < rows && c < cols) t[threadIdx.y][threadIdx.x] = in[r * cols + c];
+    __syncthreads();
+    c = blockIdx.x * 16 + threadIdx.y, r = blockIdx.y * 16 + threadIdx.x;
+    if (r < rows && c < cols) out[c * rows + r] = t[threadIdx.x][threadIdx.y];
+}
+static bool right(const float *in, const float *out, int n) {
+    for (int i = 0; i < n * n; i++)
+        if (out[i] != in[i % n * n + i / n]) return false;
+    return true;
+}
+int main() {
+    const int sizes[] = {256, 2048};
+    for (int n : sizes) {
+        float *in, *out;
+        cudaMallocManaged(&in, n * n * sizeof(float));
+        cudaMallocManaged(&out, n * n * sizeof(float));
+        for (int i = 0; i < n * n; i++) in[i] = 1 + i % 1000;
+        dim3 block(16, 16), grid((n + 15) / 16, (n + 15) / 16);
+        transposeNaive<<<grid, block>>>(in, out, n, n);
+        if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+        printf("naive: %s\\n", right(in, out, n) ? "OK" : "WRONG");
+        for (int i = 0; i < n * n; i++) out[i] = 0;
+        transposePadded<<<grid, block>>>(in, out, n, n);
+        if (cudaGetLastError() != cudaSuccess) return 1;
+        printf("padded: %s\\n", right(in, out, n) ? "OK" : "WRONG");
+        cudaFree(in);
+        cudaFree(out);
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_host_that_does_not_wait_is_told_of_its_kernel_alone_at_a_size_made_smaller(
+    tmp_path: Path, graded: Grade
+) -> None:
+    path = tmp_path / "transpose.cu"
+    path.write_text(UNIFIED)
+    result = graded("transpose", path)
+    failed = {c.variant: c for c in result.checks if c.check == "host_code" and c.status == "fail"}
+    assert list(failed) == ["padded"]
+    assert failed["padded"].line == 17 and "transposePadded, launched in line 32" in failed["padded"].message
+    assert failed["padded"].hint.startswith(f"Before line 34 the program has to wait for the device. {RUN}")
+    assert any("256, 2048" in remark for remark in result.remarks)

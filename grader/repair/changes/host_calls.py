@@ -97,13 +97,22 @@ def host_changes(
         yield from _launch_changes(host, launch, kernels)
 
 
-def waits(host: Host, line: int) -> Iterator[Change]:
-    """That the host waits for the device before it does what stands in a line."""
+def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
+    """That the host waits for the device before it does what stands in a line.
+
+    launched: where it is launched what has to have ended; what is done in another function is called behind that.
+    """
+    inside = next(
+        (f for f in host_functions(host.parsed) if f.line(f.item.node) <= line <= f.item.node.end_point.row + 1), None
+    )
     for function in {id(c.function.item): c.function for c in host.calls}.values():
         for node in function.statements:
-            if function.line(node) == line and node.parent is not None and node.parent.type == "compound_statement":
+            is_it = function.line(node) == line
+            if launched and inside is not None and inside.item != function.item:
+                is_it = function.line(node) > launched and inside.item.name in host.parsed.words(node)
+            if is_it and node.parent is not None and node.parent.type == "compound_statement":
                 edit = function.inserted(node.start_byte, f"cudaDeviceSynchronize();\n{function.indent(node)}")
-                yield Change("host", line, (edit,), 0.5, "wait", "wait")
+                yield Change("host", function.line(node), (edit,), 0.5, "wait", "wait")
                 return
 
 

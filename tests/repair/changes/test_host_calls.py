@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.repair.change import Change, changed
-from grader.repair.changes.host_calls import host_changes, host_of
+from grader.repair.changes.host_calls import host_changes, host_of, waits
 from grader.repair.changes.launches import launch_changes, launches_of
 from grader.submission.cpp.parse import parse
 from grader.submission.files.source import SourceText
@@ -76,3 +76,38 @@ def test_the_bytes_of_shared_memory_are_changed_where_nothing_else_depends_on_th
         if c.detail == "bytes"
     }
     assert found.get(after) == line, found
+
+
+@pytest.mark.parametrize(
+    ("line", "launched", "before"),
+    [
+        (10, 0, 10),
+        # In a function that the host calls: behind the launch, before that call.
+        (4, 8, 10),
+        (4, 0, None),
+        (4, 10, None),
+    ],
+)
+def test_the_host_waits_before_what_it_reads_or_before_the_call_of_what_reads(
+    line: int, launched: int, before: int | None
+) -> None:
+    text = """__global__ void k(float *a);
+bool check(const float *a)
+{
+    return a[0] == 1;
+}
+int main() {
+    check(d);
+    k<<<1, 32>>>(d);
+    cudaGetLastError();
+    check(d);
+    cudaFree(d);
+}
+"""
+    found = list(waits(host_of(parse(SourceText(Path("p.cu"), text, "utf-8"))), line, launched))
+    rows = text.split("\n")
+    if before is not None:
+        rows.insert(before - 1, "    cudaDeviceSynchronize();")
+    assert [(change.line, changed(text, change)) for change in found] == (
+        [] if before is None else [(before, "\n".join(rows))]
+    )
