@@ -93,10 +93,13 @@ def _of_smaller_block(evidence: Evidence, settings: CorrectSettings, sizes: int)
     verdict = verdict_of_runs([run]) if run is not None else None
     if asked is None or verdict is None or verdict.status != "fail":
         return None
+    assert run is not None
+    is_left_over = run.difference is None or run.difference.unwritten > 0 or bool(run.outcome.hazards)
+    how = "loop_on" if is_left_over else "start_anew"
     return replace(
         verdict,
         message=msg("checks.correct.smaller_block", n=asked.threads, what=verdict.message),
-        hint=joined(msg("checks.correct.hint_smaller_block"), msg("checks.correct.hint_loop_on")),
+        hint=joined(msg("checks.correct.hint_smaller_block"), msg(f"checks.correct.hint_{how}")),
         line=evidence.bound.kernel.line,
         credit=settings.partial * sizes / (sizes + 1),
         data={**verdict.data, "threads": asked.threads},

@@ -368,6 +368,10 @@ CORRECT: Texts = {
         "Let every thread take several of them, in a loop whose step is the number of threads: for (int "
         "j = threadIdx.x; j < n; j += blockDim.x)."
     ),
+    "hint_start_anew": N_(
+        "Every element is written, but not all rightly: look at what a thread keeps from one element to the next that "
+        "it takes, as a sum that has to start anew."
+    ),
     "smaller_block": Plural(
         "The kernel is right only while the block has a thread for each element. With a block of {n} thread: {what}",
         "The kernel is right only while the block has a thread for each element. With a block of {n} threads: {what}",

@@ -122,6 +122,10 @@ def test_a_kernel_that_needs_a_thread_for_each_element_is_right_in_part() -> Non
     assert "With a block of 16 threads: 60 of 64 elements are wrong" in row.message
     assert row.hint.startswith("A block has at most 1024 threads")
     assert row.data["threads"] == 16
+    # Who takes all that there is needs no loop: what it starts each of them from is wrong.
+    assert "as a sum that has to start anew" in row.hint and "blockDim" not in row.hint
+    left = check(replace(asked, smaller_block=square(40, LEFT)), "correct")
+    assert "for (int j = threadIdx.x; j < n; j += blockDim.x)" in left.hint and "anew" not in left.hint
     assert check(replace(asked, smaller_block=square(40, RIGHT)), "correct").status == "pass"
 
 
