@@ -335,11 +335,17 @@ def _include(match: re.Match[str], beside: Path, places: Sequence[Path]) -> str:
     return f'{match[1]}"{_place(found, folder)}"' if wanted.startswith("../") else match[0]
 
 
+_OF_SOURCES = frozenset({".cu", ".cuh", ".h", ".hpp"})
+_WITH_NVRTC = re.compile(r"""#[ \t]*+include[ \t]*+[<"]nvrtc(?:_helper)?\.h[>"]""")
+
+
 def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str]) -> dict[str, bytes]:
     """The files beside the program, or in folders of its folder, that its arguments or its text name."""
     names = dict.fromkeys(word for argument in arguments for word in re.split("[,=]", argument))
     for parsed in files.values():
         names.update(dict.fromkeys(_QUOTED.findall(parsed.source.text)))
+    # A program that has NVRTC compile device code as it runs reads that from files, its own among them.
+    reads_sources = any(_WITH_NVRTC.search(parsed.source.text) for parsed in files.values())
     found: dict[str, bytes] = {}
     room = MAX_DATA_BYTES
     below = _below(folder)
@@ -347,7 +353,8 @@ def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str
         relative = name.removeprefix("./")
         # A path is often put together as the program runs: the folder's name and the file's.
         for place in (relative, *below.get(relative, ())):
-            if len(found) >= MAX_DATA_FILES or place in files or Path(place).suffix in {".cu", ".cuh", ".h", ".hpp"}:
+            is_source = place in files or Path(place).suffix in _OF_SOURCES
+            if len(found) >= MAX_DATA_FILES or (is_source and not reads_sources):
                 continue
             try:
                 path = folder / place

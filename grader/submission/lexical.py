@@ -19,6 +19,9 @@ _BRACKET = re.compile(
 _CAST = re.compile(r"([{(,]\s*+)(unsigned|signed|long|short)(?=\s*+\(\s*+[^\s*&)])")
 _TYPE_OF_ONE_WORD = {"unsigned": "uint32_t", "signed": "Signed", "long": "Long", "short": "Short"}
 
+# Of ASCII alone: blanks are as many characters, and the tree counts bytes.
+_ALIGNMENT = re.compile(r"\b__(?:builtin_)?align__[ \t]*+\((?:[^()\x80-\U0010ffff]|\([^()\x80-\U0010ffff]*+\))*+\)")
+
 # The grammar takes the next line for the body of a macro that has none, where blanks end its line.
 _NO_BODY = re.compile(r"^([ \t]*+#[ \t]*+define[ \t]++\w++(?:\([^()\n]*+\))?)[ \t]([ \t]*+\r?)$", re.MULTILINE)
 
@@ -135,6 +138,11 @@ def without_unclosed_comment(text: str) -> str:
     if unclosed is None:
         return text
     return text[: unclosed.start()] + blanked(text[unclosed.start() :])
+
+
+def without_alignments(text: str) -> str:
+    """`text` with blanks in place of CUDA's `__align__(16)`, which the grammar takes for the head of a function."""
+    return _ALIGNMENT.sub(lambda match: blanked(match.group()), text)
 
 
 def with_plain_casts(text: str) -> str:

@@ -27,6 +27,7 @@ from grader.submission.lexical import (
     deepest_nesting,
     with_bodies_of_macros,
     with_plain_casts,
+    without_alignments,
     without_unclosed_comment,
 )
 
@@ -116,7 +117,7 @@ def _parse(source: SourceText, macros: Mapping[str, Macro] | None, defined: tupl
         if reached > limit:
             raise UsageError(msg("submission.nested", path=source.path, line=line, depth=reached, limit=limit))
     data = source.text.encode("utf-8", errors="replace")
-    readable = with_bodies_of_macros(with_plain_casts(without_unclosed_comment(source.text)))
+    readable = with_bodies_of_macros(with_plain_casts(without_alignments(without_unclosed_comment(source.text))))
     root = _tree(readable.encode("utf-8", errors="replace"), source)
     walk = FileLevel(data, defined)
     walk.container(root, active=True, namespace="")

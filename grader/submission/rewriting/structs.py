@@ -176,7 +176,17 @@ def _numbers_in(parsed: ParsedFile, name: str) -> tuple[str, int]:
                 found.add(parsed.constants.dtype(file.text(type_node)))
                 count += prod(extent or 0 for extent in extents)
     dtype = next(iter(found)) if len(found) == 1 else None
-    return dtype or "", count
+    if body is None or dtype is None or _is_padded(parsed, file, body, count * SIZES_OF_TYPES[dtype]):
+        return "", 1
+    return dtype, count
+
+
+def _is_padded(parsed: ParsedFile, file: ParsedFile, body: Node, size_bytes: int) -> bool:
+    """Whether the alignment that a struct is given, `__align__(16)` or `alignas(16)`, may leave a gap behind it."""
+    head = file.text(body.parent).split("{")[0] if body.parent is not None else ""
+    aligned = re.search(r"\b(?:alignas|__(?:builtin_)?align__|aligned)\s*+\(\s*+(\w+)", head)
+    alignment = parsed.constants.integer(aligned[1]) if aligned is not None else 1
+    return not alignment or size_bytes % alignment != 0
 
 
 def _is_functor(parsed: ParsedFile, name: str) -> bool:

@@ -45,6 +45,21 @@ def test_a_macro_without_a_body_ends_with_its_line(end: str) -> None:
     assert parsed.constants.macros["CHECK"].body == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "struct __align__(16) A { volatile int a; int b; };",
+        "typedef struct __align__(128) a_t { volatile int a; /* é */ int b; } A;",
+        "typedef struct __align__(8) { int a; int b; } A;",
+        "__align__(sizeof(int)) struct A { int a; int b; };",
+        "struct A { int a; int b; } __align__(16);",
+    ],
+)
+def test_a_struct_that_is_aligned_is_a_type(text: str) -> None:
+    items = parse(decode_bytes(Path("a.cu"), f"{text}\n__global__ void k() {{}}\n".encode())).items
+    assert [(item.kind, item.name) for item in items] == [("type", "A"), ("function", "k")]
+
+
 def test_a_kernel_knows_its_lines_and_parameters() -> None:
     found = kernels_in(parse(decode(SOURCES / "six_sizes.cu")))[1]
     assert (found.line, found.end_line, found.template_parameters) == (25, 30, ("W",))
