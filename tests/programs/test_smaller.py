@@ -32,6 +32,13 @@ from grader.programs.smaller import applied, changes
             128,
             "const int sizes[3] = {100, 128, 128}, n = 300;",
         ),
+        (
+            "int rows[] = {1024, 64};\nint cols[] = {1024, 64};",
+            "",
+            "rows",
+            512,
+            "int rows[] = {512, 64};\nint cols[] = {1024, 64};",
+        ),
         ("srand(4096); multiply(2000, 16);", "programs.too_long", "multiply", 125, "srand(4096); multiply(125, 16);"),
     ],
 )
