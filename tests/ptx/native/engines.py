@@ -71,6 +71,8 @@ def _one(
     try:
         report = launch(module, Launch(entry, grid, block, passed, device=device, **{"observe": True, **more}))
         found = asdict(report)
+        # Those of the interpreter, which generated code has none of.
+        del found["steps"]
     except LimitExceeded as error:
         report, found = str(error), f"{error.kind} {error.line} {error}"
     buffers = [buffer for buffer, a in zip(passed, arguments, strict=True) if isinstance(a, np.ndarray | Bytes)]
