@@ -14,6 +14,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from grader import i18n
+from grader.backends import emulator
 from grader.course.decisions import Decider, Overrides, read_overrides
 from grader.course.rules import Rules
 from grader.exports.entries import Entry, Table, course_percent
@@ -21,11 +22,13 @@ from grader.exports.finding_formats import write
 from grader.exports.pages import overview, page
 from grader.exports.systems import canvas, gradescope_results, junit, worksheet
 from grader.exports.tables import gradebook, markdown, workbook
+from grader.grading import pipeline
 from grader.lab import labs
 from grader.report import terminal
 from grader.report.page.html import document, render
 from grader.report.summary import summary
 from tests import sample_results
+from tests.marks_only import marks_only
 from tests.report.jobs import job
 
 LAB = labs.find("transpose")
@@ -140,3 +143,25 @@ def test_points_given_by_hand_are_a_verdict(tmp_path: Path) -> None:
     decided = Decider(Rules(), read_overrides(path, {})).decided(RESULT)
     assert (decided.status, decided.score.earned) == ("passed", 60.0)
     assert Decider(Rules(), Overrides(seen={})).decided(decided) == RESULT
+
+
+SLOW_TO_EMULATE = """
+__global__ void transpose_naive(const float *in, float *out, int rows, int cols)
+{
+    int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r < rows && c < cols)
+        for (int i = 0; i < 300; ++i)
+            atomicExch(&out[c * rows + r], in[r * cols + c]);
+}
+"""
+
+
+def test_a_kernel_that_the_interpreter_gives_up_on_loses_no_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(emulator, "STEPS_PER_LAUNCH", 2000)
+    (tmp_path / "transpose.cu").write_text(SLOW_TO_EMULATE)
+    result = pipeline.grade(tmp_path, marks_only("transpose"), backend="emulator")
+    correct = next(check for check in result.checks if check.id == "naive.correct")
+    assert (correct.status, correct.earned, correct.pending, correct.line) == ("error", 0, correct.possible, 7)
+    assert correct.message.endswith("it takes the emulator longer than a launch may, which is no fault of the kernel's")

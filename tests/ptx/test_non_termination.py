@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,41 @@ def test_a_limit_ends_the_largest_grid_long_before_its_end() -> None:
     with at_most(20), pytest.raises(LimitExceeded) as caught:
         run(source, 2**31 - 1, 32, np.zeros(32, np.int32), observe=False, limits=Limits(seconds=0.3))
     assert caught.value.kind == "time"
+
+
+LATE = """
+extern "C" __global__ void k(int* a, int n) {
+    volatile int* v = a;
+    for (int i = 0; i < 9000; ++i) FAULT v[threadIdx.x % 7] += i;
+}
+"""
+
+
+@pytest.mark.parametrize(("fault", "ends"), [("if (i == 0) v[n + 1] = 1; else", True), ("", False)])
+def test_the_interpreter_takes_fewer_steps_once_an_access_was_outside(fault: str, ends: bool) -> None:
+    """Lanes that race go on: their result may be right."""
+    limits = Limits(steps_after_fault=20_000)
+    launch = partial(run, LATE.replace("FAULT", fault), 1, 32, np.zeros(32, np.int32), 32, limits=limits)
+    if not ends:
+        assert launch().report.steps > 30_000
+        return
+    with pytest.raises(LimitExceeded) as caught:
+        launch()
+    assert (caught.value.kind, caught.value.line) == ("steps", 4)
+    assert 20_000 < caught.value.steps < 30_000
+    assert "out_of_bounds" in {hazard.kind for hazard in caught.value.hazards}
+
+
+def test_steps_of_the_interpreter_are_limited_whatever_they_do() -> None:
+    """Atomics of many lanes count by these: each is carried out for itself."""
+    source = """
+extern "C" __global__ void k(int* a, int n) {
+#pragma unroll 1
+    for (int i = 0; i < n; ++i) atomicAdd(a, i);
+}
+"""
+    one, many = (run(source, grid, 256, np.zeros(1, np.int32), 300).report.steps for grid in (1, 64))
+    assert many > 10 * one
+    with pytest.raises(LimitExceeded) as caught:
+        run(source, 64, 256, np.zeros(1, np.int32), 300, limits=Limits(steps=2 * one))
+    assert caught.value.kind == "steps"
