@@ -25,9 +25,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import numpy as np  # noqa: E402
 
-from grader.prediction.device import Processor, read_device  # noqa: E402
-from grader.prediction.kernels import untold  # noqa: E402
-from grader.prediction.model import Coefficients, predict  # noqa: E402
+from grader.prediction.instructions import Processor, read_device  # noqa: E402
+from grader.prediction.model import (  # noqa: E402
+    Coefficients,
+    predict,
+    untold,
+)
 from grader.prediction.profile import Profile, profile, sampled_blocks  # noqa: E402
 from grader.prediction.trace import Argument, follow  # noqa: E402
 

@@ -23,12 +23,12 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from grader.compiler.process import CompilerProcess  # noqa: E402
+from grader.gpu.bench import compile_references, reference_request  # noqa: E402
 from grader.grading.reading import Reading  # noqa: E402
 from grader.lab import labs  # noqa: E402
 from grader.lab.records import Lab, Sizes  # noqa: E402
 from grader.launching.kernel import BoundKernel, bound_kernels  # noqa: E402
 from grader.launching.programs import Built, ProgramStore  # noqa: E402
-from grader.launching.references import compile_references, reference_request  # noqa: E402
 from grader.submission.binding.bind import bind  # noqa: E402
 
 OWN = ROOT / "benchmarks" / "prediction_kernels.cu"

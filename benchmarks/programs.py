@@ -64,7 +64,7 @@ def parts(folder: Path, rows: dict[str, list[tuple[float, float, str]]]) -> None
     from grader.programs.observe import Start, observe_each
     from grader.programs.sources import read_program
     from grader.programs.toolchain.compile import compile_program
-    from grader.programs.toolchain.library import build
+    from grader.programs.toolchain.zig import build
 
     files = sorted(folder.glob("*.cu"))
     program = timed(rows, "reading", folder.name, partial(read_program, files))

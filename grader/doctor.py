@@ -187,7 +187,7 @@ def _gpu_state(device: object) -> list[Message]:
 
 
 def _weasyprint() -> Tool:
-    from grader.report.page import pdf
+    from grader.report import pdf
 
     purpose = msg("doctor.for_pdf")
     packages = "apt install " + " ".join(pdf.DEBIAN_PACKAGES)

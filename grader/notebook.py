@@ -62,11 +62,10 @@ def grade(line: str, cell: str) -> Shown | None:
 def _grade(line: str, cell: str) -> Shown:
     from grader.cli.main import language_of
     from grader.grading.options import GradeOptions
-    from grader.grading.with_report import graded_result
+    from grader.grading.session import graded_result
     from grader.lab import labs
-    from grader.report import terminal
+    from grader.report import html, terminal
     from grader.report.job import make_job
-    from grader.report.page import html
     from grader.report.rendering import drawn
     from grader.report.summary import summary
 

@@ -17,12 +17,12 @@ from grader.errors import GraderError
 from grader.programs.observation import TRACED
 from grader.programs.runtime.devices import DEFAULT
 from grader.programs.sandbox import lean, worker
-from grader.programs.sandbox.messages import Code, Order
+from grader.programs.sandbox.process import Code, Order
 from grader.programs.sources import read_program
 from grader.programs.starts import programs_of, ways_to_start
 from grader.programs.toolchain.compile import compile_program
-from grader.programs.toolchain.library import build
-from grader.submission.files.source import decode
+from grader.programs.toolchain.zig import build
+from grader.submission.source import decode
 
 FIRST_FLAG, FLAGS = 16, 1000
 ROOT = Path(__file__).parents[1]

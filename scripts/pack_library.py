@@ -10,7 +10,7 @@ import io
 import tarfile
 from pathlib import Path
 
-from grader.programs.toolchain import library, zig
+from grader.programs.toolchain import zig
 
 LICENCES = {
     "zig": "LICENSE",
@@ -38,14 +38,14 @@ def packed(folder: Path) -> bytes:
 
 def main() -> None:
     """Replace what the package brings."""
-    built = library.build(lambda done, total: print(f"\r{done} of {total}", end="", flush=True))
-    library.SHIPPED.mkdir(exist_ok=True)
-    for old in library.SHIPPED.glob("*.tar.xz"):
+    built = zig.build(lambda done, total: print(f"\r{done} of {total}", end="", flush=True))
+    zig.SHIPPED.mkdir(exist_ok=True)
+    for old in zig.SHIPPED.glob("*.tar.xz"):
         old.unlink()
-    target = library.SHIPPED / f"{library.key()}.tar.xz"
+    target = zig.SHIPPED / f"{zig.key()}.tar.xz"
     target.write_bytes(packed(built.folder))
     for name, source in LICENCES.items():
-        (library.SHIPPED / f"LICENSE-{name}.txt").write_bytes((zig.folder() / source).read_bytes())
+        (zig.SHIPPED / f"LICENSE-{name}.txt").write_bytes((zig.package_folder() / source).read_bytes())
     print(f"\n{target}: {target.stat().st_size} bytes")
 
 

@@ -24,14 +24,13 @@ STAGES: dict[str, tuple[str, ...]] = {
     "record": ("grading.recording",),
     "words": ("words",),
 }
-"""What belongs to a stage alone, in their order.  The compiler, the backends and what `launching` makes of them serve
-every stage that runs something; they know no stage."""
+"""What belongs to a stage alone, in their order.  The compiler and `launching` serve every stage that runs something;
+they know no stage."""
 
 NOUNS = (
     "submission.records",
-    "submission.observed",
     "submission.kernels.records",
-    "submission.files.source",
+    "submission.source",
     "running.evidence",
 )
 """What stages hand on: records, with what can be asked of them."""

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from grader.autograders import DATA_FOLDERS
-from grader.report.page.pdf import DEBIAN_PACKAGES
+from grader.report.pdf import DEBIAN_PACKAGES
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", " ")

@@ -20,11 +20,11 @@ from grader.errors import GraderError
 from grader.lab.records import Lab
 from grader.preprocessor import without_line_directives
 from grader.submission.binding.bind import bind
-from grader.submission.files.folder import FoundSubmission
-from grader.submission.files.source import decode_bytes
-from grader.submission.files.submission_yaml import read_settings
+from grader.submission.changes import Change, Original
+from grader.submission.folder import FoundSubmission
 from grader.submission.records import Submission, VariantBinding
-from grader.submission.rewriting.changes import Change, Original
+from grader.submission.source import decode_bytes
+from grader.submission.submission_yaml import read_settings
 from tests.pace import slowness
 from tests.submission.labs import FLIP, LINE, PRODUCT
 

@@ -33,18 +33,16 @@ LAYERS: dict[str, set[str] | None] = {
     "yaml_file": {"message", "errors", "files"},
     "lab": {"message", "errors", "files", "yaml_file", "devices"},
     "result": {"errors", "message"},
-    "oracle": {"message", "errors", "lab", "devices"},
     "timing": {"message", "errors", "files", "lab", "result"},
     "compiler": {"message", "errors", "devices", "files", "preprocessor", "processes"},
     "submission": {"message", "errors", "devices", "files", "preprocessor", "lab", "yaml_file"},
-    "backends": {"message", "errors", "devices", "oracle", "ptx", "result"},
+    "launching": {"message", "errors", "devices", "lab", "compiler", "submission", "ptx", "result"},
     "naming": {"result"},
     "course": {"message", "errors", "files", "lab", "naming", "result", "yaml_file"},
     "similarity": set(),
     "report": {"message", "words", "errors", "devices", "files", "i18n", "lab", "processes", "result"},
     "exports": {"message", "words", "i18n", "lab", "course", "similarity", "report", "result", "timing"},
     "diagnosis": None,
-    "launching": None,
     "programs": {
         "message",
         "words",
@@ -61,21 +59,19 @@ LAYERS: dict[str, set[str] | None] = {
     "running": None,
     "checks": None,
     "repair": None,
-    "prediction": {"message", "errors", "devices", "lab", "launching", "backends", "ptx", "result"},
+    "prediction": {"message", "errors", "devices", "lab", "launching", "ptx", "result"},
     "autograders": {"files", "lab", "__version__"},
     "gpu": None,
-    "sweeps": None,
     "doctor": {"message", "driver", "errors", "processes", "compiler", "gpu", "programs", "report"},
     "grading": None,
-    "serve": None,
     "cli": None,
     "notebook": None,
     "__main__": {"cli", "processes"},
 }
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
-SPEAKERS = {"i18n", "words", "report", "exports", "serve", "cli", "notebook"}
-# Of the emulator only its plain records may be known outside `backends`.
-EMULATOR_USERS = {"ptx", "backends", "programs", "prediction"}
+SPEAKERS = {"i18n", "words", "report", "exports", "cli", "notebook"}
+# Of the emulator only its plain records may be known outside `launching`.
+EMULATOR_USERS = {"ptx", "launching", "programs", "prediction"}
 
 HEAVY = (
     "tree_sitter",
@@ -179,7 +175,7 @@ def test_every_path_on_the_page_exists() -> None:
     lost = files - known
     for path in paths:
         pattern = re.sub(r"<\w+>", "*", path)
-        # `backends/base.Backend` is a class in a file.
+        # `launching/backend.Backend` is a class in a file.
         patterns = (pattern, f"{pattern}.py", f"{pattern.rpartition('.')[0]}.py")
         if not any(next(place.glob(each), None) for place in places for each in patterns):
             lost.add(path)
@@ -266,13 +262,18 @@ GPU_PARTS: dict[str, set[str]] = {
 # What `submission` is made of, from the bottom up: each may import what stands above it.
 SUBMISSION_PARTS = [
     "effort",
-    "observed",
     "lexical",
-    "files",
+    "source",
     "cpp",
+    "submission_yaml",
+    "search",
+    "folder",
     "kernels",
     "records",
-    "rewriting",
+    "structs",
+    "compile_time",
+    "device_code",
+    "changes",
     "binding",
     "functions",
 ]

@@ -14,7 +14,6 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from grader import i18n
-from grader.backends import emulator
 from grader.course.decisions import Decider, Overrides, read_overrides
 from grader.course.rules import Rules
 from grader.exports.entries import Entry, Table, course_percent
@@ -24,8 +23,9 @@ from grader.exports.systems import canvas, gradescope_results, junit, worksheet
 from grader.exports.tables import gradebook, markdown, workbook
 from grader.grading import pipeline
 from grader.lab import labs
+from grader.launching import emulator
 from grader.report import terminal
-from grader.report.page.html import document, render
+from grader.report.html import document, render
 from grader.report.summary import summary
 from tests import sample_results
 from tests.marks_only import marks_only

@@ -26,4 +26,4 @@ def test_the_library_travels_with_the_licences_of_what_it_is_compiled_from() -> 
     folder = "grader/programs/toolchain/built"
     assert any(name.startswith(folder) and name.endswith(".tar.xz") for name in archive.namelist())
     for name, source in pack_library.LICENCES.items():
-        assert archive.read(f"{folder}/LICENSE-{name}.txt") == (zig.folder() / source).read_bytes()
+        assert archive.read(f"{folder}/LICENSE-{name}.txt") == (zig.package_folder() / source).read_bytes()

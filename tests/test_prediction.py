@@ -9,7 +9,7 @@ import pytest
 
 from grader.devices import gpus
 from grader.errors import UsageError
-from grader.prediction.device import read_device, resident_blocks
+from grader.prediction.instructions import read_device, resident_blocks
 from grader.prediction.model import FITTED, SPREAD, predict
 from grader.prediction.profile import Profile, profile, sampled_blocks
 from grader.prediction.trace import Argument, follow

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from grader.compiler.process import CompilerProcess
 from grader.preprocessor import without_line_directives
-from grader.submission.rewriting.device_code import device_source
+from grader.submission.device_code import device_source
 from tests.pace import at_most
 from tests.submission.labs import parsed
 

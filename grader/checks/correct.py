@@ -10,7 +10,7 @@ from grader.checks.base import Verdict, failed, passed
 from grader.checks.outcomes import explained, verdict_of_runs
 from grader.diagnosis.text import hazard_msg
 from grader.lab.checks import CorrectSettings
-from grader.launching.geometry import block_of
+from grader.launching.kernel import block_of
 from grader.launching.trial import Run
 from grader.message import Message, joined, msg, sizes_msg
 from grader.ptx.records import Hazard

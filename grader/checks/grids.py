@@ -9,7 +9,7 @@ from math import prod
 from grader.checks.base import Verdict, failed
 from grader.checks.launch import file_of_launch
 from grader.lab import formula
-from grader.launching.geometry import geometry
+from grader.launching.kernel import geometry
 from grader.launching.trial import Run
 from grader.message import Message, msg, sizes_msg
 from grader.running.evidence import Evidence

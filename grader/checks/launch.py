@@ -16,7 +16,7 @@ from grader.devices import (
 )
 from grader.lab.checks import Settings
 from grader.lab.records import Sizes
-from grader.launching.geometry import geometry
+from grader.launching.kernel import geometry
 from grader.message import Message, joined, msg, sizes_msg
 from grader.running.evidence import Evidence
 

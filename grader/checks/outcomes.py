@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.backends.base import LaunchOutcome, reason_msg
 from grader.checks.base import Verdict, errored, failed, not_measured, remedy
 from grader.diagnosis.text import difference_msg
+from grader.launching.backend import LaunchOutcome, reason_msg
 from grader.launching.trial import Run
 from grader.message import Message, joined, msg, sizes_msg
 from grader.result import Diagnosis

@@ -11,8 +11,7 @@ from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab.checks import Use, UsesSettings
 from grader.message import Message, joined, msg
 from grader.programs.records import LIBRARY
-from grader.running.evidence import Evidence
-from grader.running.work import Work
+from grader.running.evidence import Evidence, Work
 
 EXECUTED: dict[Use, str] = {
     "shared_memory": "shared",

@@ -8,8 +8,7 @@ from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab import formula
 from grader.lab.checks import WorkSettings
 from grader.message import Message, msg, sizes_msg
-from grader.running.evidence import Evidence
-from grader.running.work import Work
+from grader.running.evidence import Evidence, Work
 
 TOLERANCE = 1e-9
 """Limits are formulas; this absorbs their rounding."""

@@ -128,7 +128,7 @@ def _one(
     """What is printed of one submission, and the exit code that it asks for."""
     from grader.exports.finding_formats import mark_text, write
     from grader.grading.options import GradeOptions
-    from grader.grading.with_report import graded_result, lab_of, stored_result
+    from grader.grading.session import graded_result, lab_of, stored_result
     from grader.report.numbers import Numbers, result_status
     from grader.report.visible import visible_line
     from grader.result import exit_code
@@ -192,8 +192,8 @@ def watch_command() -> click.Command:
 def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
     """Ends with Ctrl-C only, as every command that is interrupted does."""
     from grader.grading.options import GradeOptions
+    from grader.grading.session import lab_of, task_of
     from grader.grading.warm import Warm
-    from grader.grading.with_report import lab_of, task_of
 
     names = tuple(str(folder) for folder in labs_folders)
     options = GradeOptions(
@@ -216,7 +216,7 @@ def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
     from msgspec import structs
 
     from grader.exports.finding_formats import mark_text, write
-    from grader.grading.with_report import graded_result
+    from grader.grading.session import graded_result
     from grader.report.numbers import Numbers, result_status
     from grader.report.visible import visible_line
 
@@ -276,7 +276,7 @@ def _files(path: Path) -> list[Path]:
 
 def _included(path: Path, contents: Mapping[Path, bytes]) -> frozenset[Path]:
     """Where what the files include may lie, and what that includes: those that are not there may come."""
-    from grader.submission.rewriting.device_code import HEADER_FOLDERS
+    from grader.submission.device_code import HEADER_FOLDERS
 
     folder = path if path.is_dir() else path.parent
     places = (folder, folder.parent, *(folder / inner for inner in HEADER_FOLDERS))

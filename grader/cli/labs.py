@@ -80,8 +80,8 @@ def new_lab_command() -> click.Command:
 
 def _new_lab(name: str, into: Path, interface: str | None, signature: str, memory: str | None, lang: str) -> int:
     from grader.errors import UsageError
+    from grader.lab.function import SIGNATURE
     from grader.lab.labs import create, next_steps
-    from grader.lab.new_function import SIGNATURE
     from grader.message import msg
     from grader.report.visible import visible_line
     from grader.words import said

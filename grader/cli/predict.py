@@ -51,8 +51,8 @@ def _predict(
     from grader.lab import labs
     from grader.launching.kernel import bound_kernels
     from grader.launching.programs import ProgramStore
-    from grader.prediction.device import read_device
-    from grader.prediction.kernels import predict_kernel
+    from grader.prediction.instructions import read_device
+    from grader.prediction.model import predict_kernel
     from grader.prediction.record import record_of
     from grader.report import terminal
     from grader.report.numbers import Numbers

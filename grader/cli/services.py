@@ -60,8 +60,8 @@ def _autograder(
     service: str, lab: str, out: Path | None, grader: str, labs_folders: tuple[Path, ...], lang: str
 ) -> int:
     from grader.autograders import ARCHIVES, SERVICES, Order, write_folder, zipped
+    from grader.course.rules import secret
     from grader.files import data_root, write_atomically
-    from grader.grading.secret import secret
     from grader.lab import labs
     from grader.report.visible import visible_line
 
@@ -172,11 +172,11 @@ def _serve(
 
     import uvicorn
 
+    from grader.cli.serve_app import Settings, application
+    from grader.cli.serve_jobs import Jobs
     from grader.errors import describe_os_error
-    from grader.grading.groups.workers import job_count
+    from grader.grading.workers import job_count
     from grader.lab import labs
-    from grader.serve.app import Settings, application
-    from grader.serve.jobs import Jobs
 
     if reports is not None and not reports.is_dir():
         raise UsageError(_("--reports {path}: no such folder").format(path=reports))

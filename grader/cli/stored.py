@@ -30,7 +30,7 @@ def report_command() -> click.Command:
 
 
 def _report(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
-    from grader.grading.output.rescoring import retell
+    from grader.grading.rescoring import retell
 
     return retell(path, lang, not no_pdf, labs_folders)
 
@@ -54,7 +54,7 @@ def rescore_command() -> click.Command:
 
 
 def _rescore(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
-    from grader.grading.output.rescoring import rescore
+    from grader.grading.rescoring import rescore
 
     return rescore(path, lang, not no_pdf, labs_folders)
 
@@ -89,7 +89,7 @@ def export_command() -> click.Command:
 def _export(
     path: Path, formats: tuple[str, ...], lab_ids: tuple[str, ...], lang: str, labs_folders: tuple[Path, ...]
 ) -> int:
-    from grader.grading.output.tables import export
+    from grader.grading.tables import export
 
     return export(path, formats, lang, lab_ids, labs_folders)
 
@@ -116,6 +116,6 @@ def similar_command() -> click.Command:
 
 
 def _similar(path: Path, archives: tuple[Path, ...], lang: str, labs_folders: tuple[Path, ...]) -> int:
-    from grader.grading.output.tables import compare_stored
+    from grader.grading.tables import compare_stored
 
     return compare_stored(path, lang, archives, labs_folders)

@@ -2,7 +2,7 @@
 
 NVRTC brings no standard headers.  nvcc reads a few before any program (`cuda_runtime.h` includes them), so kernels use
 `uint`, `uint32_t` or `std::size_t` without an include: `PRELUDE` gives the compiler these, before the student's text
-and without a line of its own in it.  `grader.submission.rewriting.device_code` blanks headers that only the host needs.
+and without a line of its own in it.  `grader.submission.device_code` blanks headers that only the host needs.
 """
 
 from __future__ import annotations

@@ -12,14 +12,14 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from grader.backends.base import Trace
 from grader.diagnosis.patterns import Found, Outcome, value_pattern
 from grader.diagnosis.regions import region_pattern
 from grader.diagnosis.text import Circumstances, sentences
+from grader.lab.compare import Array, Index, Mask, compare, is_sentinel, wrong_elements
+from grader.lab.expected import boxes
 from grader.lab.records import Sizes, Tolerance
+from grader.launching.backend import Trace
 from grader.message import msg, number
-from grader.oracle.compare import Array, Index, Mask, compare, is_sentinel, wrong_elements
-from grader.oracle.expected import boxes
 from grader.ptx.records import Hazard, Read, Write
 from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from grader.oracle.compare import sentinel
+from grader.lab.compare import sentinel
 
 Array = npt.NDArray[np.generic]
 Numbers = npt.NDArray[np.float64]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.lab.compare import Difference
 from grader.message import Message, joined, msg, number
-from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 

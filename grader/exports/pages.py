@@ -224,7 +224,7 @@ def _pairs(table: Table, names: Mapping[str, str], numbers: Numbers) -> tuple[tu
 
 def page(table: Table, language: str) -> bytes:
     """The page of one lab, one self-contained file."""
-    from grader.report.page.html import group_page
+    from grader.report.html import group_page
 
     entries, lab = in_order(table.entries), table.lab
     names = [variant.name for variant in lab.variants]
@@ -237,7 +237,7 @@ def page(table: Table, language: str) -> bytes:
 
 def course_page(tables: Sequence[Table], language: str) -> bytes:
     """The page of all labs: a line for each student, links to each report and to each lab's page."""
-    from grader.report.page.html import course_page as html
+    from grader.report.html import course_page as html
 
     numbers = Numbers(language)
     labs = [(table.lab.id, in_language(table.lab.title, language)) for table in tables]
@@ -285,14 +285,14 @@ def sheet(table: Table, language: str) -> bytes:
     ------
     PdfUnavailable : this machine lacks what a PDF needs.
     """
-    from grader.report.page.pdf import render
+    from grader.report.pdf import render
 
     return render(sheet_html(table, language))
 
 
 def sheet_html(table: Table, language: str) -> str:
     """The sheet to be signed before it is laid out."""
-    from grader.report.page.html import sheet_page
+    from grader.report.html import sheet_page
 
     names, entries = [variant.name for variant in table.lab.variants], in_order(table.entries)
     rows = [
@@ -366,7 +366,7 @@ class PairView:
 
 def similar_page(table: Table, language: str) -> bytes:
     """The page, one self-contained file."""
-    from grader.report.page.html import similar_page as html
+    from grader.report.html import similar_page as html
 
     sources = {entry.student: entry.source for entry in table.entries}
     names = shown_names(table.entries)

@@ -1,4 +1,5 @@
-"""What is timed and how it is asked for: the work of a lab at a size; kernels side by side, in rounds, on drawn data.
+"""What is timed and how it is asked for: the lab's own kernels, the work of a lab at a size; kernels side by side, in
+rounds, on drawn data.
 
 The work says which files a time hangs on, what a speed-up is measured against and what the CPU takes: a submission's
 kernels next to the lab's reference kernels.  Kernels that fail are left out of the rounds.
@@ -7,7 +8,7 @@ kernels next to the lab's reference kernels.  Kernels that fail are left out of 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -16,18 +17,86 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from grader.backends.base import BufferArgument, LaunchRequest
+from grader.errors import FileError
 from grader.gpu.messages import HostCopiesDone, Prepared, Ready, RoundDone, Warm
 from grader.gpu.session import GpuFault, TimedKernel
 from grader.lab import formula
 from grader.lab.checks import SpeedupSettings
-from grader.lab.records import Lab, Sizes
-from grader.launching.geometry import shape_at
-from grader.oracle.expected import Oracle
+from grader.lab.expected import Oracle
+from grader.lab.records import Lab, ReferenceKernel, Sizes, Variant
+from grader.launching.backend import BufferArgument, LaunchRequest, ScalarArgument, waits_for_grid
+from grader.launching.kernel import grid_of, placeholder, shape_at
+from grader.launching.programs import Built, ProgramStore
+from grader.submission.records import LaunchPlan
 from grader.timing import lock, sampling
 from grader.timing.records import CpuTime, HostTimes, Measurement, Problem, SizeTimes
 from grader.timing.sampling import Question, Sample, Samples, sample
 from grader.timing.summary import Store, Work, key_of, reference, size_key, student
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledReference:
+    """Machine code of a variant's reference kernel, ready for all sizes that it was compiled for."""
+
+    variant: Variant
+    built: Built
+
+
+def compile_references(
+    programs: ProgramStore, variants: Iterable[Variant], sizes: Iterable[Sizes]
+) -> dict[str, CompiledReference]:
+    """By variant, ready for all of these sizes.
+
+    Raises
+    ------
+    FileError : one does not compile.
+    """
+    wanted = list(sizes)
+    found = {}
+    for variant in variants:
+        kernel = variant.reference
+        expressions = list(dict.fromkeys(kernel.expression(s) for s in wanted)) or [kernel.kernel]
+        built = programs.get_text({kernel.file.name: kernel.file.read_text("utf-8")}, expressions)
+        result = built.result
+        if not result.ok:
+            error = next((d for d in result.diagnostics if d.severity == "error"), None)
+            raise FileError(
+                error.message if error else f"does not compile: {result.reason}",
+                kernel.file,
+                error.line if error else None,
+            )
+        found[variant.name] = CompiledReference(variant, built)
+    return found
+
+
+def reference_request(lab: Lab, compiled: CompiledReference, sizes: Sizes) -> LaunchRequest:
+    """The launch of a reference kernel at some sizes, on arrays of the lab's own types."""
+    variant, kernel = compiled.variant, compiled.variant.reference
+    entry = compiled.built.result.entries[kernel.expression(sizes)]
+    return LaunchRequest(
+        entry=entry,
+        grid=grid_of(_plan(lab, variant, kernel), sizes),
+        block=kernel.block,
+        shared_bytes=kernel.shared_bytes_at(sizes),
+        arguments=[_argument(lab, role, sizes) for role in kernel.arguments],
+        cooperative=waits_for_grid(compiled.built.code, entry),
+    )
+
+
+def _plan(lab: Lab, variant: Variant, kernel: ReferenceKernel) -> LaunchPlan:
+    covers = lab.launch_of(variant).covers[: len(kernel.tile)]
+    return LaunchPlan(kernel.block, kernel.tile, covers, exact=False)
+
+
+def _argument(lab: Lab, role: str, sizes: Sizes) -> BufferArgument | ScalarArgument:
+    parameter = lab.parameter(role)
+    if parameter.is_size:
+        return ScalarArgument(sizes[role], parameter.dtype)
+    shape = shape_at(lab, role, sizes)
+    is_output = parameter.is_output
+    initial = None if is_output else placeholder(shape, parameter.dtype)
+    return BufferArgument(role, shape, parameter.dtype, initial, is_output)
+
 
 CPU_ELEMENTS_A_SECOND = 2e7
 """What an oracle is thought to do before it has been timed at any size: a low guess."""

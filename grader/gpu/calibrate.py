@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
-from grader.gpu.bench import baseline_of, sample_rounds
+from grader.gpu.bench import baseline_of, compile_references, reference_request, sample_rounds
 from grader.gpu.process import has_driver
 from grader.gpu.runs import pools
 from grader.gpu.session import GpuSession, TimedKernel
 from grader.lab.checks import SpeedupSettings
+from grader.lab.expected import Oracle
 from grader.lab.records import Lab
 from grader.launching.programs import ProgramStore
-from grader.launching.references import compile_references, reference_request
 from grader.message import msg
-from grader.oracle.expected import Oracle
 from grader.timing import lock, sampling
 from grader.timing.sampling import Judgement, Proposal, Samples, judge, propose
 from grader.timing.summary import reference

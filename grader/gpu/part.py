@@ -13,15 +13,17 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace as replace_fields
 
-from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.errors import InternalError
 from grader.gpu.bench import (
     Candidate,
+    CompiledReference,
     SpeedOrder,
     baseline_of,
+    compile_references,
     cpu_times_of,
     lab_files,
     measure_speed,
+    reference_request,
     with_data,
     work_at,
 )
@@ -29,13 +31,13 @@ from grader.gpu.messages import HELPERS_MODULE, NoDevice
 from grader.gpu.process import GpuProcess
 from grader.gpu.runs import GpuRunner, compute_cases, pools, results
 from grader.gpu.session import GpuBackend, GpuFault, GpuSession, compile_helpers
+from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Sizes
+from grader.launching.backend import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
-from grader.launching.references import CompiledReference, compile_references, reference_request
 from grader.launching.trial import Run, Trials
 from grader.message import Message, msg
-from grader.oracle.expected import Array, Oracle
 from grader.result import Environment, HostMemory, Witness
 from grader.running.evidence import Evidence
 from grader.submission.records import Submission
@@ -44,15 +46,14 @@ from grader.timing.records import Measurement
 from grader.timing.summary import Store, folder, key_of, reference, size_key, student, timings
 
 if TYPE_CHECKING:
-    from grader.compiler.kept import KeptCompiler
-    from grader.compiler.process import CompilerProcess
+    from grader.compiler.process import CompilerProcess, KeptCompiler
 
 
 class Gpu:
     """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager."""
 
     def __init__(self) -> None:
-        from grader.compiler.kept import KeptCompiler
+        from grader.compiler.process import KeptCompiler
 
         self._process = GpuProcess()
         self.compiler: KeptCompiler = KeptCompiler()

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from grader.backends.base import BufferArgument, LaunchRequest
 from grader.gpu.messages import PROGRESS_BYTES, Failed, Message, NoDevice, Ready, replies_on
+from grader.launching.backend import BufferArgument, LaunchRequest
 from grader.processes.channel import DeadlinePassed, PeerGone
 from grader.processes.limits import ONE_BLAS_THREAD
 from grader.processes.system import isolated_python

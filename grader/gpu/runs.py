@@ -9,17 +9,17 @@ from functools import partial
 
 import numpy as np
 
-from grader.backends.base import NEVER_ENDS, LaunchOutcome, LaunchRequest, reason_msg
 from grader.devices import MAX_THREADS_PER_BLOCK
 from grader.gpu.bench import Candidate as TimedCandidate
 from grader.gpu.bench import pool_of
 from grader.gpu.messages import Ready
 from grader.gpu.session import GpuBackend, GpuSession
+from grader.lab.expected import Oracle
 from grader.lab.records import Lab, Sizes
+from grader.launching.backend import NEVER_ENDS, LaunchOutcome, LaunchRequest, reason_msg
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Run, Trials
 from grader.message import Message, msg, sizes_msg
-from grader.oracle.expected import Oracle
 from grader.result import CaseKind, Resources
 from grader.running.evidence import Evidence
 from grader.running.explain import untraced

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from grader.backends.base import BufferArgument, Code, LaunchOutcome, LaunchRequest, ScalarArgument
 from grader.errors import InternalError
 from grader.gpu.messages import (
     HELPERS,
@@ -41,6 +40,7 @@ from grader.gpu.messages import (
     WarmUp,
 )
 from grader.gpu.process import GpuProcess, ProcessLost, SharedBuffer, nbytes_of
+from grader.launching.backend import BufferArgument, Code, LaunchOutcome, LaunchRequest, ScalarArgument
 from grader.message import msg, verbatim
 from grader.ptx.records import Hazard
 from grader.result import BackendName

@@ -10,28 +10,26 @@ from typing import TYPE_CHECKING
 
 from grader.errors import FileError, InternalError
 from grader.grading.reading import errors_of
+from grader.lab.expected import Oracle
+from grader.lab.parameters import Signature
 from grader.lab.records import Lab
-from grader.lab.signature import Signature
 from grader.launching.programs import ProgramStore
 from grader.message import Message, msg
-from grader.oracle.expected import Oracle
 from grader.processes.system import IS_LINUX
-from grader.programs.harness import with_harness, with_own_harness
 from grader.programs.records import Observation
-from grader.programs.sources import Program, read_program
+from grader.programs.sources import Program, read_program, with_harness, with_own_harness
 from grader.programs.toolchain.compile import uses_thrust
-from grader.running.evidence import Compilation, Diagnostic, Evidence
+from grader.running.evidence import Compilation, Diagnostic, Evidence, LaunchWork
 from grader.running.function_runs import FunctionRuns
-from grader.running.occupancy import with_occupancy
+from grader.running.newer_devices import with_occupancy
 from grader.running.program_runs import ProgramRuns
-from grader.running.work import LaunchWork
 from grader.submission import effort
-from grader.submission.files.folder import FoundSubmission
-from grader.submission.files.source import SourceText, decode
+from grader.submission.device_code import read_files
+from grader.submission.folder import FoundSubmission
 from grader.submission.functions import FoundFunction, binding_of, find_function, find_main, without_main
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.records import Submission
-from grader.submission.rewriting.translation_units import read_files
+from grader.submission.source import SourceText, decode
 
 if TYPE_CHECKING:
     from grader.compiler.result import Resources

@@ -18,18 +18,18 @@ import numpy as np
 from msgspec import structs
 
 from grader import __version__
-from grader.backends.base import ARCHITECTURE
+from grader.course.rules import secret as course_secret
 from grader.errors import UsageError
 from grader.grading.options import BACKENDS
 from grader.grading.recording import observation_remarks, remark_msg, variant_record
-from grader.grading.secret import secret as course_secret
 from grader.lab.checks import HostCodeSettings
 from grader.lab.records import Lab
+from grader.launching.backend import ARCHITECTURE
 from grader.message import Message, msg
 from grader.result import Check, Environment, PredictedTime, Result, Source, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Evidence, Other
-from grader.submission.files.source import SourceText
 from grader.submission.records import Missing, Submission, VariantBinding
+from grader.submission.source import SourceText
 from grader.words import told
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from grader.gpu.part import Gpu
     from grader.grading.reading import Reading, Seen
     from grader.grading.warm import Warm
+    from grader.lab.expected import Oracle
     from grader.launching.kernel import BoundKernel
     from grader.launching.trial import Trials
-    from grader.oracle.expected import Oracle
-    from grader.prediction.device import Processor
+    from grader.prediction.instructions import Processor
     from grader.running.drawn import Draw
 
 
@@ -88,7 +88,7 @@ def grade(
         gpu = _start_gpu(stack, backend) if not lab.makes_launches else None
         compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
         from grader.grading.reading import Reading
-        from grader.oracle.expected import Oracle
+        from grader.lab.expected import Oracle
 
         reading = Reading(path, lab, warm)
         oracle = Oracle(lab)
@@ -134,12 +134,11 @@ def grade(
             foretold = foretold or _predictions(lab, submission, emulated, processor, compiler)
             result = in_result(result, foretold)
         # Another way through the stages, for every changed program.
-        from grader.sweeps.run import original_of
+        from grader.grading.sweeps import original_of
 
         original = original_of(lab, reading.found, submission)
         if repairs and lab.repairs != "off" and result.status != "passed":
-            from grader.repair.in_result import with_repairs, without_answers
-            from grader.repair.search import search
+            from grader.repair.search import search, with_repairs, without_answers
 
             trials, drawn_trials = emulated.trials, emulated.drawn_trials
             tried = search(original, trials, drawn_trials, emulated.found, result.checks, reading.changed)
@@ -148,7 +147,7 @@ def grade(
                 result = without_answers(result)
         if not lab.sweeps:
             return told(result)
-        from grader.sweeps.run import sweep
+        from grader.grading.sweeps import sweep
 
         sweeps = sweep(lab, original, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
         return told(structs.replace(result, sweeps=sweeps))
@@ -242,10 +241,10 @@ def _trials(
     warm: Warm | None,
 ) -> tuple[Draw, Trials, Trials]:
     """What runs kernels at the lab's sizes, and at a case that is drawn."""
-    from grader.backends.emulator import Emulator
+    from grader.lab.expected import Oracle
+    from grader.launching.emulator import Emulator
     from grader.launching.programs import ProgramStore
     from grader.launching.trial import Trials
-    from grader.oracle.expected import Oracle
     from grader.running.drawn import draw
 
     programs = ProgramStore(compiler, ARCHITECTURE)
@@ -350,7 +349,7 @@ def _run(
     """The evidence after every kernel that compiles was run on the emulator; `drawn_trials` at the drawn case."""
     from grader.checks import judge
     from grader.launching.kernel import bound_kernels
-    from grader.running.kernel_runs import run_kernel
+    from grader.running.runs import run_kernel
 
     kernels = bound_kernels(trials.lab, submission)
     graded = dict(found)

@@ -15,8 +15,8 @@ from grader.lab.records import Lab, Sizes
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.message import Message
-from grader.prediction.device import Processor, named_like, read_device
-from grader.prediction.kernels import predict_kernel
+from grader.prediction.instructions import Processor, named_like, read_device
+from grader.prediction.model import predict_kernel
 from grader.prediction.record import record_of, with_ratios
 from grader.result import PredictedTime
 from grader.running.evidence import Evidence
@@ -108,7 +108,7 @@ def _reference(
     compiler: CompilerProcess,
 ) -> PredictedTime | Message:
     """The time of the lab's own kernel of a variant."""
-    from grader.sweeps.plan import reference_target
+    from grader.grading.sweep_plan import reference_target
 
     what = f"{against} {sizes} {processor.architecture}"
     key = key_of({}, what, lab_files(lab), compiler.nvrtc_version(), processor.name, "")

@@ -14,11 +14,10 @@ from grader.message import msg
 from grader.programs.sources import pasted_lines
 from grader.running.evidence import Compilation, Diagnostic, Evidence, OtherInput
 from grader.running.host_code import host_code
-from grader.submission.files.source import SourceText
-from grader.submission.kernels.records import Kernel
+from grader.submission.kernels.records import Kernel, Observed
 from grader.submission.lexical import without_comments
-from grader.submission.observed import Observed
 from grader.submission.records import Missing, Submission, VariantBinding
+from grader.submission.source import SourceText
 
 if TYPE_CHECKING:
     from grader.compiler.result import CompileResult
@@ -41,7 +40,7 @@ class Reading:
     """
 
     def __init__(self, path: Path, lab: Lab, warm: Warm | None) -> None:
-        from grader.submission.files.folder import find_sources, read_sources
+        from grader.submission.folder import find_sources, read_sources
 
         self._lab = lab
         self._warm = warm

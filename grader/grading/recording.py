@@ -7,17 +7,17 @@ from typing import Literal
 
 import msgspec
 
-from grader.backends.base import reason_msg
 from grader.checks.correct import own_check_msg
 from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.text import difference_msg, hazard_msg, projections_msg
+from grader.launching.backend import reason_msg
 from grader.launching.trial import Run
 from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
-from grader.submission.cpp.commented import branch_around
-from grader.submission.observed import Observed, SeenRun
+from grader.submission.cpp.scopes import branch_around
+from grader.submission.kernels.records import Observed, SeenRun
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
 
 

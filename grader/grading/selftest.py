@@ -20,9 +20,9 @@ import msgspec
 
 from grader import words
 from grader.errors import UsageError
-from grader.grading.groups.workers import grade_all, job_count
 from grader.grading.options import GradeOptions
 from grader.grading.task import Failed, Graded, GradeTask, Outcome, Refused
+from grader.grading.workers import grade_all, job_count
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import Message, as_message, msg

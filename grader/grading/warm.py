@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from grader.backends.remembered import RememberedLaunches
 from grader.launching.programs import RememberedCompiler
+from grader.launching.remembered import RememberedLaunches
 from grader.processes import fork_server
 from grader.processes.pool import Beside
 from grader.programs.observed_before import LastSeen

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.errors import UsageError, system_reason
 from grader.files import data_root
-from grader.lab import new_function
+from grader.lab import function
 from grader.lab.records import Lab
 from grader.message import Message, msg
 
@@ -97,8 +97,8 @@ def create(
         raise UsageError(msg("labs.new_exists", path=str(known or folder)))
     texts = {"NAME": name, "TITLE": name.replace("-", " ").capitalize()}
     if signature:
-        texts |= new_function.placeholders(signature, memory)
-    skeleton = data_root() / "templates" / (new_function.SKELETON if signature else SKELETON)
+        texts |= function.placeholders(signature, memory)
+    skeleton = data_root() / "templates" / (function.SKELETON if signature else SKELETON)
     try:
         into.mkdir(parents=True, exist_ok=True)
         # Made aside and moved there whole: a skeleton that is cut short is never taken for a lab.

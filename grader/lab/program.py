@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from grader.lab.parameters import signature_of
 from grader.lab.parts import Part, check_known, sibling
 from grader.lab.records import COPIED, STDOUT, FileRule, Parameter, ProgramRule
-from grader.lab.signature import signature_of
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from grader.lab import formula
 from grader.lab.checks import NO_SETTINGS, OF_WORK, Settings
-from grader.lab.kinds import Kind
-from grader.lab.signature import Signature
+from grader.lab.parameters import Kind, Signature
 
 S = TypeVar("S", bound=Settings)
 
@@ -50,7 +49,7 @@ STDOUT, COPIED = "stdout", "copied"
 class Parameter:
     """A role that a parameter of a kernel, or of the lab's function, can take.
 
-    kind: what it is to the lab: see `grader.lab.kinds`.
+    kind: what it is to the lab: see `grader.lab.parameters`.
     shape: for pointers, the array's shape, as size names or integers, slowest axis first; of a function's or a
       program's also formulas of sizes.
     names: regular expressions (full match, case ignored) of the names students give it, best first.

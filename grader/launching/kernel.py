@@ -1,19 +1,202 @@
-"""A kernel of a submission, read one way: the program it is in, and its launch at any sizes."""
+"""A kernel of a submission, read one way: the program it is in, and the geometry of its launch at any sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import lcm, prod
 
 import numpy as np
+import numpy.typing as npt
 
-from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument, waits_for_grid
+from grader.devices import is_possible_block
 from grader.lab import formula
-from grader.lab.records import Lab, Sizes
-from grader.launching.geometry import Array, Geometry, SizeRules, geometry, placeholder, shape_at
+from grader.lab.records import Cases, Lab, Sizes, Variant
+from grader.launching.backend import BufferArgument, LaunchRequest, ScalarArgument, waits_for_grid
 from grader.launching.programs import Built, DeviceProgram, ProgramStore, handed_in
+from grader.result import CaseKind
 from grader.submission.kernels.records import KernelParameter
-from grader.submission.records import Interpretation, Submission, VariantBinding
+from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
+
+Axes = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """grid: blocks along x, y, z; block: threads of one, likewise; shared_bytes: dynamic shared memory of a block."""
+
+    grid: Axes
+    block: Axes
+    shared_bytes: int
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return prod(self.block)
+
+
+def geometry(plan: LaunchPlan, sizes: Sizes) -> Geometry:
+    """The launch of a plan at some sizes."""
+    block = block_of(plan, sizes)
+    return Geometry(grid_of(plan, sizes), block, _shared_bytes(plan, sizes, block))
+
+
+def grid_of(plan: LaunchPlan, sizes: Sizes) -> Axes:
+    """Blocks along x, y, z: what the formulas give, be it none at all, else as many as cover the sizes.
+
+    `covers` may name a product of sizes, "rows*cols".
+    """
+    try:
+        by_formula = [formula.integer(text, sizes) for text in plan.grid_formula]
+    except formula.FormulaError:
+        by_formula = []
+    if by_formula:
+        x, y, z = [*by_formula, 1, 1][:3]
+        return x, y, z
+    extents = [prod(sizes[name] for name in covered.split("*")) for covered in plan.covers]
+    counts = [-(-extent // tile) for extent, tile in zip(extents, plan.tile, strict=False)]
+    x, y, z = [*counts, 1, 1, 1][:3]
+    return x, y, z
+
+
+def block_of(plan: LaunchPlan, sizes: Sizes) -> Axes:
+    """Threads of a block along x, y, z: what the formulas give at these sizes, where there are any."""
+    try:
+        x, y, z = [*(formula.integer(text, sizes) for text in plan.block_formula), 1, 1, 1][:3]
+    except formula.FormulaError:
+        return plan.block
+    return (x, y, z) if plan.block_formula else plan.block
+
+
+def tile_of_output(lab: Lab, name: str, plan: LaunchPlan) -> tuple[int, ...]:
+    """Elements that one block covers along each axis of an output, () where that is unknown."""
+    steps = dict(zip(plan.covers, plan.tile, strict=False))
+    axes = lab.parameter(name).shape
+    if axes == plan.covers[::-1]:
+        # Also where the axes are of one size, and a block of one width and another height.
+        return plan.tile[::-1]
+    return tuple(steps[str(axis)] for axis in axes) if all(axis in steps for axis in axes) else ()
+
+
+def _shared_bytes(plan: LaunchPlan, sizes: Sizes, block: Axes) -> int:
+    if not plan.shared_formula:
+        return plan.shared_bytes
+    try:
+        return formula.integer(plan.shared_formula, {**sizes, "threads": prod(block)})
+    except formula.FormulaError:
+        return plan.shared_bytes
+
+
+Array = npt.NDArray[np.generic]
+
+
+def shape_at(lab: Lab, name: str, sizes: Sizes) -> tuple[int, ...]:
+    """The shape of an array at some sizes."""
+    return lab.parameter(name).extents_at(sizes)
+
+
+def placeholder(shape: tuple[int, ...], dtype: str) -> Array:
+    """An array of that shape that takes no memory: for launches whose data are made on the device."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRules:
+    """The sizes of `lab` for a kernel that is read as `interpretation`.
+
+    A kernel that does not take all of the lab's `equal_sizes` is asked for equal ones only; one that needs multiples
+    of its tile gets the next multiple.
+    """
+
+    lab: Lab
+    interpretation: Interpretation
+
+    def planned(self, cases: Cases, takes_sizes: bool) -> list[tuple[CaseKind, Sizes]]:
+        """The runs that the kernel is graded by, in order: small exact sizes, the profiled one, partial tiles.
+
+        takes_sizes: sizes that are no multiple of the tile are legal to ask for.  No size is run twice.
+        """
+        runs: list[tuple[CaseKind, Sizes]] = []
+        exact: list[tuple[CaseKind, Sequence[Sizes]]] = [("correct", cases.correct), ("observe", [cases.observe])]
+        for kind, rows in exact:
+            for sizes in rows:
+                if self.fits(sizes):
+                    runs.append((kind, self.rounded(sizes)))
+        if takes_sizes:
+            runs += [("ragged", dict(sizes)) for sizes in cases.ragged if self.fits(sizes)]
+        runs = [(kind, self._with_pinned(sizes)) for kind, sizes in runs]
+        profiled = [sizes for kind, sizes in runs if kind == "observe"]
+        if (
+            not profiled
+            and plan_is_one_block(self.interpretation.launch)
+            and any(kind == "correct" for kind, _sizes in runs)
+        ):
+            largest = max((s for kind, s in runs if kind == "correct"), key=lambda sizes: prod(sizes.values()))
+            runs = [("observe" if sizes is largest else kind, sizes) for kind, sizes in runs]
+            profiled = [largest]
+        unique: list[tuple[CaseKind, Sizes]] = []
+        for kind, sizes in runs:
+            if (kind == "observe" or sizes not in profiled) and (kind, sizes) not in unique:
+                unique.append((kind, sizes))
+        return unique
+
+    def planned_more(self, variant: Variant) -> list[Sizes]:
+        """The variant's own sizes, as the kernel can be asked for them; none that its program has fixed."""
+        fitting = (sizes for sizes in variant.more_sizes if self.fits(sizes))
+        fixed = dict(self.interpretation.pinned)
+        return [self.rounded(sizes) for sizes in fitting if all(sizes[n] == v for n, v in fixed.items())]
+
+    def fits(self, sizes: Sizes) -> bool:
+        """Whether the kernel can be asked for these sizes: equal ones where it does not take them all."""
+        if not self.has_possible_block(sizes):
+            return False
+        return not self._is_for_squares() or len({sizes[name] for name in self.lab.equal_sizes}) <= 1
+
+    def has_possible_block(self, sizes: Sizes) -> bool:
+        """Whether a device can run its block at these sizes, where the only block has a thread for each element."""
+        plan = self.interpretation.launch
+        return not plan_is_one_block(plan) or is_possible_block(block_of(plan, sizes))
+
+    def probe(self, sizes: Sizes) -> Sizes:
+        """These sizes, to try a doubtful interpretation on: a rectangle where the kernel takes one, else a square."""
+        sizes = dict(sizes)
+        if not self.fits(sizes):
+            sizes |= dict.fromkeys(self.lab.equal_sizes, max(sizes[name] for name in self.lab.equal_sizes))
+        return self._with_pinned(self.rounded(sizes))
+
+    def rounded(self, sizes: Sizes) -> Sizes:
+        """`sizes`, each that the grid covers raised to a multiple of its tile; equal sizes stay equal."""
+        equal, plan = self.lab.equal_sizes, self.interpretation.launch
+        if plan_is_one_block(plan):
+            return dict(sizes)
+        steps: dict[str, int] = {}
+        for name, tile in zip(plan.covers, plan.tile, strict=False):
+            steps[name] = lcm(steps.get(name, 1), tile)
+        common = lcm(*(steps.get(name, 1) for name in equal)) if equal else 1
+        if len({sizes[name] for name in equal}) == 1:
+            steps |= dict.fromkeys(equal, common)
+        return {name: -(-value // steps.get(name, 1)) * steps.get(name, 1) for name, value in sizes.items()}
+
+    def _is_for_squares(self) -> bool:
+        interpretation = self.interpretation
+        known = {
+            *interpretation.roles,
+            *dict(interpretation.constants),
+            *(role for _text, role in interpretation.template),
+        }
+        return interpretation.square_only or not known.issuperset(self.lab.equal_sizes)
+
+    def _with_pinned(self, sizes: Sizes) -> Sizes:
+        """`sizes` with those that the program has fixed for good; sizes that have to be equal to one of them are."""
+        fixed = dict(self.interpretation.pinned)
+        bound = [fixed[name] for name in self.lab.equal_sizes if name in fixed]
+        equal = dict.fromkeys(self.lab.equal_sizes, bound[0]) if bound and self._is_for_squares() else {}
+        return {**sizes, **equal, **fixed}
+
+
+def plan_is_one_block(plan: LaunchPlan) -> bool:
+    """Whether the program launches one block, as large as its data."""
+    return bool(plan.block_formula) and set(plan.grid_formula) == {"1"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,9 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from grader.backends.base import Code
-from grader.compiler.newer import for_oldest
 from grader.compiler.process import CompilerProcess
-from grader.compiler.result import CompileResult
+from grader.compiler.result import CompileResult, for_oldest
+from grader.launching.backend import Code
 from grader.message import Message
 from grader.submission.lexical import without_comments
 from grader.submission.records import Submission, VariantBinding
@@ -81,7 +80,7 @@ class Built:
 class ProgramStore:
     """Programs compiled by `compiler` for `architecture`: "compute_75" gives PTX, "sm_90" machine code.
 
-    A program that uses what "compute_75" has not is compiled for the next one that has it (`grader.compiler.newer`).
+    A program that uses what "compute_75" has not is compiled for the next one that has it (`grader.compiler.result`).
     pool: compiles what was ordered beforehand while others run; None: compiled when asked for.
     """
 

@@ -8,14 +8,13 @@ from math import prod
 
 import numpy as np
 
-from grader.backends.base import Backend, LaunchOutcome
+from grader.lab.compare import Difference, Projected, compare
+from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Sizes
-from grader.launching.geometry import shape_at
-from grader.launching.kernel import BoundKernel
+from grader.launching.backend import Backend, LaunchOutcome
+from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.programs import Built, ProgramStore
 from grader.message import msg
-from grader.oracle.compare import Difference, Projected, compare
-from grader.oracle.expected import Array, Oracle
 from grader.result import BackendName, CaseKind
 
 

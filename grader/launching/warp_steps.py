@@ -12,8 +12,7 @@ import numpy as np
 from msgspec import structs
 
 from grader.lab.checks import SPACES
-from grader.launching.geometry import shape_at
-from grader.launching.kernel import BoundKernel
+from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Trials
 from grader.ptx.records import LaneAccess, Site
 from grader.ptx.records import WarpRequest as RawRequest

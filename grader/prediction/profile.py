@@ -16,8 +16,7 @@ from math import ceil, prod
 
 import numpy as np
 
-from grader.prediction.device import Processor
-from grader.prediction.instructions import PIPES, Schedule
+from grader.prediction.instructions import PIPES, Processor, Schedule
 from grader.prediction.trace import LINE_SECTORS, SECTOR_BYTES, BlockTrace, Executed, Request
 
 REPLAYED = 3

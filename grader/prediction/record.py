@@ -8,7 +8,7 @@ from msgspec import structs
 
 from grader.lab.records import Sizes
 from grader.message import Message
-from grader.prediction.device import Processor
+from grader.prediction.instructions import Processor
 from grader.prediction.model import Prediction, ratio_interval
 from grader.result import LineTime, PredictedTime, Ratio, Result
 

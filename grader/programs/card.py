@@ -20,13 +20,12 @@ from grader import driver
 from grader.devices import SHARED_BYTES
 from grader.driver import DriverError
 from grader.programs.card_memory import CardAllocation, CardMemory, Queues, words_at
-from grader.programs.device import Asked, LateEnd, Outcome, Unsupported
+from grader.programs.device import Asked, LateEnd, Loaded, Outcome, Unsupported, parts_of
 from grader.programs.device_memory import Allocation, Bytes
-from grader.programs.loaded import Loaded, parts_of
-from grader.programs.meter import Meter
 from grader.programs.records import ObservedLaunch
 from grader.programs.runtime.devices import Model, model_of, numbers
 from grader.programs.runtime.ordering import Event, Stream
+from grader.programs.sandbox.guest import Meter
 
 MAX_PRINTED_BYTES = 64 << 20
 """Of the file that device code prints to."""

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from grader import driver
 from grader.driver import DriverError
 from grader.programs.device_memory import MAX_ALLOCATIONS, Allocation, Bytes, Memory, Piece, Saved, TooManyAllocations
-from grader.programs.meter import Meter
+from grader.programs.sandbox.guest import Meter
 
 if TYPE_CHECKING:
     from grader.programs.runtime.ordering import Stream

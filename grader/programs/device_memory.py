@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.programs.meter import Meter
+from grader.programs.sandbox.guest import Meter
 from grader.ptx import Device
 from grader.ptx.memory import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
 

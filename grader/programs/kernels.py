@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from grader.compiler.diagnostics import Diagnostic
-from grader.compiler.newer import for_oldest
 from grader.compiler.process import CompilerProcess
-from grader.compiler.result import CompileResult
-from grader.programs.sandbox.messages import Code, Wanted
+from grader.compiler.result import CompileResult, for_oldest
+from grader.programs.sandbox.process import Code, Wanted
 from grader.programs.sources import Program
 from grader.programs.toolchain.compile import has_device_lambdas, uses_thrust
 from grader.programs.toolchain.device import compile_device, joined, missing
-from grader.programs.toolchain.library import Library
+from grader.programs.toolchain.zig import Library
 
 _FUNCTIONS = "grader_functions.cu"
 

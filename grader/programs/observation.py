@@ -34,8 +34,7 @@ from grader.programs.smaller import Change, applied, changes
 from grader.programs.sources import read_program
 from grader.programs.starts import USUAL_BLOCK, instances_in, launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.ptx.limits import ISSUED_PER_LAUNCH, STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
-from grader.submission.files.source import SourceText
-from grader.submission.observed import (
+from grader.submission.kernels.records import (
     Contents,
     Observed,
     SeenArgument,
@@ -47,6 +46,7 @@ from grader.submission.observed import (
     SeenStep,
     SeenWord,
 )
+from grader.submission.source import SourceText
 
 TRACED = RunLimits(
     executes=False, host_instructions=3_000_000_000, host_bytes=1 << 30, device_bytes=1 << 30, kernel_instructions=0

@@ -20,13 +20,12 @@ from grader.programs.kernels import DeviceCompiler
 from grader.programs.records import LIMITS, FunctionCall, Observation, ProgramFinding, RunLimits
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.runtime.devices import DEFAULT, GRADING, model_of
-from grader.programs.sandbox.messages import Order
-from grader.programs.sandbox.process import ProgramProcess
+from grader.programs.sandbox.process import Order, ProgramProcess
 from grader.programs.smaller import MAX_TRIES, Change, applied, changes
 from grader.programs.sources import Program, read_program
 from grader.programs.toolchain import confined
 from grader.programs.toolchain.compile import HostProgram, compile_program
-from grader.programs.toolchain.library import Library, build
+from grader.programs.toolchain.zig import Library, build
 
 TOO_LARGE = LIMITS
 # As the linker calls it, without parameters and with them.

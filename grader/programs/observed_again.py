@@ -12,9 +12,9 @@ from grader.programs.observe import Start, observe_each
 from grader.programs.observed_before import Stored
 from grader.programs.sources import read_program
 from grader.programs.starts import programs_of
-from grader.submission.cpp.commented import with_launches_of_comments
-from grader.submission.files.source import SourceText
-from grader.submission.observed import Observed, SeenRun
+from grader.submission.cpp.scopes import with_launches_of_comments
+from grader.submission.kernels.records import Observed, SeenRun
+from grader.submission.source import SourceText
 
 
 def with_comments_run(

@@ -16,8 +16,8 @@ from grader.files import user_cache, write_atomically
 from grader.programs.observe import Start
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.sources import Program
-from grader.submission.files.source import SourceText
-from grader.submission.observed import Observed, SeenChange, SeenRun
+from grader.submission.kernels.records import Observed, SeenChange, SeenRun
+from grader.submission.source import SourceText
 
 ALIKE = 0.5
 """Of a file's lines, so many are those that they were; else it is another file."""

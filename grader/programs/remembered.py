@@ -20,7 +20,7 @@ import msgspec
 
 from grader.programs.moved import Lines, lines_of, on_lines
 from grader.programs.records import Observation, RunLimits
-from grader.programs.sandbox.messages import Code, Wanted
+from grader.programs.sandbox.process import Code, Wanted
 from grader.programs.sources import Program
 from grader.programs.toolchain.compile import HostProgram
 

@@ -1,4 +1,5 @@
-"""A program's files: read, decoded, host code made ready for the host's compiler, device code for NVRTC's.
+"""A program's files: read, decoded, host code made ready for the host's compiler, device code for NVRTC's, and the
+harness of a function.
 
 The only part of the package that knows how submissions are read.
 """
@@ -20,13 +21,14 @@ from grader.programs.toolchain.advance import thrust_folder
 from grader.submission import effort
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import Item, ParsedFile, descendants, qualifiers_of
-from grader.submission.files.source import decode
+from grader.submission.device_code import device_code, find_header
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.lexical import as_compiled
-from grader.submission.rewriting.device_code import device_code, find_header
+from grader.submission.source import decode
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
 
 MAX_HEADERS = 64
 MAX_DATA_BYTES = 64 << 20
@@ -372,3 +374,68 @@ def _below(folder: Path) -> dict[str, list[str]]:
     for path in itertools.islice(itertools.chain(folder.glob("*/*"), folder.glob("*/*/*")), MAX_FILES_BELOW):
         found.setdefault(path.name, []).append(path.relative_to(folder).as_posix())
     return found
+
+
+NAME = "grader_harness.cu"
+HEADER = Path(__file__).parent / "toolchain" / "include" / "grader_harness.h"
+_INCLUDE_OF_HARNESS = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]grader_harness\.h[>"][^\n]*', re.M)
+_TEXT = """
+{linkage}{declaration};
+
+int main() {{
+    while (grader_call_begins()) {{
+        {name}({arguments});
+        grader_call_ends();
+    }}
+    return 0;
+}}
+"""
+
+
+def with_harness(
+    paths: Sequence[Path],
+    root: Path,
+    replaced: Mapping[str, str],
+    name: str,
+    types: Sequence[str],
+    is_of_c: bool,
+) -> Program:
+    """The program that `paths` are, the one with the function first, with a `main` that calls it.
+
+    root, replaced: as for `read_program`; their own `main` is not among them.
+    types: of the function's parameters, as C++ spells them.  is_of_c: it is declared `extern "C"`.
+
+    Raises
+    ------
+    UsageError : a file cannot be read, or takes too much work to read.
+    """
+    program = read_program(paths, (), replaced, root)
+    # It includes nothing: a header of that name may have been handed in.
+    header = HEADER.read_text("utf-8").replace("#pragma once\n", "")
+    if any(re.search(r"\bhalf\b", kind) for kind in types):
+        header = f"#include <cuda_fp16.h>\n{header}"
+    text = header + _TEXT.format(
+        linkage='extern "C" ' if is_of_c else "",
+        declaration=f"void {name}({', '.join(types)})",
+        name=name,
+        arguments=", ".join(f"grader_argument<{kind}>({i})" for i, kind in enumerate(types)),
+    )
+    return dataclasses.replace(
+        program,
+        # A file of that name that was handed in gives way.
+        units=(*(unit for unit in program.units if unit != NAME), NAME),
+        host={**program.host, NAME: text},
+        whole={**program.whole, NAME: text},
+        device={**program.device, NAME: {NAME: ""}},
+    )
+
+
+def with_own_harness(paths: Sequence[Path], root: Path, replaced: Mapping[str, str], harness: str) -> Program:
+    """The program that `paths` are, one of them a harness of the lab's own, by the name `harness` below `root`.
+
+    root, replaced: as for `read_program`.  Raises what `with_harness` raises.
+    """
+    program = read_program(paths, (), replaced, root)
+    header = HEADER.read_text("utf-8").replace("#pragma once\n", "")
+    text = _INCLUDE_OF_HARNESS.sub(lambda _match: header, program.host[harness], count=1)
+    return dataclasses.replace(program, host={**program.host, harness: text}, whole={**program.whole, harness: text})

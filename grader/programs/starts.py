@@ -15,9 +15,9 @@ from grader.errors import UsageError
 from grader.programs.observe import Start
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import WORD, ParsedFile
-from grader.submission.files.source import SourceText
 from grader.submission.kernels.kernel import first_extents, local_values
 from grader.submission.lexical import line_of_main, without_comments
+from grader.submission.source import SourceText
 
 MAX_PROGRAMS = 6
 MAX_CHOICES = 8

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader.lab.compare import Mask, is_sentinel, wrong_elements
 from grader.launching.trial import Run
 from grader.message import Message, joined, msg
-from grader.oracle.compare import Mask, is_sentinel, wrong_elements
 from grader.ptx.records import Hazard
-from grader.repair.change import Change
-from grader.repair.function import LEAVES, Function, condition_of
+from grader.repair.function import LEAVES, Change, Function, condition_of
 from grader.repair.screen import Screen
 from grader.repair.symptom import is_collision
 from grader.result import Diagnosis, Element, ElementRange, ElementRead

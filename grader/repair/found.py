@@ -11,14 +11,14 @@ from grader.checks import judge, races
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
 from grader.message import Message, msg
-from grader.repair.change import Change, changed
+from grader.repair.function import Change, changed
 from grader.result import Check, Counters, LineCounters
 from grader.running.evidence import Evidence
-from grader.running.kernel_runs import run_kernel
+from grader.running.runs import run_kernel
+from grader.submission.changes import Rebind
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.files.source import SourceText
 from grader.submission.records import VariantBinding
-from grader.submission.rewriting.changes import Rebind
+from grader.submission.source import SourceText
 
 OF_OTHERS = ("speedup", "launch", "host_code")
 """Checks that no emulated run of a kernel decides: speed is measured on a GPU, and the host code stays as it is."""

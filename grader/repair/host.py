@@ -15,17 +15,17 @@ from pathlib import Path
 from grader.checks import judge
 from grader.launching.kernel import BoundKernel
 from grader.message import Message, sentences_of
-from grader.repair.change import Change, changed
-from grader.repair.changes.host_calls import host_changes, host_of, same, waits
 from grader.repair.found import FoundRepair, diff_lines
+from grader.repair.function import Change, changed
+from grader.repair.host_calls import host_changes, host_of, same, waits
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.host_code import host_code
 from grader.running.own_check import said_of
+from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.files.source import SourceText
 from grader.submission.records import Submission, VariantBinding
-from grader.submission.rewriting.changes import Original
+from grader.submission.source import SourceText
 
 MAX_RUN = 4
 """Changed programs that are compiled and run."""

@@ -12,24 +12,23 @@ from math import prod
 from pathlib import Path
 
 from grader.errors import FileError, UsageError
-from grader.launching.geometry import block_of, grid_of
-from grader.launching.kernel import BoundKernel
+from grader.launching.kernel import BoundKernel, block_of, grid_of
 from grader.launching.trial import Trials
 from grader.message import Message, msg, sizes_msg
-from grader.repair.change import Change, changed
-from grader.repair.changes.launches import Launch, crosswise, grid_changes, launch_changes, launches_of
-from grader.repair.changes.shared_text import constant_changes, macro_changes
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
+from grader.repair.function import Change, changed
+from grader.repair.launches import Launch, crosswise, grid_changes, launch_changes, launches_of
 from grader.repair.screen import Budget, Screen
+from grader.repair.several_places import constant_changes, macro_changes
 from grader.repair.symptom import MOST_INSTRUCTIONS, faults
 from grader.result import Check
 from grader.running.evidence import Evidence
+from grader.submission.changes import Original
+from grader.submission.compile_time import mentioned
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.files.source import SourceText
-from grader.submission.observed import Observed, SeenLaunch
+from grader.submission.kernels.records import Observed, SeenLaunch
 from grader.submission.records import LaunchPlan, Submission, VariantBinding
-from grader.submission.rewriting.changes import Original
-from grader.submission.rewriting.compile_time import mentioned
+from grader.submission.source import SourceText
 
 READING = 70_000
 """Work of reading a changed program, in `Budget`'s unit."""

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
+from grader.lab.expected import Array
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Built
 from grader.launching.trial import Run, Trials
-from grader.oracle.expected import Array
-from grader.repair.change import Change
-from grader.repair.function import Function
+from grader.repair.function import Change, Function
 from grader.repair.symptom import MOST_INSTRUCTIONS, SmallCase, Symptom, instructions_of
 from grader.submission.cpp.tree import declared_name, descendants
 from grader.submission.lexical import Edit

@@ -1,4 +1,5 @@
-"""The smallest change that makes a kernel right: likely changes in order, run at a small size, then graded in full.
+"""The smallest change that makes a kernel right: likely changes in order, run at a small size, then graded in full;
+and what a result says of it.
 
 A search is counted, not timed, so that the same program gets the same answer on every machine.
 """
@@ -7,28 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
-from grader.repair.change import Change
-from grader.repair.changes.barriers import barrier_changes
-from grader.repair.changes.conditions import guard_changes
-from grader.repair.changes.expressions import expression_changes
-from grader.repair.changes.first_values import value_changes
-from grader.repair.changes.ideas import idea_changes
-from grader.repair.changes.shared_text import array_changes
+from grader.message import Message, joined, msg, sentences_of
 from grader.repair.clues import TurnedAway, clues_of, turned_away
+from grader.repair.conditions import guard_changes
+from grader.repair.expressions import expression_changes
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
-from grader.repair.function import Function, functions_of
+from grader.repair.function import Change, Function, functions_of
 from grader.repair.host import host_repairs
 from grader.repair.program import Failing, OtherLaunch, Rerun, other_launch, program_repairs
 from grader.repair.screen import Budget, Screen
+from grader.repair.several_places import array_changes, idea_changes
+from grader.repair.statements import barrier_changes, value_changes
 from grader.repair.symptom import SEARCHED, Symptom, symptom_of, symptom_of_order
-from grader.result import Check
+from grader.result import Check, Repair, Result
 from grader.running.evidence import Evidence
+from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.rewriting.changes import Original
+from grader.words import told
+
+if TYPE_CHECKING:
+    from grader.repair.found import FoundRepair
+    from grader.repair.function import Change
+
 
 MAX_WORK = 2_400_000
 """Of all kernels of a submission, in the unit of `Budget`."""
@@ -284,3 +292,153 @@ def _extents(kernel: BoundKernel, names: dict[str, str]) -> dict[str, tuple[str,
         if all(axes):
             found[names[parameter.name]] = tuple(str(a) for a in axes)
     return found
+
+
+DETAILS = {
+    "barrier": ("after", "loop_end", "loop_start", "loop_both", "in_branch", "before_branch", "removed", "stronger"),
+    "guard": ("missing", "missing_around", "removed", "returns", "returns_early"),
+    "initial_value": ("missing", "stored", "added"),
+    "expression": ("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed"),
+    "index": ("axes", "axes_next", "names_next", "tile", "macro"),
+    "launch": ("axes", "rounded", "block", "arguments", "argument", "order", "bytes", "no_bytes", "too_few_bytes"),
+    "host": (
+        *(
+            "target",
+            "source",
+            "ends",
+            "direction",
+            "bytes",
+            "size",
+            "earlier",
+            "later",
+            "extra",
+            "missing",
+            "missing_before",
+        ),
+        *("wait", "kernel"),
+    ),
+}
+"""Finer cases that have words of their own."""
+
+
+NOT_KNOWN = frozenset(f"checks.correct.hint_{name}" for name in ("unwritten", "by_hand", "memory_first", "race_first"))
+"""How to look for what is wrong, where it is not known."""
+
+OVERRULED = frozenset(
+    ["checks.grids.hint_fixed", "checks.correct.hint_memory_first", "checks.correct.hint_race_first"]
+    + [f"checks.bank_conflicts.hint_{name}" for name in ("rows_pad", "rows", "block", "odd", "longer")]
+)
+"""Hints that blame what the change shows to be right, or advise another one: of the launch, of another check, of the
+block where an index mends it."""
+OVERRULED_BY: Mapping[str, frozenset[str]] = {
+    # A sum that goes on in a variable is spoilt by being added to the output, whatever that starts from.
+    "assignment": frozenset(["remedies.onto_unset"]),
+}
+"""The same of changes of one group alone."""
+PADS = "checks.bank_conflicts.hint_column"
+"""Advice on padding, which a change of the padding follows, and no other."""
+READS = "checks.correct.hint_other_reads"
+"""What to work out by hand of all reads; the line whose index is wrong may be the one that writes."""
+
+SEEN = frozenset(
+    [f"remedies.{name}" for name in ("divided", "pitch", "scaled", "onto_unset")]
+    + [f"repairs.{name}" for name in ("turned_away", "turned_away_wrong", "guard_protects")]
+    + ["checks.technique.hint_small_tile"]
+    + [f"checks.bank_conflicts.hint_{name}" for name in ("lanes", "words")]
+)
+"""What runs, counters and the wrong values themselves show: it stays true beside a change that mends them."""
+
+OTHER_WAY = frozenset(["checks.grids.hint_swapped"])
+"""Hints at the launch that mend the same fault as the change of the kernel: made both, they would bring it back."""
+
+
+def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Sequence[Condition] = ()) -> Result:
+    """`result` with the hints of the checks that a change mends, and the change where all checks pass with it.
+
+    conditions: those that turned threads away, or a launch that is right, of the checks that found what is wrong.
+    """
+    by_place = {(repair.variant, name): repair for repair in reversed(found) for name in repair.mends}
+    by_check = {(one.variant, one.check): one for one in conditions}
+    # A return that ends too many is said in full by the change.
+    known = {(r.variant, name) for r in found if r.is_complete and r.change.group == "returns" for name in r.mends}
+    by_check = {place: one for place, one in by_check.items() if place not in known}
+    checks = [_with_condition(check, by_check.get((check.variant, check.check))) for check in result.checks]
+    checks = [_with_repair(check, by_place.get((check.variant, check.check))) for check in checks]
+    return structs.replace(result, checks=checks)
+
+
+def without_answers(result: Result) -> Result:
+    """The same with no change to be read from it: line and kind of fault alone."""
+    checks = [
+        structs.replace(c, repair=structs.replace(c.repair, diff=[], effect="", effect_said=None)) if c.repair else c
+        for c in result.checks
+    ]
+    return structs.replace(result, checks=checks)
+
+
+def answers(result: Result) -> str:
+    """The changes of a result as a text of diffs, "" where there are none."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for check in result.checks:
+        if check.repair is not None and check.repair.diff:
+            head = (check.variant, check.repair.file, str(check.repair.line), check.repair.kind, check.repair.effect)
+            rows.setdefault((*head, *check.repair.diff), []).append(check.check)
+    parts = []
+    for (variant, file, line, kind, effect, *diff), checks in rows.items():
+        title = f"# {result.student.id} · {variant}: {', '.join(checks)} · {file}:{line} · {kind}"
+        parts.append("\n".join([title, *([f"# {effect}"] if effect else []), f"--- {file}", f"+++ {file}", *diff, ""]))
+    return "\n".join(parts)
+
+
+def hint_msg(found: FoundRepair) -> Message | None:
+    """Line and kind of the fault, and what was seen with one change there."""
+    change = found.change
+    known = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
+    fault = msg(f"repairs.{known}", line=change.line, **({"to_line": change.to_line} if change.to_line else {}))
+    if found.proof:
+        return joined(fault, msg(f"repairs.verified_by_{found.proof}"))
+    if not found.is_complete:
+        return joined(fault, msg("repairs.verified_partly"))
+    if found.together:
+        return joined(fault, msg("repairs.verified_together", variants=", ".join(found.together)))
+    return joined(fault, msg("repairs.verified"))
+
+
+def _beside(said: Message, change: Change) -> Message | None:
+    """What is left of a sentence of the hint where a change is known to mend the fault."""
+    if said.id in OVERRULED | OVERRULED_BY.get(change.group, frozenset()):
+        return None
+    if said.id == PADS and change.kind != "padding":
+        return None
+    if said.id == READS and change.kind == "index":
+        return msg("checks.correct.hint_indices")
+    return said
+
+
+def _with_condition(check: Check, condition: Condition | None) -> Check:
+    if condition is None or check.status != "fail":
+        return check
+    known = check.hint_said if check.hint_said is not None and check.hint_said.id not in NOT_KNOWN else None
+    return told(structs.replace(check, hint_said=joined(condition.hint, known)))
+
+
+def _with_repair(check: Check, found: FoundRepair | None) -> Check:
+    if found is None or check.status != "fail":
+        return check
+    repair = None
+    if found.is_complete:
+        repair = Repair(
+            file=found.file,
+            line=found.change.line,
+            kind=found.change.kind,
+            diff=list(found.diff),
+            effect_said=found.effect,
+        )
+    beside = [said for part in sentences_of(check.hint_said) if (said := _beside(part, found.change)) is not None]
+    if found.is_complete:
+        # What was only supposed of the same fault has nothing to add to what was run.
+        others = OTHER_WAY if found.change.kind != "launch" else frozenset[str]()
+        beside = [said for said in beside if said.id in SEEN | others]
+    known = joined(*beside)
+    choice = msg("repairs.either") if known is not None and known.id in OTHER_WAY else None
+    return told(structs.replace(check, hint_said=joined(hint_msg(found), choice, known), repair=repair))

@@ -29,8 +29,8 @@ from grader.report.job import ReportJob
 from grader.result import Record
 
 if TYPE_CHECKING:
-    from grader.report.figures.draw import Medium
-    from grader.report.page.views import Page
+    from grader.report.draw import Medium
+    from grader.report.views import Page
 
 
 # In the process.
@@ -61,7 +61,7 @@ def prepare() -> None:
     gc.disable()
     _load_for_html()
     _load_for_pdf()
-    from grader.report.page import html, pdf
+    from grader.report import html, pdf
 
     # Fonts are left to those who are forked: Pango begins threads over them.
     with contextlib.suppress(pdf.PdfUnavailable):
@@ -75,7 +75,7 @@ def main(connection: socket.socket, *options: str) -> None:
     # Imports make next to no garbage in cycles, and a report some 20 MB; looking for it takes a tenth of the time.
     gc.disable()
     channel = Channel(connection, msgspec.msgpack.Decoder(ReportJob))
-    from grader.report.figures.draw import DRAWINGS
+    from grader.report.draw import DRAWINGS
 
     for option in options:
         if option.startswith("--drawings="):
@@ -114,15 +114,14 @@ def main(connection: socket.socket, *options: str) -> None:
 
 
 def _load_for_html() -> None:
-    from grader.report.figures import draw
-    from grader.report.page import html
+    from grader.report import draw, html
 
     draw.load()
     html.load()
 
 
 def _load_for_pdf() -> None:
-    from grader.report.page import pdf
+    from grader.report import pdf
 
     # Said when a PDF is asked for.
     try:
@@ -134,8 +133,8 @@ def _load_for_pdf() -> None:
 def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
     """An event with its text for each file as it is written."""
     from grader import i18n
-    from grader.report.figures.draw import DRAWINGS
-    from grader.report.page import html, pdf
+    from grader.report import html, pdf
+    from grader.report.draw import DRAWINGS
 
     i18n.use(job.language)
     folder = Path(job.directory)
@@ -157,7 +156,7 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
 
 def drawn(job: ReportJob, page: Page, medium: Medium) -> str:
     """The page with its figures."""
-    from grader.report.page import html
+    from grader.report import html
 
     return html.render(
         page,

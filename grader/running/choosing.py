@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from grader.backends.base import TAKES_LONG
 from grader.lab.records import Cases, Lab, Sizes
-from grader.launching.geometry import SizeRules, grid_of
+from grader.launching.backend import TAKES_LONG
+from grader.launching.kernel import SizeRules, grid_of
 from grader.launching.trial import Run
 from grader.result import CaseKind
 from grader.submission.kernels.records import LaunchSite

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from grader.message import Message, msg
-from grader.submission.kernels.records import Kernel, KernelParameter
-from grader.submission.observed import SeenCopy, SeenLaunch, SeenRun
+from grader.submission.kernels.records import Kernel, KernelParameter, SeenCopy, SeenLaunch, SeenRun
 
 _FUNCTION = re.compile(r"\b__(?:device|global)__\b[^;{}()=]{0,200}?\b(\w+)\s*\([^;{}]{0,400}\)\s*(?:const\s*)?\{")
 _WORD = re.compile(r"[A-Za-z_]\w*")

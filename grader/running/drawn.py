@@ -16,10 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from grader.backends.base import GAVE_UP, INSTRUCTIONS_PER_LAUNCH, ISSUED_PER_LAUNCH, STEPS_PER_LAUNCH
 from grader.lab.records import Cases, Lab, Sizes
-from grader.launching.geometry import SizeRules
-from grader.launching.kernel import BoundKernel
+from grader.launching.backend import GAVE_UP, INSTRUCTIONS_PER_LAUNCH, ISSUED_PER_LAUNCH, STEPS_PER_LAUNCH
+from grader.launching.kernel import BoundKernel, SizeRules
 from grader.launching.trial import Run, Trials
 from grader.result import CaseKind
 from grader.running.choosing import is_made_impossible

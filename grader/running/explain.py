@@ -11,12 +11,11 @@ import numpy as np
 
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.errors import FileError
+from grader.lab.compare import Index, Mask, wrong_elements
+from grader.lab.expected import Oracle, dependence
 from grader.lab.records import Sizes
-from grader.launching.geometry import SizeRules, shape_at, tile_of_output
-from grader.launching.kernel import BoundKernel
+from grader.launching.kernel import BoundKernel, SizeRules, shape_at, tile_of_output
 from grader.launching.trial import Run, Trials
-from grader.oracle.compare import Index, Mask, wrong_elements
-from grader.oracle.expected import Oracle, dependence
 from grader.result import CaseKind, Diagnosis
 
 MAX_TRIES = 8

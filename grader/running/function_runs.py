@@ -14,30 +14,29 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from grader.backends.base import (
+from grader.lab.compare import Difference, compare, sentinel
+from grader.lab.expected import Array, Oracle
+from grader.lab.records import Lab, Parameter, Sizes
+from grader.launching.backend import (
     GAVE_UP,
     INSTRUCTIONS_PER_LAUNCH,
     STEPS_AFTER_FAULT,
     STEPS_PER_LAUNCH,
     LaunchOutcome,
 )
-from grader.lab.records import Lab, Parameter, Sizes
-from grader.launching.geometry import SizeRules, shape_at
+from grader.launching.kernel import SizeRules, shape_at
 from grader.launching.trial import Run
 from grader.message import msg
-from grader.oracle.compare import Difference, compare, sentinel
-from grader.oracle.expected import Array, Oracle
 from grader.programs.observe import Start, observe_calls
 from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, FunctionCall, Observation, RunLimits
 from grader.programs.sources import Program
 from grader.ptx.records import Counters, Hazard, LineCounter
 from grader.result import CaseKind
 from grader.running.drawn import drawn_cases, drawn_shapes
-from grader.running.evidence import Evidence
+from grader.running.evidence import Evidence, library_at, work_of_call
 from grader.running.host_code import of_call
 from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
 from grader.running.runs import counters_of
-from grader.running.work import library_at, work_of_call
 from grader.submission.records import Interpretation, LaunchPlan
 
 CALLS = 2

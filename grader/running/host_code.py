@@ -16,11 +16,10 @@ from grader.message import msg
 from grader.programs.records import Observation
 from grader.running.data_flow import FlowFault, flow_faults, reached_text, same_sources
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
-from grader.submission.files.source import SourceText
-from grader.submission.kernels.records import Kernel
+from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun
 from grader.submission.lexical import line_of_main, without_comments
-from grader.submission.observed import SeenFault, SeenLaunch, SeenRun
 from grader.submission.records import Missing, Submission
+from grader.submission.source import SourceText
 
 _COPY = frozenset(
     {"copy_direction", "copy_size", "bad_symbol", "never_read", "overwritten", "alloc_size", "not_waited"}

@@ -8,7 +8,7 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Run, Trials
 from grader.result import CaseKind
 from grader.running.evidence import Evidence, OwnCheck
-from grader.submission.observed import SeenLaunch, SeenRun, SeenWord
+from grader.submission.kernels.records import SeenLaunch, SeenRun, SeenWord
 
 
 def with_own_check(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:

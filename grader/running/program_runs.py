@@ -13,15 +13,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from grader.backends.base import LaunchOutcome
+from grader.lab.compare import Difference, compare
+from grader.lab.expected import Array
+from grader.lab.file_formats import from_file, longest, numbers_text, to_file
 from grader.lab.program import filled_in
 from grader.lab.records import COPIED, STDOUT, Parameter, ProgramRule, Sizes
-from grader.launching.geometry import shape_at
+from grader.launching.backend import LaunchOutcome
+from grader.launching.kernel import shape_at
 from grader.launching.trial import Run
 from grader.message import Message, msg
-from grader.oracle.compare import Difference, compare
-from grader.oracle.expected import Array
-from grader.oracle.file_formats import from_file, longest, numbers_text, to_file
 from grader.programs.observe import Start
 from grader.programs.records import FunctionCall, Observation
 from grader.running.function_runs import Case, FunctionRuns, first_wrong, hazards_of, of_launches

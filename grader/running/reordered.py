@@ -1,24 +1,40 @@
-"""Runs the same data with blocks, and the warps of a block, in other orders: whether the same bits come out.
+"""Runs of the same kernel made otherwise: again after others, with a smaller block, or with blocks and warps in other
+orders.
 
 CUDA promises no order, and a device's changes from launch to launch.  Sums of integers come to the same in any; those
 of floating-point numbers round otherwise.  A lab's data may be such that no sum rounds, so the numbers are made ones
 that do: each nearer to zero by at most a sixteenth, so that whatever holds of their range still does.
+
+Every graded launch has a fresh device, on which a variable declared `__device__` holds what the program is loaded with.
+Real programs launch their kernels many times: a kernel that counts its launches, or keeps a result, is launched here
+several times on other data first, and hundreds of times where it still changes what it keeps.  That finds what goes
+wrong within those launches; whether a counter of launches does so later is seen by its memory, which is carried on as
+those launches changed it.
+
+A block has at most 1024 threads.  Where a lab wants a kernel to go on from there, one that computes an element a thread
+shows what it lacks at a small size already, with a small block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from math import prod
 
 import numpy as np
 
+from grader.lab.compare import compare
+from grader.lab.expected import Array, Oracle
 from grader.lab.records import Sizes
-from grader.launching.kernel import BoundKernel
-from grader.launching.trial import Trials
-from grader.oracle.expected import Array
+from grader.launching.backend import GAVE_UP, NO_AGE, Backend, BufferArgument, Code, LaunchOutcome, LaunchRequest
+from grader.launching.kernel import BoundKernel, geometry
+from grader.launching.trial import Run, Trials
 from grader.programs.records import Observation
-from grader.running.evidence import Evidence
-from grader.running.work import Reordered
+from grader.result import BackendName
+from grader.running.evidence import Evidence, Reordered
+from grader.submission.lexical import without_comments
 
 ORDERS = (0, 1, 2)
 """As blocks are counted, the last first, shuffled: see `grader.ptx.geometry.Order`."""
@@ -103,3 +119,143 @@ def _bits(array: Array) -> Array:
     """(elements,) bytes of each element as one number."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return flat.view(f"u{flat.dtype.itemsize}")
+
+
+LAUNCHES_BEFORE = 8
+LAUNCHES_OF_COUNTERS = 400
+"""Made of a kernel that changes what it keeps in every launch, as far as their instructions last."""
+LAUNCHES_TO_LEARN = 5
+"""Made to see how each launch changes what is kept, before that is carried on."""
+AGES = (*range(4, 28), 50, 100, 1000, 10_000, 100_000, 1_000_000)
+"""Launches that what is kept is carried on by: each of the first, then up to what no program of a course makes."""
+
+_COPIED = re.compile(r"\bcuda(?:MemcpyToSymbol(?:Async)?|GetSymbolAddress)\s*+\(([^;]{0,300})")
+_WORD = re.compile(r"[A-Za-z_]\w*+")
+
+
+def set_by_host(texts: Iterable[str]) -> frozenset[str]:
+    """Names in calls that give a variable on the device a value, or that find its address, in programs' texts."""
+    found: set[str] = set()
+    for text in texts:
+        if "Symbol" in text:
+            for call in _COPIED.findall(without_comments(text)):
+                found |= set(_WORD.findall(call))
+    return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """A backend on which every launch comes after launches of the same kernel with other inputs.
+
+    count: of the launches before.  reset, age: as in `LaunchRequest`.
+    """
+
+    backend: Backend
+    inputs: Mapping[str, Array]
+    reset: tuple[str, ...]
+    count: int
+    age: int = 0
+
+    @property
+    def name(self) -> BackendName:
+        return self.backend.name
+
+    def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
+        arguments = [
+            replace(argument, initial=self.inputs[argument.name])
+            if isinstance(argument, BufferArgument) and argument.name in self.inputs
+            else argument
+            for argument in request.arguments
+        ]
+        earlier = replace(request, arguments=arguments)
+        request = replace(request, before=(earlier,) * self.count, age=self.age, reset=self.reset)
+        return self.backend.run(code, request)
+
+
+def with_later_launch(trials: Trials, evidence: Evidence, kernel: BoundKernel, other: Oracle) -> Evidence:
+    """`evidence` with a run that says so, where a kernel with state is wrong when it was launched before.
+
+    Of a kernel that is right at the lab's exact sizes; where it is right again nothing is added.  What the host code
+    sets before its launches is reset between these.
+
+    Parameters
+    ----------
+    kernel : read as it was graded.
+    other : gives other data.
+    """
+    exact = [run for run in evidence.runs_of("correct", "observe") if run.difference is not None]
+    state = next((run.outcome.state for run in exact if run.outcome.state), ())
+    if not state or not all(run.output_is_right for run in exact):
+        return evidence
+    sizes = min((run.sizes for run in exact), key=lambda sizes: prod(sizes.values()))
+    reset = set_by_host(source.text for source in kernel.submission.sources) & set(state)
+    inputs, expected = other.case(sizes, kernel.dtypes)
+
+    def goes_wrong(outcome: LaunchOutcome) -> bool:
+        """Whether any of the launches before gave something else than their data ask for."""
+        tolerances = {n: trials.lab.tolerance.at(sizes, str(array.dtype)) for n, array in expected.items()}
+        given = outcome.earlier.outputs if outcome.earlier is not None else ()
+        return any(
+            compare(name, outputs[name], array, tolerances[name], inputs).mismatches
+            for outputs in given
+            for name, array in expected.items()
+            if name in outputs
+        )
+
+    later = _Later(trials.backend, inputs, tuple(sorted(reset)), LAUNCHES_BEFORE)
+    first = replace(trials, backend=later).run(kernel, "correct", sizes)
+    plans = [replace(later, count=LAUNCHES_TO_LEARN, age=age) for age in AGES]
+    if first.outcome.earlier is not None and first.outcome.earlier.have_moved:
+        plans.append(replace(later, count=LAUNCHES_OF_COUNTERS))
+    for run in chain([first], (replace(trials, backend=plan).run(kernel, "correct", sizes) for plan in plans)):
+        if run.outcome.reason == NO_AGE:
+            continue
+        if run.outcome.status == "unsupported" or run.outcome.reason in GAVE_UP:
+            return evidence
+        if not run.is_right or goes_wrong(run.outcome):
+            wrong = LaunchOutcome("fault", reason="repeat_wrong", line=_declared(evidence, state))
+            return replace(evidence, runs=(*evidence.runs, Run("correct", sizes, wrong, None)))
+    return evidence
+
+
+def _declared(evidence: Evidence, state: Iterable[str]) -> int:
+    """The line on which the first of these variables is declared; the kernel's where that is not found."""
+    text = evidence.source.get(evidence.bound.kernel.file, "")
+    for name in state:
+        found = re.search(rf"\b(?:__device__|__managed__|static)\b[^;{{}}()]*\b{re.escape(name)}\b", text)
+        if found is not None:
+            return text.count("\n", 0, found.end()) + 1
+    return evidence.bound.kernel.line
+
+
+def with_smaller_block(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
+    """`evidence` with the run that the variant asks for, of a kernel that is right at all sizes.
+
+    Shared memory stays what the host code asks for at these sizes.  Nothing is run where the block is the same at all
+    sizes, where the grid depends on it, or where the size is a constant of the program: one that the block can have.
+    """
+    asked, plan = evidence.variant.smaller_block, kernel.interpretation.launch
+    runs = evidence.runs_of("correct", "observe")
+    is_told = not kernel.interpretation.constants and not kernel.interpretation.template
+    if (
+        asked is None
+        or not is_told
+        or not plan.block_formula
+        or prod(plan.tile) != 1
+        or not kernel.sizes.fits(asked.sizes)
+    ):
+        return evidence
+    if not runs or not all(run.is_right for run in runs):
+        return evidence
+    usual = geometry(plan, asked.sizes)
+    smaller = replace(
+        plan,
+        block=(asked.threads, 1, 1),
+        block_formula=(),
+        shared_bytes=usual.shared_bytes,
+        shared_formula="",
+    )
+    if usual.block[0] <= asked.threads or usual.block[1:] != (1, 1):
+        return evidence
+    interpretation = replace(kernel.interpretation, launch=smaller)
+    return replace(evidence, smaller_block=trials.run(kernel.read_as(interpretation), "correct", asked.sizes))

@@ -1,4 +1,6 @@
-"""Runs a variant's kernel on the emulator: the interpretation of it that fits, then every size that it is graded by."""
+"""Runs a variant's kernel on the emulator: the interpretation of it that fits, every size that it is graded by, and
+all other stages that run it, in their order.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +10,23 @@ from math import prod
 
 import numpy as np
 
-from grader.backends.base import GAVE_UP
 from grader.lab.records import Sizes
-from grader.launching.geometry import shape_at
-from grader.launching.kernel import BoundKernel
+from grader.launching.backend import GAVE_UP
+from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Run, Trials
 from grader.message import msg
 from grader.ptx.records import Counters as Raw
 from grader.ptx.records import LineCounter
 from grader.result import Counters, LineCounters
 from grader.running.choosing import choose, is_made_impossible
-from grader.running.evidence import Evidence
+from grader.running.drawn import with_drawn_cases
+from grader.running.evidence import Evidence, work_of_kernel
 from grader.running.explain import explain
-from grader.running.work import work_of_kernel
+from grader.running.margins import halo_of, haloed, with_margin
+from grader.running.newer_devices import with_newer_devices, with_occupancy_of_kernel
+from grader.running.own_check import with_own_check
+from grader.running.reordered import with_later_launch, with_reordered, with_smaller_block
+from grader.running.staging import with_staging
 from grader.submission.records import Interpretation
 
 WAVEFRONT_BYTES = 128
@@ -155,3 +161,49 @@ def _array_bytes(kernel: BoundKernel, sizes: Sizes) -> dict[str, int]:
         for p in kernel.lab.parameters
         if p.is_array
     }
+
+
+def run_kernel(
+    trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool = True
+) -> Evidence:
+    """`evidence` after a kernel that compiles was run at the lab's sizes and at the drawn case.
+
+    Parameters
+    ----------
+    drawn_trials : of a lab whose seed is the drawn one.
+    explained : whether it is also found out why an output is wrong.
+    """
+
+    def found_out(kernel: BoundKernel) -> Evidence:
+        return _of_target(trials, drawn_trials, evidence, kernel, explained)
+
+    return with_newer_devices(trials, found_out(kernel), kernel, found_out)
+
+
+def _of_target(
+    trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool
+) -> Evidence:
+    """The same of its code for one target; with the halo that its program gives to its input, where it needs that."""
+
+    def staged(trials: Trials, drawn_trials: Trials, explained: bool) -> Evidence:
+        return _staged(trials, drawn_trials, evidence, kernel, explained)
+
+    plain = staged(trials, drawn_trials, explained)
+    halo = halo_of(plain, kernel)
+    if halo is None:
+        return plain
+    # Where the kernel counts from behind the halo, elements are called otherwise than it calls them: then none is told.
+    is_told = explained and not halo.is_before
+    return halo.of(staged(haloed(trials, halo), haloed(drawn_trials, halo), is_told))
+
+
+def _staged(trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool) -> Evidence:
+    evidence, kernel = run_variant(trials, evidence, kernel, explained)
+    evidence = with_smaller_block(trials, evidence, kernel)
+    evidence = with_staging(trials, evidence, kernel)
+    evidence = with_occupancy_of_kernel(trials, evidence, kernel)
+    evidence = with_reordered(trials, evidence, kernel)
+    evidence = with_drawn_cases(drawn_trials, evidence, kernel, explained)
+    evidence = with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
+    evidence = with_own_check(trials, evidence, kernel)
+    return with_margin(trials, evidence, kernel)

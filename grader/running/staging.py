@@ -13,13 +13,12 @@ from math import prod
 
 import numpy as np
 
-from grader.backends.base import Backend, Code, LaunchOutcome, LaunchRequest
 from grader.lab.checks import TechniqueSettings
+from grader.lab.compare import Mask, wrong_elements
 from grader.lab.records import Sizes, Tolerance
-from grader.launching.geometry import Array, shape_at
-from grader.launching.kernel import BoundKernel
+from grader.launching.backend import Backend, Code, LaunchOutcome, LaunchRequest
+from grader.launching.kernel import Array, BoundKernel, shape_at
 from grader.launching.trial import Run, Trials
-from grader.oracle.compare import Mask, wrong_elements
 from grader.ptx.records import Read
 from grader.result import BackendName
 from grader.running.evidence import Evidence, Staging

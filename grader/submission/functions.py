@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.lab.signature import Argument, Signature, argument_of, arguments_of
+from grader.lab.parameters import Argument, Signature, argument_of, arguments_of
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import Item, ParsedFile, function_declarator
-from grader.submission.files.source import SourceText
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.records import Kernel, KernelParameter
 from grader.submission.records import Missing, VariantBinding
+from grader.submission.source import SourceText
 
 _HIDING = ("static", "inline", "__inline__", "constexpr", "__device__")
 """Words before a function that no other file can call then."""

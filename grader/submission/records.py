@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from grader.submission.files.source import SourceText
-from grader.submission.kernels.records import Kernel, LaunchSite
+from grader.submission.kernels.records import NOTHING_OBSERVED, Kernel, LaunchSite, Observed
 from grader.submission.lexical import Edit, apply
-from grader.submission.observed import NOTHING_OBSERVED, Observed
+from grader.submission.source import SourceText
 
 Origin = Literal["stated", "observed", "read", "inferred", "lab"]
 ORIGINS: tuple[Origin, ...] = ("stated", "observed", "read", "inferred", "lab")

@@ -9,13 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from grader.course.rules import SECRET, _own_key, signature
 from grader.errors import UsageError
 from grader.files import read_kept
-from grader.grading.output import cache
-from grader.grading.output.cache import STAMP_NAME, Stamp, read_stamp
-from grader.grading.output.paths import RESULT_NAME
-from grader.grading.output.stored import find_stored
-from grader.grading.secret import SECRET, _own_key, signature
+from grader.grading import cache
+from grader.grading.cache import STAMP_NAME, Stamp, read_stamp
+from grader.grading.paths import RESULT_NAME, find_stored
 from grader.result import decode, encode
 from tests import sample_results
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.backends.base import LaunchOutcome
 from grader.checks import judge
 from grader.lab import labs
+from grader.lab.compare import Difference
 from grader.lab.records import Lab
+from grader.launching.backend import LaunchOutcome
 from grader.launching.trial import Run
 from grader.message import verbatim
-from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Check
 from grader.running.evidence import Compilation, Evidence

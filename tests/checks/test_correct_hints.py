@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from grader.lab.checks import CorrectSettings
+from grader.lab.compare import Difference
 from grader.lab.records import CheckSpec, SmallerBlock
 from grader.launching.trial import Run
 from grader.message import verbatim
-from grader.oracle.compare import Difference
 from grader.result import Element, ElementRead, WrongPattern
 from grader.running.evidence import Evidence
 from tests.checks.evidence_factory import check, evidence, hazard, run, site

@@ -10,8 +10,8 @@ import pytest
 from grader import i18n
 from grader.checks import judge
 from grader.lab.checks import CHECKS
+from grader.lab.compare import Difference
 from grader.message import msg
-from grader.oracle.compare import Difference
 from grader.result import Check, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.records import Missing

@@ -14,21 +14,20 @@ from msgspec import structs
 from grader.checks.base import crawl
 from grader.compiler.process import CompilerProcess
 from grader.files import data_root
+from grader.grading.counted_sweeps import EmulatorSweeps
+from grader.grading.sweep_plan import PreparedPoint, Target, reference_target
+from grader.grading.sweeps import original_of
 from grader.lab import labs
+from grader.lab.expected import Oracle
 from grader.lab.records import Lab
-from grader.launching.geometry import shape_at
-from grader.launching.kernel import BoundKernel
+from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Run, Trials
-from grader.oracle.expected import Oracle
 from grader.ptx.observers.traffic import _few
 from grader.running.runs import counters_of
 from grader.submission.binding.bind import bind
-from grader.submission.files.folder import find_sources
-from grader.submission.files.source import decode
+from grader.submission.folder import find_sources
 from grader.submission.records import VariantBinding
-from grader.sweeps.counted import EmulatorSweeps
-from grader.sweeps.plan import PreparedPoint, Target, reference_target
-from grader.sweeps.run import original_of
+from grader.submission.source import decode
 from tests.checks.evidence_factory import check, evidence
 from tests.sample_results import counters
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from grader.lab.compare import Difference
 from grader.launching.trial import Run
-from grader.oracle.compare import Difference
 from grader.result import Check
 from tests.checks.evidence_factory import check, evidence, kernel, run, site
 

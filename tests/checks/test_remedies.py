@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.checks.base import remedy
-from grader.oracle.compare import Difference
+from grader.lab.compare import Difference
 from grader.result import Diagnosis, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.submission.cpp.nodes import Binary, Expression, Name, Number, SizeOf
 from grader.submission.kernels.records import LaunchSite, SharedArray

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from grader.lab.checks import CorrectSettings
+from grader.lab.compare import Difference
 from grader.lab.records import CheckSpec
 from grader.launching.trial import Run
 from grader.message import verbatim
-from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from tests.checks.evidence_factory import check, evidence, hazard, run
 

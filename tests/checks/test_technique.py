@@ -9,7 +9,7 @@ import pytest
 
 from grader.checks import judge
 from grader.lab.checks import TechniqueSettings
-from grader.lab.kinds import KINDS
+from grader.lab.parameters import KINDS
 from grader.lab.records import CheckSpec
 from grader.message import msg, sizes_msg
 from grader.result import Check

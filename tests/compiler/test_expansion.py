@@ -10,7 +10,7 @@ from grader.compiler.expansion import MAX_TOKENS, too_many_tokens
 from grader.compiler.process import CompilerProcess
 from grader.message import msg
 from grader.programs.toolchain.compile import compile_program
-from grader.programs.toolchain.library import Library
+from grader.programs.toolchain.zig import Library
 from tests.pace import at_most
 
 CHAIN = "#define A0 1\n" + "".join(f"#define A{i} A{i - 1} + A{i - 1}\n" for i in range(1, 40))

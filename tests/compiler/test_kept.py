@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.compiler.kept import KeptCompiler
-from grader.compiler.process import CompilerProcess
+from grader.compiler.process import CompilerProcess, KeptCompiler
 
 TEXT = 'extern "C" __global__ void k(float *a) { a[threadIdx.x] = %s; }'
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.compiler.newer import other_targets
+from grader.compiler.result import other_targets
 
 ALWAYS = ("compute_80", "compute_90", "compute_120")
 TEXTS = {

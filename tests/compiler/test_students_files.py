@@ -10,8 +10,8 @@ import pytest
 from grader.compiler.process import CompilerProcess
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.files.source import decode
-from grader.submission.rewriting.device_code import device_code
+from grader.submission.device_code import device_code
+from grader.submission.source import decode
 
 SOURCES = Path(__file__).parent.parent / "data" / "sources"
 TEMPLATES = {"multiply": "multiply<8>"}

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from grader import words
-from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgument
-from grader.backends.emulator import Emulator
 from grader.checks.base import remedy
 from grader.diagnosis.first_wrong import WrongCase, diagnose
+from grader.lab.compare import Array
+from grader.lab.expected import dependence
 from grader.lab.records import Tolerance
-from grader.oracle.compare import Array
-from grader.oracle.expected import dependence
+from grader.launching.backend import BufferArgument, Code, LaunchRequest, ScalarArgument
+from grader.launching.emulator import Emulator
 from grader.ptx import parse
 from grader.result import Diagnosis, Element, ElementRange
 from grader.words import told

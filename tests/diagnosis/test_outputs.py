@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from grader.diagnosis.text import difference_msg, projections_msg
-from grader.oracle.compare import Difference
+from grader.lab.compare import Difference
 from grader.words import text
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.diagnosis.patterns import Found, Outcome, value_pattern
+from grader.lab.compare import Array, is_sentinel, sentinel, wrong_elements
 from grader.lab.records import Tolerance
-from grader.oracle.compare import Array, is_sentinel, sentinel, wrong_elements
 
 TILE = 4
 IN = np.random.default_rng(5).permutation(12 * 8).astype(np.float32).reshape(12, 8) + 100

@@ -18,7 +18,7 @@ from grader import i18n
 from grader.exports.finding_formats import FORMATS, write
 from grader.exports.findings import Whereabouts, repository_of
 from grader.grading.options import GradeOptions
-from grader.grading.with_report import graded_result
+from grader.grading.session import graded_result
 from grader.result import Result
 from tests.exports.sarif_subset import SUBSET
 

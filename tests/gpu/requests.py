@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
+from grader.launching.backend import BufferArgument, LaunchRequest, ScalarArgument
 
 
 def vector(

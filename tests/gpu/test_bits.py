@@ -10,18 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgument
-from grader.backends.emulator import Emulator
 from grader.compiler.process import CompilerProcess
 from grader.errors import InternalError
-from grader.gpu.bench import with_data
+from grader.gpu.bench import CompiledReference, reference_request, with_data
 from grader.gpu.session import GpuSession
 from grader.grading import pipeline
 from grader.lab import labs
+from grader.lab.expected import Oracle
 from grader.lab.records import Lab, Sizes, Variant
+from grader.launching.backend import BufferArgument, Code, LaunchRequest, ScalarArgument
+from grader.launching.emulator import Emulator
 from grader.launching.programs import Built
-from grader.launching.references import CompiledReference, reference_request
-from grader.oracle.expected import Oracle
 from tests.ptx.corpus.case import FOLDER
 from tests.ptx.corpus_cases import CASES, Case, Struct
 from tests.ptx.textbook import cases as textbook

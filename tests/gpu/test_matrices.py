@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from grader.backends.base import BufferArgument, Code, LaunchRequest
-from grader.backends.emulator import Emulator
 from grader.compiler.process import CompilerProcess
 from grader.gpu.session import GpuSession
+from grader.launching.backend import BufferArgument, Code, LaunchRequest
+from grader.launching.emulator import Emulator
 from tests.ptx.corpus.case import FOLDER
 
 

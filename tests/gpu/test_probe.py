@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
 from grader.gpu.session import GpuSession
+from grader.launching.backend import BufferArgument, LaunchRequest, ScalarArgument
 from tests.gpu.conftest import Loader
 from tests.ptx import probe
 

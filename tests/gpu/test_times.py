@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.backends.base import LaunchRequest
 from grader.gpu import profilers
 from grader.gpu.bench import sample_rounds
 from grader.gpu.profilers import ToolFailed
@@ -18,6 +17,7 @@ from grader.gpu.session import GpuSession, TimedKernel
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.checks import SpeedupSettings
+from grader.launching.backend import LaunchRequest
 from grader.timing import sampling
 from grader.timing.sampling import Plan
 from tests.gpu.conftest import Loader

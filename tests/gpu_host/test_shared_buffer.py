@@ -8,10 +8,10 @@ import os
 import numpy as np
 import pytest
 
-from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
 from grader.gpu.messages import PROGRESS_BYTES, Array, Scalar
 from grader.gpu.process import SharedBuffer
 from grader.gpu.session import launch_message
+from grader.launching.backend import BufferArgument, LaunchRequest, ScalarArgument
 
 
 def request(count: int) -> LaunchRequest:

@@ -13,7 +13,7 @@ from grader.grading.predictions import device_for
 from grader.lab.checks import SpeedupSettings
 from grader.lab.file import load
 from grader.lab.records import Lab
-from grader.prediction.device import named_like
+from grader.prediction.instructions import named_like
 from grader.result import Check, PredictedTime, Result
 from tests.marks_only import marks_only, put_marks_only
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.backends.base import LaunchOutcome
 from grader.grading.recording import observation_remarks, variant_record
+from grader.lab.compare import Difference
+from grader.launching.backend import LaunchOutcome
 from grader.message import msg
-from grader.oracle.compare import Difference
 from grader.result import CaseKind
-from grader.submission.observed import Observed, SeenRun
+from grader.submission.kernels.records import Observed, SeenRun
 from grader.words import text, told
 from tests.checks.evidence_factory import evidence, run
 

@@ -10,7 +10,7 @@ from grader.grading.pipeline import grade
 from grader.programs.observation import observed
 from grader.result.result import Result
 from grader.submission.binding.bind import bind
-from grader.submission.files.folder import find_sources, read_sources
+from grader.submission.folder import find_sources, read_sources
 from grader.submission.records import Submission, VariantBinding
 from tests.marks_only import marks_only
 

@@ -101,7 +101,7 @@ def test_every_save_is_graded_as_if_it_were_the_first(
 
 def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And a kernel that is changed does not have the program compiled again; with its results the program is run."""
-    from grader.backends import emulator
+    from grader.launching import emulator
     from grader.programs import observe
     from grader.programs.sandbox.process import ProgramProcess
 

@@ -11,9 +11,9 @@ import pytest
 
 from grader.errors import FileError
 from grader.files import data_root
+from grader.lab.expected import Oracle
 from grader.lab.file import load
-from grader.lab.signature import Argument, arguments_of, signature_of
-from grader.oracle.expected import Oracle
+from grader.lab.parameters import Argument, arguments_of, signature_of
 
 SIGNATURE = "signature: 'void solve(float a, const float *x, float *y, int n)'"
 

@@ -15,8 +15,8 @@ from grader.grading.options import GradeOptions
 from grader.grading.selftest import examine, specimens
 from grader.grading.task import GradeTask, grade_here
 from grader.lab import labs
+from grader.lab.expected import Oracle
 from grader.lab.file import load
-from grader.oracle.expected import Oracle
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.backends.base import Code, waits_for_grid
 from grader.grading import pipeline
+from grader.launching.backend import Code, waits_for_grid
 from tests.marks_only import marks_only
 from tests.ptx.nvrtc import compile_ptx, header_options
 

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.backends.base import BufferArgument, ScalarArgument
 from grader.compiler.result import CompileResult
 from grader.lab import labs
 from grader.lab.records import Cases
-from grader.launching.geometry import SizeRules, geometry, tile_of_output
-from grader.launching.kernel import BoundKernel
+from grader.launching.backend import BufferArgument, ScalarArgument
+from grader.launching.kernel import BoundKernel, SizeRules, geometry, tile_of_output
 from grader.launching.programs import Built
 from grader.submission.kernels.records import Kernel, KernelParameter
 from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from grader.backends.emulator import Emulator
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
 from grader.grading import pipeline
+from grader.lab.expected import Oracle
 from grader.launching import programs
+from grader.launching.emulator import Emulator
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import DeviceProgram, ProgramStore, RememberedCompiler
 from grader.launching.trial import Trials
-from grader.oracle.expected import Oracle
 from grader.result import Check, Result
 from grader.submission.kernels.records import Kernel, KernelParameter
 from grader.submission.lexical import Edit

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grader.backends.base import BufferArgument, Code, LaunchOutcome, LaunchRequest, ScalarArgument
-from grader.backends.emulator import Emulator
-from grader.backends.remembered import RememberedLaunches
+from grader.launching.backend import BufferArgument, Code, LaunchOutcome, LaunchRequest, ScalarArgument
+from grader.launching.emulator import Emulator
+from grader.launching.remembered import RememberedLaunches
 from tests.ptx.nvrtc import compile_ptx
 
 HELPER = """\
@@ -111,7 +111,7 @@ def test_an_edit_shows_nothing_of_what_was_before(
 
 
 def test_what_did_not_change_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from grader.backends.emulator import _Launches
+    from grader.launching.emulator import _Launches
 
     made: list[str] = []
     run = _Launches.run

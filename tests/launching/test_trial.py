@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from grader.backends.emulator import Emulator
 from grader.compiler.process import CompilerProcess
 from grader.lab import labs
+from grader.lab.expected import Oracle
+from grader.launching.emulator import Emulator
 from grader.launching.kernel import bound_kernels
 from grader.launching.programs import ProgramStore
 from grader.launching.trial import Trials
-from grader.oracle.expected import Oracle
 from tests.submission.labs import bound
 
 LAB = labs.find("transpose")

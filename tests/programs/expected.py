@@ -37,7 +37,7 @@ from typing import Any
 
 import yaml
 
-from grader.submission.files.source import text_of_bytes
+from grader.submission.source import text_of_bytes
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted(path.parent for path in HERE.glob("*/expected.yaml"))

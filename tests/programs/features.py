@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from grader.submission.files.source import text_of_bytes
+from grader.submission.source import text_of_bytes
 from tests.programs.expected import HERE, PROGRAMS, expected_of
 
 TABLE = HERE / "FEATURES.md"

@@ -11,8 +11,8 @@ import pytest
 from grader.programs.observation import observed
 from grader.programs.toolchain import compile as compiling
 from grader.programs.toolchain.compile import MAX_IN_FUNCTION, MAX_IN_PROGRAM, HostProgram, compile_program, too_long
-from grader.programs.toolchain.library import build
-from grader.submission.files.source import decode, text_of_bytes
+from grader.programs.toolchain.zig import build
+from grader.submission.source import decode, text_of_bytes
 from tests.programs.expected import PROGRAMS
 
 PROGRAM = """\

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grader.programs.device_memory import MAX_ALLOCATIONS, DeviceMemory, TooManyAllocations
-from grader.programs.meter import Meter
+from grader.programs.sandbox.guest import Meter
 
 
 def test_an_allocation_is_found_by_every_address_in_it() -> None:

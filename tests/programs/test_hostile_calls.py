@@ -12,15 +12,14 @@ import pytest
 import wasmtime
 
 from grader.programs.emulated import Gpu
-from grader.programs.meter import BYTES_PER_INSTRUCTION
 from grader.programs.moved import SourceLines
 from grader.programs.records import RunLimits
 from grader.programs.runtime import table
 from grader.programs.runtime.calls import Calls
 from grader.programs.runtime.devices import model_of
 from grader.programs.runtime.state import ProgramEnded, State
-from grader.programs.sandbox.guest import BadPointer, Guest
-from grader.programs.sandbox.messages import Code
+from grader.programs.sandbox.guest import BYTES_PER_INSTRUCTION, BadPointer, Guest
+from grader.programs.sandbox.process import Code
 from grader.programs.sandbox.wasi import HANDLERS, Wasi
 
 CALLS = int(os.environ.get("FUZZED_CALLS", "12000"))

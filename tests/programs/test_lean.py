@@ -11,7 +11,7 @@ from grader.programs.records import RunLimits
 from grader.programs.sandbox import lean
 from grader.programs.sources import read_program
 from grader.programs.toolchain.compile import compile_program
-from grader.programs.toolchain.library import build
+from grader.programs.toolchain.zig import build
 
 TRACED = RunLimits(executes=False)
 USUAL = """#include <cstdio>

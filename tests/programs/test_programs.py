@@ -11,7 +11,7 @@ from grader.errors import UsageError
 from grader.programs.observe import observe
 from grader.programs.records import ObservedLaunch, RunLimits
 from grader.programs.toolchain.advance import thrust_folder
-from grader.submission.files.source import text_of_bytes
+from grader.submission.source import text_of_bytes
 from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of, wanted_launches
 
 LIMITS = RunLimits(launch_instructions=200_000_000, launch_issued=6_000_000)

@@ -6,8 +6,8 @@ import numpy as np
 
 from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation, DeviceMemory
-from grader.programs.meter import Meter
-from grader.programs.runtime.repeats import TRIES, Repeats
+from grader.programs.emulated import TRIES, Repeats
+from grader.programs.sandbox.guest import Meter
 
 
 class Scenario:

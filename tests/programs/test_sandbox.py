@@ -12,8 +12,7 @@ import pytest
 from grader.errors import InternalError
 from grader.programs.observe import Start, observe, observe_each
 from grader.programs.records import Observation, RunLimits
-from grader.programs.sandbox.messages import Code, Order
-from grader.programs.sandbox.process import ProgramProcess
+from grader.programs.sandbox.process import Code, Order, ProgramProcess
 from grader.programs.sandbox.wasi import PseudoRandom
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from grader.programs.toolchain import zig
 from grader.programs.toolchain.advance import MAX_KEPT_BYTES, precompiled
-from grader.programs.toolchain.library import Library, build
+from grader.programs.toolchain.zig import Library, build
 
 
 def _made(library: Library, number: int) -> tuple[str, int]:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgument
-from grader.backends.emulator import Emulator
+from grader.launching.backend import BufferArgument, Code, LaunchRequest, ScalarArgument
+from grader.launching.emulator import Emulator
 from grader.ptx import Device, DeviceTrap, Launch, LimitExceeded, Limits, PtxError, geometry, launch, parse, values
 from grader.ptx.limits import InvalidInstruction
 from grader.ptx.values import Lanes, Vec

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from grader.ptx.records import Hazard
-from grader.repair.change import Change
 from grader.repair.clues import RIGHT, UNLIKELY, Clues, clues_of
-from grader.repair.function import functions_of
+from grader.repair.function import Change, functions_of
 from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter
 from grader.submission.cpp.parse import parse
-from grader.submission.files.source import SourceText
 from grader.submission.lexical import Edit
+from grader.submission.source import SourceText
 
 TEXT = """__global__ void mul(const float *A, const float *B, float *C, int n) {
   __shared__ float a[16][16], b[16][16];

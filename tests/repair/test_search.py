@@ -12,7 +12,7 @@ import pytest
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.launching.trial import Run, Trials
-from grader.repair.in_result import answers, without_answers
+from grader.repair.search import answers, without_answers
 from grader.result import Check
 from tests.repair.conftest import KERNELS, Grade
 

@@ -1,4 +1,6 @@
-"""Predicted times on a terminal: with interval, what takes most, causes, and why there is none."""
+"""Predicted times on the page and on a terminal: said to be predicted, with interval, parts, causes and lines, and why
+there are none.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,62 @@ import msgspec
 import pytest
 
 from grader import i18n
-from grader.report import terminal
+from grader.report import html, terminal
+from grader.report.page.predicted import predicted_times
 from grader.report.summary import summary
 from grader.result import Result
 from tests.report.jobs import TIME, job, with_time
+
+
+def test_a_row_tells_time_interval_ratio_parts_causes_and_lines() -> None:
+    view = predicted_times(job(with_time(shared=TIME)))
+    assert view is not None
+    (row,) = view["rows"]
+    assert (row["name"], row["time"], row["why"]) == ("shared", "2.0\u00a0ms", "")
+    assert row["facts"] == [
+        "interval 1.3\u00a0ms – 3.0\u00a0ms",
+        "3.1 times as fast as naive (1.7 to 5.6)",
+        "2.5 times as fast as the reference kernel naive (1.4 to 4.5)",
+    ]
+    # Memory from far to near; what is less than 1 % is left out.
+    assert [(s["unit"], s["width"]) for s in row["shares"]] == [("L2 cache", 25.0), ("shared memory", 70.0)]
+    assert row["notes"] == [
+        "The largest part of the time goes to accesses to shared memory.",
+        "Bank conflicts take 75\u00a0% of the time: without them 4 times as fast.",
+    ]
+    assert [(line["percent"], line["units"]) for line in row["lines"]] == [
+        ("80\u00a0%", "shared memory\u00a070\u00a0%, L2 cache\u00a010\u00a0%")
+    ]
+    assert view["caption"].startswith("Predicted for H200")
+    assert not any("published figures" in note for note in view["notes"])
+
+
+def test_an_unchecked_device_is_said_to_be_one_and_a_reason_stands_for_a_time() -> None:
+    result = with_time(naive=msgspec.structs.replace(TIME, is_checked=False))
+    padded = msgspec.structs.replace(result.variants["padded"], unpredicted="too long")
+    view = predicted_times(job(msgspec.structs.replace(result, variants={**result.variants, "padded": padded})))
+    assert view is not None
+    assert [(row["name"], row["time"] != "", row["why"]) for row in view["rows"]] == [
+        ("naive", True, ""),
+        ("padded", False, "too long"),
+    ]
+    assert any("published figures alone" in note for note in view["notes"])
+
+
+def test_nothing_is_shown_where_nothing_was_asked_for() -> None:
+    assert predicted_times(job()) is None
+    assert "<h2>Predicted times" not in html.render(html.document(job()), [])
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "Predicted times"), ("ru", "Прогноз времени")])
+def test_the_page_says_that_times_are_predicted(language: str, words: str) -> None:
+    i18n.use(language)
+    try:
+        page = html.render(html.document(job(with_time(shared=TIME), language=language)), [])
+    finally:
+        i18n.use("en")
+    assert f"<h2>{words}" in page
+    assert 'style="width:70.0%;background:' in page
 
 
 def shown(result: Result, language: str = "en") -> str:
@@ -55,6 +109,6 @@ def test_a_reason_stands_for_a_time_and_the_device_is_said_to_be_unchecked() -> 
 
 
 @pytest.mark.parametrize(("language", "heading"), [("en", "Predicted times"), ("ru", "Прогноз времени")])
-def test_nothing_is_shown_where_nothing_was_asked_for(language: str, heading: str) -> None:
+def test_a_terminal_shows_nothing_where_nothing_was_asked_for(language: str, heading: str) -> None:
     assert heading in shown(with_time(shared=TIME), language)
     assert heading not in shown(with_time(), language)

@@ -13,10 +13,10 @@ from jinja2 import Environment, FileSystemLoader, nodes
 
 from grader import i18n
 from grader.files import data_root
-from grader.report.page import html
-from grader.report.page.html import sheet_page
-from grader.report.page.views import ReportPage
+from grader.report import html
+from grader.report.html import sheet_page
 from grader.report.summary import failed_row, group_row
+from grader.report.views import ReportPage
 from tests import sample_results
 from tests.report.jobs import job
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.backends.base import LaunchOutcome
 from grader.grading import pipeline
+from grader.lab.compare import Difference
 from grader.lab.records import Sizes
+from grader.launching.backend import LaunchOutcome
 from grader.launching.trial import Run
-from grader.oracle.compare import Difference
 from grader.result import Result
 from grader.running.choosing import choose, hard_coded_sizes, interpretations_of
 from grader.submission.records import Interpretation

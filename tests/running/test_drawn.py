@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from grader.course.rules import SECRET, SECRET_FILE, secret
 from grader.errors import UsageError
 from grader.grading import pipeline
-from grader.grading.secret import SECRET, SECRET_FILE, secret
 from grader.result import Result, encode
 from grader.running.drawn import draw
 from tests.marks_only import marks_only

@@ -13,7 +13,7 @@ import pytest
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.records import Sizes
-from grader.launching.geometry import SizeRules
+from grader.launching.kernel import SizeRules
 from grader.result import Check, Diagnosis
 from grader.running.explain import MAX_TRIES, explain, first_wrong, small_sizes
 from grader.submission.records import Interpretation, LaunchPlan

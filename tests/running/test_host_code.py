@@ -12,8 +12,8 @@ from grader.programs.observation import observed
 from grader.running.evidence import HostCode
 from grader.running.host_code import host_code
 from grader.submission.binding.bind import bind
-from grader.submission.files.folder import find_sources, read_sources
-from grader.submission.observed import NOTHING_OBSERVED, SeenChange
+from grader.submission.folder import find_sources, read_sources
+from grader.submission.kernels.records import NOTHING_OBSERVED, SeenChange
 
 HEAD = """\
 #include <cuda_runtime.h>

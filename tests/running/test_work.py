@@ -6,7 +6,7 @@ import pytest
 
 from grader.programs.records import LIBRARY
 from grader.ptx.records import LineWork
-from grader.running.work import LaunchWork, Work, library_at
+from grader.running.evidence import LaunchWork, Work, library_at
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_no_stage_calls_back(script: ModuleType, path: str, lab: str) -> None:
     assert list(dict.fromkeys(stages)) == ["read", "run", "judge", "record", "words"]
     # What is noted is real: the kernel was run, and compiled for it.
     entered = {call.callee for call in calls}
-    assert {"backends.emulator", "launching.trial", "compiler.process", "checks.correct"} <= entered
+    assert {"launching.emulator", "launching.trial", "compiler.process", "checks.correct"} <= entered
 
 
 def test_a_call_back_is_found_and_marked(script: ModuleType) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.lab.kinds import KINDS
+from grader.lab.parameters import KINDS
 from grader.lab.records import Lab, LaunchRule, Parameter, ReferenceKernel, Tolerance, Variant
 from grader.submission.binding.bind import bind
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.files.folder import FoundSubmission, find_sources
-from grader.submission.files.source import SourceText, decode, decode_bytes
-from grader.submission.files.submission_yaml import LabSettings
-from grader.submission.observed import NOTHING_OBSERVED, Observed
+from grader.submission.folder import FoundSubmission, find_sources
+from grader.submission.kernels.records import NOTHING_OBSERVED, Observed
 from grader.submission.records import Submission
+from grader.submission.source import SourceText, decode, decode_bytes
+from grader.submission.submission_yaml import LabSettings
 
 SOURCES = Path(__file__).parent.parent / "data" / "sources"
 

@@ -14,8 +14,8 @@ from grader.errors import GraderError, UsageError
 from grader.processes.system import resident_bytes
 from grader.submission import effort
 from grader.submission.binding.bind import bind
-from grader.submission.files.folder import FoundSubmission
-from grader.submission.files.source import decode_bytes
+from grader.submission.folder import FoundSubmission
+from grader.submission.source import decode_bytes
 from tests.pace import slowness
 from tests.submission.labs import FLIP
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.backends.base import LaunchRequest
 from grader.gpu.bench import Candidate, SpeedOrder, measure_speed, pool_of
 from grader.gpu.messages import (
     HostCopiesDone,
@@ -25,6 +24,7 @@ from grader.gpu.messages import (
 from grader.gpu.session import GpuFault, TimedKernel
 from grader.lab import labs
 from grader.lab.records import Sizes, TimingRule
+from grader.launching.backend import LaunchRequest
 from grader.timing.summary import timings
 
 LAB = replace(

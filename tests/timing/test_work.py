@@ -12,8 +12,8 @@ import pytest
 
 from grader.gpu.bench import cpu_times_of
 from grader.lab import labs
+from grader.lab.expected import Oracle
 from grader.lab.records import Sizes
-from grader.oracle.expected import Oracle
 from grader.timing import sampling
 from grader.timing.records import CpuTime
 from grader.timing.summary import Store
@@ -73,7 +73,7 @@ import sys
 from pathlib import Path
 from grader.gpu.bench import cpu_times_of
 from grader.lab import labs
-from grader.oracle.expected import Oracle
+from grader.lab.expected import Oracle
 from grader.timing.summary import Store
 lab = labs.find("transpose")
 print("ready", flush=True)

@@ -9,8 +9,8 @@ from hashlib import blake2b
 
 import numpy as np
 
+from grader.programs.device import plain_name
 from grader.programs.device_memory import Allocation
-from grader.programs.loaded import plain_name
 from grader.programs.records import Argument, ObservedLaunch
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from grader.message import msg
+from grader.programs.device import plain_name
 from grader.programs.device_memory import Allocation, Piece
-from grader.programs.loaded import plain_name
 from grader.programs.records import LIBRARY, MAX_COPIES, ObservedCopy
 from grader.programs.runtime import silent
 from grader.programs.runtime.memory import shared_at

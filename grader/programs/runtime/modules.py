@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from grader.programs.runtime.launches import launch_by_call
-from grader.programs.runtime.libraries.operands import MAX_HANDLES, Refused, guarded
+from grader.programs.runtime.libraries.calls import MAX_HANDLES, Refused, guarded
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.outcomes import Configured
 from grader.programs.runtime.registration import demangled
 from grader.programs.runtime.state import CudaError, Kernel, State
-from grader.programs.sandbox.messages import Wanted
+from grader.programs.sandbox.process import Wanted
 
 _OUT_OF_MEMORY, _INVALID_INPUT, _INVALID_PROGRAM, _INVALID_OPTION, _COMPILATION = 1, 3, 4, 5, 6
 _NAMES_TOO_LATE, _NAMES_TOO_EARLY, _NO_SUCH_NAME = 8, 9, 10

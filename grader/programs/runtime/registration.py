@@ -11,7 +11,7 @@ from grader.message import msg
 from grader.programs.device import LateEnd
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import CudaError, Kernel, ProgramEnded, State
-from grader.programs.sandbox.messages import Code, Wanted
+from grader.programs.sandbox.process import Code, Wanted
 
 MAX_KERNELS = 500
 # What no program writes: names of stubs, and of namespaces that tell a library's versions apart.

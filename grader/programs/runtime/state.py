@@ -14,7 +14,6 @@ from grader.devices import SHARED_BYTES
 from grader.message import Message, msg
 from grader.programs.device import Device, LateEnd
 from grader.programs.device_memory import Allocation
-from grader.programs.meter import Meter
 from grader.programs.moved import SourceLines
 from grader.programs.records import (
     LIBRARY,
@@ -40,8 +39,8 @@ from grader.programs.runtime.ordering import (
     join,
     unordered,
 )
-from grader.programs.sandbox.guest import Guest
-from grader.programs.sandbox.messages import Code, Wanted
+from grader.programs.sandbox.guest import Guest, Meter
+from grader.programs.sandbox.process import Code, Wanted
 
 MAX_FINDINGS = 200
 MAX_ASKED = 20_000

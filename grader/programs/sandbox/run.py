@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from grader.processes.channel import Channel
     from grader.programs.card import OpenCard
     from grader.programs.device import Device
-    from grader.programs.meter import Meter
     from grader.programs.records import Observation
     from grader.programs.runtime.ordering import Place
-    from grader.programs.sandbox.messages import Code, Order, Wanted
+    from grader.programs.sandbox.guest import Meter
+    from grader.programs.sandbox.process import Code, Order, Wanted
 
 
 KEPT_OUTPUT = 1 << 20
@@ -150,7 +150,7 @@ class ProgramRun:
         )
 
     def _emit(self, descriptor: int, data: bytes) -> None:
-        from grader.programs.sandbox.messages import Printed
+        from grader.programs.sandbox.process import Printed
 
         kept = self._printed[descriptor]
         if len(self._marks) < MAX_MARKS:
@@ -170,7 +170,7 @@ class ProgramRun:
         return clock_read(self.state)
 
     def _ask_for_code(self, wanted: Wanted) -> Code:
-        from grader.programs.sandbox.messages import Code
+        from grader.programs.sandbox.process import Code
 
         self._channel.send(wanted)
         answer = self._channel.receive()

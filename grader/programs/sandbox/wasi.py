@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.programs.meter import RANDOM_BYTE_INSTRUCTIONS, Meter
 from grader.programs.runtime.state import ProgramEnded
-from grader.programs.sandbox.guest import Guest
+from grader.programs.sandbox.guest import RANDOM_BYTE_INSTRUCTIONS, Guest, Meter
 
 _MASK = (1 << 64) - 1
 _SEED = 0x9E3779B97F4A7C15

@@ -19,7 +19,7 @@ from grader.programs.sandbox.run import ProgramRun, engine
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
     from grader.programs.card import OpenCard
-    from grader.programs.sandbox.messages import Code, Order
+    from grader.programs.sandbox.process import Code, Order
 
 
 def main(connection: socket.socket, *options: str) -> None:
@@ -32,7 +32,7 @@ def main(connection: socket.socket, *options: str) -> None:
     from grader.processes import limits
     from grader.processes.channel import Channel, PeerGone
     from grader.programs.card import MAX_PRINTED_BYTES
-    from grader.programs.sandbox.messages import TO_PROGRAM, Broken, Done, Order, Ready
+    from grader.programs.sandbox.process import TO_PROGRAM, Broken, Done, Order, Ready
 
     channel: Channel[Order | Code] = Channel(connection, TO_PROGRAM)
     nowhere = os.open(os.devnull, os.O_RDWR)

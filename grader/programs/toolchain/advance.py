@@ -22,7 +22,7 @@ from grader.compiler.headers import STAND_INS
 from grader.errors import InternalError
 from grader.message import msg
 from grader.programs.toolchain import zig
-from grader.programs.toolchain.library import Library
+from grader.programs.toolchain.zig import Library
 
 INCLUDE = Path(__file__).parent / "include"
 MAX_KEPT_BYTES = 256 << 20

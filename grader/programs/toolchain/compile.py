@@ -34,7 +34,7 @@ from grader.programs.toolchain.advance import (
     precompiled,
     thrust_folder,
 )
-from grader.programs.toolchain.library import Library
+from grader.programs.toolchain.zig import Library
 
 MAX_IN_FUNCTION = 10_000
 """Tokens of one function, its macros written out; a `main` of five hundred lines has about as many as four thousand."""
@@ -272,7 +272,7 @@ def _is_wrong_anyhow(part: HostProgram) -> bool:
 def rights(folder: Path, library: Library) -> dict[str, int]:
     """What a compiler or the linker may reach for a program that is `written` to `folder`."""
     return {
-        str(zig.folder()): READ | EXECUTE,
+        str(zig.package_folder()): READ | EXECUTE,
         str(INCLUDE): READ,
         str(STAND_INS): READ,
         str(library.folder): READ,

@@ -22,7 +22,7 @@ from grader.programs.toolchain.compile import (
     uses_thrust,
     written,
 )
-from grader.programs.toolchain.library import Library
+from grader.programs.toolchain.zig import Library
 
 MAX_PTX_BYTES = 48 << 20
 

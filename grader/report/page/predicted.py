@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from grader.i18n import _
 from grader.message import msg
 from grader.report.job import ReportJob
+from grader.report.listing import lines_of
 from grader.report.numbers import NO_BREAK_SPACE, Numbers
-from grader.report.page.listing import lines_of
-from grader.report.page.views import LineCost, PredictedRow, PredictedTimes
 from grader.report.predicted import about_devices, causes, interval, of_variants
 from grader.report.summary import size_text, variant_columns, where
 from grader.report.summary_views import VariantView
+from grader.report.views import LineCost, PredictedRow, PredictedTimes
 from grader.result import PredictedTime, Variant
 from grader.words import text
 

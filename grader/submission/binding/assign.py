@@ -13,10 +13,10 @@ from typing import Literal
 from grader.errors import UsageError
 from grader.lab.records import Lab, Variant
 from grader.submission.cpp.parse import parse
-from grader.submission.files.source import decode
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
+from grader.submission.source import decode
 
 AXES = 4.0
 STAGED = 3.0

@@ -13,18 +13,7 @@ from grader.submission.binding.assign import claimed, strong_rank
 from grader.submission.binding.reconcile import Place, first, weakest_of, with_observed
 from grader.submission.binding.roles import Unbindable, role_assignments
 from grader.submission.binding.sizes import CompileTime
-from grader.submission.cpp.nodes import SIZES_OF_TYPES
-from grader.submission.cpp.scopes import argument_of, instantiated
-from grader.submission.cpp.tree import WORD, ParsedFile
-from grader.submission.kernels.kernel import kernel_of, kernels_in, local_values
-from grader.submission.kernels.launches import find_launches
-from grader.submission.kernels.loops import innermost_loops
-from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
-from grader.submission.kernels.shape import KernelShape
-from grader.submission.lexical import Edit
-from grader.submission.observed import Observed, SeenArgument
-from grader.submission.records import Origin
-from grader.submission.rewriting.compile_time import (
+from grader.submission.compile_time import (
     SET_BY_HOST,
     constant_edits,
     filled_edits,
@@ -33,8 +22,18 @@ from grader.submission.rewriting.compile_time import (
     whole_numbers,
     with_global_arrays,
 )
-from grader.submission.rewriting.device_code import DeviceCode
-from grader.submission.rewriting.structs import is_handle, with_fields_seen, with_struct_arrays, with_struct_parameters
+from grader.submission.cpp.nodes import SIZES_OF_TYPES
+from grader.submission.cpp.scopes import argument_of, instantiated
+from grader.submission.cpp.tree import WORD, ParsedFile
+from grader.submission.device_code import DeviceCode
+from grader.submission.kernels.kernel import kernel_of, kernels_in, local_values
+from grader.submission.kernels.launches import find_launches
+from grader.submission.kernels.loops import innermost_loops
+from grader.submission.kernels.records import Kernel, LaunchSite, Observed, SeenArgument, factor_of
+from grader.submission.kernels.shape import KernelShape
+from grader.submission.lexical import Edit
+from grader.submission.records import Origin
+from grader.submission.structs import is_handle, with_fields_seen, with_struct_arrays, with_struct_parameters
 
 _KNOWN_TYPES = frozenset(
     ["const", "struct", "class", "unsigned", "signed", "long", "short", "int", "char", "bool", "std", "size_t"]

@@ -16,8 +16,16 @@ from math import prod
 
 from grader.lab.records import Lab, Parameter
 from grader.submission.cpp.nodes import SIZES_OF_TYPES
-from grader.submission.kernels.records import Kernel, KernelParameter, LaunchSite
-from grader.submission.observed import Exchanged, Observed, SeenArgument, SeenLaunch, SeenRun
+from grader.submission.kernels.records import (
+    Exchanged,
+    Kernel,
+    KernelParameter,
+    LaunchSite,
+    Observed,
+    SeenArgument,
+    SeenLaunch,
+    SeenRun,
+)
 
 Pair = tuple[KernelParameter, KernelParameter]
 Seen = Mapping[str, SeenArgument]

@@ -21,13 +21,12 @@ from grader.submission.binding.blocks import (
     shared_bytes_of,
     threads_of,
 )
-from grader.submission.binding.grids import formulas_of, is_unsure
 from grader.submission.binding.reconcile import OF_PROGRAM, Fact, first, weakest_of
-from grader.submission.binding.sizes import CompileTime, NamedSizes
-from grader.submission.files.submission_yaml import VariantSettings
+from grader.submission.binding.sizes import CompileTime, NamedSizes, formulas_of, is_unsure
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.records import Interpretation, LaunchPlan, Origins
+from grader.submission.submission_yaml import VariantSettings
 
 MAX_CANDIDATES = 8
 USUAL_SQUARES = (32, 8, 1), (16, 16, 1), (32, 32, 1)

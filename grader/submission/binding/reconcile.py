@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Generic, TypeVar
 
-from grader.submission.kernels.records import LaunchSite
-from grader.submission.observed import Observed, SeenArgument, SeenLaunch
+from grader.submission.kernels.records import LaunchSite, Observed, SeenArgument, SeenLaunch
 from grader.submission.records import ORIGINS, Origin
 
 T = TypeVar("T")

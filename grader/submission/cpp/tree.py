@@ -1,4 +1,4 @@
-"""A parsed CUDA file: what stands at file level, and how to read the nodes of its tree."""
+"""A parsed CUDA file: its nodes, and what stands at file level."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from grader.submission.cpp.constants import Constants
+from grader.submission import effort
+from grader.submission.cpp.constants import Constants, Macro
 from grader.submission.cpp.nodes import Number
 from grader.submission.effort import spend, spend_on
-from grader.submission.files.source import SourceText
+from grader.submission.source import SourceText
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tree_sitter import Node
 
 
@@ -251,3 +254,230 @@ def text_without_comments(parsed: ParsedFile, body: Node) -> str:
             start, end = node.start_byte - body.start_byte, node.end_byte - body.start_byte
             data[start:end] = re.sub(rb"[^\n]", b" ", data[start:end])
     return data.decode("utf-8", errors="replace")
+
+
+# Branches and namespaces in each other; no program of a course has more than a handful.
+MAX_NESTING = 100
+# Steps of reading that one thing at file level takes, those in namespaces and branches included.
+_STEPS_PER_CHILD = 10
+# What NVRTC defines itself.
+_PREDEFINED = {"__CUDACC__": "1", "__NVCC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}
+
+
+def _either(first: bool | None, second: bool | None) -> bool | None:
+    """Logical or where None is "not known"."""
+    if first or second:
+        return True
+    return None if first is None or second is None else False
+
+
+class FileLevel:
+    """Goes through everything at file level, into namespaces, `extern "C"` and the preprocessor's branches."""
+
+    def __init__(self, data: bytes, defined: Iterable[tuple[str, str]] = ()) -> None:
+        self.data = data
+        self.items: list[Item] = []
+        self.depth = 0
+        # Functions within a function: those within them are found by the same walk.
+        self.is_within = False
+        self.constants = Constants(macros={name: Macro(body) for name, body in (*_PREDEFINED.items(), *defined)})
+
+    def container(self, node: Node, active: bool, namespace: str) -> None:
+        for child in node.children:
+            self.child(child, active, namespace)
+
+    def child(self, node: Node, active: bool, namespace: str) -> None:
+        effort.spend(_STEPS_PER_CHILD)
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            self.add("other", (), node, node, active, namespace)
+        else:
+            self.readable_child(node, active, namespace)
+        self.depth -= 1
+
+    def readable_child(self, node: Node, active: bool, namespace: str) -> None:
+        kind = node.type
+        if kind in {"preproc_if", "preproc_ifdef"}:
+            self.conditional(node, active, namespace)
+        elif kind == "linkage_specification":
+            body = node.child_by_field_name("body")
+            if body is not None and body.type == "declaration_list":
+                self.container(body, active, namespace)
+            elif body is not None:
+                self.declaration(body, node, active, namespace, ())
+        elif kind == "namespace_definition":
+            name = node.child_by_field_name("name")
+            body = node.child_by_field_name("body")
+            if body is not None:
+                inner = f"{namespace}{node_text(name)}::" if name is not None else namespace
+                self.container(body, active, inner)
+        elif kind == "template_declaration":
+            self.template(node, active, namespace)
+        elif kind == "ERROR":
+            # A piece that the grammar cannot place: what is readable in it still counts.
+            start = len(self.items)
+            self.container(node, active, namespace)
+            if len(self.items) == start:
+                self.add("other", (), node, node, active, namespace)
+        elif node.is_named:
+            self.declaration(node, node, active, namespace, ())
+
+    def conditional(self, node: Node, active: bool, namespace: str) -> None:
+        """An `#if` with its branches."""
+        branch: Node | None = node
+        taken: bool | None = False
+        while branch is not None:
+            branch, taken = self.branch(branch, active, namespace, taken)
+
+    def branch(self, node: Node, active: bool, namespace: str, taken: bool | None) -> tuple[Node | None, bool | None]:
+        """One branch; `taken`: whether an earlier one was, None when that is not known.  The next, and that again."""
+        holds = self.condition(node)
+        here = active and taken is not True and holds is not False
+        parts = {node.child_by_field_name(name) for name in ("name", "condition", "alternative")}
+        for child in node.children:
+            if child not in parts:
+                self.child(child, here, namespace)
+        return node.child_by_field_name("alternative"), _either(taken, holds)
+
+    def condition(self, node: Node) -> bool | None:
+        """Whether a branch's condition holds, None when that is not known."""
+        if node.type == "preproc_else":
+            return True
+        name = node.child_by_field_name("name")
+        if name is not None:
+            defined = node_text(name) in self.constants.macros
+            return defined if node.children[0].type in {"#ifdef", "#elifdef"} else not defined
+        condition = node.child_by_field_name("condition")
+        text = node_text(condition) if condition is not None else ""
+        text = re.sub(
+            r"defined\s*\(?\s*(\w+)\s*\)?", lambda m: "1" if m.group(1) in self.constants.macros else "0", text
+        )
+        value = self.constants.evaluate(text)
+        return None if value is None else bool(value)
+
+    def template(self, node: Node, active: bool, namespace: str) -> None:
+        parameters = node.child_by_field_name("parameters")
+        listed = [p for p in parameters.named_children if p.type != "comment"] if parameters is not None else []
+        names = tuple(_template_name(p) for p in listed)
+        for inner in node.named_children:
+            if inner.type in {"function_definition", "declaration", "alias_declaration"} or inner.type in TYPE_NODES:
+                self.declaration(inner, node, active, namespace, names, tuple(_template_default(p) for p in listed))
+                return
+        self.add("other", (), node, node, active, namespace)
+
+    def declaration(
+        self,
+        node: Node,
+        whole: Node,
+        active: bool,
+        namespace: str,
+        template_parameters: tuple[str, ...],
+        template_defaults: tuple[str, ...] = (),
+    ) -> None:
+        kind, names = self.classify(node)
+        self.add(kind, names, node, whole, active, namespace, template_parameters, template_defaults)
+        if active:
+            self.learn(kind, node)
+
+    def classify(self, node: Node) -> tuple[str, tuple[str, ...]]:
+        kind = node.type
+        declarators = node.children_by_field_name("declarator")
+        if kind == "function_definition" and declarators and function_declarator(declarators[0]) is not None:
+            return "function", (declared_name(declarators[0]),)
+        if kind in {"declaration", "type_definition", "alias_declaration"} or kind in TYPE_NODES:
+            names = [declared_name(d) for d in declarators]
+            type_node = node if kind in TYPE_NODES else node.child_by_field_name("type")
+            own = (
+                type_node.child_by_field_name("name")
+                if type_node is not None and type_node.type in TYPE_NODES
+                else None
+            )
+            if kind == "alias_declaration":
+                own = node.child_by_field_name("name")
+            if own is not None:
+                names.append(node_text(own))
+            names += [node_text(e.child_by_field_name("name") or e) for e in enumerators(type_node)]
+            if kind != "declaration":
+                return "type", tuple(names)
+            is_prototype = bool(declarators) and all(function_declarator(d) is not None for d in declarators)
+            return "prototype" if is_prototype and not _is_object(node) else "variable", tuple(names)
+        simple = {
+            "using_declaration": "using",
+            "namespace_alias_definition": "using",
+            "preproc_include": "include",
+            "preproc_def": "macro",
+            "preproc_function_def": "macro",
+            "template_instantiation": "instantiation",
+        }
+        name = node.child_by_field_name("name")
+        return simple.get(kind, "other"), (node_text(name),) if kind.startswith("preproc_") and name is not None else ()
+
+    def add(
+        self,
+        kind: str,
+        names: tuple[str, ...],
+        node: Node,
+        whole: Node,
+        active: bool,
+        namespace: str,
+        template_parameters: tuple[str, ...] = (),
+        template_defaults: tuple[str, ...] = (),
+    ) -> None:
+        self.items.append(
+            Item(
+                kind,
+                names,
+                node,
+                whole.start_byte,
+                whole.end_byte,
+                active,
+                namespace,
+                template_parameters,
+                qualifiers_of(node),
+                template_defaults,
+            )
+        )
+        # An unclosed brace makes the next kernels part of a host function's body.
+        if kind == "function" and node.has_error and not self.is_within:
+            body = node.child_by_field_name("body")
+            self.is_within = True
+            for inner in descendants(body) if body is not None else ():
+                if inner.type == "function_definition" and qualifiers_of(inner) & {"__global__", "__device__"}:
+                    self.declaration(inner, inner, active, namespace, ())
+            self.is_within = False
+
+    def learn(self, kind: str, node: Node) -> None:
+        """Keep what `node` says of constants and types."""
+        if kind == "macro":
+            name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+            parameters = node.child_by_field_name("parameters")
+            if name is not None:
+                names = tuple(node_text(p) for p in parameters.named_children) if parameters is not None else None
+                # As it was written: what is read has a `;` for a body that is not there.
+                written = self.data[value.start_byte : value.end_byte] if value is not None else b""
+                body = re.sub(r"\\\n", " ", written.decode("utf-8", errors="replace")).strip()
+                self.constants.macros[node_text(name)] = Macro(body, names, node.start_point.row + 1)
+        elif kind in {"variable", "type"}:
+            learn_constants(self.constants, node)
+            for unset in unset_variables(node):
+                if is_assigned(self.data, unset):
+                    self.constants.values.pop(unset, None)
+
+
+def _template_name(node: Node) -> str:
+    name = declared_name(node.child_by_field_name("declarator"))
+    if name:
+        return name
+    inner = [c for c in node.named_children if c.type in {"type_identifier", "identifier"}]
+    return node_text(inner[-1]) if inner else ""
+
+
+def _template_default(node: Node) -> str:
+    value = node.child_by_field_name("default_value") or node.child_by_field_name("default_type")
+    return node_text(value) if value is not None else ""
+
+
+def _is_object(node: Node) -> bool:
+    """`dim3 block(a, b);` reads like a prototype; a type known to be an object's says it is none."""
+    type_node = node.child_by_field_name("type")
+    return type_node is not None and node_text(type_node) in {"dim3", "cudaEvent_t", "cudaError_t"}

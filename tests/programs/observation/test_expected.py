@@ -7,8 +7,8 @@ from pathlib import Path
 
 from grader.message import msg
 from grader.programs.observed_before import LastSeen
-from grader.submission.files.source import SourceText, decode
-from grader.submission.observed import Observed, SeenFault, SeenLaunch, SeenRun, SeenWord
+from grader.submission.kernels.records import Observed, SeenFault, SeenLaunch, SeenRun, SeenWord
+from grader.submission.source import SourceText, decode
 
 TEXT = """\
 __global__ void k(float *out) { out[0] = 1; }

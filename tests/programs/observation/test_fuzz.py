@@ -16,8 +16,8 @@ import pytest
 
 from grader.errors import UsageError
 from grader.programs.observation import observed
-from grader.submission.files.source import decode_bytes
-from grader.submission.observed import Observed
+from grader.submission.kernels.records import Observed
+from grader.submission.source import decode_bytes
 
 PROGRAMS = sorted(Path(__file__).parents[1].glob("*/*.cu"))
 NUMBERS = [b"0", b"-1", b"1073741824", b"3", b"99999999999", b"1"]

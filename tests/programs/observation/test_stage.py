@@ -10,9 +10,9 @@ from grader.programs.observation import observed
 from grader.programs.observed_again import probed
 from grader.programs.observed_before import Stored
 from grader.programs.starts import launched_in, programs_of, ways_to_choose, ways_to_start
-from grader.programs.toolchain import library
-from grader.submission.files.source import SourceText, decode
-from grader.submission.observed import Observed
+from grader.programs.toolchain import zig
+from grader.submission.kernels.records import Observed
+from grader.submission.source import SourceText, decode
 
 HERE = Path(__file__).parent / "programs"
 
@@ -214,9 +214,9 @@ def test_runs_are_kept_by_what_was_run(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_package_brings_the_library_that_would_be_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`scripts/pack_library.py` packs it anew."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(library, "_build", None)
-    assert library.find() is None
-    built = library.build()
+    monkeypatch.setattr(zig, "_build", None)
+    assert zig.find() is None
+    built = zig.build()
     assert all(Path(part).is_file() for part in built.link_inputs)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.submission.binding.bind import why_absent
-from grader.submission.files.source import SourceText
+from grader.submission.source import SourceText
 
 K = "__global__ void k(float *a) { a[0] = 1; }"
 

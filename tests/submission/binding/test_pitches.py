@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.submission.binding.scalars import pitched
-from grader.submission.kernels.records import KernelParameter
-from grader.submission.observed import SeenArgument
+from grader.submission.binding.roles import pitched
+from grader.submission.kernels.records import KernelParameter, SeenArgument
 from tests.submission.labs import FLIP
 
 POINTERS = [

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from grader.lab.labs import find
-from grader.launching.geometry import grid_of
+from grader.launching.kernel import grid_of
 from grader.submission.binding.roles import role_assignments
 from grader.submission.cpp.parse import parse
-from grader.submission.files.source import SourceText
 from grader.submission.kernels.kernel import kernels_in
-from grader.submission.observed import SeenArgument
+from grader.submission.kernels.records import SeenArgument
 from grader.submission.records import Missing
+from grader.submission.source import SourceText
 from tests.submission.binding.kernels import binding, kernel
 from tests.submission.labs import PRODUCT, bound, bound_file
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.lab.labs import find
-from grader.submission.binding.scalars import agreeing, by_value, sizes_in
+from grader.submission.binding.roles import agreeing, by_value, sizes_in
 from grader.submission.kernels.records import KernelParameter
 
 BLUR = find("box-blur")

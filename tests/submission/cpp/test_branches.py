@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.submission.cpp.commented import branch_around
+from grader.submission.cpp.scopes import branch_around
 
 SOURCE = """__global__ void k(int *a, int n)
 {

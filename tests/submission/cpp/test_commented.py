@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.submission.cpp.commented import with_launches_of_comments
-from grader.submission.files.source import SourceText
+from grader.submission.cpp.scopes import with_launches_of_comments
+from grader.submission.source import SourceText
 
 KERNELS = "__global__ void a(float *p) { p[0] = 1; }\n__global__ void b(float *p) { p[0] = 2; }\n"
 

@@ -8,10 +8,10 @@ import pytest
 
 from grader.errors import UsageError
 from grader.submission.cpp.parse import parse
-from grader.submission.files.source import decode, decode_bytes
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.records import Kernel, KernelParameter, SharedArray
+from grader.submission.source import decode, decode_bytes
 from tests.pace import at_most
 from tests.submission.labs import SOURCES, parsed
 

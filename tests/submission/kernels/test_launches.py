@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from grader.submission.cpp.parse import parse
-from grader.submission.files.source import decode
 from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.records import LaunchSite
+from grader.submission.source import decode
 from tests.submission.labs import SOURCES, parsed
 
 KERNELS = """#define TILE 16

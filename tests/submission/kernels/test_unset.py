@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.submission.cpp.parse import parse
-from grader.submission.files.source import SourceText
 from grader.submission.kernels.kernel import kernels_in
+from grader.submission.source import SourceText
 
 
 def found(body: str) -> list[tuple[str, int]]:

@@ -1,4 +1,6 @@
-"""How a library's calls are served: one object a call, with what its operands are and where its results go."""
+"""How a library's calls are served: handles, operands in memory that the device reaches as arrays of NumPy, and where
+results go.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +10,172 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from grader.message import msg
 from grader.programs.device_memory import Allocation
-from grader.programs.runtime.libraries.operands import (
-    Array,
-    array_at,
-    bound_work,
-    check_read,
-    give,
-    guarded,
-    handle_of,
-    matrix_at,
-    note_write,
-    pointers_at,
-    scalar_at,
-    vector_at,
-)
+from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import State
+from grader.programs.runtime.silent import read
+from grader.programs.runtime.state import ProgramEnded, State
+from grader.programs.sandbox.guest import PRODUCTS_PER_INSTRUCTION
+
+Array = npt.NDArray[Any]
+NOT_INITIALIZED, INVALID_VALUE, MAPPING_ERROR = 1, 7, 11
+MAX_WORK = 2_000_000_000
+"""Multiplications of one call."""
+MAX_HANDLES = 1000
+
+
+class Refused(Exception):
+    """A call ends with this status of its library's."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        super().__init__(status)
+
+
+def guarded(function: Callable[..., int], statuses: Mapping[int, int] | None = None) -> Callable[..., int]:
+    """What a function refuses as its status; statuses: what cuBLAS's of the shared functions are in another library."""
+
+    def call(state: State, place: Place, *arguments: Any) -> int:
+        try:
+            return function(state, place, *arguments)
+        except Refused as error:
+            return (statuses or {}).get(error.status, error.status)
+
+    return call
+
+
+def _place_of(state: State, address: int, size: int, place: Place) -> tuple[Array, Allocation]:
+    """`size` bytes of memory that the device reaches."""
+    found = state.memory.find(address)
+    offset = address - found.base if found is not None else 0
+    if found is None:
+        found = shared_at(state, address)
+        offset = address - found.host if found is not None else 0
+    if found is None or offset < 0 or offset + size > found.size:
+        message = msg("programs.library_pointer") if found is None else msg("programs.library_past", array=found.name)
+        state.tell("copy_size" if found is not None else "bad_pointer", "error", message, place)
+        raise Refused(MAPPING_ERROR)
+    read(state, found, place)
+    if found.host:
+        return state.guest.view(address, size), found
+    return found.view(offset, size), found
+
+
+def matrix_at(
+    state: State, place: Place, address: int, rows: int, columns: int, leading: int, dtype: str
+) -> tuple[Array, Allocation]:
+    """A matrix in column-major order as (rows, columns), and what it lies in."""
+    if min(rows, columns) < 0 or leading < max(1, rows):
+        raise Refused(INVALID_VALUE)
+    if not rows or not columns:
+        if max(rows, columns) >= 1 << 40:
+            # NumPy holds no array of no elements with such a side.
+            raise Refused(INVALID_VALUE)
+        return np.empty((rows, columns), dtype), Allocation("", 0, 0, "", 0, "")
+    width = np.dtype(dtype).itemsize
+    raw, allocation = _place_of(state, address, ((columns - 1) * leading + rows) * width, place)
+    if raw.ctypes.data % width:
+        state.tell("bad_pointer", "error", msg("programs.library_misaligned"), place)
+        raise Refused(MAPPING_ERROR)
+    flat = raw.view(dtype)
+    return np.lib.stride_tricks.as_strided(flat, (rows, columns), (width, leading * width)), allocation
+
+
+def vector_at(state: State, place: Place, address: int, count: int, step: int, dtype: str) -> tuple[Array, Allocation]:
+    if count < 0 or step == 0:
+        raise Refused(INVALID_VALUE)
+    matrix, allocation = matrix_at(state, place, address, 1, count, abs(step), dtype)
+    vector = matrix[0]
+    return (vector[::-1] if step < 0 else vector), allocation
+
+
+def check_read(state: State, place: Place, *operands: tuple[Array, Allocation]) -> None:
+    """Tell of operands that nobody wrote."""
+    for _values, allocation in operands:
+        valid = allocation.valid()
+        if valid is not None and not valid.any() and not state.hollow:
+            state.tell("uninitialized", "error", msg("programs.library_unwritten", array=allocation.name), place)
+
+
+def note_write(state: State, target: tuple[Array, Allocation]) -> None:
+    """An operand was written: all of it is there for kernels, and counts as written."""
+    values, allocation = target
+    allocation.put_back(values)
+    valid = allocation.valid()
+    if valid is not None:
+        valid[:] = 1
+    allocation.origins.add("kernel")
+    allocation.digest = None
+    queue = state.streams[0]
+    state.begin(queue)
+
+
+def array_at(state: State, place: Place, address: int, count: int, dtype: str) -> tuple[Array, Allocation]:
+    """`count` numbers that lie one after another."""
+    return vector_at(state, place, address, count, 1, dtype)
+
+
+def pointers_at(state: State, place: Place, address: int, count: int) -> list[int]:
+    """Addresses that lie in memory of the device, as batched calls take them."""
+    return [int(pointer) for pointer in array_at(state, place, address, count, "u8")[0]]
+
+
+def scalar_at(state: State, place: Place, address: int, dtype: str) -> Any:
+    """A number that a call is handed the address of, on either side."""
+    if state.memory.is_device_address(address):
+        return array_at(state, place, address, 1, dtype)[0][0]
+    return np.frombuffer(state.guest.read(address, np.dtype(dtype).itemsize), dtype)[0]
+
+
+def give(state: State, place: Place, address: int, values: Any, dtype: str) -> None:
+    """Write a call's results to an address on either side; the host's has waited for them."""
+    numbers = np.atleast_1d(np.asarray(values)).astype(dtype)
+    if state.memory.is_device_address(address):
+        target = array_at(state, place, address, len(numbers), dtype)
+        target[0][:] = numbers
+        note_write(state, target)
+    else:
+        state.guest.write(address, numbers.tobytes())
+        state.wait_for_all()
+
+
+def handle_of(state: State, handle: int) -> dict[str, Any]:
+    found = state.libraries.get(handle)
+    if found is None:
+        raise Refused(NOT_INITIALIZED)
+    return found
+
+
+def new_handle(state: State, pointer: int, fields: dict[str, Any], lacks: int) -> int:
+    """A library's object, whose handle is written to `pointer`.  Raises Refused(`lacks`) where there are too many."""
+    if len(state.libraries) >= MAX_HANDLES:
+        raise Refused(lacks)
+    number = state.handle()
+    state.guest.pack("Q", pointer, number)
+    state.libraries[number] = fields
+    return number
+
+
+def bound_work(state: State, count: int) -> None:
+    """Charge multiplications.  Raises ProgramEnded where they are more than any call may make."""
+    if count > MAX_WORK:
+        raise ProgramEnded(msg("programs.too_much_copied"))
+    state.meter.spend(max(0, count) // PRODUCTS_PER_INSTRUCTION)
+
+
+def destroy(state: State, place: Place, handle: int) -> int:
+    handle_of(state, handle)
+    del state.libraries[handle]
+    return 0
+
+
+def accept(state: State, place: Place, handle: int, *_rest: int) -> int:
+    handle_of(state, handle)
+    return 0
+
 
 REAL = {"c8": "f4", "c16": "f8"}
 Operand = tuple[Array, Allocation]

@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 
 from grader.programs.runtime.libraries import cublas_matrices, cublas_vectors
-from grader.programs.runtime.libraries.calls import Call, Handler, Operand, of_types, served
+from grader.programs.runtime.libraries.calls import (
+    INVALID_VALUE,
+    Array,
+    Call,
+    Handler,
+    Operand,
+    Refused,
+    new_handle,
+    of_types,
+    served,
+)
 from grader.programs.runtime.libraries.cublas_matrices import LEFT, NO, operand, product_of, solve, solve_with
 from grader.programs.runtime.libraries.cublas_vectors import ALL, COMPLEX
-from grader.programs.runtime.libraries.operands import INVALID_VALUE, Array, Refused, new_handle
 
 VERSION = 130_000
 NOT_SUPPORTED = 15

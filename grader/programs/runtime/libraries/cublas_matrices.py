@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import Call, Handler, Operand, of_types, served
+from grader.programs.runtime.libraries.calls import (
+    INVALID_VALUE,
+    Array,
+    Call,
+    Handler,
+    Operand,
+    Refused,
+    of_types,
+    served,
+)
 from grader.programs.runtime.libraries.cublas_vectors import ALL, COMPLEX, REALS
-from grader.programs.runtime.libraries.operands import INVALID_VALUE, Array, Refused
 
 NO, TRANSPOSED, CONJUGATE = 0, 1, 2
 LOWER, UPPER = 0, 1

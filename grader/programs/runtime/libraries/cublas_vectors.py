@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import Call, Handler, of_types, served
-from grader.programs.runtime.libraries.operands import INVALID_VALUE, Array, Refused
+from grader.programs.runtime.libraries.calls import INVALID_VALUE, Array, Call, Handler, Refused, of_types, served
 
 ALL = {"S": "f4", "D": "f8", "C": "c8", "Z": "c16"}
 REALS = {"S": "f4", "D": "f8"}

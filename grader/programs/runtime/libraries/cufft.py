@@ -9,8 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import Call, Handler, Operand, served
-from grader.programs.runtime.libraries.operands import INVALID_VALUE, MAPPING_ERROR, MAX_HANDLES, Array, Refused
+from grader.programs.runtime.libraries.calls import (
+    INVALID_VALUE,
+    MAPPING_ERROR,
+    MAX_HANDLES,
+    Array,
+    Call,
+    Handler,
+    Operand,
+    Refused,
+    served,
+)
 
 _STATUSES = {1: 1, INVALID_VALUE: 4, MAPPING_ERROR: 6}
 _ALLOC_FAILED, _INVALID_TYPE, _INVALID_SIZE = 2, 3, 8

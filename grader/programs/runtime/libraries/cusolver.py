@@ -6,11 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import Call, Handler, Operand, served
+from grader.programs.runtime.libraries.calls import (
+    INVALID_VALUE,
+    MAPPING_ERROR,
+    Array,
+    Call,
+    Handler,
+    Operand,
+    Refused,
+    new_handle,
+    served,
+)
 from grader.programs.runtime.libraries.cublas import DATA_TYPES, factored, solved
 from grader.programs.runtime.libraries.cublas_matrices import LEFT, LOWER, NO, solve
 from grader.programs.runtime.libraries.cublas_vectors import ALL, COMPLEX, REALS
-from grader.programs.runtime.libraries.operands import INVALID_VALUE, MAPPING_ERROR, Array, Refused, new_handle
 
 _STATUSES = {1: 1, INVALID_VALUE: 3, MAPPING_ERROR: 6}
 _TYPE_NOT_SUPPORTED = 8

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grader.programs.runtime.libraries import cusparse_descriptors
-from grader.programs.runtime.libraries.calls import Call, Handler, Operand, served
+from grader.programs.runtime.libraries.calls import INVALID_VALUE, Array, Call, Handler, Operand, Refused, served
 from grader.programs.runtime.libraries.cublas_matrices import NO, operand, solve
 from grader.programs.runtime.libraries.cusparse_descriptors import (
     NOT_SUPPORTED,
@@ -26,7 +26,6 @@ from grader.programs.runtime.libraries.cusparse_descriptors import (
     type_of,
     values_of,
 )
-from grader.programs.runtime.libraries.operands import INVALID_VALUE, Array, Refused
 
 # -- products ---------------------------------------------------------------------------------------------
 

@@ -8,9 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import Call, Handler, Operand, served
+from grader.programs.runtime.libraries.calls import (
+    INVALID_VALUE,
+    MAPPING_ERROR,
+    Array,
+    Call,
+    Handler,
+    Operand,
+    Refused,
+    new_handle,
+    served,
+)
 from grader.programs.runtime.libraries.cublas import DATA_TYPES
-from grader.programs.runtime.libraries.operands import INVALID_VALUE, MAPPING_ERROR, Array, Refused, new_handle
 
 STATUSES = {1: 1, INVALID_VALUE: 3, MAPPING_ERROR: 6}
 ALLOC_FAILED, NOT_SUPPORTED = 2, 10

@@ -1,1 +1,0 @@
-"""A group: many submissions side by side, in processes of this machine or on a cluster."""

@@ -1,0 +1,428 @@
+"""Sweeps of a submission that has been graded: its right kernels and the lab's own, on the GPU or counted.
+
+Timed sweeps are kept on disk, and found again by their key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from msgspec import structs
+
+from grader.files import read_kept, write_atomically
+from grader.gpu.bench import (
+    Bench,
+    Conditions,
+    lab_files,
+    sample_rounds,
+    side_by_side,
+    tolerance_between,
+    with_data,
+    work_at,
+)
+from grader.gpu.messages import Prepared
+from grader.gpu.process import nbytes_of
+from grader.gpu.session import FAULTS, GpuFault, TimedKernel
+from grader.grading.counted_sweeps import (
+    EmulatorSweeps,
+    KnownPoints,
+    compiled_together,
+    ended,
+    for_each_mode,
+    record_of,
+    targets_of,
+)
+from grader.grading.sweep_plan import Owner, Place, PreparedPoint, Target, infeasible, places, prepare
+from grader.lab.expected import Array, Oracle
+from grader.lab.records import Lab, Sizes, Sweep
+from grader.launching.backend import BufferArgument, LaunchOutcome, LaunchRequest
+from grader.launching.programs import ProgramStore
+from grader.message import Message, msg
+from grader.result import Estimate, SweepPoint, SweepRecord
+from grader.running.evidence import Evidence
+from grader.submission.binding.bind import bind
+from grader.submission.changes import Original
+from grader.submission.folder import FoundSubmission
+from grader.submission.kernels.records import Observed
+from grader.submission.records import Submission
+from grader.submission.source import SourceText, decode
+from grader.timing import lock, sampling
+from grader.timing.sampling import Samples
+from grader.timing.summary import folder, key_of
+
+if TYPE_CHECKING:
+    from grader.compiler.process import CompilerProcess, KeptCompiler
+    from grader.gpu.part import Gpu
+
+
+BUDGET_US = 250_000.0
+"""For the rounds of the points of one kernel at one size."""
+
+HOST_REPEATS = 3
+
+COPIES_OF_ARRAYS = 2
+"""Of a launch's arrays on the device: one to work on, one for what is expected."""
+
+MEMORY_SHARE = 0.9
+"""Of the device's memory, what is taken at most: the rest is the context's, the driver's and other programs'."""
+
+GIB = 1 << 30
+OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
+
+Add = Callable[[str, bytes], None]
+"""Makes machine code known to the bench under a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPoint:
+    """A point with its machine code at hand."""
+
+    point: PreparedPoint
+    module: str
+    launch: LaunchRequest
+
+    @property
+    def name(self) -> str:
+        """What the point is called while it is timed."""
+        place = self.point.place
+        return f"{self.point.target.of}:{self.point.target.variant}@{place.x},{place.line}"
+
+
+class GpuSweeps:
+    """Runs sweeps on a GPU, each point when its program is compiled: the others are meanwhile.
+
+    bench: what times kernels.  add: makes code known to it.
+    programs: compiled for the device, the student's and the lab's.
+    pools: values to fill inputs with, by "name:dtype".
+    """
+
+    def __init__(
+        self, lab: Lab, bench: Bench, add: Add, programs: Mapping[Owner, ProgramStore], pools: Mapping[str, Array]
+    ) -> None:
+        self._lab = lab
+        self._bench = bench
+        self._add = add
+        self._programs = programs
+        self._pools = pools
+        self._added: set[str] = set()
+        self._references: dict[str, Target] = {}
+        self._targets: Sequence[Target] = ()
+        self._plans: dict[tuple[str, str, Owner], list[PreparedPoint | SweepPoint]] = {}
+
+    def plan(self, targets: Sequence[Target]) -> None:
+        """Say what is to be run: its programs are on their way through the compilers then.  The device is not used."""
+        self._references = {s.variant: s for s in targets if s.of == "reference"}
+        self._targets = targets
+        for sweep in self._lab.sweeps:
+            for target in targets:
+                if target.variant in sweep.variants:
+                    self._plans[sweep.id, target.variant, target.of] = self._planned(sweep, target)
+
+    def _planned(self, sweep: Sweep, target: Target) -> list[PreparedPoint | SweepPoint]:
+        found: list[PreparedPoint | SweepPoint] = []
+        for place in places(sweep, "gpu"):
+            point = prepare(self._lab, sweep, target, place)
+            if isinstance(point, PreparedPoint):
+                point = self._too_large(point) or compiled_together(point, self._targets)
+            if isinstance(point, PreparedPoint):
+                plain = None if sweep.host_memory else self._as_it_stands(point)
+                for one in (point, *([plain] if plain else [])):
+                    self._programs[one.target.of].order(one.kernel.program(one.place.sizes))
+            found.append(point)
+        return found
+
+    def run(self, left_out: Mapping[str, Message]) -> list[SweepRecord]:
+        """All of the lab's sweeps as planned; `left_out`: variants that are not swept, and why.
+
+        Raises
+        ------
+        GpuFault : the device itself is not usable.
+        """
+        self._bench.warm_up(sampling.WARM_UP_MS)
+        return [self._sweep(sweep, left_out) for sweep in self._lab.sweeps]
+
+    def _sweep(self, sweep: Sweep, left_out: Mapping[str, Message]) -> SweepRecord:
+        points: list[SweepPoint] = []
+        for target in self._targets:
+            loaded: list[LoadedPoint] = []
+            for planned in self._plans.get((sweep.id, target.variant, target.of), ()):
+                found = self._load(planned) if isinstance(planned, PreparedPoint) else planned
+                if isinstance(found, LoadedPoint):
+                    loaded.append(found)
+                else:
+                    points += for_each_mode(sweep, found)
+            if sweep.host_memory:
+                points += [row for one in loaded for row in self._host_copies(sweep, one)]
+            else:
+                by_size: dict[tuple[int, ...], list[LoadedPoint]] = {}
+                for one in loaded:
+                    by_size.setdefault(tuple(one.point.place.sizes.values()), []).append(one)
+                points += [point for group in by_size.values() for point in self._timed(sweep, group)]
+        order: dict[tuple[int | str | None, int], int] = {
+            (place.line, place.x): i for i, place in enumerate(places(sweep, "gpu"))
+        }
+        rank = {(s.variant, s.of): i for i, s in enumerate(self._targets)}
+        points.sort(key=lambda p: (rank[p.variant, p.of], order.get((p.line, p.x), 0)))
+        return record_of(sweep, "gpu", points, left_out)
+
+    def _too_large(self, point: PreparedPoint) -> SweepPoint | None:
+        """The point that says so where the device has not the memory for its arrays; None where it has."""
+        arrays = sum(nbytes_of(array) for array in point.kernel.array_arguments(point.place.sizes))
+        needed, most = arrays * COPIES_OF_ARRAYS, int(self._bench.device.memory_bytes * MEMORY_SHARE)
+        if needed <= most:
+            return None
+        reason = msg(
+            "sweeps.gpu_memory",
+            needed=needed / GIB,
+            most=most / GIB,
+        )
+        return point.infeasible("impossible", reason)
+
+    def _load(self, point: PreparedPoint) -> LoadedPoint | SweepPoint:
+        """Compile a point's program; the point that says so where it does not compile."""
+        sizes = point.place.sizes
+        loaded = point.kernel.load(self._programs[point.target.of], sizes)
+        if loaded.entry is None:
+            return point.infeasible("impossible", msg("sweeps.not_compiled", error=loaded.built.error))
+        module = f"sweep:{loaded.built.key}"
+        if module not in self._added:
+            self._add(module, loaded.built.code.cubin)
+            self._added.add(module)
+        return LoadedPoint(point, module, point.kernel.launch_without_data(loaded.built, loaded.entry, sizes))
+
+    def _timed(self, sweep: Sweep, group: Sequence[LoadedPoint]) -> list[SweepPoint]:
+        """Points of one kernel at one size, timed side by side."""
+        loaded = {one.name: one for one in group}
+        failures: dict[str, str] = {}
+        check = self._check(group[0])
+
+        def kernels(names: Sequence[str]) -> list[TimedKernel]:
+            here = [loaded[name] for name in names]
+            checked_by = {o.name: check.name if check and o.point.kernel.is_comparable else "" for o in here}
+            timed = [TimedKernel(o.name, o.module, o.launch, checked_by[o.name]) for o in here]
+            return [*timed, *([check] if check else [])]
+
+        def measure(timed: Sequence[TimedKernel], prepared: Prepared) -> list[SweepPoint]:
+            wrong = {problem.name for problem in prepared.problems}
+            here = [loaded[kernel.name] for kernel in timed if kernel.name in loaded]
+            names = [o.name for o in here if o.name not in wrong]
+            round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
+            found, _mhz = sample_rounds(self._bench, names, [], sampling.series_plan(2 * round_us, BUDGET_US))
+            wrong |= {problem.name for problem in found.problems}
+            return [self._point(sweep, one, found, one.name in wrong) for one in here]
+
+        l2 = self._lab.timing.l2 if self._lab.timing else "cold"
+        conditions = Conditions(self._pools, l2, tolerance_between(self._lab, group[0].point.place.sizes))
+        try:
+            points = side_by_side(self._bench, list(loaded), kernels, conditions, measure, failures) or []
+        except GpuFault as fault:
+            if fault.reason != OUT_OF_MEMORY or fault.is_submissions:
+                raise
+            reason = msg("sweeps.memory_not_free")
+            points = [o.point.infeasible("impossible", reason) for name, o in loaded.items() if name not in failures]
+        return [*(_failed(loaded[name].point, reason) for name, reason in failures.items()), *points]
+
+    def _check(self, one: LoadedPoint) -> TimedKernel | None:
+        """The lab's kernel of the variant as it stands, which tells what has to come out; None where it cannot run."""
+        plain = self._as_it_stands(one.point)
+        loaded = self._load(plain) if plain is not None else None
+        return TimedKernel("check", loaded.module, loaded.launch) if isinstance(loaded, LoadedPoint) else None
+
+    def _as_it_stands(self, point: PreparedPoint) -> PreparedPoint | None:
+        target = self._references.get(point.target.variant)
+        if target is None:
+            return None
+        place = Place(0, None, point.place.sizes)
+        kernel = next(v.reference for v in self._lab.variants if v.name == target.variant)
+        plain = PreparedPoint(target, place, target.kernel, target.kernel.interpretation.launch.block)
+        return plain if kernel.fits(place.sizes) else None
+
+    def _point(self, sweep: Sweep, one: LoadedPoint, found: Samples, is_wrong: bool) -> SweepPoint:
+        point = one.point
+        if is_wrong:
+            reason = msg("sweeps.wrong")
+            return point.infeasible("wrong", reason)
+        interval = found.median(one.name)
+        if interval is None or not found.valid:
+            reason = msg("sweeps.throttled")
+            return point.infeasible("failed", reason)
+        time = Estimate(value=interval.median, low=interval.low, high=interval.high)
+        values = {metric: _value(self._lab, metric, point.place.sizes, time) for metric in sweep.metrics["gpu"]}
+        return structs.replace(point.point(), values=values)
+
+    def _host_copies(self, sweep: Sweep, one: LoadedPoint) -> list[SweepPoint]:
+        """A point for each kind of host memory; kinds that the device lacks are impossible."""
+        inputs = {
+            a.name: np.resize(self._pools[f"{a.name}:{a.dtype}"], a.shape)
+            for a in one.launch.arguments
+            if isinstance(a, BufferArgument) and not a.is_output
+        }
+        try:
+            done = self._bench.host_copies(one.module, with_data(one.launch, inputs), sweep.host_memory, HOST_REPEATS)
+        except GpuFault as fault:
+            if not fault.is_submissions:
+                raise
+            return for_each_mode(sweep, _failed(one.point, fault.reason))
+        totals = {row.mode: row.total_us for row in done.rows}
+        lacking = infeasible(one.point.target, one.point.place, "impossible", msg("sweeps.no_such_memory"))
+        return [
+            structs.replace(one.point.point(), line=mode, values={"total_time": Estimate(value=totals[mode])})
+            if mode in totals
+            else structs.replace(lacking, line=mode)
+            for mode in sweep.host_memory
+        ]
+
+
+def _value(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
+    """A metric from a time in µs: a rate in 10⁹ a second falls as the time grows."""
+    if metric == "time":
+        return time
+    work = work_at(lab, sizes)
+    amount = (work.operations or 0.0) if metric == "gflop_per_s" else work.traffic_bytes
+    low, high = time.high or time.value, time.low or time.value
+    return Estimate(value=amount / time.value / 1000, low=amount / low / 1000, high=amount / high / 1000)
+
+
+def _failed(point: PreparedPoint, reason: str) -> SweepPoint:
+    """A point whose kernel failed, or whose launch the device refused."""
+    if reason in FAULTS.values():
+        return point.infeasible("failed", ended(LaunchOutcome("fault", reason=reason)))
+    return point.infeasible("impossible", msg("sweeps.refused", reason=reason))
+
+
+def keep(file: Path, records: Sequence[SweepRecord]) -> None:
+    """Write records as they come from a run; a folder that cannot be written to is no reason to stop grading."""
+    with suppress(OSError):
+        write_atomically(file, msgspec.json.encode(records))
+
+
+def find(file: Path, left_out: Mapping[str, Message]) -> list[SweepRecord] | None:
+    """The records in `file`, None where there are none; `left_out`: variants that are not swept, and why."""
+    try:
+        kept = msgspec.json.decode(read_kept(file), type=list[SweepRecord])
+    except (OSError, msgspec.DecodeError):
+        return None
+    return [
+        structs.replace(
+            record,
+            left_out_said={name: left_out.get(name, reason) for name, reason in record.left_out_said.items()},
+        )
+        for record in kept
+    ]
+
+
+_known: dict[str, KnownPoints] = {}
+"""Counts of the labs' own kernels, which are the same for every student that this process grades."""
+
+
+def sweep(
+    lab: Lab,
+    original: Original,
+    evidence: Mapping[str, Evidence],
+    oracle: Oracle,
+    compiler: CompilerProcess,
+    architecture: str,
+    gpu: Gpu | None,
+    remeasure: bool,
+) -> list[SweepRecord]:
+    """All of the lab's sweeps: timed where there is a GPU, else counted, for `architecture`, on the emulator."""
+    if gpu is not None:
+        from grader.gpu.session import GpuFault
+
+        with suppress(GpuFault, lock.Busy):
+            return measure_time(lab, original, evidence, oracle, compiler, gpu, remeasure)
+    return count_work(lab, original, evidence, oracle, compiler, architecture)
+
+
+def original_of(lab: Lab, found: FoundSubmission, submission: Submission) -> Original:
+    """A submission of which changed copies can be made: its texts are read and bound anew."""
+    # Not so many as there are files: a notebook may hold several programs.
+    main = submission.sources[: len(submission.sources) - submission.header_sources]
+
+    def reread(texts: Mapping[Path, SourceText], observed: Observed) -> Submission:
+        def header(path: Path) -> SourceText:
+            return texts.get(path) or decode(path)
+
+        sources = [texts.get(source.path, source) for source in main]
+        return bind(found, sources, lab, header, observed, submission.read_true)
+
+    def rebind(texts: Mapping[Path, SourceText]) -> Submission:
+        return reread(texts, submission.observed)
+
+    return Original(submission, rebind, reread)
+
+
+def count_work(
+    lab: Lab,
+    original: Original,
+    evidence: Mapping[str, Evidence],
+    oracle: Oracle,
+    compiler: CompilerProcess,
+    architecture: str,
+) -> list[SweepRecord]:
+    """All of the lab's sweeps on the emulator; `evidence` by variant tells which kernels are right."""
+
+    targets, left_out = targets_of(lab, original, evidence)
+    key = key_of({}, "", lab_files(lab), compiler.nvrtc_version(), architecture, "")
+    known = _known.setdefault(key, {})
+    return EmulatorSweeps(lab, oracle, compiler, known).run(targets, left_out)
+
+
+def measure_time(
+    lab: Lab,
+    original: Original,
+    evidence: Mapping[str, Evidence],
+    oracle: Oracle,
+    compiler: CompilerProcess,
+    gpu: Gpu,
+    remeasure: bool,
+) -> list[SweepRecord]:
+    """All of the lab's sweeps on the GPU; kept, and found again for the same programs on the same device.
+
+    Raises
+    ------
+    GpuFault : the device is not usable.
+    Busy : somebody else had it all the time.
+    """
+    from grader.gpu.runs import pools
+
+    session = gpu.session()
+    device = session.device
+    targets, left_out = targets_of(lab, original, evidence)
+    key = key_of(
+        dict(original.submission.device_source),
+        repr([(t.variant, t.of, t.kernel.interpretation) for t in targets]),
+        lab_files(lab),
+        gpu.compiler.nvrtc_version(),
+        f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",
+        device.driver,
+    )
+    file = folder() / f"{key}.sweeps.json"
+    found = None if remeasure else find(file, left_out)
+    if found is not None:
+        return found
+
+    types = [target.kernel.dtypes for target in targets]
+    own_types = {p.name: p.dtype for p in lab.parameters if p.is_array}
+    # The lab's kernels are compiled in a process that never saw a student's file.
+    compilers: dict[Owner, CompilerProcess | KeptCompiler] = {"submission": compiler, "reference": gpu.compiler}
+    threads = {owner: ThreadPoolExecutor(1) for owner in compilers}
+    try:
+        programs = {o: ProgramStore(c, device.architecture, threads[o]) for o, c in compilers.items()}
+        sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]))
+        sweeps.plan(targets)
+        with lock.exclusive(device.uuid):
+            session.forget()
+            records = sweeps.run(left_out)
+    finally:
+        for thread in threads.values():
+            thread.shutdown(cancel_futures=True)
+    keep(file, records)
+    return records

@@ -1,0 +1,295 @@
+"""Changes of the conditions that accesses stand under: where there is none, or too weak a one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from grader.repair.function import Change, Function, ancestors, condition_of, is_statement
+from grader.submission.cpp.tree import WORD
+from grader.submission.lexical import Edit
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+MAX_GUARDS = 6
+"""Conditions that are tried at one place."""
+_NEAR_END = re.compile(r"(?P<index>\w+) >= (?P<width>\w+)")
+_FAR_END = re.compile(r"(?P<index>\w+) < \w+ - (?P<width>\w+)")
+_LOOSER_THAN_AND = re.compile(r"\|\||\?")
+# Shifts and arithmetic bind more tightly than a comparison.
+_LOOSER_THAN_LESS = re.compile(r"[&|^?=]|(?<![<>-])[<>](?![<>])")
+
+
+def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> Iterator[Change]:
+    """Conditions for accesses that have none, or too weak ones.
+
+    extents: what the axes of the arrays that the kernel is handed are called in it, by the array's name there.
+    """
+    shown: set[tuple[int, str]] = set()
+    for access in function.nodes:
+        if access.type != "subscript_expression" or _is_inner(access):
+            continue
+        statement = next((a for a in ancestors(access, function.body) if is_statement(a)), None)
+        if statement is None or statement.type == "declaration":
+            continue
+        is_store = _is_stored(access)
+        derived = _derived(function, access, extents)
+        pool = [(text, 1.4 if n == 0 else 2.2) for n, text in enumerate(derived)]
+        pool += [(text, 2.8) for text in _pool(function, access) if text not in derived]
+        for text, cost in pool[:MAX_GUARDS]:
+            for change in _guarded(function, access, statement, text, cost, is_store, bool(derived)):
+                key = (change.edits[0].start, repr(change.edits))
+                if key not in shown:
+                    shown.add(key)
+                    yield change
+    yield from _conditions(function)
+    yield from _between_barriers(function, extents)
+
+
+def _between_barriers(function: Function, extents: Mapping[str, Sequence[str]]) -> Iterator[Change]:
+    """Conditions around all that a kernel does with arrays before and after its barriers, to which all threads come.
+
+    Each statement gets what its own accesses need to stay within their arrays; where that does not follow from them,
+    what keeps the thread's number below a size that no condition of the kernel speaks of yet.
+    """
+    if not function.is_kernel or not function.barriers or any(b.parent != function.body for b in function.barriers):
+        return
+    spoken_of = {w for n in function.nodes if n.type == "if_statement" for w in function.parsed.words(n)}
+    parameters = [v for v in function.variables if v.start == function.body.start_byte]
+    sizes = [v.name for v in parameters if v.role == "size" and v.name not in spoken_of]
+    known = function.known_at(function.barriers[0]).values()
+    indices = [v.name for v in known if v.role == "index" and v.start > function.body.start_byte]
+    for text in [*(f"{index} < {size}" for size in sizes[::-1] for index in indices), ""][:MAX_GUARDS]:
+        places: dict[int, tuple[Node, str]] = {}
+        for access in function.nodes:
+            outer = next((a for a in (access, *ancestors(access, function.body)) if a.parent == function.body), None)
+            if access.type != "subscript_expression" or outer is None or outer.type in ("declaration", "if_statement"):
+                continue
+            derived = _derived(function, access, extents)
+            needed = derived[0] if derived else text
+            if (
+                needed
+                and outer.start_byte not in places
+                and _usable(function, outer, needed, set(function.known_at(outer)))
+            ):
+                places[outer.start_byte] = outer, needed
+        if len(places) > 1:
+            edits = tuple(function.inserted(at, f"if ({needed}) ") for at, (_outer, needed) in places.items())
+            outer, _needed = next(iter(places.values()))
+            yield Change("guard", function.line(outer), edits, 1.9, "wrap_all", "missing_around")
+
+
+def _guarded(
+    function: Function, access: Node, statement: Node, text: str, cost: float, is_store: bool, is_global: bool
+) -> Iterator[Change]:
+    line = function.line(access)
+    conditions = [a for a in ancestors(access, function.body) if a.type == "if_statement"]
+    inside = [c for c in conditions if condition_of(c) is not None and not _holds(c, access)]
+    for branch in inside[:1]:
+        condition = condition_of(branch)
+        assert condition is not None
+        if function.text(condition) != text:
+            edit = function.replaced(condition, text)
+            if is_global:
+                yield Change("guard", function.line(branch), (edit,), cost - 0.2, "derived_guard")
+            edit = function.replaced(condition, _both(function.text(condition), text))
+            yield Change("guard", function.line(branch), (edit,), cost + 0.6, "conjunct")
+    ternary = next((a for a in ancestors(access, statement) if a.type == "conditional_expression"), None)
+    if ternary is not None and not is_store:
+        condition = ternary.child_by_field_name("condition")
+        if condition is not None and function.text(condition) != text:
+            if is_global:
+                edit = function.replaced(condition, text)
+                yield Change("guard", function.line(ternary), (edit,), cost - 0.1, "derived_guard")
+            edit = function.replaced(condition, _both(function.text(condition), text))
+            yield Change("guard", function.line(ternary), (edit,), cost + 0.6, "conjunct")
+    if not is_store and ternary is None and not _is_changed(access):
+        edit = function.replaced(access, f"({text} ? {function.text(access)} : 0)")
+        yield Change("guard", line, (edit,), cost + 0.5, "ternary", "missing")
+    names = set(function.known_at(statement))
+    outer: Node | None = statement
+    while outer is not None and is_statement(outer):
+        if (
+            outer.type != "declaration"
+            and not any(b.start_byte >= outer.start_byte for b in _barriers_in(function, outer))
+            and _usable(function, outer, text, names)
+        ):
+            edit = function.inserted(outer.start_byte, f"if ({text}) ")
+            yield Change("guard", function.line(outer), (edit,), cost + 0.1, "wrap", "missing")
+        outer = outer.parent if outer.parent is not None and outer.parent != function.body else None
+        while outer is not None and not is_statement(outer) and outer != function.body:
+            outer = outer.parent
+        if outer == function.body:
+            outer = None
+    returns = _return_place(function, text)
+    if returns is not None:
+        edit = function.inserted(returns.end_byte, f"\n{function.indent(returns)}if (!({text})) return;")
+        yield Change("guard", returns.end_point.row + 1, (edit,), cost + 0.3, "return", "missing")
+
+
+def _usable(function: Function, outer: Node, text: str, names: set[str]) -> bool:
+    """Whether the names of a condition are known before a statement."""
+    known = set(function.known_at(outer))
+    return all(word in known for word in WORD.findall(text) if word in names)
+
+
+def _barriers_in(function: Function, node: Node) -> list[Node]:
+    return [b for b in function.barriers if node.start_byte <= b.start_byte < node.end_byte]
+
+
+def _return_place(function: Function, text: str) -> Node | None:
+    """The declaration after which all names of a condition are known; None where a barrier comes later."""
+    words = set(WORD.findall(text))
+    used = [v for v in function.variables if v.name in words and v.role != "array"]
+    start = max((v.start for v in used), default=0)
+    declarations = [s for s in function.statements if s.type == "declaration" and s.parent == function.body]
+    place = next((d for d in declarations if d.start_byte < start <= d.end_byte), None)
+    if place is None or any(b.start_byte > place.start_byte for b in function.barriers):
+        return None
+    return place
+
+
+def _conditions(function: Function) -> Iterator[Change]:
+    """Early returns and branches made stricter, or left out."""
+    for node in function.nodes:
+        if node.type != "if_statement":
+            continue
+        condition, body = condition_of(node), node.child_by_field_name("consequence")
+        if condition is None or body is None:
+            continue
+        returns = "return" in function.text(body).split(";")[0].replace("{", " ").split()
+        for text in _pool(function, body if not returns else node)[:MAX_GUARDS]:
+            if returns:
+                edit = function.replaced(
+                    condition, f"{_bracketed(function.text(condition), _LOOSER_THAN_AND)} || !({text})"
+                )
+                yield Change("guard", function.line(node), (edit,), 3.0, "conjunct")
+        if returns and node.child_by_field_name("alternative") is None:
+            yield from _returning(function, node, condition)
+        if not returns and node.child_by_field_name("alternative") is None:
+            edit = Edit(function.at(node.start_byte), function.at(body.start_byte), "")
+            yield Change("guard", function.line(node), (edit,), 3.2, "unguarded", "removed")
+
+
+def _returning(function: Function, node: Node, condition: Node) -> Iterator[Change]:
+    """An early return left out, or made a condition of the statement after it alone."""
+    before = 1.4 if any(b.start_byte > node.end_byte for b in function.barriers) else 3.0
+    is_in_block = node.parent is not None and node.parent.type == "compound_statement"
+    left_out = function.removed(node) if is_in_block else function.replaced(node, ";")
+    yield Change("guard", function.line(node), (left_out,), before, "returns", "returns")
+    following = node.next_named_sibling
+    if following is not None and following.type == "expression_statement" and following not in function.barriers:
+        edit = function.replaced(node, f"if (!({function.text(condition)}))")
+        yield Change("guard", function.line(node), (edit,), before, "returns", "returns_early")
+
+
+def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[str]]) -> list[str]:
+    """The conditions that keep an access within the array that it is made to, from its index and the array's axes."""
+    base = access.child_by_field_name("argument")
+    indices = access.child_by_field_name("indices")
+    if base is None or indices is None or not indices.named_children:
+        return []
+    axes = extents.get(function.text(base), ())
+    index = indices.named_children[0]
+    if len(axes) == 1:
+        name = _side(function, index)
+        both = f"{name} >= 0 && {name} < {axes[0]}"
+        return [f"{name} < {axes[0]}", both]
+    if len(axes) == 2 and index.type == "binary_expression":
+        left, right = index.child_by_field_name("left"), index.child_by_field_name("right")
+        product = next((s for s in (left, right) if s is not None and "*" in function.text(s)), None)
+        if left is None or right is None or product is None:
+            return []
+        column = right if product == left else left
+        row = product.child_by_field_name("left")
+        if row is not None:
+            rows, columns = f"{_side(function, row)} < {axes[0]}", f"{_side(function, column)} < {axes[1]}"
+            return [f"{rows} && {columns}", rows, columns]
+    return []
+
+
+def _side(function: Function, node: Node) -> str:
+    """An index as the left side of a comparison: without brackets where it needs none."""
+    while node.type == "parenthesized_expression" and node.named_children:
+        node = node.named_children[0]
+    return _bracketed(function.text(node), _LOOSER_THAN_LESS)
+
+
+def _pool(function: Function, access: Node) -> list[str]:
+    """Conditions of the function's other branches, and comparisons of its indices with its sizes."""
+    known = function.known_at(access)
+    found: list[str] = []
+    for node in function.nodes:
+        if node.type == "if_statement":
+            condition = condition_of(node)
+        elif node.type == "conditional_expression":
+            condition = node.child_by_field_name("condition")
+        else:
+            continue
+        if condition is None or function.parsed.words(condition) & {"threadIdx", "blockIdx"}:
+            continue
+        body = node.child_by_field_name("consequence")
+        if body is not None and function.text(body).lstrip("{ ").startswith("return"):
+            found.append(f"!({function.text(condition)})")
+        else:
+            found.append(function.text(condition))
+    words = function.parsed.words(access)
+    indices = sorted((v for v in known.values() if v.role == "index"), key=lambda v: v.name not in words)
+    sizes = [v for v in known.values() if v.role == "size"]
+    sizes.sort(key=lambda v: v.start == 0)
+    found += _other_ends(tuple(found), [s.name for s in sizes[:2]])
+    found += [f"{i.name} < {s.name}" for i in indices[:3] for s in sizes[:2]]
+    return list(dict.fromkeys(found))
+
+
+def _other_ends(conditions: Sequence[str], sizes: Sequence[str]) -> Iterator[str]:
+    """What keeps as far from the other end of an array: `i < n - R` beside `i >= R`."""
+    for condition in conditions:
+        near = _NEAR_END.fullmatch(condition)
+        if near is not None:
+            yield from (f"{near['index']} < {size} - {near['width']}" for size in sizes if size != near["width"])
+        far = _FAR_END.fullmatch(condition)
+        if far is not None:
+            yield f"{far['index']} >= {far['width']}"
+
+
+def _holds(branch: Node, access: Node) -> bool:
+    """Whether an access stands in the branch's condition, or in its other half."""
+    body = branch.child_by_field_name("consequence")
+    return body is None or not body.start_byte <= access.start_byte < body.end_byte
+
+
+def _both(condition: str, other: str) -> str:
+    return f"{_bracketed(condition, _LOOSER_THAN_AND)} && {_bracketed(other, _LOOSER_THAN_AND)}"
+
+
+def _bracketed(text: str, looser: re.Pattern[str]) -> str:
+    """In brackets where it has an operator that binds more loosely than the one it is put beside."""
+    return f"({text})" if looser.search(text) else text
+
+
+def _is_inner(access: Node) -> bool:
+    parent = access.parent
+    return (
+        parent is not None
+        and parent.type == "subscript_expression"
+        and parent.child_by_field_name("argument") == access
+    )
+
+
+def _is_stored(access: Node) -> bool:
+    parent = access.parent
+    return (
+        parent is not None and parent.type == "assignment_expression" and parent.child_by_field_name("left") == access
+    )
+
+
+def _is_changed(access: Node) -> bool:
+    """Whether it is not only read."""
+    parent = access.parent
+    if parent is None:
+        return False
+    return parent.type in ("update_expression", "pointer_expression", "field_expression")

@@ -1,0 +1,400 @@
+"""Changes of one expression: another name, number, operator, comparison or order of indices, and of what kind it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.repair.function import BUILTINS, LEAVES, Change, Function, Kind, Variable, ancestors
+from grader.submission.cpp.tree import LOOPS
+from grader.submission.lexical import Edit
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+def kind_at(function: Function, node: Node) -> Kind:
+    """What is wrong where an expression's part is: an index, a guard, a loop's bound, or another expression."""
+    inner = node
+    for outer in ancestors(node, function.body):
+        if outer.type == "subscript_argument_list":
+            return "index"
+        if outer.type == "condition_clause":
+            is_loop = outer.parent is not None and outer.parent.type in LOOPS
+            return "bound" if is_loop else "guard"
+        if outer.type == "conditional_expression" and inner == outer.child_by_field_name("condition"):
+            return "guard"
+        if outer.type == "for_statement" and inner != outer.child_by_field_name("body"):
+            return "bound"
+        if outer.type == "array_declarator":
+            return "array_size"
+        if outer.type == "init_declarator":
+            if _starts_loop(outer):
+                return "bound"
+            return "index" if _declares_integer(function, outer) else "expression"
+        if outer.type == "compound_statement":
+            break
+        inner = outer
+    assigned = next((a for a in ancestors(node, function.body) if a.type == "assignment_expression"), None)
+    if assigned is not None:
+        left = assigned.child_by_field_name("left")
+        known = function.known_at(node)
+        name = function.text(left) if left is not None else ""
+        if name in known and known[name].role in ("index", "size"):
+            return "index"
+    return "expression"
+
+
+def _starts_loop(declarator: Node) -> bool:
+    declaration = declarator.parent
+    loop = declaration.parent if declaration is not None else None
+    return loop is not None and loop.type == "for_statement" and loop.child_by_field_name("initializer") == declaration
+
+
+def _declares_integer(function: Function, declarator: Node) -> bool:
+    name = declarator.child_by_field_name("declarator")
+    text = function.text(name) if name is not None else ""
+    if declarator.parent is not None and text.startswith("*"):
+        return True
+    return any(v.name == text and v.role in ("index", "size", "array") for v in function.variables)
+
+
+COMPARISONS = {
+    "<": ("<=", ">", ">=", "!="),
+    "<=": ("<", ">=", ">"),
+    ">": (">=", "<", "<="),
+    ">=": (">", "<=", "<"),
+    "==": ("!=", "<", "<="),
+    "!=": ("==",),
+}
+NEAR = {("<", "<="), ("<=", "<"), (">", ">="), (">=", ">")}
+TURNED = {
+    (">", "<"): 1.0,
+    (">", "<="): 1.8,
+    (">=", "<="): 1.0,
+    (">=", "<"): 1.2,
+    ("<", ">"): 1.0,
+    ("<", ">="): 1.2,
+    ("<=", ">="): 1.0,
+    ("<=", ">"): 1.8,
+}
+"""Of a comparison that points away from where its loop goes, or lets in what is outside."""
+
+
+def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
+    """Those of one comparison, which is `node`."""
+    operator = node.child_by_field_name("operator")
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if operator is None or left is None or right is None:
+        return
+    sign, line = operator.type, function.line(operator)
+    turned = _is_turned(function, node, sign)
+    lets_in = _keeps_within(function, node, sign)
+    for other in COMPARISONS[sign]:
+        cost = 2.6 if (sign, other) not in NEAR else 2.2 if lets_in else 1.0
+        if turned:
+            cost = min(cost, TURNED.get((sign, other), cost))
+        yield Change("comparison", line, (function.replaced(operator, other),), cost, "comparison")
+    for side in (left, right):
+        for step in ("+ 1", "- 1"):
+            edit = function.inserted(side.end_byte, f" {step}")
+            yield Change(kind_at(function, node), line, (edit,), 3.6, "off_by_one")
+
+
+def _is_turned(function: Function, node: Node, sign: str) -> bool:
+    """Whether a comparison is likely to point the wrong way.
+
+    That is so of the condition of a loop that counts up while something is larger (or down while it is smaller), and of
+    one that guards something, but lets through what is larger than a name, or turns away what is smaller.
+    """
+    if sign not in ("<", "<=", ">", ">="):
+        return False
+    is_larger = sign in (">", ">=")
+    for outer in ancestors(node, function.body):
+        if outer.type == "for_statement":
+            update = outer.child_by_field_name("update")
+            text = function.text(update) if update is not None else ""
+            up, down = "++" in text or "+=" in text, "--" in text or "-=" in text
+            return (up and is_larger) or (down and not is_larger)
+        right = node.child_by_field_name("right")
+        if outer.type == "conditional_expression":
+            return is_larger and right is not None and right.type == "identifier"
+        if outer.type == "if_statement":
+            body = outer.child_by_field_name("consequence")
+            first = body.named_children[0] if body is not None and body.type == "compound_statement" else body
+            leaves = first is not None and first.type in LEAVES
+            return is_larger != leaves and right is not None and right.type == "identifier"
+        if outer.type not in ("binary_expression", "parenthesized_expression", "condition_clause"):
+            return False
+    return False
+
+
+def _keeps_within(function: Function, node: Node, sign: str) -> bool:
+    """Whether a condition turns away what is as large as a size: letting that in is hardly ever right."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if sign not in ("<", ">=") or left is None or right is None or kind_at(function, node) != "guard":
+        return False
+    known = function.known_at(node)
+    size = known.get(function.text(right))
+    is_parameter = size is not None and size.role == "size" and size.start == function.body.start_byte
+    return is_parameter and any(known[w].role == "index" for w in function.parsed.words(left) & known.keys())
+
+
+ARITHMETIC = {"+": ("-", "*"), "-": ("+",), "*": ("+", "/"), "/": ("%", "*"), "%": ("/",), "^": ("+",)}
+LOGIC = {"&&": "||", "||": "&&"}
+ASSIGNMENTS = {"=": ("+=",), "+=": ("=", "-="), "-=": ("+=",), "*=": ("/=", "+="), "/=": ("*=",), ">>=": ("<<=",)}
+_INTEGER = re.compile(r"\d{1,18}[uUlL]*")
+_FLOAT = re.compile(r"(\d*\.\d*|\d+)([eE][+-]?\d+)?[fF]?")
+
+
+def expression_changes(function: Function) -> Iterator[Change]:
+    """All of them, in order of the text."""
+    for node in function.nodes:
+        match node.type:
+            case "field_expression":
+                yield from _component(function, node)
+            case "identifier":
+                yield from _name(function, node)
+            case "number_literal":
+                yield from _number(function, node)
+            case "binary_expression":
+                yield from _binary(function, node)
+            case "assignment_expression":
+                yield from _assignment(function, node)
+            case "update_expression":
+                yield from _update(function, node)
+            case "subscript_expression":
+                yield from _subscript(function, node)
+
+
+def _change(
+    function: Function, node: Node, text: str, cost: float, group: str, kind: Kind | None = None
+) -> Iterator[Change]:
+    found = kind or kind_at(function, node)
+    yield Change(found, function.line(node), (function.replaced(node, text),), cost, group)
+
+
+def _component(function: Function, node: Node) -> Iterator[Change]:
+    """threadIdx.x where threadIdx.y should stand, or blockIdx.x."""
+    base, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
+    if base is None or field is None or function.text(base) not in BUILTINS:
+        return
+    name, axis = function.text(base), function.text(field)
+    for other in "xyz":
+        if other != axis and (other != "z" or ".z" in function.text(function.body)):
+            yield from _change(function, node, f"{name}.{other}", 1.5, "axis")
+    for other in BUILTINS:
+        if other != name:
+            near = {name, other} in ({"threadIdx", "blockIdx"}, {"blockDim", "gridDim"})
+            yield from _change(function, node, f"{other}.{axis}", 3.5 if near else 5.0, "builtin")
+
+
+def _name(function: Function, node: Node) -> Iterator[Change]:
+    """One variable where another one should stand."""
+    parent = node.parent
+    if parent is None or _is_declared(function, node) or parent.type in ("call_expression", "field_expression"):
+        return
+    known = function.known_at(node)
+    own = known.get(function.text(node))
+    if own is None or (_is_target(node) and own.role != "array"):
+        return
+    for other in known.values():
+        if other.name == own.name:
+            continue
+        cost = _exchange_cost(own, other)
+        if cost is not None:
+            yield from _change(function, node, other.name, cost, own.role if own.role == other.role else "roles")
+
+
+def _exchange_cost(own: Variable, other: Variable) -> float | None:
+    if own.role == other.role:
+        if own.role == "array" and own.type.split()[-1:] != other.type.split()[-1:]:
+            return None
+        return {"size": 1.9, "index": 2.2, "array": 3.5, "value": 4.0}[own.role]
+    if {own.role, other.role} == {"size", "index"}:
+        return 4.5
+    return None
+
+
+def _is_declared(function: Function, node: Node) -> bool:
+    parent = node.parent
+    while parent is not None and parent.type in (
+        "array_declarator",
+        "pointer_declarator",
+        "init_declarator",
+        "reference_declarator",
+    ):
+        if parent.child_by_field_name("declarator") != node:
+            return False
+        node, parent = parent, parent.parent
+    return parent is not None and parent.type in ("declaration", "parameter_declaration", "function_declarator")
+
+
+def _is_target(node: Node) -> bool:
+    """Whether it is what is assigned to."""
+    parent = node.parent
+    if parent is None:
+        return False
+    if parent.type == "assignment_expression":
+        return parent.child_by_field_name("left") == node
+    return parent.type == "update_expression"
+
+
+def _number(function: Function, node: Node) -> Iterator[Change]:
+    text = function.text(node)
+    kind = kind_at(function, node)
+    if _INTEGER.fullmatch(text):
+        value = int(text.rstrip("uUlL"))
+        near = 1.8 if value < 4 else 2.8
+        if kind == "array_size":
+            near = 2.5
+        for other in (value - 1, value + 1):
+            # `k + 0` is `k`, and that is tried as well.
+            if other > 0 or (other == 0 and not _is_added(node)):
+                yield from _change(function, node, str(other), near, "number", kind)
+        if value > 1:
+            zero, one = (3.8, 3.8) if kind == "guard" else (2.4, 3.4)
+            yield from _change(function, node, "0", zero, "number", kind)
+            yield from _change(function, node, "1", one, "number", kind)
+            if kind in ("array_size", "index", "bound"):
+                yield from _change(function, node, str(2 * value), 3.6, "number", kind)
+                yield from _change(function, node, str(value // 2), 3.6, "number", kind)
+        if kind == "expression" and _divides(node):
+            yield from _change(function, node, f"{value}.0f", 2.4, "division")
+    elif _FLOAT.fullmatch(text):
+        is_zero = float(text.rstrip("fF")) == 0
+        yield from _change(
+            function, node, "1.0f" if is_zero else "0.0f", 2.4 if not is_zero else 3.4, "number", "initial_value"
+        )
+
+
+def _is_added(node: Node) -> bool:
+    parent = node.parent
+    if parent is None or parent.type != "binary_expression" or _operator(parent) not in ("+", "-"):
+        return False
+    return parent.child_by_field_name("right") == node
+
+
+def _divides(node: Node) -> bool:
+    parent = node.parent
+    return parent is not None and parent.type == "binary_expression" and _operator(parent) == "/"
+
+
+def _operator(node: Node) -> str:
+    operator = node.child_by_field_name("operator")
+    return operator.type if operator is not None else ""
+
+
+def _binary(function: Function, node: Node) -> Iterator[Change]:
+    operator = node.child_by_field_name("operator")
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if operator is None or left is None or right is None:
+        return
+    sign, line = operator.type, function.line(operator)
+    if sign in COMPARISONS:
+        yield from comparison_changes(function, node)
+    if sign in LOGIC:
+        yield Change("guard", line, (function.replaced(operator, LOGIC[sign]),), 2.4, "logic")
+        yield from _change(function, node, function.text(left), 2.6, "drop", "guard")
+        yield from _change(function, node, function.text(right), 2.6, "drop", "guard")
+    kind = kind_at(function, node)
+    for other in ARITHMETIC.get(sign, ()):
+        cost = 2.6 if {sign, other} == {"+", "-"} else 3.6
+        yield Change(kind, line, (function.replaced(operator, other),), cost, "operator")
+    if sign in "+-*/" and kind != "expression":
+        literal = right.type == "number_literal"
+        near = 1.6 if function.text(right) == "1" else 2.3
+        yield from _change(function, node, function.text(left), near if literal else 3.8, "drop", kind)
+        if sign in "+*":
+            yield from _change(function, node, function.text(right), 3.8, "drop", kind)
+    if sign == "+" and left.type == "binary_expression" and _operator(left) == "*":
+        yield from _exchanged(function, left.child_by_field_name("left"), right, kind)
+    if sign == "+" and right.type == "binary_expression" and _operator(right) == "*":
+        yield from _exchanged(function, right.child_by_field_name("left"), left, kind)
+    if sign == "/" and kind in ("bound", "index"):
+        rounded = f"({function.text(left)} + {function.text(right)} - 1) / {_factor(function, right)}"
+        yield from _change(function, node, rounded, 2.2, "round_up", kind)
+    if sign == "*" and kind in ("index", "bound"):
+        for variable in function.known_at(node).values():
+            if variable.role == "size" and variable.name in function.parsed.words(node):
+                edit = function.inserted(node.end_byte, f" * {variable.name}")
+                yield Change(kind, line, (edit,), 3.2, "times")
+    if sign == "/" and right.type == "parenthesized_expression":
+        for step in ("+ 1", "- 1"):
+            edit = function.inserted(right.end_byte - 1, f" {step}")
+            yield Change(kind, line, (edit,), 2.4, "divisor")
+    if sign == "/" and kind == "expression":
+        yield from _change(function, node, f"(float){function.text(left)} / {function.text(right)}", 2.6, "division")
+
+
+def _exchanged(function: Function, one: Node | None, other: Node, kind: Kind) -> Iterator[Change]:
+    """`row * pitch + col` with `row` and `col` in each other's place."""
+    if one is not None and function.text(one) != function.text(other):
+        edits = (
+            function.replaced(one, _factor(function, other)),
+            function.replaced(other, function.text(one)),
+        )
+        yield Change(kind if kind != "expression" else "index", function.line(one), edits, 1.8, "exchange")
+
+
+def _factor(function: Function, node: Node) -> str:
+    text = function.text(node)
+    return f"({text})" if node.type == "binary_expression" else text
+
+
+def _subscript(function: Function, node: Node) -> Iterator[Change]:
+    """`t[a][b]` with its indices exchanged, or one more or less."""
+    outer = node.child_by_field_name("indices")
+    inner_node = node.child_by_field_name("argument")
+    if outer is None or inner_node is None or not outer.named_children:
+        return
+    last = outer.named_children[0]
+    if inner_node.type == "subscript_expression":
+        inner = inner_node.child_by_field_name("indices")
+        if inner is not None and function.text(inner) != function.text(outer):
+            edits = (function.replaced(inner, function.text(outer)), function.replaced(outer, function.text(inner)))
+            yield Change("index", function.line(node), edits, 1.5, "exchange")
+    place = last.end_byte
+    for step in (" + 1", " - 1"):
+        yield Change("index", function.line(node), (function.inserted(place, step),), 3.4, "off_by_one")
+    known = function.known_at(node)
+    words = function.parsed.words(last)
+    for variable in known.values():
+        # A halo is as wide again on its other side.
+        is_new = variable.name not in words
+        if (is_new and variable.role in ("size", "index")) or (variable.role == "size" and variable.start == 0):
+            cost = 4.4 if variable.role == "index" else 3.9 if variable.start else 3.2 if is_new else 3.6
+            edit = function.inserted(place, f" + {variable.name}")
+            yield Change("index", function.line(node), (edit,), cost, "add_term")
+    base = _base(function, inner_node)
+    if base:
+        for name in BUILTINS[:1]:
+            for axis in "xy":
+                if f"{name}.{axis}" not in function.text(last):
+                    edit = function.inserted(place, f" + {name}.{axis}")
+                    yield Change("index", function.line(node), (edit,), 4.6, "add_term")
+
+
+def _base(function: Function, node: Node) -> str:
+    return function.text(node) if node.type == "identifier" else ""
+
+
+def _assignment(function: Function, node: Node) -> Iterator[Change]:
+    operator = node.child_by_field_name("operator")
+    if operator is None:
+        return
+    for other in ASSIGNMENTS.get(operator.type, ()):
+        kind = kind_at(function, node)
+        found: Kind = "initial_value" if {operator.type, other} == {"=", "+="} else kind
+        cost = 2.0 if found == "initial_value" else 3.0
+        detail = {("+=", "="): "stored", ("=", "+="): "added"}.get((operator.type, other), "")
+        edit = function.replaced(operator, other)
+        yield Change(found, function.line(operator), (edit,), cost, "assignment", detail)
+
+
+def _update(function: Function, node: Node) -> Iterator[Change]:
+    text = function.text(node)
+    other = text.replace("++", "--") if "++" in text else text.replace("--", "++")
+    edit = Edit(function.at(node.start_byte), function.at(node.end_byte), other)
+    yield Change(kind_at(function, node), function.line(node), (edit,), 3.0, "operator")

@@ -1,0 +1,427 @@
+"""Changes of calls in host code: which array, how much, which way, in which order, and what is launched.
+
+What is tried follows from what the program's other calls say: their arrays, their sizes, their places.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.repair.function import Change, Function, host_functions, is_statement
+from grader.repair.launches import Launch, launches_of
+from grader.submission.cpp.tree import ParsedFile, declared_name
+from grader.submission.lexical import Edit
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+COPIES = {"cudaMemcpy": 2, "cudaMemcpyAsync": 2, "cudaMemcpyToSymbol": 2, "cudaMemcpyFromSymbol": 2}
+"""Calls that copy, and which of their arguments is the size."""
+COPIES |= {"cudaMemcpyToSymbolAsync": 2, "cudaMemcpyFromSymbolAsync": 2}
+SETS = {"cudaMemset": 2, "cudaMemsetAsync": 2}
+ALLOCATES = {"cudaMalloc": 1, "cudaMallocManaged": 1}
+SIZED = {**COPIES, **SETS, **ALLOCATES}
+FREES = ("cudaFree", "cudaFreeAsync")
+DIRECTIONS = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
+MAX_NAMES = 6
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_LEADING = re.compile(r"^(?:d|h|dev|device|host|g|gpu|cpu|c|const)_?(?=[A-Z_a-z])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of the runtime in a host function, the statement that it stands in, and the block that holds that."""
+
+    function: Function
+    name: str
+    node: Node
+    arguments: tuple[Node, ...]
+    statement: Node
+
+    @property
+    def line(self) -> int:
+        """On which it begins."""
+        return self.function.line(self.node)
+
+    def text(self, index: int) -> str:
+        """Of an argument, "" where there is none."""
+        return self.function.text(self.arguments[index]) if index < len(self.arguments) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A file's host code: its calls of the runtime and its launches, in order of the text."""
+
+    parsed: ParsedFile
+    calls: tuple[Call, ...]
+    launches: tuple[Launch, ...]
+
+
+def host_of(parsed: ParsedFile) -> Host:
+    """The calls and launches of a file."""
+    calls = []
+    for function in host_functions(parsed):
+        for node in function.nodes:
+            callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+            if node.type != "call_expression" or callee is None or given is None:
+                continue
+            name = function.text(callee).partition("<")[0].strip()
+            statement = _statement(function, node)
+            if statement is not None and (name in SIZED or name in FREES):
+                arguments = tuple(n for n in given.named_children if n.type != "comment")
+                calls.append(Call(function, name, node, arguments, statement))
+    return Host(parsed, tuple(calls), tuple(launches_of(parsed)))
+
+
+def host_changes(
+    host: Host, arrays: Collection[str], unfilled: Collection[str], kernels: Collection[str]
+) -> Iterator[Change]:
+    """What may be wrong of a file's calls.
+
+    arrays: names that are spoken of already; unfilled: those of them that nothing was copied into.
+    kernels: those that are launched nowhere.
+    """
+    for call in host.calls:
+        if call.name in COPIES:
+            yield from _ends(host, call, arrays)
+            yield from _directions(call)
+        yield from _sizes(host, call)
+        yield from _places(host, call)
+    for name in sorted(unfilled):
+        yield from _missing(host, name)
+    for launch in host.launches:
+        yield from _launch_changes(host, launch, kernels)
+
+
+def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
+    """That the host waits for the device before it does what stands in a line.
+
+    launched: where it is launched what has to have ended; what is done in another function is called behind that.
+    """
+    inside = next(
+        (f for f in host_functions(host.parsed) if f.line(f.item.node) <= line <= f.item.node.end_point.row + 1), None
+    )
+    for function in {id(c.function.item): c.function for c in host.calls}.values():
+        for node in function.statements:
+            is_it = function.line(node) == line
+            if launched and inside is not None and inside.item != function.item:
+                is_it = function.line(node) > launched and inside.item.name in host.parsed.words(node)
+            if is_it and node.parent is not None and node.parent.type == "compound_statement":
+                edit = function.inserted(node.start_byte, f"cudaDeviceSynchronize();\n{function.indent(node)}")
+                yield Change("host", function.line(node), (edit,), 0.5, "wait", "wait")
+                return
+
+
+# -- which arrays, which way, how much -------------------------------------------------
+
+
+def _ends(host: Host, call: Call, arrays: Collection[str]) -> Iterator[Change]:
+    """Another array to copy to or from, of those that the function copies on the same side; the two exchanged."""
+    function = call.function
+    for index, detail in ((0, "target"), (1, "source")):
+        if index >= len(call.arguments):
+            continue
+        own = call.text(index)
+        near = 0.2 if _names(own) & set(arrays) else 0.8
+        for text in _others(host, call, index):
+            better = -0.4 if _names(text) & set(arrays) else 0.0
+            edit = function.replaced(call.arguments[index], text)
+            yield Change("host", call.line, (edit,), 1.2 + near + better, "ends", detail)
+    if len(call.arguments) > 1 and "Symbol" not in call.name:
+        edits = (
+            function.replaced(call.arguments[0], call.text(1)),
+            function.replaced(call.arguments[1], call.text(0)),
+        )
+        yield Change("host", call.line, edits, 2.2, "ends", "ends")
+
+
+def _others(host: Host, call: Call, index: int) -> list[str]:
+    """What else stands on that side of a copy, or is allocated there; for a variable of the device other variables."""
+    own = call.text(index)
+    is_symbol = "Symbol" in call.name and index == ("From" in call.name)
+    found: dict[str, None] = {}
+    if is_symbol:
+        for other in host.calls:
+            if "Symbol" in other.name:
+                found[other.text(int("From" in other.name))] = None
+        text = host.parsed.source.text
+        found |= dict.fromkeys(re.findall(r"\b__(?:constant|device)__\s+(?:[\w:]+\s+){1,4}(\w+)\s*[\[;=]", text))
+    else:
+        side = _side(call, index)
+        for other in host.calls:
+            if other.function.item != call.function.item:
+                continue
+            if other.name in ALLOCATES and side == "device":
+                found |= dict.fromkeys(sorted(_names(other.text(0)) - {"void"}))
+            elif other.name in ("cudaMemcpy", "cudaMemcpyAsync"):
+                for place in (0, 1):
+                    if _side(other, place) == side:
+                        found[other.text(place)] = None
+        if side == "host":
+            found |= dict.fromkeys(_host_arrays(call))
+    return [text for text in found if text and text != own][:MAX_NAMES]
+
+
+def _side(call: Call, index: int) -> str:
+    """On which side an end of a copy is, by its direction."""
+    kind = call.text(3)
+    if "ToSymbol" in call.name:
+        return "host" if index == 1 else "symbol"
+    if "FromSymbol" in call.name:
+        return "host" if index == 0 else "symbol"
+    if "HostToDevice" in kind:
+        return "host" if index == 1 else "device"
+    if "DeviceToHost" in kind:
+        return "host" if index == 0 else "device"
+    return "device"
+
+
+def _host_arrays(call: Call) -> Iterator[str]:
+    """Arrays of the host that the function declares: as the call has its own, by name or by `.data()`."""
+    function = call.function
+    shapes = [call.text(i) for i in (0, 1) if _side(call, i) == "host"]
+    suffix = next((s[s.index(".") :] for s in shapes if re.fullmatch(r"\w+\.\w+\(\)", s)), "")
+    for node in function.nodes:
+        kind = node.child_by_field_name("type") if node.type == "declaration" else None
+        if kind is None or node.start_byte > call.node.start_byte:
+            continue
+        is_vector = "vector" in function.text(kind)
+        for declarator in node.children_by_field_name("declarator"):
+            text = function.text(declarator)
+            name = declared_name(declarator)
+            if name and is_vector and suffix:
+                yield f"{name}{suffix}"
+            elif name and not suffix and ("*" in text.partition("=")[0] or "[" in text.partition("=")[0]):
+                yield name
+
+
+def _directions(call: Call) -> Iterator[Change]:
+    for node in call.arguments[3:4]:
+        own = call.function.text(node)
+        if own in DIRECTIONS:
+            for other in DIRECTIONS:
+                if other != own:
+                    edit = call.function.replaced(node, other)
+                    yield Change("host", call.line, (edit,), 1.3, "direction", "direction")
+
+
+def _sizes(host: Host, call: Call) -> Iterator[Change]:
+    """A size that counts elements, or is another than that of the program's other calls; where it is defined, if so."""
+    function, index = call.function, SIZED.get(call.name, -1)
+    if not 0 <= index < len(call.arguments):
+        return
+    node = call.arguments[index]
+    own = function.text(node)
+    source = _definition(function, node)
+    text = function.text(source)
+    if "sizeof" not in text:
+        for width in _widths(function, call):
+            # Of a name other calls may ask for elements.
+            edit = function.replaced(node, f"{_bracketed(own)} * sizeof({width})")
+            yield Change("host", call.line, (edit,), 1.2, "size", "bytes")
+            if source.id != node.id:
+                edit = function.replaced(source, f"{_bracketed(text)} * sizeof({width})")
+                yield Change("host", function.line(source), (edit,), 1.4, "size", "bytes")
+    same = [c for c in host.calls if c.function.item == function.item and c.name in SIZED]
+    sizes = dict.fromkeys(c.text(SIZED[c.name]) for c in same)
+    for other in [s for s in sizes if s and s != own][:MAX_NAMES]:
+        yield Change("host", call.line, (function.replaced(node, other),), 1.7, "size", "size")
+    for number in _dropped(source):
+        edit = function.replaced(source, function.text(number))
+        yield Change("host", function.line(source), (edit,), 1.8, "size", "size")
+
+
+def _bracketed(text: str) -> str:
+    """A text that may be multiplied as it is."""
+    return text if re.fullmatch(r"(?:\w|->|[.()* ])*", text) else f"({text})"
+
+
+def _dropped(node: Node) -> Iterator[Node]:
+    """What is left of `bytes / 2`, `n - 1` without its last part."""
+    operator, left = node.child_by_field_name("operator"), node.child_by_field_name("left")
+    if node.type == "binary_expression" and operator is not None and left is not None and operator.type in ("/", "-"):
+        yield left
+
+
+def _definition(function: Function, node: Node) -> Node:
+    """Where a size is computed, if it has a name; else the size itself."""
+    if node.type != "identifier":
+        return node
+    name = function.text(node)
+    for other in function.nodes:
+        if other.start_byte >= node.start_byte:
+            break
+        value = other.child_by_field_name("value") if other.type == "init_declarator" else None
+        if value is not None and declared_name(other) == name and value.type != "number_literal":
+            return value
+    return node
+
+
+def _widths(function: Function, call: Call) -> list[str]:
+    """What the elements may be: the types that the function's other sizes name."""
+    found = dict.fromkeys(re.findall(r"sizeof\s*\(\s*((?:unsigned\s+)?\w+)\s*\)", function.text(function.body)))
+    kinds = [name for name in found if name in ("float", "double", "int", "unsigned", "unsigned int")]
+    return (kinds or ["float"])[:2]
+
+
+# -- the order -------------------------------------------------------------------------
+
+
+def _places(host: Host, call: Call) -> Iterator[Change]:
+    """The call before a launch that it stands behind, behind one that it stands before, or nowhere."""
+    function, block = call.function, call.statement.parent
+    own = function.text(call.statement)
+    launches = [
+        statement
+        for launch in host.launches
+        if launch.function.item == function.item
+        and (statement := _statement(function, launch.grid)) is not None
+        and statement.start_byte != call.statement.start_byte
+    ]
+    before = [s for s in launches if s.start_byte < call.statement.start_byte]
+    after = [s for s in launches if s.start_byte > call.statement.start_byte]
+    away = function.removed(call.statement)
+    is_alone = block is not None and block.type == "compound_statement"
+    if not is_alone or call.statement.type == "declaration" or call.name in ALLOCATES:
+        return
+    if call.name in FREES:
+        last = _last(block)
+        if last is not None and last.start_byte > call.statement.start_byte:
+            yield _later(call, last, 0.9)
+        yield Change("host", call.line, (away,), 1.9, "order", "extra")
+        return
+    is_back = "DeviceToHost" in call.text(3) or "FromSymbol" in call.name
+    for near, statement in enumerate(reversed(before) if not is_back else ()):
+        if near < 2 or statement is before[0]:
+            edit = function.inserted(statement.start_byte, f"{own}\n{function.indent(statement)}")
+            cost, to_line = 1.0 + 0.3 * near, function.line(statement)
+            yield Change("host", call.line, (edit, away), cost, "order", "earlier", to_line)
+    for near, statement in enumerate(after if is_back else ()):
+        if near < 2:
+            yield _later(call, statement, 1.0 + 0.3 * near)
+    if call.name in SETS:
+        yield Change("host", call.line, (away,), 1.5, "order", "extra")
+
+
+def _last(block: Node | None) -> Node | None:
+    """The last statement of a block that is no return."""
+    statements = [n for n in block.named_children if is_statement(n)] if block is not None else []
+    return next((n for n in reversed(statements) if n.type != "return_statement"), None)
+
+
+def _later(call: Call, statement: Node, cost: float) -> Change:
+    """The call behind a statement that it stands before."""
+    function = call.function
+    place = function.inserted(statement.end_byte, f"\n{function.indent(statement)}{function.text(call.statement)}")
+    edits = (function.removed(call.statement), place)
+    return Change("host", call.line, edits, cost, "order", "later", int(statement.end_point.row) + 1)
+
+
+def _missing(host: Host, name: str) -> Iterator[Change]:
+    """A copy into an array that nothing is copied into, made after another one's; before the first launch else."""
+    plain = _LEADING.sub("", name).lower()
+    symbol = re.search(rf"\b__constant__\s+(?:[\w:]+\s+)*{re.escape(name)}\s*(\[)?", host.parsed.source.text)
+    if symbol is not None:
+        yield from _missing_symbol(host, name, plain, bool(symbol[1]))
+        return
+    for call in host.calls:
+        if call.name not in ("cudaMemcpy", "cudaMemcpyAsync") or _side(call, 0) != "device":
+            continue
+        function = call.function
+        if name not in {n for c in host.calls if c.name in ALLOCATES for n in _names(c.text(0))}:
+            continue
+        sources = _others(host, call, 1)
+        sources.sort(key=lambda text: _LEADING.sub("", text.partition(".")[0]).lower() != plain)
+        for number, source in enumerate(sources):
+            text = function.text(call.statement)
+            start = call.statement.start_byte
+            parts = [(call.arguments[0], name), (call.arguments[1], source)]
+            for node, new in reversed(parts):
+                low, high = node.start_byte - start, node.end_byte - start
+                data = text.encode()
+                text = (data[:low] + new.encode() + data[high:]).decode(errors="replace")
+            edit = function.inserted(call.statement.end_byte, f"\n{function.indent(call.statement)}{text}")
+            yield Change("host", call.line, (edit,), 1.0 + 0.3 * number, "missing", "missing")
+
+
+def _missing_symbol(host: Host, name: str, plain: str, is_array: bool) -> Iterator[Change]:
+    for launch in host.launches[:1]:
+        function = launch.function
+        statement = _statement(function, launch.grid)
+        known = [d for node in function.nodes if node.type == "declaration" for d in _declared(node)]
+        known = [d for d in dict.fromkeys(known) if function.at(launch.grid.start_byte)]
+        known.sort(key=lambda text: _LEADING.sub("", text).lower() != plain)
+        for number, source in enumerate(known[:MAX_NAMES]):
+            if statement is None:
+                continue
+            sign = "" if is_array else "&"
+            text = f"cudaMemcpyToSymbol({name}, {sign}{source}, sizeof({name}));"
+            edit = function.inserted(statement.start_byte, f"{text}\n{function.indent(statement)}")
+            yield Change("host", function.line(statement), (edit,), 1.0 + 0.3 * number, "missing", "missing_before")
+
+
+def _declared(node: Node) -> Iterator[str]:
+    for declarator in node.children_by_field_name("declarator"):
+        name = declared_name(declarator)
+        if name:
+            yield name
+
+
+# -- launches --------------------------------------------------------------------------
+
+
+def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Iterator[Change]:
+    """Another kernel, one that is launched nowhere; arguments exchanged, or another in one's place."""
+    function = launch.function
+    callee: Node | None = launch.grid
+    while callee is not None and callee.type != "call_expression":
+        callee = callee.parent
+    called = callee.child_by_field_name("function") if callee is not None else None
+    for name in sorted(kernels):
+        if called is not None and launch.callee != name:
+            edit = function.replaced(called, name)
+            yield Change("host", launch.line, (edit,), 1.4, "kernel", "kernel")
+    for one in range(len(launch.arguments)):
+        for other in range(one + 1, len(launch.arguments)):
+            first, second = launch.arguments[one], launch.arguments[other]
+            if function.text(first) != function.text(second):
+                edits = (
+                    function.replaced(first, function.text(second)),
+                    function.replaced(second, function.text(first)),
+                )
+                yield Change("launch", launch.line, edits, 1.6 + 0.1 * (other - one), "arguments", "arguments")
+    others: list[set[str]] = [set() for _argument in launch.arguments]
+    for neighbour in host.launches:
+        if neighbour.function.item == function.item and len(neighbour.arguments) == len(launch.arguments):
+            for place, node in enumerate(neighbour.arguments):
+                others[place].add(function.text(node))
+    for place, node in enumerate(launch.arguments):
+        for text in sorted(others[place] - {function.text(node)}):
+            edit = function.replaced(node, text)
+            yield Change("launch", launch.line, (edit,), 1.3, "arguments", "argument")
+
+
+# -- places in the text ----------------------------------------------------------------
+
+
+def _statement(function: Function, node: Node) -> Node | None:
+    """The statement of a block that a node stands in."""
+    current: Node | None = node
+    while current is not None and current != function.body:
+        parent = current.parent
+        if parent is not None and parent.type == "compound_statement" and is_statement(current):
+            return current
+        current = parent
+    return None
+
+
+def _names(text: str) -> set[str]:
+    return set(_NAME.findall(text))
+
+
+def same(change: Change) -> tuple[Edit, ...]:
+    """What a change is known again by."""
+    return tuple(sorted(change.edits, key=lambda e: (e.start, e.end, e.text)))

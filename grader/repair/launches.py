@@ -1,0 +1,338 @@
+"""Changes of host code at a launch: its grid, its block, its shared bytes, its arguments, where each is defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from grader.repair.function import Change, Function, host_functions
+from grader.submission.cpp.tree import ParsedFile, declared_name
+from grader.submission.lexical import Edit
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_STEPS = 4
+"""Variables that are followed from a launch to where their values come from."""
+NAMES = ("identifier", "type_identifier", "parameter_declaration")
+"""What a variable may be to the parser, which takes `dim3 grid(x, y)` for a function of types x and y."""
+MAX_FACTORS = 8
+"""Names that a number of bytes is multiplied by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A `kernel<<<grid, block, bytes>>>(…)` of a host function.
+
+    callee: as it is written, be it a pointer to a kernel.  shared: None where nothing stands there.
+    """
+
+    function: Function
+    line: int
+    callee: str
+    grid: Node
+    block: Node
+    shared: Node | None
+    arguments: tuple[Node, ...]
+
+
+def launches_of(parsed: ParsedFile) -> list[Launch]:
+    """Every launch in the host code of a file, in order of the text."""
+    found = []
+    for function in host_functions(parsed):
+        for node in function.nodes:
+            if node.type != "call_expression":
+                continue
+            callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+            asked = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
+            parts = _listed(asked) if asked is not None else []
+            if callee is None or arguments is None or len(parts) < 2:
+                continue
+            name = function.text(callee).partition("<")[0].strip()
+            shared = parts[2] if len(parts) > 2 else None
+            given = tuple(_listed(arguments))
+            found.append(Launch(function, function.line(node), name, parts[0], parts[1], shared, given))
+    return found
+
+
+def crosswise(launches: Sequence[Launch], parameters: Sequence[Sequence[str]]) -> Iterator[Change]:
+    """Arguments that are called as the kernels' parameters are, in each other's place, exchanged at all launches.
+
+    parameters: names of the parameters of each launch's kernel.
+    """
+    crossed: dict[tuple[int, int], list[Change]] = {}
+    for launch, names in zip(launches, parameters, strict=True):
+        given = [launch.function.text(node) for node in launch.arguments]
+        for one, text in enumerate(given[: len(names)]):
+            other = names.index(text) if text in names else one
+            if one < other < len(given) and given[other] == names[one]:
+                change = _exchanged(
+                    launch.function, launch.arguments[one], launch.arguments[other], 0.3, "crosswise", "arguments"
+                )
+                crossed.setdefault((one, other), []).append(change)
+    for changes in crossed.values():
+        edits = tuple(edit for change in changes for edit in change.edits)
+        yield replace(changes[0], line=min(change.line for change in changes), edits=edits)
+
+
+def launch_changes(launch: Launch, constants: Mapping[str, int], pairs: Sequence[tuple[int, int]]) -> Iterator[Change]:
+    """What may be wrong of a launch.
+
+    constants: those that its kernel is written with, and their values.
+    pairs: numbers of arguments that may stand in each other's place, by their types.
+    """
+    yield from grid_changes(launch)
+    yield from _block_changes(launch, constants)
+    yield from _argument_changes(launch, pairs)
+    if launch.function.text(launch.grid) != launch.function.text(launch.block):
+        yield _exchanged(launch.function, launch.grid, launch.block, 2.4, "launch_order", "order")
+    yield from _shared_changes(launch, constants)
+
+
+def grid_changes(launch: Launch) -> Iterator[Change]:
+    """Its axes in each other's place, numbers of blocks that are rounded down."""
+    function = launch.function
+    axes = _axes(function, launch.grid)
+    if len(axes) >= 2 and function.text(axes[0]) != function.text(axes[1]):
+        yield _exchanged(function, axes[0], axes[1], 1.0, "grid_axes", "axes")
+    down = [node for axis in axes for node in _rounded_down(function, axis)]
+    down = list({node.id: node for node in down}.values())
+    edits = tuple(edit for node in down if (edit := _rounded_up(function, node)) is not None)
+    if edits:
+        line = min(function.line(node) for node in down)
+        yield Change("launch", line, edits, 1.1, "grid_rounded", "rounded")
+    if len(edits) > 1:
+        for node, edit in zip(down, edits, strict=False):
+            yield Change("launch", function.line(node), (edit,), 1.6, "grid_rounded", "rounded")
+
+
+def _block_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
+    """Sides of the block that are others than the constants that the kernel is written with."""
+    function = launch.function
+    axes = [_source(function, axis) for axis in _axes(function, launch.block)]
+    known = [name for name in constants if name not in {function.text(axis) for axis in axes}]
+    for count, name in enumerate(known):
+        cost = 1.5 + 0.3 * count
+        if len(axes) >= 2:
+            both = tuple(_replaced(function, axis, name) for axis in axes[:2])
+            if axes[0].id != axes[1].id:
+                yield Change("launch", function.line(axes[0]), both, cost, "block", "block")
+        for axis in axes[:2]:
+            edit = _replaced(function, axis, name)
+            yield Change("launch", function.line(axis), (edit,), cost + 0.1, "block", "block")
+            in_grid = _same_numbers(function, launch.grid, axis, name)
+            if in_grid:
+                yield Change("launch", function.line(axis), (edit, *in_grid), cost + 0.2, "block", "block")
+    named = {function.text(axis) for axis in axes}
+    for axis in axes[:2]:
+        # One side as long as the other: `TILE, TILE` for `TILE, TILE / 2`.
+        for other in sorted(name for name in named if name in constants and name != function.text(axis)):
+            edit = _replaced(function, axis, other)
+            yield Change("launch", function.line(axis), (edit,), 1.4, "block", "block")
+
+
+def _argument_changes(launch: Launch, pairs: Sequence[tuple[int, int]]) -> Iterator[Change]:
+    function = launch.function
+    for one, other in pairs:
+        if max(one, other) >= len(launch.arguments):
+            continue
+        first, second = launch.arguments[one], launch.arguments[other]
+        if function.text(first) != function.text(second):
+            cost = 1.2 + 0.2 * (abs(one - other) - 1)
+            yield _exchanged(function, first, second, cost, "arguments", "arguments")
+
+
+def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
+    """Numbers of bytes that count something else, or less than the block stores."""
+    function = launch.function
+    numbers = [function.text(a) for a in launch.arguments if a.type in ("identifier", "number_literal")]
+    known = function.known_at(launch.grid)
+    scalars = [t for t in numbers if t.isdigit() or (t in known and known[t].role != "array")]
+    sides = [function.text(_source(function, axis)) for axis in _axes(function, launch.block)]
+    threads = " * ".join(dict.fromkeys(s for s in sides if s != "1")) if len(sides) == 1 else ""
+    written = function.text(_source(function, launch.shared)) if launch.shared is not None else ""
+    # What has the block's threads in it already lacks another factor.
+    first, last = ([], [threads]) if threads and threads in written else ([threads] if threads else [], [])
+    factors = list(dict.fromkeys([*first, *scalars, *constants, *last]))[:MAX_FACTORS]
+    if launch.shared is None:
+        for factor in factors:
+            edit = function.inserted(launch.block.end_byte, f", {factor} * sizeof(float)")
+            yield Change("launch", launch.line, (edit,), 2.2, "shared_bytes", "no_bytes")
+        return
+    source = launch.shared if _is_used_elsewhere(function, launch.shared) else _source(function, launch.shared)
+    text = function.text(source)
+    bracketed = text if source.type in ("identifier", "number_literal", "call_expression") else f"({text})"
+    if "*" in text and source.type == "binary_expression":
+        bracketed = text
+    if "sizeof" not in text:
+        edit = _replaced(function, source, f"{bracketed} * sizeof(float)")
+        yield Change("launch", function.line(source), (edit,), 1.2, "shared_bytes", "bytes")
+    for factor in factors:
+        edit = _replaced(function, source, f"{bracketed} * {factor}")
+        yield Change("launch", function.line(source), (edit,), 1.7, "shared_bytes", "too_few_bytes")
+    for node in _identifiers(function, source):
+        for name in factors:
+            if name != function.text(node):
+                edit = _replaced(function, node, f"({name})" if " " in name else name)
+                cost = 1.3 if name == threads else 1.9
+                yield Change("launch", function.line(node), (edit,), cost, "shared_bytes", "too_few_bytes")
+    edit = _replaced(function, source, f"2 * {bracketed}")
+    yield Change("launch", function.line(source), (edit,), 2.6, "shared_bytes", "too_few_bytes")
+
+
+def _is_used_elsewhere(function: Function, shared: Node) -> bool:
+    """Whether a name that is given as a number of bytes of shared memory stands for something else, too."""
+    name = function.text(shared)
+    if shared.type not in NAMES:
+        return False
+    uses = {n.start_byte for n in _identifiers(function, function.body) if function.text(n) == name}
+    launches = [_listed(node) for node in function.nodes if node.type == "kernel_call_syntax"]
+    given = {parts[2].start_byte for parts in launches if len(parts) > 2}
+    declared = {n.start_byte for n in function.nodes if n.type == "init_declarator" and declared_name(n) == name}
+    return bool(uses - given - declared)
+
+
+# -- where what is launched comes from -------------------------------------------------
+
+
+def _axes(function: Function, node: Node) -> list[Node]:
+    """What the sides of a grid or a block are given where it is defined; the node itself where it is a number."""
+    if node.type == "call_expression":
+        callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if callee is not None and arguments is not None and function.text(callee) == "dim3":
+            return _listed(arguments)
+        return [node]
+    if node.type == "initializer_list":
+        return _listed(node)
+    if node.type not in NAMES:
+        return [node]
+    set_apart = _members(function, node)
+    if set_apart:
+        return set_apart
+    for given in _definitions(function, node):
+        if given.type in ("argument_list", "parameter_list", "initializer_list"):
+            return _listed(given)
+        if given.type == "call_expression":
+            return _axes(function, given)
+        if given.type != "identifier":
+            return [node]
+    return [node]
+
+
+def _members(function: Function, node: Node) -> list[Node]:
+    """What `grid.x` and `grid.y` are set to before a launch."""
+    name = function.text(node)
+    found: dict[str, Node] = {}
+    for other in function.nodes:
+        left = other.child_by_field_name("left") if other.type == "assignment_expression" else None
+        right = other.child_by_field_name("right") if left is not None else None
+        if left is not None and right is not None and other.start_byte < node.start_byte:
+            for axis in "xy":
+                if function.text(left).replace(" ", "") == f"{name}.{axis}":
+                    found[axis] = right
+    return [found[axis] for axis in "xy" if axis in found] if "x" in found else []
+
+
+def _definitions(function: Function, node: Node) -> list[Node]:
+    """What a variable is given, the last definition before its use first."""
+    name, found = function.text(node), []
+    for other in function.nodes:
+        if other.start_byte >= node.start_byte:
+            break
+        if other.type == "init_declarator" and declared_name(other) == name:
+            value = other.child_by_field_name("value")
+            given = value or next((c for c in other.named_children if c.type == "argument_list"), None)
+            found += [given] if given is not None else []
+        elif other.type == "function_declarator" and declared_name(other) == name:
+            given = other.child_by_field_name("parameters")
+            found += [given] if given is not None else []
+        elif other.type == "assignment_expression":
+            left, right = other.child_by_field_name("left"), other.child_by_field_name("right")
+            if left is not None and right is not None and function.text(left) == name:
+                found.append(right)
+    return found[::-1]
+
+
+def _source(function: Function, node: Node) -> Node:
+    """The expression behind a variable, where it is computed in the function; the node itself else."""
+    for _step in range(MAX_STEPS):
+        given = _definitions(function, node) if node.type in NAMES else []
+        # A number that has a name of its own is used elsewhere, too.
+        if not given or given[0].type in ("argument_list", "parameter_list", "initializer_list", "number_literal"):
+            break
+        node = given[0]
+    return node
+
+
+def _rounded_down(function: Function, node: Node, depth: int = 0) -> Iterator[Node]:
+    """The divisions that a number of blocks comes from and that are not rounded up."""
+    if depth > MAX_STEPS:
+        return
+    if node.type in NAMES:
+        given = _definitions(function, node)
+        if given and given[0].type != "argument_list":
+            yield from _rounded_down(function, given[0], depth + 1)
+    elif node.type == "binary_expression":
+        operator, left = node.child_by_field_name("operator"), node.child_by_field_name("left")
+        if operator is not None and operator.type == "/" and left is not None:
+            if "+" not in function.text(left) and "." not in function.text(left):
+                yield node
+            return
+        for child in node.named_children:
+            yield from _rounded_down(function, child, depth)
+    elif node.type in ("parenthesized_expression", "call_expression", "argument_list", "cast_expression"):
+        for child in node.named_children:
+            yield from _rounded_down(function, child, depth)
+
+
+def _rounded_up(function: Function, node: Node) -> Edit | None:
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None:
+        return None
+    divisor = function.text(right)
+    bracketed = f"({divisor})" if right.type == "binary_expression" else divisor
+    return function.replaced(node, f"({function.text(left)} + {divisor} - 1) / {bracketed}")
+
+
+def _same_numbers(function: Function, grid: Node, side: Node, name: str) -> tuple[Edit, ...]:
+    """A grid's literals that equal a side of the block, or one less, with the constant in their place."""
+    text = function.text(side)
+    if not text.isdigit():
+        return ()
+    edits = []
+    for axis in _axes(function, grid):
+        for node in _numbers(_source(function, axis)):
+            if function.text(node) == text:
+                edits.append(function.replaced(node, name))
+            elif function.text(node) == str(int(text) - 1):
+                edits.append(function.replaced(node, f"{name} - 1"))
+    return tuple(edits)
+
+
+def _numbers(node: Node) -> Iterator[Node]:
+    if node.type == "number_literal":
+        yield node
+    for child in node.named_children:
+        yield from _numbers(child)
+
+
+def _identifiers(function: Function, node: Node) -> Iterator[Node]:
+    if node.type == "identifier":
+        yield node
+    if node.type != "sizeof_expression":
+        for child in node.named_children:
+            yield from _identifiers(function, child)
+
+
+def _listed(node: Node) -> list[Node]:
+    return [n for n in node.named_children if n.type != "comment"]
+
+
+def _replaced(function: Function, node: Node, text: str) -> Edit:
+    return function.replaced(node, text)
+
+
+def _exchanged(function: Function, one: Node, other: Node, cost: float, group: str, detail: str) -> Change:
+    edits = (function.replaced(one, function.text(other)), function.replaced(other, function.text(one)))
+    return Change("launch", function.line(one), edits, cost, group, detail)

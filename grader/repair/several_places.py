@@ -1,0 +1,326 @@
+"""Changes that reach several places: constants, macros and array sizes that these share, and what is one idea: axes
+exchanged, an array's row length, sums that nobody adds up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from grader.repair.function import Change, Function, Kind, Variable
+from grader.submission.cpp.tree import ParsedFile, declared_name, descendants, qualifiers_of
+from grader.submission.lexical import Edit
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+_TOKEN = re.compile(r"[^\W\d]\w*|\d+\.?\d*\w*|[-+*/%<>=!&|?:]+|.", re.S)
+_OTHERS = {
+    "+": ("-", "*"),
+    "-": ("+",),
+    "*": ("+",),
+    "<": ("<=",),
+    "<=": ("<",),
+    ">": (">=",),
+    ">=": (">",),
+    "/": ("%",),
+}
+MAX_VALUES = 8
+"""Values that are tried for a constant."""
+
+
+def constant_changes(parsed: ParsedFile, names: Collection[str], values: Mapping[str, int]) -> Iterator[Change]:
+    """Other values for the constants `names` of a file, each written as one number.
+
+    values: other numbers of the program by name: a constant may have been meant to be one of them.
+    """
+    for name, node in _numbers_of(parsed):
+        if name not in names:
+            continue
+        text = parsed.text(node).strip()
+        value = int(re.sub(r"\D+$", "", text)) if re.fullmatch(r"\d{1,9}[uUlL]*", text) else 0
+        if value < 1:
+            continue
+        others = [value // 2, 2 * value, value + 1, value - 1, *values.values()]
+        usable = [other for other in dict.fromkeys(others) if other > 0 and other != value][:MAX_VALUES]
+        for place, other in enumerate(usable):
+            edit = _replaced(parsed, node, str(other))
+            yield Change("constant", node.start_point.row + 1, (edit,), 1.9 + 0.1 * place, "constant")
+
+
+def macro_changes(parsed: ParsedFile, names: Collection[str]) -> Iterator[Change]:
+    """Macros with parameters: one of these in another's place, two exchanged, another operator or number."""
+    for item in parsed.items:
+        node = item.node
+        body, given = node.child_by_field_name("value"), node.child_by_field_name("parameters")
+        if item.kind != "macro" or item.name not in names or body is None or given is None:
+            continue
+        parameters = [parsed.text(n) for n in given.named_children if n.type == "identifier"]
+        line = node.start_point.row + 1
+        for kind, text, cost in _bodies(parsed.text(body), parameters):
+            yield Change(kind, line, (_replaced(parsed, body, text),), cost, "macro", "macro")
+
+
+def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str, float]]:
+    tokens = _TOKEN.findall(text)
+    used = [name for name in parameters if name in tokens]
+    for first, one in enumerate(used):
+        for other in used[first + 1 :]:
+            swap = {one: other, other: one}
+            yield "index", "".join(swap.get(token, token) for token in tokens), 1.2
+    for place, token in enumerate(tokens):
+        made: list[tuple[Kind, str, float]] = []
+        if token in used:
+            made = [("index", name, 1.7) for name in parameters if name != token]
+        elif token in _OTHERS:
+            made = [("expression", other, 2.2) for other in _OTHERS[token]]
+        elif token.isdigit():
+            made = [("expression", str(int(token) + step), 2.0) for step in (1, -1) if int(token) + step >= 0]
+        for kind, other, cost in made:
+            yield kind, "".join([*tokens[:place], other, *tokens[place + 1 :]]), cost
+
+
+def _numbers_of(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
+    """The constants of a file that are given a number: `#define N 16`, `const int N = 16`."""
+    for item in parsed.items:
+        if item.kind == "macro" and item.active and item.node.child_by_field_name("parameters") is None:
+            value = item.node.child_by_field_name("value")
+            if value is not None:
+                yield item.name, value
+        elif item.kind == "variable" and item.active:
+            for node in descendants(item.node):
+                value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+                if value is not None and value.type == "number_literal":
+                    yield declared_name(node), value
+
+
+def _replaced(parsed: ParsedFile, node: Node, text: str) -> Edit:
+    start = len(parsed.data[: node.start_byte].decode("utf-8", errors="replace"))
+    whole = parsed.text(node)
+    # A macro's body reaches to the end of its line, spaces in front of it included.
+    lead = len(whole) - len(whole.lstrip())
+    return Edit(start + lead, start + len(whole.rstrip()), text.strip())
+
+
+def array_changes(function: Function) -> Iterator[Change]:
+    """All of them, in order of the text."""
+    for node in function.nodes:
+        if node.type != "declaration" or "__shared__" not in qualifiers_of(node):
+            continue
+        sizes = _sizes(node)
+        texts = [function.text(size) for size in sizes]
+        for size, (is_row, has_rows) in _axes_of_sizes(node):
+            yield from _size_changes(function, size, is_row and has_rows, texts)
+
+
+def _sizes(node: Node) -> list[Node]:
+    return [size for size, _axis in _axes_of_sizes(node)]
+
+
+def _axes_of_sizes(node: Node) -> Iterator[tuple[Node, tuple[bool, bool]]]:
+    """The sizes of a declaration's arrays; whether each is the fastest axis, and whether there are others."""
+    for declarator in node.children_by_field_name("declarator"):
+        fastest, found = True, []
+        current: Node | None = declarator
+        while current is not None and current.type == "array_declarator":
+            size = current.child_by_field_name("size")
+            if size is not None:
+                found.append((size, fastest))
+            fastest, current = False, current.child_by_field_name("declarator")
+        for size, is_fastest in found:
+            yield size, (is_fastest, len(found) > 1)
+
+
+def _size_changes(function: Function, size: Node, is_row: bool, texts: list[str]) -> Iterator[Change]:
+    text, line = function.text(size), function.line(size)
+    kind: Kind = "padding" if is_row else "array_size"
+    base = text.removesuffix("+ 1").removesuffix("+1").strip()
+    options = [(f"{text} + 1", 2.2)]
+    if base != text:
+        options.append((base, 2.6))
+    mentioned = function.parsed.words(size)
+    known: dict[str, Variable] = function.known_at(size)
+    for variable in known.values():
+        if variable.role == "size" and variable.name not in mentioned and variable.start == 0:
+            options += [(f"{text} + 2 * {variable.name}", 2.4), (f"{text} + {variable.name}", 3.2)]
+    options += [(other, 2.6) for other in dict.fromkeys(texts) if other != text]
+    if text.isdigit():
+        options += [(f"{text} + 2", 3.6), (f"{text} + 4", 3.8)]
+    for option, cost in options:
+        yield Change(kind, line, (function.replaced(size, option),), cost, "array")
+
+
+OTHER = {"x": "y", "y": "x"}
+
+
+def idea_changes(function: Function) -> Iterator[Change]:
+    """All of them, in order of the text."""
+    yield from _axes_exchanged(function)
+    yield from _names_together(function)
+    yield from _tiles(function)
+    yield from _row_lengths(function)
+    yield from _lost_sums(function)
+    yield from _global_indices(function)
+
+
+def _axes_exchanged(function: Function) -> Iterator[Change]:
+    """x and y in each other's place in two indices that are made one after the other: of blocks, or of threads too."""
+    for one, two in pairwise(_made(function)):
+        places = [_axis_places(function, one), _axis_places(function, two)]
+        axes = [{function.text(n) for _base, n in found} for found in places]
+        if any(len(found) != 1 for found in axes) or axes[0] == axes[1] or not axes[0] | axes[1] <= OTHER.keys():
+            continue
+        everything = [*places[0], *places[1]]
+        blocks = [place for place in everything if place[0] in ("blockIdx", "gridDim", "blockDim")]
+        line, last = function.line(one), function.line(two)
+        detail = {0: "axes", 1: "axes_next"}.get(last - line)
+        if detail is None:
+            continue
+        for chosen, cost in ((blocks, 1.6), (everything, 1.7)):
+            edits = tuple(function.replaced(node, OTHER[function.text(node)]) for _base, node in chosen)
+            if len(edits) > 1:
+                yield Change("index", line, edits, cost, "axis", detail)
+
+
+def _axis_places(function: Function, node: Node) -> list[tuple[str, Node]]:
+    """The axes that an index is made of: of which variable, and where its letter stands."""
+    found = []
+    for part in descendants(node):
+        base, field = part.child_by_field_name("argument"), part.child_by_field_name("field")
+        if part.type == "field_expression" and base is not None and field is not None:
+            name = function.text(base)
+            if name in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
+                found.append((name, field))
+    return found
+
+
+def _names_together(function: Function) -> Iterator[Change]:
+    """One size for another in two indices that are made one after the other: `r = i / rows`, `c = i % rows`."""
+    for one, two in pairwise(_made(function)):
+        line, last = function.line(one), function.line(two)
+        detail = {0: "", 1: "names_next"}.get(last - line)
+        if detail is None:
+            continue
+        known = {name: v for name, v in function.known_at(one).items() if v.role == "size"}
+        used = [{n: function.text(n) for n in descendants(part) if n.type == "identifier"} for part in (one, two)]
+        for name in sorted(known.keys() & set(used[0].values()) & set(used[1].values())):
+            origin = _origin(function, known[name])
+            places = [node for names in used for node, text in names.items() if text == name]
+            for other in sorted(n for n, v in known.items() if n != name and _origin(function, v) == origin):
+                edits = tuple(function.replaced(node, other) for node in places)
+                yield Change("index", line, edits, 1.2, "size", detail)
+
+
+def _origin(function: Function, variable: Variable) -> int:
+    """Where a size comes from: 0 from the file, 1 from the caller, 2 from the function itself."""
+    body = function.body.start_byte
+    return (variable.start >= body) + (variable.start > body)
+
+
+def _made(function: Function) -> list[Node]:
+    """Where variables are given values, in order of the text."""
+    return [n for n in function.nodes if n.type in ("init_declarator", "assignment_expression")]
+
+
+def _tiles(function: Function) -> Iterator[Change]:
+    """The tile of B loaded as that of A is: `by * S + ty, t * S + tx` for `t * S + ty, bx * S + tx`, or the reverse.
+
+    What is multiplied by the same side in two indices that follow each other, or in one of an array: one comes from the
+    block, one from the loop over tiles.
+    """
+    made = _made(function)
+    blocks = _block_indices(function)
+    subscripts = [access.node.child_by_field_name("indices") for access in function.accesses]
+    groups = [*(list(pair) for pair in pairwise(made)), *([node] for node in [*made, *subscripts] if node is not None)]
+    for parts in groups:
+        scaled = [node for part in parts for node in _scaled(function, part)]
+        if len(scaled) != 2 or function.line(scaled[1][0]) - function.line(scaled[0][0]) > 1:
+            continue
+        (one, side), (two, other_side) = scaled
+        axes = [blocks.get(function.text(node).replace(" ", "")) for node in (one, two)]
+        axis = axes[0] or axes[1]
+        block, moved = (one, two) if axes[0] is not None else (two, one)
+        if side != other_side or axis is None or None not in axes or moved.type != "identifier":
+            continue
+        turned = next(name for name, other in blocks.items() if other == OTHER[axis])
+        edits = (function.replaced(block, function.text(moved)), function.replaced(moved, turned))
+        yield Change("index", function.line(one), edits, 0.9, "axis", "tile")
+
+
+def _block_indices(function: Function) -> dict[str, str]:
+    """What stands for a block's index, with its axis: variables that are given it, then `blockIdx.x` itself."""
+    found = {}
+    for node in function.nodes:
+        name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
+        text = function.text(value).replace(" ", "") if node.type == "init_declarator" and value is not None else ""
+        if name is not None and text in ("blockIdx.x", "blockIdx.y"):
+            found[function.text(name)] = text[-1]
+    return found | {"blockIdx.x": "x", "blockIdx.y": "y"}
+
+
+def _scaled(function: Function, part: Node) -> list[tuple[Node, str]]:
+    """The factors `X` of products `X * side`, X being a name or a component, and the sides."""
+    found = []
+    for node in descendants(part):
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if node.type == "binary_expression" and left is not None and right is not None:
+            is_name = left.type in ("identifier", "field_expression")
+            operator = node.child_by_field_name("operator")
+            if is_name and operator is not None and operator.type == "*":
+                found.append((left, function.text(right)))
+    return found
+
+
+def _row_lengths(function: Function) -> Iterator[Change]:
+    """`a[row * p + col]` with the row length that the same array has in another line."""
+    found: list[tuple[str, int, Node]] = []
+    for access in function.accesses:
+        indices = access.node.child_by_field_name("indices")
+        index = indices.named_children[0] if indices is not None and indices.named_children else None
+        for node in descendants(index) if index is not None else ():
+            operator = node.child_by_field_name("operator")
+            right = node.child_by_field_name("right")
+            if node.type == "binary_expression" and operator is not None and operator.type == "*" and right is not None:
+                found.append((access.array, access.line, right))
+    for array, line, length in found:
+        others = {function.text(n) for name, _line, n in found if name == array} - {function.text(length)}
+        for other in sorted(others):
+            yield Change("index", line, (function.replaced(length, other),), 1.6, "pitch")
+
+
+def _lost_sums(function: Function) -> Iterator[Change]:
+    """`out[i] = s0` where a second sum `s1` is added to, and never used."""
+    names = Counter(function.text(n) for n in function.nodes if n.type == "identifier")
+    added: Counter[str] = Counter()
+    stores = []
+    for node in function.nodes:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        operator = node.child_by_field_name("operator")
+        if node.type != "assignment_expression" or left is None or right is None or operator is None:
+            continue
+        if left.type == "identifier" and operator.type == "+=":
+            added[function.text(left)] += 1
+        elif left.type == "subscript_expression" and right.type == "identifier":
+            stores.append(right)
+    for name, count in added.items():
+        # Its declaration and what is added to it are all that mentions it.
+        if names[name] != count + 1:
+            continue
+        for stored in stores:
+            if function.text(stored) in added and name in function.known_at(stored):
+                edit = function.inserted(stored.end_byte, f" + {name}")
+                yield Change("expression", function.line(stored), (edit,), 1.4, "lost", "lost")
+
+
+def _global_indices(function: Function) -> Iterator[Change]:
+    """An index of the whole grid where that of the block, or of the thread within it, is taken for it."""
+    for node in function.nodes:
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        text = function.text(value).replace(" ", "") if value is not None else ""
+        if value is not None and text in ("blockIdx.x", "threadIdx.x"):
+            edit = function.replaced(value, "blockIdx.x * blockDim.x + threadIdx.x")
+            yield Change("index", function.line(node), (edit,), 2.4, "global_index")

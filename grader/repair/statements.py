@@ -1,0 +1,247 @@
+"""Changes of statements: barriers, and first values of variables, of sums and of elements that a branch leaves out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.repair.function import BARRIER, Change, Function, ancestors, is_statement
+from grader.submission.cpp.tree import LOOPS
+from grader.submission.lexical import Edit
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+CALL = f"{BARRIER}();"
+
+
+def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
+    """A barrier after every statement that all threads come by, one moved out of its branch, one taken away.
+
+    shares: whether the kernel has shared memory.
+    """
+    if not shares:
+        return
+    for barrier in function.barriers:
+        yield from _moved(function, barrier)
+        edit = function.replaced(barrier, ";")
+        yield Change("barrier", function.line(barrier), (edit,), 3.5, "remove_barrier", "removed")
+    yield from _both(function)
+    for call in function.statements:
+        text = function.text(call).replace(" ", "")
+        if text.startswith("__syncwarp("):
+            yield Change("barrier", function.line(call), (function.replaced(call, CALL),), 0.8, "barrier", "stronger")
+    for statement in function.statements:
+        if not _is_uniform(function, statement) or statement in function.barriers:
+            continue
+        following = statement.next_named_sibling
+        if following is not None and following in function.barriers:
+            continue
+        parent = statement.parent
+        if parent is None:
+            continue
+        indent = function.indent(statement)
+        if parent.type == "compound_statement":
+            if following is None and parent.parent is not None and parent == function.body:
+                continue
+            if statement.type == "declaration" and "[" not in function.text(statement):
+                continue
+            is_end = following is None and parent.parent is not None and parent.parent.type in LOOPS
+            edit = function.inserted(statement.end_byte, f"\n{indent}{CALL}")
+            last_line = statement.end_point.row + 1
+            cost = 2.0 if is_end else 2.2
+            if any(n.type == "return_statement" and n.end_byte <= statement.end_byte for n in function.nodes):
+                # Threads that have left never come to it.
+                cost += 0.8
+            yield Change("barrier", last_line, (edit,), cost, "barrier", "loop_end" if is_end else "after")
+            if statement.prev_named_sibling is None and parent.parent is not None and parent.parent.type in LOOPS:
+                edit = function.inserted(statement.start_byte, f"{CALL}\n{indent}")
+                yield Change("barrier", function.line(statement), (edit,), 2.4, "barrier", "loop_start")
+        elif parent.type in LOOPS:
+            edits = (
+                function.inserted(statement.start_byte, "{ "),
+                function.inserted(statement.end_byte, f" {CALL} }}"),
+            )
+            yield Change("barrier", statement.end_point.row + 1, edits, 2.6, "barrier", "loop_end")
+
+
+def _both(function: Function) -> Iterator[Change]:
+    """In a loop without any barrier, two: after what fills shared memory, and at its end."""
+    for loop in function.nodes:
+        body = loop.child_by_field_name("body") if loop.type in LOOPS else None
+        if body is None or body.type != "compound_statement" or BARRIER in function.text(body):
+            continue
+        inside = [s for s in body.named_children if is_statement(s)]
+        if len(inside) < 2 or not _is_uniform(function, inside[0]):
+            continue
+        last = inside[-1]
+        end = function.inserted(last.end_byte, f"\n{function.indent(last)}{CALL}")
+        for statement in inside[:-1]:
+            if statement.type != "declaration":
+                edit = function.inserted(statement.end_byte, f"\n{function.indent(statement)}{CALL}")
+                yield Change("barrier", statement.end_point.row + 1, (edit, end), 2.3, "barrier", "loop_both")
+
+
+def _moved(function: Function, barrier: Node) -> Iterator[Change]:
+    """The barrier after the outermost branch that it stands in, within its loop; before it where it comes first."""
+    outermost = None
+    edits: tuple[Edit, ...]
+    for outer in ancestors(barrier, function.body):
+        if outer.type in LOOPS:
+            break
+        if outer.type == "if_statement":
+            outermost = outer
+    if outermost is None:
+        return
+    body = outermost.child_by_field_name("consequence")
+    if body is not None and body.type == "compound_statement" and body.named_children[0] == barrier:
+        edits = (
+            function.inserted(outermost.start_byte, f"{CALL}\n{function.indent(outermost)}"),
+            function.removed(barrier),
+        )
+        yield Change("barrier", function.line(barrier), edits, 0.8, "move_barrier", "before_branch")
+    parent = outermost.parent
+    after = f"\n{function.indent(outermost)}{CALL}"
+    if parent is not None and parent.type in LOOPS:
+        edits = (
+            function.inserted(outermost.start_byte, "{ "),
+            function.replaced(barrier, ";" if barrier.parent and barrier.parent.type == "if_statement" else ""),
+            function.inserted(outermost.end_byte, f"{after} }}"),
+        )
+    else:
+        removed = ";" if barrier.parent is not None and barrier.parent.type != "compound_statement" else ""
+        edits = (function.replaced(barrier, removed), function.inserted(outermost.end_byte, after))
+    yield Change("barrier", function.line(barrier), edits, 0.9, "move_barrier", "in_branch")
+
+
+def _is_uniform(function: Function, statement: Node) -> bool:
+    """Whether it stands in loops alone."""
+    for outer in ancestors(statement, function.body):
+        if outer.type in ("if_statement", "switch_statement", "else_clause", "case_statement"):
+            return False
+    return True
+
+
+_NARROW = re.compile(
+    r"(?:(?:un)?signed\s+)?(?:short|char)(?:\s+(?:unsigned|int))*|ushort|uchar|(?:std::)?u?int(?:8|16)_t"
+)
+_UNSIGNED = re.compile(r"unsigned(?:\s+(?:int|long))*|size_t|uint32_t|uint64_t|uint")
+
+
+def value_changes(function: Function) -> Iterator[Change]:
+    """First values: of variables without one, of sums that go on from one element to the next, of what is left out."""
+    yield from _types(function)
+    for node in function.statements:
+        if node.type == "declaration" and "__shared__" not in function.text(node):
+            yield from _first_values(function, node)
+            yield from _shadowing(function, node)
+        elif node.type == "if_statement":
+            yield from _else_zero(function, node)
+        elif node.type == "expression_statement":
+            yield from _reset(function, node)
+            edit = function.replaced(node, ";")
+            if node not in function.barriers:
+                yield Change("expression", function.line(node), (edit,), 4.8, "delete", "removed")
+
+
+def _types(function: Function) -> Iterator[Change]:
+    """An unsigned variable that has to go below 0, one that is too small for an index, an array that a block shares."""
+    for node in function.nodes:
+        type_node = node.child_by_field_name("type") if node.type == "declaration" else None
+        if type_node is None or "__shared__" in function.text(node):
+            continue
+        if _UNSIGNED.fullmatch(function.text(type_node)):
+            edit = function.replaced(type_node, "int")
+            yield Change("expression", function.line(node), (edit,), 2.0, "unsigned", "unsigned")
+        if _NARROW.fullmatch(function.text(type_node)):
+            edit = function.replaced(type_node, "int")
+            yield Change("expression", function.line(node), (edit,), 1.4, "narrow", "narrow")
+        if function.is_kernel and any(d.type == "array_declarator" for d in node.children_by_field_name("declarator")):
+            edit = function.inserted(node.start_byte, "__shared__ ")
+            yield Change(
+                "expression",
+                function.line(node),
+                (edit,),
+                1.0 if function.barriers else 1.8,
+                "not_shared",
+                "not_shared",
+            )
+
+
+def _shadowing(function: Function, node: Node) -> Iterator[Change]:
+    """A declaration in an inner block that hides a variable of the same name: left out, or made an assignment."""
+    declarators = node.children_by_field_name("declarator")
+    if len(declarators) != 1 or declarators[0].type != "init_declarator":
+        return
+    name = function.text(declarators[0]).partition("=")[0].strip()
+    outer = [v for v in function.variables if v.name == name and v.role != "array"]
+    is_hiding = any(0 < v.start < node.start_byte < v.end for v in outer)
+    if is_hiding and node.parent is not None and node.parent.type == "compound_statement":
+        yield Change("expression", function.line(node), (function.removed(node),), 0.2, "shadowed", "shadowed")
+        edit = function.replaced(node, f"{function.text(declarators[0])};")
+        yield Change("expression", function.line(node), (edit,), 0.4, "shadowed", "shadowed")
+
+
+def _first_values(function: Function, node: Node) -> Iterator[Change]:
+    type_node = node.child_by_field_name("type")
+    for declarator in node.children_by_field_name("declarator"):
+        if declarator.type == "identifier":
+            edit = function.inserted(declarator.end_byte, " = 0")
+            yield Change("initial_value", function.line(declarator), (edit,), 1.2, "zero", "missing")
+        elif declarator.type == "init_declarator" and type_node is not None:
+            value = declarator.child_by_field_name("value")
+            name = declarator.child_by_field_name("declarator")
+            known = next((v for v in function.variables if name is not None and v.name == function.text(name)), None)
+            if value is not None and known is not None and known.role == "value" and function.text(value) != "0":
+                yield Change("initial_value", function.line(declarator), (function.replaced(value, "0"),), 2.2, "zero")
+            accumulates = name is not None and f"{function.text(name)} +=" in function.text(function.body)
+            if accumulates and "int" in function.text(type_node).split():
+                edit = function.replaced(type_node, "float")
+                yield Change("expression", function.line(node), (edit,), 2.4, "type")
+
+
+def _else_zero(function: Function, node: Node) -> Iterator[Change]:
+    body = node.child_by_field_name("consequence")
+    if body is None or node.child_by_field_name("alternative") is not None:
+        return
+    if body.type == "compound_statement" and len(body.named_children) == 1:
+        body = body.named_children[0]
+    inner = body.named_children[0] if body.type == "expression_statement" and body.named_children else None
+    left = inner.child_by_field_name("left") if inner is not None and inner.type == "assignment_expression" else None
+    if left is not None and left.type == "subscript_expression":
+        edit = function.inserted(node.end_byte, f"\n{function.indent(node)}else {function.text(left)} = 0;")
+        yield Change("initial_value", function.line(node), (edit,), 2.4, "else_zero", "missing")
+
+
+def _reset(function: Function, node: Node) -> Iterator[Change]:
+    """A sum set to 0 where each of the loops around it begins; one that is added to is stored to instead."""
+    inner = node.named_children[0] if node.named_children else None
+    if inner is None or inner.type != "assignment_expression":
+        return
+    operator, left = inner.child_by_field_name("operator"), inner.child_by_field_name("left")
+    if operator is None or left is None or left.type != "identifier" or not _goes_on(function, inner, operator.type):
+        return
+    variable = function.known_at(node).get(function.text(left))
+    if variable is None:
+        return
+    for outer in ancestors(node, function.body):
+        if outer.type not in LOOPS or outer.start_byte < variable.start:
+            continue
+        body = outer.child_by_field_name("body")
+        edit = function.inserted(outer.start_byte, f"{variable.name} = 0;\n{function.indent(outer)}")
+        if outer.parent is not None and outer.parent.type == "compound_statement":
+            yield Change("initial_value", function.line(outer), (edit,), 2.0, "reset", "missing")
+        if body is not None and body.type == "compound_statement" and body.named_children:
+            first = body.named_children[0]
+            edit = function.inserted(first.start_byte, f"{variable.name} = 0;\n{function.indent(first)}")
+            yield Change("initial_value", function.line(first), (edit,), 2.6, "reset", "missing")
+
+
+def _goes_on(function: Function, assignment: Node, operator: str) -> bool:
+    """Whether what is assigned is made of what was there: `s += x`, `s = s + x`, `s = fmaf(a, b, s)`."""
+    left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
+    if operator == "+=" or left is None or right is None:
+        return operator == "+="
+    return operator == "=" and right.type != "identifier" and function.text(left) in function.parsed.words(right)

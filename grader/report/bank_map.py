@@ -1,0 +1,402 @@
+"""What a request of a warp costs, drawn: the bank map of shared memory, rows of wavefronts or sectors, and a warp's
+requests at a line that costs points, as pictures to be stepped through.
+
+The bank map shows which lane addresses which of the 32 banks, and how many different words each bank serves.
+
+A picture is as high as its request is dear, and a line shows how high it need be.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.devices import BANKS, SECTOR_BYTES, WARP_LANES
+from grader.i18n import _, ngettext
+from grader.lab.checks import SPACES
+from grader.report.charts import BankMap
+from grader.report.job import ReportJob
+from grader.report.summary import variant_columns, where
+from grader.report.views import StepCell, StepRequest, StepRow, StepsView, StepTick
+from grader.report.visible import visible
+from grader.result import LineCounters, Result, Variant, WarpArray, WarpRequest, WarpSteps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+GRID = "#e4e8ec"
+BAR_WIDTH = 0.86
+TICKS = (0, 8, 16, 24, 31)
+
+
+def draw_bank_map(chart: BankMap) -> Figure:
+    """Lanes against banks; below, the number of distinct words per bank (with one, there is no conflict)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.6, 3.7))
+    grid = figure.add_gridspec(2, 1, height_ratios=[3.6, 1.0])
+    lanes: Axes = figure.add_subplot(grid[0])
+    words: Axes = figure.add_subplot(grid[1], sharex=lanes)
+    _draw_lanes(lanes, chart)
+    _draw_words(words, chart)
+    return figure
+
+
+def words_per_bank(chart: BankMap) -> list[int]:
+    """Distinct words addressed in each bank: (32,).  Lanes that share a word are served together."""
+    words = {word for lane in chart.lanes for word in lane}
+    counts = [0] * BANKS
+    for word in words:
+        counts[word % BANKS] += 1
+    return counts
+
+
+def _draw_lanes(axes: Axes, chart: BankMap) -> None:
+    from matplotlib.collections import PolyCollection
+
+    counts = words_per_bank(chart)
+    cells = [(word % BANKS, lane) for lane, words in enumerate(chart.lanes) for word in words]
+    conflicts = [counts[bank] > 1 for bank, _lane in cells]
+    # One thing to draw instead of up to a thousand.  Solid where the bank serves one word, framed dark where several
+    # lanes must queue for it.
+    squares = PolyCollection(
+        [_rectangle(bank - 0.5, lane - 0.5, 1, 1) for bank, lane in cells],
+        facecolors=chart.colour,
+        edgecolors=["#1f2933" if conflict else "white" for conflict in conflicts],
+        linewidths=[0.8 if conflict else 0.5 for conflict in conflicts],
+    )
+    axes.add_collection(squares, autolim=False)
+    _frame(axes)
+    axes.set_ylim(BANKS - 0.5, -0.5)
+    axes.set_yticks(TICKS)
+    axes.set_ylabel(chart.lane_axis)
+    axes.tick_params(labelbottom=False)
+    axes.set_title(f"{_short(chart.title)}\n{_short(chart.place)}", fontsize=8.5, loc="left", pad=16, linespacing=1.35)
+    axes.text(0, 1.018, chart.verdict, transform=axes.transAxes, fontsize=8.5, fontweight="bold", va="bottom")
+
+
+def _short(text: str, limit: int = 46) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _rectangle(x: float, y: float, width: float, height: float) -> list[tuple[float, float]]:
+    """Its corners."""
+    return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+
+
+def _draw_words(axes: Axes, chart: BankMap) -> None:
+    from matplotlib.collections import PolyCollection
+
+    counts = words_per_bank(chart)
+    bars = PolyCollection(
+        [_rectangle(bank - BAR_WIDTH / 2, 0, BAR_WIDTH, count) for bank, count in enumerate(counts)],
+        facecolors=chart.colour,
+        edgecolors="#1f2933",
+        linewidths=0.4,
+    )
+    axes.add_collection(bars, autolim=False)
+    highest = max(*counts, 1)
+    axes.axhline(1, color="#1f2933", linewidth=0.9, linestyle=(0, (4, 3)))
+    axes.set_ylim(0, max(highest * 1.12, 2))
+    axes.set_yticks(sorted({0, 1, highest}) if highest < 4 else [1, highest])
+    axes.set_ylabel(chart.words_axis)
+    axes.set_xticks(TICKS)
+    axes.set_xlabel(chart.bank_axis)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _frame(axes: Axes) -> None:
+    axes.set_xlim(-0.5, BANKS - 0.5)
+    edges = [edge - 0.5 for edge in range(BANKS + 1)]
+    axes.vlines(edges, edges[0], edges[-1], color=GRID, linewidth=0.4, zorder=0)
+    axes.hlines(edges, edges[0], edges[-1], color=GRID, linewidth=0.4, zorder=0)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+# What a request of a warp costs, as rows: wavefronts over the banks of shared memory, or sectors over their bytes.
+#
+# There are as many rows as the request costs (`WarpRequest.cost`).
+
+WORD_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LaneAccess:
+    """What a lane accesses: the first element, of an array by its index; byte: where that is, counted from a bank 0 or
+    from the start of a sector."""
+
+    lane: int
+    array: int
+    element: int
+    byte: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What some lanes access at once: so many bytes from that one of the row on."""
+
+    byte: int
+    width_bytes: int
+    lanes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A wavefront or a sector; array, byte: whose sector, and where it begins (0 for a wavefront)."""
+
+    cells: tuple[Cell, ...]
+    array: int = 0
+    byte: int = 0
+
+
+def accesses(arrays: Sequence[WarpArray], request: WarpRequest) -> Iterator[LaneAccess]:
+    """The lanes that take part, in their order."""
+    for array, lane, lanes, element, step in request.runs:
+        bytes_each = arrays[array].element_bytes
+        for number in range(lanes):
+            at = element + number * step
+            yield LaneAccess(lane + number, array, at, arrays[array].start + at * bytes_each)
+
+
+def wavefronts(found: Sequence[LaneAccess], width_bytes: int, at_once: int) -> list[Row]:
+    """The wavefronts of a request to shared memory: in each of them a bank serves one word, to all lanes that want it.
+
+    Of lanes that are served at once the words of a bank are taken in the lanes' order.
+    """
+    rows = []
+    for first in range(0, WARP_LANES, at_once):
+        words: dict[int, list[int]] = {}
+        for access in found:
+            if first <= access.lane < first + at_once:
+                for word in range(access.byte // WORD_BYTES, (access.byte + width_bytes - 1) // WORD_BYTES + 1):
+                    words.setdefault(word, []).append(access.lane)
+        of_bank: dict[int, list[int]] = defaultdict(list)
+        for word in words:
+            of_bank[word % BANKS].append(word)
+        for number in range(max((len(queue) for queue in of_bank.values()), default=0)):
+            served = sorted((bank, queue[number]) for bank, queue in of_bank.items() if number < len(queue))
+            rows.append(Row(tuple(Cell(bank * WORD_BYTES, WORD_BYTES, tuple(words[word])) for bank, word in served)))
+    return rows
+
+
+def sectors(found: Sequence[LaneAccess], width_bytes: int) -> list[Row]:
+    """The sectors that a request to global memory touches, in the order of memory."""
+    touched: dict[tuple[int, int], dict[int, list[int]]] = {}
+    for access in found:
+        sector = access.byte // SECTOR_BYTES * SECTOR_BYTES
+        touched.setdefault((access.array, sector), {}).setdefault(access.byte, []).append(access.lane)
+    return [
+        Row(
+            tuple(Cell(byte - sector, width_bytes, tuple(lanes)) for byte, lanes in sorted(cells.items())),
+            array,
+            sector,
+        )
+        for (array, sector), cells in sorted(touched.items())
+    ]
+
+
+BANK_WIDTH, SECTOR_WIDTH = 15.0, 256.0
+ROW_HEIGHT, HEAD = 14.0, 15.0
+LETTER = 6.0
+"""Width of a letter beside a row."""
+LONGEST_NAME = 14
+
+
+def warp_steps(job: ReportJob) -> dict[str, list[StepsView]]:
+    """What can be stepped through, by the id of the check that it belongs to, the check's own line first."""
+    colours = {column["name"]: column["colour"] for column in variant_columns(job)}
+    found: dict[str, list[StepsView]] = {}
+    for check in job.result.checks:
+        variant = job.result.variants.get(check.variant, Variant())
+        if check.status != "fail" or check.check not in SPACES or variant.counters is None:
+            continue
+        rows = [c for c in variant.counters.by_line if c.steps is not None and c.space == SPACES[check.check]]
+        rows.sort(key=lambda c: (c.line != check.line, c.line))
+        views = [_Picture(variant, c, c.steps).view(job.result, colours[check.variant]) for c in rows if c.steps]
+        if views:
+            found[check.id] = views
+    return found
+
+
+class _Picture:
+    """Pictures of a warp's requests at one line."""
+
+    def __init__(self, variant: Variant, row: LineCounters, steps: WarpSteps) -> None:
+        self._variant, self._row, self._steps = variant, row, steps
+        self._is_shared = row.space == "shared"
+        self._block = variant.launch.block if variant.launch else (WARP_LANES, 1, 1)
+        self._unit = BANK_WIDTH / WORD_BYTES if self._is_shared else SECTOR_WIDTH / SECTOR_BYTES
+
+    def view(self, result: Result, colour: str) -> StepsView:
+        """All of them; `colour`: the variant's."""
+        operations = {
+            ("shared", "load"): _("shared load"),
+            ("shared", "store"): _("shared store"),
+            ("global", "load"): _("global load"),
+            ("global", "store"): _("global store"),
+        }
+        title = _("{place}: {operation}, warp {warp} of block ({block})").format(
+            operation=operations[self._row.space, self._row.op],
+            place=where(result, self._variant.file, self._row.line),
+            warp=self._steps.warp,
+            block=_index(self._steps.block),
+        )
+        if self._is_shared:
+            note = _(
+                "Each column is a bank, each row a wavefront. The number in a cell is the lane; ×n means that n lanes "
+                "want the same word. The dashed line marks the fewest wavefronts possible."
+            )
+        else:
+            note = _(
+                "Each row is a 32-byte sector. The number in a cell is the lane; ×n means that n lanes want the same "
+                "bytes. The dashed line marks the fewest sectors possible."
+            )
+        ratios = [request.cost / max(request.ideal, 1) for request in self._steps.requests]
+        return {
+            "title": title,
+            "colour": colour,
+            "is_wide": self._is_shared,
+            "note": note,
+            "requests": [
+                self._request(request, number) for number, request in enumerate(self._steps.requests, self._steps.first)
+            ],
+            "worst": ratios.index(max(ratios)),
+        }
+
+    def _request(self, request: WarpRequest, number: int) -> StepRequest:
+        found = list(accesses(self._steps.arrays, request))
+        width_bytes = self._row.width_bytes
+        rows = wavefronts(found, width_bytes, request.at_once) if self._is_shared else sectors(found, width_bytes)
+        labels = [str(n) if self._is_shared else self._of_sector(row) for n, row in enumerate(rows, start=1)]
+        left = 10 + LETTER * max((len(label) for label in labels), default=1)
+        total = self._steps.total
+        head = _("Request {number}").format(number=number)
+        if total is not None:
+            head = _("Request {number} of {total}").format(number=number, total=total)
+        return {
+            "head": head,
+            "words": self._words(request, len(found)),
+            "rows": [
+                self._drawn(row, label, left, HEAD + ROW_HEIGHT * index)
+                for index, (row, label) in enumerate(zip(rows, labels, strict=True))
+            ],
+            "ticks": self._ticks(left),
+            "left": round(left, 1),
+            "width": round(left + (BANKS * BANK_WIDTH if self._is_shared else SECTOR_WIDTH) + 1, 1),
+            "height": HEAD + ROW_HEIGHT * len(rows) + 2,
+            "ideal_y": HEAD + ROW_HEIGHT * request.ideal,
+            "grid": self._grid(left, ROW_HEIGHT * len(rows)),
+            "said": self._said(found, rows),
+        }
+
+    def _words(self, request: WarpRequest, lanes: int) -> str:
+        """What the request costs, and that not all lanes take part."""
+        if self._is_shared:
+            cost = ngettext("{n} wavefront", "{n} wavefronts", request.cost)
+        else:
+            cost = ngettext("{n} sector", "{n} sectors", request.cost)
+        words = cost.format(n=request.cost)
+        if request.cost > request.ideal:
+            words = _("{cost} where {ideal} would do").format(cost=words, ideal=request.ideal)
+        if lanes < WARP_LANES:
+            words += "; " + ngettext("only {n} lane takes part", "only {n} lanes take part", lanes).format(n=lanes)
+        return words
+
+    def _drawn(self, row: Row, label: str, left: float, y: float) -> StepRow:
+        cells: list[StepCell] = [
+            {
+                "x": round(left + cell.byte * self._unit, 1),
+                "width": round(cell.width_bytes * self._unit, 1),
+                "lanes": " ".join(map(str, dict.fromkeys(cell.lanes))),
+                "text": str(cell.lanes[0]) if len(cell.lanes) == 1 else f"×{len(cell.lanes)}",
+            }
+            for cell in row.cells
+        ]
+        return {"y": y, "label": label, "cells": cells}
+
+    def _ticks(self, left: float) -> list[StepTick]:
+        """Numbers of the banks; of a sector's bytes."""
+        if self._is_shared:
+            return [{"x": round(left + (bank + 0.5) * BANK_WIDTH, 1), "text": str(bank)} for bank in range(BANKS)]
+        steps = range(0, SECTOR_BYTES, 4)
+        return [{"x": round(left + (byte + 2) * self._unit, 1), "text": f"+{byte}"} for byte in steps]
+
+    def _grid(self, left: float, height: float) -> str:
+        step = BANK_WIDTH if self._is_shared else SECTOR_WIDTH * WORD_BYTES / SECTOR_BYTES
+        columns = BANKS if self._is_shared else SECTOR_BYTES // WORD_BYTES
+        return "".join(f"M{round(left + step * n, 1)} {HEAD}v{height}" for n in range(1, columns))
+
+    def _said(self, found: list[LaneAccess], rows: list[Row]) -> list[str]:
+        """A sentence for each of the 32 lanes."""
+        served = _served(rows)
+        by_lane = {access.lane: access for access in found}
+        return [self._of_lane(lane, by_lane.get(lane), served) for lane in range(WARP_LANES)]
+
+    def _of_lane(self, lane: int, access: LaneAccess | None, served: Mapping[int, list[int]]) -> str:
+        x, y, _z = self._block
+        thread = self._steps.warp * WARP_LANES + lane
+        index = _index((thread % x, thread // x % y, thread // (x * y)))
+        if access is None:
+            return _("Lane {lane}, thread ({thread}): takes no part.").format(lane=lane, thread=index)
+        row = ", ".join(map(str, served[lane]))
+        element = self._element(access)
+        if not self._is_shared:
+            text = _("Lane {lane}, thread ({thread}): {element}; row {row} of the picture.")
+            return text.format(lane=lane, thread=index, element=element, row=row)
+        words = range(access.byte // WORD_BYTES, (access.byte + self._row.width_bytes - 1) // WORD_BYTES + 1)
+        text = _(
+            "Lane {lane}, thread ({thread}): {element}, word {word} of shared memory, bank {bank}; wavefront {row}."
+        )
+        word, bank = (_span(values) for values in (words, [number % BANKS for number in words]))
+        return text.format(lane=lane, thread=index, element=element, word=word, bank=bank, row=row)
+
+    def _element(self, access: LaneAccess) -> str:
+        """As the student may have written it: `tile[5][0]`, `in[5376]` with its row and column."""
+        array = self._steps.arrays[access.array]
+        name = visible(array.name) or (_("shared memory") if self._is_shared else _("global memory"))
+        count = max(1, self._row.width_bytes // array.element_bytes)
+        if len(array.shape) < 2 or access.element < 0:
+            return f"{name}[{_span(range(access.element, access.element + count))}]"
+        index: list[int] = []
+        rest = access.element
+        for size in reversed(array.shape[1:]):
+            rest, at = divmod(rest, size)
+            index.insert(0, at)
+        places = [str(rest), *map(str, index[:-1]), _span(range(index[-1], index[-1] + count))]
+        if self._is_shared:
+            return name + "".join(f"[{place}]" for place in places)
+        flat = f"{name}[{_span(range(access.element, access.element + count))}]"
+        if len(places) > 2:
+            return flat
+        return _("{element} (row {row}, column {column})").format(element=flat, row=places[0], column=places[1])
+
+    def _of_sector(self, row: Row) -> str:
+        """The elements that a sector holds."""
+        array: WarpArray = self._steps.arrays[row.array]
+        name = visible(array.name)
+        name = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+        first = max(0, -(-(row.byte - array.start) // array.element_bytes))
+        last = (row.byte + SECTOR_BYTES - array.start) // array.element_bytes - 1
+        return f"{name}[{first}…{last}]"
+
+
+def _index(index: tuple[int, int, int]) -> str:
+    """x, y, and z where it is not 0."""
+    return ", ".join(map(str, index if index[2] else index[:2]))
+
+
+def _served(rows: list[Row]) -> dict[int, list[int]]:
+    """The rows, from 1, that each lane is served in."""
+    found: dict[int, list[int]] = {}
+    for number, row in enumerate(rows, start=1):
+        for lane in {lane for cell in row.cells for lane in cell.lanes}:
+            found.setdefault(lane, []).append(number)
+    return found
+
+
+def _span(values: range | list[int]) -> str:
+    return str(values[0]) if len(values) == 1 else f"{values[0]}…{values[-1]}"

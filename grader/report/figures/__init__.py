@@ -1,1 +1,0 @@
-"""Figures: plain data of what is drawn, and the drawing."""

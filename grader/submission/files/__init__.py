@@ -1,1 +1,0 @@
-"""A student's files: which they are, what `submission.yaml` says of them, their bytes as text."""

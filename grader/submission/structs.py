@@ -1,0 +1,292 @@
+"""Matrices handed to a kernel as structs, `struct Matrix { int width, height; float *elements; };`, taken apart.
+
+The kernel gets a parameter for every field, and puts the struct together as its first act: an edit of the device code
+within a line.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from grader.submission.cpp.nodes import FORMATS, SIZES_OF_TYPES
+from grader.submission.cpp.parse import blank, characters
+from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, function_declarator
+from grader.submission.kernels.kernel import pointer_uses
+from grader.submission.kernels.records import Kernel, KernelParameter, SeenArgument
+from grader.submission.lexical import Edit
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_FIELDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a struct: `type_text` is "float *" or "int", `dtype` what it is or points to."""
+
+    name: str
+    type_text: str
+    dtype: str
+    is_pointer: bool
+
+
+def with_struct_parameters(
+    parsed: ParsedFile, item: Item, kernel: Kernel, template_values: Mapping[str, str]
+) -> tuple[Kernel, tuple[Edit, ...]]:
+    """The kernel with a parameter for each field of the structs that it takes, and the edits that make it so.
+
+    Only structs of plain numbers and pointers to numbers, and functors, which have no fields: the kernel makes one
+    itself.  With any other struct the kernel stays as it is.
+    template_values: arguments of a template, of which a functor's type may be one.
+    """
+    body = item.node.child_by_field_name("body")
+    declarator = function_declarator(item.node.child_by_field_name("declarator"))
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    nodes = [n for n in listed.named_children if n.type == "parameter_declaration"] if listed is not None else []
+    if body is None or len(nodes) != len(kernel.parameters):
+        return kernel, ()
+    parameters: list[KernelParameter] = []
+    texts: list[str] = []
+    made = ""
+    for node, parameter in zip(nodes, kernel.parameters, strict=True):
+        type_node = node.child_by_field_name("type")
+        name = parsed.text(type_node).removeprefix("struct ").strip() if type_node is not None else ""
+        fields = () if parameter.is_pointer or parameter.dtype else fields_of(parsed, name)
+        if not (fields or parameter.is_pointer or parameter.dtype) and "&" not in parameter.type_text:
+            plain = template_values.get(name, name).rpartition("::")[2]
+            if _is_functor(parsed, plain):
+                made += f" {name} {parameter.name}{{}};"
+                continue
+        if not fields or "&" in parameter.type_text:
+            parameters.append(parameter)
+            texts.append(parsed.text(node))
+            continue
+        parameters += _parameters(parsed, body, parameter.name, fields)
+        texts += [f"{field.type_text} {_flat(parameter.name, field)}" for field in fields]
+        given = " ".join(f"{parameter.name}.{f.name} = {_flat(parameter.name, f)};" for f in fields)
+        made += f" {_declared(parsed, name, parameter.name)} {given}"
+    if not made:
+        return kernel, ()
+    assert listed is not None
+    head = Edit(*characters(parsed, listed.start_byte + 1, listed.end_byte - 1), ", ".join(texts))
+    start = Edit(*characters(parsed, body.start_byte + 1, body.start_byte + 1), made)
+    # A prototype would now declare another function of the name.
+    prototypes = [i for i in parsed.by_name.get(item.name, ()) if i.kind == "prototype" and i.active]
+    blanked = [blank(parsed, i.start, i.end) for i in prototypes]
+    return replace(kernel, parameters=tuple(parameters)), (head, start, *blanked)
+
+
+def with_fields_seen(parsed: ParsedFile, kernel: Kernel, seen: Sequence[SeenArgument]) -> tuple[SeenArgument, ...]:
+    """The arguments of a launch with the fields of structs of plain numbers as arguments of their own.
+
+    Of a struct that holds arrays too the numbers, where no other struct has another one of that name.
+    kernel: as it is before its structs are taken apart.
+    """
+    types = {p.name: p.type_text for p in kernel.parameters if not p.is_pointer and p.dtype is None}
+    found: list[SeenArgument] = []
+    beside: dict[str, list[SeenArgument]] = {}
+    for argument in seen:
+        fields = fields_of(parsed, _plain(types[argument.name])) if argument.raw and argument.name in types else ()
+        numbers = values_of(["uint64" if f.is_pointer else f.dtype for f in fields], argument.raw) if fields else []
+        given = [(f, SeenArgument(f.name, f.type_text, n)) for f, n in zip(fields, numbers, strict=bool(numbers))]
+        if not any(f.is_pointer for f in fields):
+            found += [field for _f, field in given] if fields else [argument]
+            continue
+        found.append(argument)
+        for field, number in given:
+            if not field.is_pointer:
+                beside.setdefault(field.name, []).append(number)
+    own = {argument.name for argument in found}
+    return (*found, *(n[0] for name, n in beside.items() if name not in own and len({x.value for x in n}) == 1))
+
+
+def values_of(dtypes: Sequence[str], content: bytes) -> list[int | float]:
+    """The numbers of these types that lie behind each other in a struct; none where it is not made so."""
+    layout = "<" + "".join(f"{_aligned(dtypes, index)}{FORMATS[dtype]}" for index, dtype in enumerate(dtypes))
+    size = struct.calcsize(layout)
+    # What is behind the last field fills the struct up to the largest alignment.
+    return list(struct.unpack_from(layout, content)) if 0 <= len(content) - size < 8 else []
+
+
+def _aligned(dtypes: Sequence[str], index: int) -> str:
+    """Bytes that are left out before a field, as a format."""
+    place = 0
+    for before in dtypes[:index]:
+        size = SIZES_OF_TYPES[before]
+        place = -(-place // size) * size + size
+    return "x" * (-place % SIZES_OF_TYPES[dtypes[index]])
+
+
+def is_handle(parsed: ParsedFile, parameter: KernelParameter) -> bool:
+    """Whether a parameter points to structs that have the arrays' addresses in them: what lies there is no element."""
+    return (
+        parameter.is_pointer
+        and parameter.dtype is None
+        and any(f.is_pointer for f in fields_of(parsed, _pointed(parameter)))
+    )
+
+
+def _pointed(parameter: KernelParameter) -> str:
+    """The type that a pointer points to."""
+    return _plain(parameter.type_text)
+
+
+def _plain(type_text: str) -> str:
+    return re.sub(r"\b(?:const|struct|volatile)\b|[*&]|\b__restrict__\b", " ", type_text).strip()
+
+
+def with_struct_arrays(parsed: ParsedFile, kernel: Kernel) -> Kernel:
+    """The kernel with its arrays of structs, `struct Matrix { float v[4][4]; };`, taken for the numbers in them."""
+    parameters = []
+    for parameter in kernel.parameters:
+        if parameter.is_pointer and parameter.dtype is None and parameter.type_text.count("*") == 1:
+            dtype, span = _numbers_in(parsed, _pointed(parameter))
+            parameter = replace(parameter, dtype=dtype, span=span) if dtype else parameter
+        parameters.append(parameter)
+    return replace(kernel, parameters=tuple(parameters))
+
+
+def _numbers_in(parsed: ParsedFile, name: str) -> tuple[str, int]:
+    """The type of the numbers that a struct is made of, and how many; "" where they are of several or none."""
+    found: set[str | None] = set()
+    count = 0
+    file = next((file for file in (parsed, *parsed.headers) if _body_in(file, name) is not None), parsed)
+    body = _body_in(file, name)
+    for node in body.named_children if body is not None else ():
+        type_node = node.child_by_field_name("type")
+        if node.type != "field_declaration" or type_node is None:
+            continue
+        for declarator in node.children_by_field_name("declarator"):
+            inner: Node | None = declarator
+            extents = []
+            while inner is not None and inner.type == "array_declarator":
+                size = inner.child_by_field_name("size")
+                extents.append(parsed.constants.integer(file.text(size)) if size is not None else None)
+                inner = inner.child_by_field_name("declarator")
+            if inner is None or inner.type not in {"field_identifier", "function_declarator"}:
+                return "", 1
+            if inner.type == "field_identifier":
+                found.add(parsed.constants.dtype(file.text(type_node)))
+                count += prod(extent or 0 for extent in extents)
+    dtype = next(iter(found)) if len(found) == 1 else None
+    if body is None or dtype is None or _is_padded(parsed, file, body, count * SIZES_OF_TYPES[dtype]):
+        return "", 1
+    return dtype, count
+
+
+def _is_padded(parsed: ParsedFile, file: ParsedFile, body: Node, size_bytes: int) -> bool:
+    """Whether the alignment that a struct is given, `__align__(16)` or `alignas(16)`, may leave a gap behind it."""
+    head = file.text(body.parent).split("{")[0] if body.parent is not None else ""
+    aligned = re.search(r"\b(?:alignas|__(?:builtin_)?align__|aligned)\s*+\(\s*+(\w+)", head)
+    alignment = parsed.constants.integer(aligned[1]) if aligned is not None else 1
+    return not alignment or size_bytes % alignment != 0
+
+
+def _is_functor(parsed: ParsedFile, name: str) -> bool:
+    """Whether a struct has nothing in it but functions, and needs nothing to be made."""
+    file = next((file for file in (parsed, *parsed.headers) if _body_in(file, name) is not None), parsed)
+    body = _body_in(file, name)
+    if body is None:
+        return False
+    has_calls = any("operator()" in file.text(node) for node in body.named_children)
+    kinds = {"function_definition", "template_declaration", "access_specifier", "comment", "alias_declaration"}
+    makes = re.search(rf"(?<!~)\b{re.escape(name)}\s*\(", file.text(body))
+    return has_calls and makes is None and all(node.type in kinds for node in body.named_children)
+
+
+def _declared(parsed: ParsedFile, name: str, variable: str) -> str:
+    """A variable of the struct's; one that has constructors is its memory, taken as it is."""
+    file = next((file for file in (parsed, *parsed.headers) if _body_in(file, name) is not None), parsed)
+    body = _body_in(file, name)
+    if body is None or not re.search(rf"(?<!~)\b{re.escape(name)}\s*\(", file.text(body)):
+        return f"{name} {variable};"
+    raw = f"{variable}__bytes"
+    return (
+        f"alignas({name}) unsigned char {raw}[sizeof({name})]; {name} &{variable} = *reinterpret_cast<{name} *>({raw});"
+    )
+
+
+def fields_of(parsed: ParsedFile, name: str) -> Sequence[Field]:
+    """The fields of the struct `name`: plain numbers and pointers to such; () for any other type."""
+    for file in (parsed, *parsed.headers):
+        body = _body_in(file, name)
+        if body is not None:
+            return _fields(file, body)
+    return ()
+
+
+def _body_in(file: ParsedFile, name: str) -> Node | None:
+    """The fields of the struct `name`, in the file that declares it."""
+    for item in file.by_name.get(name, ()) if name else ():
+        if item.active and item.kind in {"type", "variable"}:
+            return next((n for n in descendants(item.node) if n.type == "field_declaration_list"), None)
+    return None
+
+
+def _fields(parsed: ParsedFile, body: Node) -> Sequence[Field]:
+    found: list[Field] = []
+    is_public = body.parent is None or body.parent.type != "class_specifier"
+    for node in body.named_children:
+        type_node = node.child_by_field_name("type")
+        if node.type == "access_specifier":
+            is_public = "public" in parsed.text(node)
+        if node.type != "field_declaration" or type_node is None or _is_method(node):
+            continue
+        if not is_public:
+            # What nobody else can set.
+            return ()
+        type_text = parsed.text(type_node)
+        dtype = parsed.constants.dtype(type_text)
+        for declarator in node.children_by_field_name("declarator"):
+            is_pointer = declarator.type == "pointer_declarator"
+            if dtype is None or (not is_pointer and declarator.type != "field_identifier"):
+                return ()
+            found.append(Field(declared_name(declarator), type_text + " *" * is_pointer, dtype, is_pointer))
+    return found if len(found) <= MAX_FIELDS else ()
+
+
+def _is_method(node: Node) -> bool:
+    """Whether a declaration within a struct is a function's: a method, a constructor, an operator."""
+    return any(n.type == "function_declarator" for n in descendants(node)) or any(
+        c.type == "storage_class_specifier" for c in node.children
+    )
+
+
+def _parameters(parsed: ParsedFile, body: Node, owner: str, fields: Sequence[Field]) -> list[KernelParameter]:
+    pointers = {f"{owner}.{field.name}" for field in fields if field.is_pointer}
+    reads, writes = pointer_uses(parsed, body, pointers)
+    found = []
+    for field in fields:
+        text = f"{owner}.{field.name}"
+        if field.is_pointer:
+            # The one array of a matrix goes by the matrix's name.
+            name = owner if len(pointers) == 1 else field.name
+            is_const = "const" in field.type_text.split()
+            found.append(
+                KernelParameter(
+                    name,
+                    field.type_text,
+                    is_pointer=True,
+                    is_const=is_const,
+                    dtype=field.dtype,
+                    is_read=text in reads,
+                    is_written=text in writes,
+                )
+            )
+        else:
+            found.append(
+                KernelParameter(
+                    field.name, field.type_text, is_pointer=False, is_const=False, dtype=field.dtype, owner=owner
+                )
+            )
+    return found
+
+
+def _flat(owner: str, field: Field) -> str:
+    return f"{owner}__{field.name}"

@@ -1,1 +1,0 @@
-"""Tests of gradings that are handed to an executor."""

@@ -1,0 +1,64 @@
+"""Changes of barriers: where one may be missing, stand wrongly, or be too much."""
+
+from __future__ import annotations
+
+from grader.repair.function import Function
+from grader.repair.statements import barrier_changes
+from tests.repair.kernels import changes
+
+FILL = "__shared__ float t[16];\nt[threadIdx.x] = a[threadIdx.x];\nout[threadIdx.x] = t[15 - threadIdx.x];"
+LOOP = (
+    "__shared__ float t[16];\nfor (int p = 0; p < n; p++) {\nt[threadIdx.x] = a[p];\n__syncthreads();\n"
+    "out[p] += t[15 - threadIdx.x];\n}"
+)
+BRANCH = "__shared__ float t[16];\nif (threadIdx.x < 8) {\nt[threadIdx.x] = a[0];\n__syncthreads();\n}\nout[0] = t[3];"
+
+
+def made(body: str, shares: bool = True) -> dict[str, tuple[str, str, float]]:
+    """Group, detail and cost of each change."""
+
+    def make(function: Function):  # type: ignore[no-untyped-def]
+        return barrier_changes(function, shares)
+
+    return {text: (c.group, c.detail, c.cost) for text, c in changes(make, body).items()}
+
+
+def test_a_barrier_is_tried_after_what_fills_shared_memory() -> None:
+    found = made(FILL)
+    assert found[FILL.replace("\nout", "\n__syncthreads();\nout")] == ("barrier", "after", 2.2)
+    assert all(group == "barrier" for group, _detail, _cost in found.values())
+
+
+def test_a_kernel_that_shares_nothing_needs_none() -> None:
+    assert not made(FILL, shares=False)
+
+
+def test_behind_a_return_not_all_threads_come_to_it() -> None:
+    body = "if (threadIdx.x > n) return;\n" + FILL
+    assert made(body)[body.replace("\nout", "\n__syncthreads();\nout")] == ("barrier", "after", 3.0)
+
+
+def test_a_loop_needs_one_at_its_end_before_it_fills_the_array_again() -> None:
+    found = made(LOOP)
+    after = LOOP.replace("threadIdx.x];\n}", "threadIdx.x];\n__syncthreads();\n}")
+    assert found[after] == ("barrier", "loop_end", 2.0)
+    assert found[LOOP.replace("__syncthreads();", ";")] == ("remove_barrier", "removed", 3.5)
+
+
+def test_a_loop_without_any_may_need_two() -> None:
+    body = LOOP.replace("__syncthreads();\n", "")
+    found = made(body)
+    both = LOOP.replace("threadIdx.x];\n}", "threadIdx.x];\n__syncthreads();\n}")
+    assert both in found
+
+
+def test_a_barrier_in_a_branch_is_moved_behind_it() -> None:
+    found = made(BRANCH)
+    moved = next(text for text, (group, _detail, _cost) in found.items() if group == "move_barrier")
+    assert moved.replace("\n\n", "\n") == BRANCH.replace("__syncthreads();\n}", "}\n__syncthreads();")
+    assert found[moved] == ("move_barrier", "in_branch", 0.9)
+
+
+def test_a_barrier_of_a_warp_may_have_to_be_the_block_s() -> None:
+    body = FILL.replace("\nout", "\n__syncwarp();\nout")
+    assert made(body)[body.replace("__syncwarp", "__syncthreads")] == ("barrier", "stronger", 0.8)

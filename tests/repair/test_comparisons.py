@@ -1,0 +1,89 @@
+"""Comparisons changed: which sign is likely to be meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.repair.expressions import expression_changes
+from tests.repair.kernels import changes
+
+
+@pytest.mark.parametrize(
+    ("body", "costs"),
+    [
+        ("if (threadIdx.x <= n) out[0] = 1;", {"<": 1.0, ">": 2.6, ">=": 2.6}),
+        # What is as large as a size is turned away: letting it in is hardly right.
+        ("int i = threadIdx.x; if (i < n) out[i] = 1;", {"<=": 2.2, ">": 1.2, ">=": 1.2}),
+        ("int i = threadIdx.x; if (i >= n) return; out[i] = 1;", {">": 2.2, "<": 1.2, "<=": 1.0}),
+    ],
+)
+def test_a_near_miss_is_likelier_than_another_direction(body: str, costs: dict[str, float]) -> None:
+    found = changes(expression_changes, body)
+    sign = "<=" if "<=" in body else ">=" if ">=" in body else "<"
+    of_signs = {
+        other: found[body.replace(f" {sign} ", f" {other} ")].cost
+        for other in costs
+        if body.replace(f" {sign} ", f" {other} ") in found
+    }
+    straight = {"<": {"<=": 2.2, ">": 2.6, ">=": 2.6}, ">=": {">": 2.2, "<": 2.6, "<=": 2.6}}.get(sign, costs)
+    assert of_signs == straight
+
+
+@pytest.mark.parametrize(
+    ("body", "other", "cost"),
+    [
+        ("for (int i = 0; i > n; i++) out[i] = 1;", "<", 1.0),
+        ("for (int i = 0; i > n; i++) out[i] = 1;", "<=", 1.8),
+        ("for (int i = 0; i >= n; i += 2) out[i] = 1;", "<", 1.2),
+        ("for (int i = n; i < 0; i--) out[i] = 1;", ">", 1.0),
+        ("for (int i = n; i <= 0; i -= 2) out[i] = 1;", ">=", 1.0),
+        # It points to where the loop goes.
+        ("for (int i = 0; i < n; i++) out[i] = 1;", ">", 2.6),
+        ("for (int i = n; i > 0; i--) out[i] = 1;", "<", 2.6),
+        # A guard that lets through what is larger than a size, or turns away what is smaller.
+        ("if (threadIdx.x > n) out[0] = 1;", "<", 1.0),
+        ("if (threadIdx.x > n) return;", "<", 2.6),
+        ("if (threadIdx.x < n) return;", ">", 1.0),
+        ("if (threadIdx.x < n) { return; }", ">=", 1.2),
+        ("out[0] = threadIdx.x > n ? a[0] : 0;", "<", 1.0),
+        ("out[0] = threadIdx.x < n ? a[0] : 0;", ">", 2.6),
+        # A number is no size.
+        ("if (threadIdx.x > 2) out[0] = 1;", "<", 2.6),
+    ],
+)
+def test_a_comparison_that_points_the_wrong_way_is_suspected(body: str, other: str, cost: float) -> None:
+    sign = next(s for s in (" <= ", " >= ", " < ", " > ") if s in body)
+    change = changes(expression_changes, body)[body.replace(sign, f" {other} ", 1)]
+    assert (change.kind, change.cost, change.line) == ("comparison", cost, 2)
+
+
+def test_either_side_may_be_one_more_or_less() -> None:
+    found = changes(expression_changes, "for (int i = 0; i < n; i++) out[i] = 1;")
+    for condition in ("i + 1 < n", "i - 1 < n", "i < n + 1", "i < n - 1"):
+        change = found[f"for (int i = 0; {condition}; i++) out[i] = 1;"]
+        assert (change.kind, change.group, change.cost) == ("bound", "off_by_one", 3.6)
+
+
+@pytest.mark.parametrize(
+    ("body", "after", "kind"),
+    [
+        ("out[n + 1] = 1;", "out[n - 1] = 1;", "index"),
+        ("int i = n * 2; out[i] = 1;", "int i = n / 2; out[i] = 1;", "index"),
+        ("float v = n * 2; out[0] = v;", "float v = n / 2; out[0] = v;", "expression"),
+        ("const float *p = a + 4; out[0] = p[0];", "const float *p = a + 3; out[0] = p[0];", "index"),
+        ("int i = 0; i = n + 4; out[i] = 1;", "int i = 0; i = n + 3; out[i] = 1;", "index"),
+        ("float v; v = n + 4; out[0] = v;", "float v; v = n + 3; out[0] = v;", "expression"),
+        ("if (n - 4 > 0) out[0] = 1;", "if (n - 3 > 0) out[0] = 1;", "guard"),
+        ("out[0] = n - 4 > 0 ? 1 : 0;", "out[0] = n - 3 > 0 ? 1 : 0;", "guard"),
+        ("out[0] = n > 0 ? n - 4 : 0;", "out[0] = n > 0 ? n - 3 : 0;", "expression"),
+        ("while (n - 4 > 0) out[0] = 1;", "while (n - 3 > 0) out[0] = 1;", "bound"),
+        ("for (int i = 4; i < n; i++) out[i] = 1;", "for (int i = 3; i < n; i++) out[i] = 1;", "bound"),
+        ("for (int i = 0; i < n; i += 4) out[i] = 1;", "for (int i = 0; i < n; i += 3) out[i] = 1;", "bound"),
+        ("for (int i = 0; i < n; i++) out[i] = 4;", "for (int i = 0; i < n; i++) out[i] = 3;", "expression"),
+        ("__shared__ float t[16]; out[0] = t[0];", "__shared__ float t[15]; out[0] = t[0];", "array_size"),
+    ],
+)
+def test_the_kind_of_a_place(body: str, after: str, kind: str) -> None:
+    found = changes(expression_changes, body)
+    assert after in found, list(found)
+    assert found[after].kind == kind

@@ -1,0 +1,227 @@
+"""Conditions that accesses stand under: what is put before an access that has none, and what becomes of a weak one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from grader.repair.conditions import MAX_GUARDS, guard_changes
+from grader.repair.function import Change, Function
+from tests.repair.kernels import Make, changes
+
+OF_N = {"a": ["n"], "out": ["n"]}
+
+
+def guards(**extents: list[str]) -> Make:
+    def make(function: Function) -> Iterable[Change]:
+        return guard_changes(function, extents)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # The array's axis is the likeliest; a statement is guarded before a whole thread returns.
+        (
+            "int i = threadIdx.x;\nout[i] = 1;",
+            {
+                "int i = threadIdx.x;\nif (i < n) out[i] = 1;": (1.5, "wrap", "missing", 3),
+                "int i = threadIdx.x;\nif (!(i < n)) return;\nout[i] = 1;": (1.7, "return", "missing", 2),
+                "int i = threadIdx.x;\nif (i >= 0 && i < n) out[i] = 1;": (2.3, "wrap", "missing", 3),
+                "int i = threadIdx.x;\nif (!(i >= 0 && i < n)) return;\nout[i] = 1;": (2.5, "return", "missing", 2),
+            },
+        ),
+        # What is read may be 0 instead; a thread that a barrier waits for does not return.
+        (
+            "int i = threadIdx.x;\nfloat s;\ns = a[i];\n__syncthreads();",
+            {
+                "int i = threadIdx.x;\nfloat s;\ns = (i < n ? a[i] : 0);\n__syncthreads();": (
+                    1.9,
+                    "ternary",
+                    "missing",
+                    4,
+                ),
+                "int i = threadIdx.x;\nfloat s;\nif (i < n) s = a[i];\n__syncthreads();": (1.5, "wrap", "missing", 4),
+                "int i = threadIdx.x;\nfloat s;\ns = (i >= 0 && i < n ? a[i] : 0);\n__syncthreads();": (
+                    2.7,
+                    "ternary",
+                    "missing",
+                    4,
+                ),
+                "int i = threadIdx.x;\nfloat s;\nif (i >= 0 && i < n) s = a[i];\n__syncthreads();": (
+                    2.3,
+                    "wrap",
+                    "missing",
+                    4,
+                ),
+            },
+        ),
+        # A declaration cannot be guarded: what it declares would be gone.
+        ("int i = threadIdx.x;\nfloat s = a[i];", {}),
+    ],
+)
+def test_an_access_without_a_guard(body: str, expected: dict[str, tuple[float, str, str, int]]) -> None:
+    found = changes(guards(**OF_N), body)
+    assert {after: (round(c.cost, 9), c.group, c.detail, c.line) for after, c in found.items()} == expected
+    assert {c.kind for c in found.values()} <= {"guard"}
+
+
+@pytest.mark.parametrize(
+    ("extents", "index", "conditions"),
+    [
+        (["n"], "i", ["i < n", "i >= 0 && i < n"]),
+        (["n"], "(i)", ["i < n", "i >= 0 && i < n"]),
+        # What binds more loosely than the comparison is put into brackets.
+        (["n"], "i & 31", ["(i & 31) < n", "(i & 31) >= 0 && (i & 31) < n"]),
+        (["n"], "i >> 1", ["i >> 1 < n", "i >> 1 >= 0 && i >> 1 < n"]),
+        (["r", "c"], "i * n + j", ["i < r && j < c", "i < r", "j < c"]),
+        (["r", "c"], "j + (i * n)", []),
+        (["r", "c"], "j + i * n", ["i < r && j < c", "i < r", "j < c"]),
+        (["r", "c"], "(i ^ 1) * n + (j + 1)", ["(i ^ 1) < r && j + 1 < c", "(i ^ 1) < r", "j + 1 < c"]),
+        # Neither a row nor a column is to be seen.
+        (["r", "c"], "i", []),
+        (["r", "c"], "i + j", []),
+        (["p", "q", "r"], "i", []),
+    ],
+)
+def test_what_keeps_an_access_within_its_array(extents: list[str], index: str, conditions: list[str]) -> None:
+    body = f"int i = threadIdx.x, j = threadIdx.y;\nout[{index}] = 1;"
+    found = changes(guards(out=extents), body)
+    likely = {after for after, c in found.items() if c.group == "wrap" and c.cost < 2.5}
+    assert likely == {body.replace("out[", f"if ({condition}) out[") for condition in conditions}
+
+
+@pytest.mark.parametrize(
+    ("extents", "body", "weak", "strong", "cost", "group"),
+    [
+        # Replaced by what the array's axis says, or made stricter by it.
+        (OF_N, "int i = threadIdx.x;\nif (i <= n) out[i] = 1;", "(i <= n)", "(i < n)", 1.2, "derived_guard"),
+        (OF_N, "int i = threadIdx.x;\nif (i <= n) out[i] = 1;", "(i <= n)", "(i <= n && i < n)", 2.0, "conjunct"),
+        (
+            OF_N,
+            "int i = threadIdx.x;\nif (i < 4 || n) out[i] = 1;",
+            "(i < 4 || n)",
+            "((i < 4 || n) && i < n)",
+            2.0,
+            "conjunct",
+        ),
+        (OF_N, "int i = threadIdx.x;\nout[0] = n ? a[i] : 0;", "n ?", "i < n ?", 1.3, "derived_guard"),
+        (OF_N, "int i = threadIdx.x;\nout[0] = n ? a[i] : 0;", "n ?", "n && i < n ?", 2.0, "conjunct"),
+        # Of an array that the kernel is not handed nothing is known: other branches' conditions are.
+        (
+            {},
+            "int i = threadIdx.x;\nif (i < 4 || i > n) out[0] = 1;\nif (n) out[i] = 1;",
+            "(n)",
+            "(n && (i < 4 || i > n))",
+            3.4,
+            "conjunct",
+        ),
+        # What keeps from one end of an array keeps as far from the other.
+        (
+            {},
+            "int i = threadIdx.x;\nif (i >= 3) out[i] = 1;",
+            "(i >= 3)",
+            "(i >= 3 && i < n - 3)",
+            3.4,
+            "conjunct",
+        ),
+        (
+            {},
+            "int i = threadIdx.x;\nif (i < n - 3) out[i] = 1;",
+            "(i < n - 3)",
+            "(i < n - 3 && i >= 3)",
+            3.4,
+            "conjunct",
+        ),
+        # A branch may not be meant at all, and neither may an early return.
+        ({}, "int i = threadIdx.x;\nif (i < 4) out[i] = 1;", "if (i < 4) ", "", 3.2, "unguarded"),
+        ({}, "int i = threadIdx.x;\nif (i >= 4) return;\nout[i] = 1;", "if (i >= 4) return;\n", "", 3.0, "returns"),
+        (
+            {},
+            "int i = threadIdx.x;\nif (i >= 4) return;\n__syncthreads();\nout[i] = 1;",
+            "if (i >= 4) return;\n",
+            "",
+            1.4,
+            "returns",
+        ),
+        (
+            {},
+            "int i = threadIdx.x;\nif (i >= 4) return;\nout[i] = 1;\n__syncthreads();",
+            "if (i >= 4) return;",
+            "if (!(i >= 4))",
+            1.4,
+            "returns",
+        ),
+        (
+            {},
+            "int i = threadIdx.x;\nif (i >= 4) return;\nout[i] = 1;",
+            "(i >= 4)",
+            "(i >= 4 || !(i < n))",
+            3.0,
+            "conjunct",
+        ),
+    ],
+)
+def test_a_guard_that_is_too_weak(
+    extents: dict[str, list[str]], body: str, weak: str, strong: str, cost: float, group: str
+) -> None:
+    found = changes(guards(**extents), body)
+    after = body.replace(weak, strong)
+    assert after in found, list(found)
+    assert (round(found[after].cost, 9), found[after].group) == (cost, group)
+
+
+@pytest.mark.parametrize(
+    ("body", "group"),
+    [
+        # In the condition itself, or in the other half, a branch guards nothing.
+        ("int i = threadIdx.x;\nfloat s;\nif (a[i] > 0) s = 1;", "derived_guard"),
+        ("int i = threadIdx.x;\nfloat s;\nif (n) s = 1; else out[i] = 1;", "derived_guard"),
+        # What is stored to cannot be replaced by 0, nor what is counted up.
+        ("int i = threadIdx.x;\nout[i] = 1;", "ternary"),
+        ("int i = threadIdx.x;\nout[i]++;", "ternary"),
+        # A barrier that not all reach is worse than what is mended.
+        ("int i = threadIdx.x;\nout[i] = 1;\n__syncthreads();", "return"),
+        ("for (int i = 0; i < n; i++) {\n__syncthreads();\n}", "wrap"),
+        # A branch with another half is no guard that could be left out.
+        ("int i = threadIdx.x;\nif (i < 4) out[i] = 1; else out[0] = 1;", "unguarded"),
+    ],
+)
+def test_what_would_not_help_is_not_tried(body: str, group: str) -> None:
+    assert group not in {change.group for change in changes(guards(**OF_N), body).values()}
+
+
+def test_a_loop_with_a_barrier_is_not_guarded_but_what_stands_in_it_is() -> None:
+    body = "for (int i = 0; i < 4; i++) {\nout[i] = 1;\n__syncthreads();\n}"
+    found = {after for after, c in changes(guards(**OF_N), body).items() if c.group == "wrap"}
+    assert {body.replace("out[", f"if ({c}) out[") for c in ("i < n", "i >= 0 && i < n")} <= found
+    assert all(after.startswith("for") for after in found)
+
+
+def test_a_condition_stands_where_its_names_are_known() -> None:
+    body = "for (int i = 0; i < 4; i++) {\nout[i] = 1;\n}"
+    found = [after for after, c in changes(guards(**OF_N), body).items() if c.group == "wrap"]
+    assert found
+    assert all(after.startswith("for (int i = 0; i < 4; i++) ") for after in found)
+
+
+def test_at_one_place_no_more_conditions_are_tried_than_the_limit() -> None:
+    branches = "".join(f"if (n > {k}) out[0] = {k};\n" for k in range(2 * MAX_GUARDS))
+    found = changes(guards(), f"int i = threadIdx.x;\n{branches}out[i] = 1;")
+    last = [c for after, c in found.items() if c.group == "wrap" and c.line == 3 + 2 * MAX_GUARDS]
+    assert len(last) == MAX_GUARDS
+
+
+def around(body: str) -> set[str]:
+    return {text for text, change in changes(guards(**OF_N), body).items() if change.group == "wrap_all"}
+
+
+def test_conditions_are_put_on_both_sides_of_a_barrier() -> None:
+    head = "__shared__ float t[64];\nint i = threadIdx.x + blockIdx.x * 64;\n"
+    wrapped = f"{head}if (i < n) t[threadIdx.x] = a[i];\n__syncthreads();\nif (i < n) out[i] = t[0];"
+    assert around(f"{head}t[threadIdx.x] = a[i];\n__syncthreads();\nout[i] = t[0];") == {wrapped}
+    # With a condition on one side a change of one place is enough; a barrier in a branch is moved first.
+    assert not around(f"{head}t[threadIdx.x] = a[i];\n__syncthreads();\nif (i < n) out[i] = t[0];")
+    assert not around(f"{head}t[threadIdx.x] = a[i];\nif (i) {{ __syncthreads(); }}\nout[i] = t[0];")

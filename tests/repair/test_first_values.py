@@ -1,0 +1,96 @@
+"""First values changed: of variables, of sums, of what a branch leaves out; and types that cannot hold them."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.repair.statements import value_changes
+from tests.repair.kernels import changes
+
+SUM = "float s = 0;\nfor (int r = 0; r < n; r++) {\nfor (int i = 0; i < n; i++) {\ns += a[i];\n}\nout[r] = s;\n}"
+
+
+@pytest.mark.parametrize(
+    ("body", "after", "fields"),
+    [
+        ("float s;\nout[0] = s;", "float s = 0;\nout[0] = s;", ("initial_value", 1.2, "zero", "missing", 2)),
+        ("float s = 5;\nout[0] = s;", "float s = 0;\nout[0] = s;", ("initial_value", 2.2, "zero", "", 2)),
+        (
+            "int s = 0;\ns += a[0];\nout[0] = s;",
+            "float s = 0;\ns += a[0];\nout[0] = s;",
+            ("expression", 2.4, "type", "", 2),
+        ),
+        (
+            "for (unsigned i = n; i > 0; i--) out[i] = 1;",
+            "for (int i = n; i > 0; i--) out[i] = 1;",
+            ("expression", 2.0, "unsigned", "unsigned", 2),
+        ),
+        (
+            "size_t i = n;\nout[i - 1] = 1;",
+            "int i = n;\nout[i - 1] = 1;",
+            ("expression", 2.0, "unsigned", "unsigned", 2),
+        ),
+        *(
+            (f"{name} i = n;\nout[i] = 1;", "int i = n;\nout[i] = 1;", ("expression", 1.4, "narrow", "narrow", 2))
+            for name in ("short", "unsigned char", "signed char", "unsigned short int", "uint8_t", "std::int16_t")
+        ),
+        (
+            "float t[4];\nout[0] = t[0];",
+            "__shared__ float t[4];\nout[0] = t[0];",
+            ("expression", 1.8, "not_shared", "not_shared", 2),
+        ),
+        (
+            "float t[4];\n__syncthreads();\nout[0] = t[0];",
+            "__shared__ float t[4];\n__syncthreads();\nout[0] = t[0];",
+            ("expression", 1.0, "not_shared", "not_shared", 2),
+        ),
+        (
+            "if (n > 2) out[0] = a[0];",
+            "if (n > 2) out[0] = a[0];\nelse out[0] = 0;",
+            ("initial_value", 2.4, "else_zero", "missing", 2),
+        ),
+        (
+            "if (n > 2) {\nout[0] = a[0];\n}",
+            "if (n > 2) {\nout[0] = a[0];\n}\nelse out[0] = 0;",
+            ("initial_value", 2.4, "else_zero", "missing", 2),
+        ),
+        (SUM, SUM.replace("for (int i", "s = 0;\nfor (int i"), ("initial_value", 2.0, "reset", "missing", 4)),
+        *(
+            (
+                SUM.replace("s += a[i]", more),
+                SUM.replace("s += a[i]", more).replace("for (int i", "s = 0;\nfor (int i"),
+                ("initial_value", 2.0, "reset", "missing", 4),
+            )
+            for more in ("s = s + a[i]", "s = fmaf(a[i], a[i], s)")
+        ),
+        (SUM, SUM.replace("s += a", "s = 0;\ns += a"), ("initial_value", 2.6, "reset", "missing", 5)),
+        ("out[0] = 1;\nout[1] = 2;", ";\nout[1] = 2;", ("expression", 4.8, "delete", "removed", 2)),
+    ],
+)
+def test_a_first_value(body: str, after: str, fields: tuple[object, ...]) -> None:
+    found = changes(value_changes, body)
+    assert after in found, list(found)
+    change = found[after]
+    assert (change.kind, change.cost, change.group, change.detail, change.line) == fields
+
+
+@pytest.mark.parametrize(
+    ("body", "group"),
+    [
+        ("__shared__ float t[4];\nout[0] = t[0];", "not_shared"),
+        ("int i = n;\nout[i] = 1;", "unsigned"),
+        ("float s = 0;\nout[0] = s;", "zero"),
+        ("int s = 0;\nout[0] = s;", "type"),
+        ("if (n > 2) out[0] = 1; else out[1] = 1;", "else_zero"),
+        ("if (n > 2) { out[0] = 1; out[1] = 1; }", "else_zero"),
+        # It begins anew with each turn already.
+        ("for (int r = 0; r < n; r++) {\nfloat s = 0;\ns += a[r];\nout[r] = s;\n}", "reset"),
+        # It does not go on from what was there.
+        (SUM.replace("s += a[i]", "s = a[i]"), "reset"),
+        (SUM.replace("s += a[i]", "s -= a[i]"), "reset"),
+        ("int i = n;\nout[i] = 1;", "narrow"),
+        ("__syncthreads();", "delete"),
+    ],
+)
+def test_what_is_right_as_it_is_is_left_alone(body: str, group: str) -> None:
+    assert group not in {change.group for change in changes(value_changes, body).values()}

@@ -1,0 +1,113 @@
+"""Changes of calls in host code and of what is launched, as what becomes of its lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.repair.function import Change, changed
+from grader.repair.host_calls import host_changes, host_of, waits
+from grader.repair.launches import launch_changes, launches_of
+from grader.submission.cpp.parse import parse
+from grader.submission.source import SourceText
+
+HEAD = "__global__ void k(float *a);\nint main() {\n"
+IN, BACK = "cudaMemcpy(d, h, 64, cudaMemcpyHostToDevice);", "cudaMemcpy(h, d, 64, cudaMemcpyDeviceToHost);"
+LAUNCH, FREE = "k<<<1, 32>>>(d);", "cudaFree(d);"
+
+
+def moved(*lines: str) -> dict[tuple[str, ...], Change]:
+    """What becomes of `main` with these lines, the first of them the third of the file, where a call is moved."""
+    text = HEAD + "\n".join(lines) + "\n}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    found: dict[tuple[str, ...], Change] = {}
+    for change in host_changes(host, (), (), ()):
+        if change.group == "order":
+            after = changed(text, change).removeprefix(HEAD).removesuffix("\n}\n")
+            found.setdefault(tuple(after.split("\n")), change)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("lines", "after", "fields"),
+    [
+        ((LAUNCH, IN, BACK), (IN, LAUNCH, BACK), (4, "earlier", 3)),
+        ((BACK, LAUNCH, FREE), (LAUNCH, BACK, FREE), (3, "later", 4)),
+        ((FREE, LAUNCH, BACK), (LAUNCH, BACK, FREE), (3, "later", 5)),
+        # Before the return, not behind it; behind a statement of several lines its last one counts.
+        ((FREE, LAUNCH, "return 0;"), (LAUNCH, FREE, "return 0;"), (3, "later", 4)),
+        ((FREE, "k<<<1,", "32>>>(d);"), ("k<<<1,", "32>>>(d);", FREE), (3, "later", 5)),
+    ],
+)
+def test_a_call_that_is_moved_says_where_it_belongs(
+    lines: tuple[str, ...], after: tuple[str, ...], fields: tuple[int, str, int]
+) -> None:
+    found = moved(*lines)
+    assert after in found, list(found)
+    change = found[after]
+    assert (change.line, change.detail, change.to_line) == fields
+
+
+def test_a_second_free_need_not_be_there() -> None:
+    found = moved(LAUNCH, FREE, FREE, "return 0;")
+    assert {(c.line, c.detail) for c in found.values() if c.detail == "extra"} == {(4, "extra")}
+    assert (LAUNCH, FREE, "return 0;") in found
+
+
+@pytest.mark.parametrize(
+    ("uses", "after", "line"),
+    [
+        ("", "int n = 8, size = n * sizeof(float);\nk<<<1, n, size>>>(d);", 2),
+        # What the name stands for elsewhere stays as it is.
+        ("f(size);", "int n = 8, size = n;\nf(size);k<<<1, n, size * sizeof(float)>>>(d);", 3),
+    ],
+)
+def test_the_bytes_of_shared_memory_are_changed_where_nothing_else_depends_on_them(
+    uses: str, after: str, line: int
+) -> None:
+    head = "int main() {\n"
+    text = f"{head}int n = 8, size = n;\n{uses}k<<<1, n, size>>>(d);\n}}\n"
+    parsed = parse(SourceText(Path("p.cu"), text, "utf-8"))
+    found = {
+        changed(text, c).removeprefix(head).removesuffix("\n}\n"): c.line
+        for launch in launches_of(parsed)
+        for c in launch_changes(launch, {}, ())
+        if c.detail == "bytes"
+    }
+    assert found.get(after) == line, found
+
+
+@pytest.mark.parametrize(
+    ("line", "launched", "before"),
+    [
+        (10, 0, 10),
+        # In a function that the host calls: behind the launch, before that call.
+        (4, 8, 10),
+        (4, 0, None),
+        (4, 10, None),
+    ],
+)
+def test_the_host_waits_before_what_it_reads_or_before_the_call_of_what_reads(
+    line: int, launched: int, before: int | None
+) -> None:
+    text = """__global__ void k(float *a);
+bool check(const float *a)
+{
+    return a[0] == 1;
+}
+int main() {
+    check(d);
+    k<<<1, 32>>>(d);
+    cudaGetLastError();
+    check(d);
+    cudaFree(d);
+}
+"""
+    found = list(waits(host_of(parse(SourceText(Path("p.cu"), text, "utf-8"))), line, launched))
+    rows = text.split("\n")
+    if before is not None:
+        rows.insert(before - 1, "    cudaDeviceSynchronize();")
+    assert [(change.line, changed(text, change)) for change in found] == (
+        [] if before is None else [(before, "\n".join(rows))]
+    )

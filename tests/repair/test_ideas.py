@@ -1,0 +1,100 @@
+"""Changes of several places that are one idea."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.repair.several_places import idea_changes
+from tests.repair.kernels import changes
+
+AXES = "int x = blockIdx.x * 16 + threadIdx.x;\nint y = blockIdx.y * 16 + threadIdx.y;"
+
+
+def test_the_axes_of_two_indices_are_exchanged_of_blocks_or_of_threads_too() -> None:
+    found = changes(idea_changes, AXES)
+    blocks = found["int x = blockIdx.y * 16 + threadIdx.x;\nint y = blockIdx.x * 16 + threadIdx.y;"]
+    both = found["int x = blockIdx.y * 16 + threadIdx.y;\nint y = blockIdx.x * 16 + threadIdx.x;"]
+    assert (blocks.cost, blocks.detail, blocks.line) == (1.6, "axes_next", 2)
+    assert (both.cost, both.detail, both.line) == (1.7, "axes_next", 2)
+    (one_line,) = {c.detail for c in changes(idea_changes, AXES.replace("\n", " ")).values()}
+    assert one_line == "axes"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        AXES.replace("\n", "\n\n"),  # Not one after the other.
+        AXES.replace(".y", ".x"),  # Of one axis both.
+        AXES.replace("threadIdx.y", "threadIdx.x"),  # Of two axes one of them.
+        AXES.replace(".y", ".z"),
+    ],
+)
+def test_other_indices_have_no_axes_to_exchange(body: str) -> None:
+    assert not {c.group for c in changes(idea_changes, body).values()} & {"axis"}
+
+
+def test_a_row_is_as_long_as_in_another_line() -> None:
+    body = "out[threadIdx.y * n + threadIdx.x] = a[0];\nout[threadIdx.y * 7 + threadIdx.x] = a[threadIdx.x * 5];"
+    found = changes(idea_changes, body)
+    assert body.replace("* 7", "* n") in found and body.replace("* n", "* 7") in found
+    assert found[body.replace("* 7", "* n")].line == 3
+    # Another array has rows of its own.
+    assert len(found) == 2
+
+
+def test_a_sum_that_nobody_adds_up_is_added_to_what_is_stored() -> None:
+    body = "float s = 0, t = 0;\ns += a[0];\nt += a[1];\nout[0] = s;"
+    found = changes(idea_changes, body)
+    change = found[body.replace("= s;", "= s + t;")]
+    assert (change.kind, change.detail, change.line) == ("expression", "lost", 5)
+    assert not changes(idea_changes, body + "\nout[1] = t;")
+    assert not changes(idea_changes, "float s = 0, v = a[0];\ns += a[1];\nout[0] = v;")
+
+
+@pytest.mark.parametrize("name", ["blockIdx.x", "threadIdx.x"])
+def test_an_index_of_the_whole_grid_is_tried_for_that_of_a_part(name: str) -> None:
+    found = changes(idea_changes, f"int i = {name};\nout[i] = 1;")
+    (change,) = found.values()
+    assert "int i = blockIdx.x * blockDim.x + threadIdx.x;\nout[i] = 1;" in found
+    assert (change.kind, change.cost) == ("index", 2.4)
+    assert not changes(idea_changes, "int i = threadIdx.y;\nout[i] = 1;")
+
+
+TILES = "int bx = blockIdx.x, ty = threadIdx.y;\nint row = {} * 16 + ty;\nint col = {} * 16 + threadIdx.x;"
+
+
+def test_one_size_for_another_in_two_lines() -> None:
+    body = "const int rows = 8, cols = 9;\nconst int r = threadIdx.x / rows;\nint c = threadIdx.x % rows;\nout[r] = c;"
+    change = changes(idea_changes, body)[body.replace("/ rows", "/ cols").replace("% rows", "% cols")]
+    assert (change.kind, change.group, change.detail, change.line) == ("index", "size", "names_next", 3)
+    one_line = body.replace(";\nint c", "; int c")
+    change = changes(idea_changes, one_line)[one_line.replace("/ rows", "/ cols").replace("% rows", "% cols")]
+    assert (change.detail, change.line) == ("", 3)
+    # What comes from the caller is no other name for what the function sets, nor is what the two lines make themselves.
+    sizes = {text for text, c in changes(idea_changes, body).items() if c.detail == "names_next"}
+    assert sizes == {body.replace("/ rows", "/ cols").replace("% rows", "% cols")}
+    # Not one after the other; a size that only one of them uses.
+    for other in (body.replace(";\nint c", ";\n\nint c"), body.replace("% rows", "% 7")):
+        assert "names_next" not in {change.detail for change in changes(idea_changes, other).values()}
+
+
+@pytest.mark.parametrize(
+    ("block", "moved", "after"),
+    [("bx", "t", ("t", "blockIdx.y")), ("t", "blockIdx.y", ("bx", "t")), ("blockIdx.x", "t", ("t", "blockIdx.y"))],
+)
+def test_a_tile_moves_along_the_other_axis(block: str, moved: str, after: tuple[str, str]) -> None:
+    wrong = "for (int t = 0; t < n; t++) {\n" + TILES.format(block, moved) + "\nout[row] = a[col];\n}"
+    right = "for (int t = 0; t < n; t++) {\n" + TILES.format(*after) + "\nout[row] = a[col];\n}"
+    found = changes(idea_changes, wrong)
+    assert right in found, list(found)
+    assert (found[right].kind, found[right].detail, found[right].line) == ("index", "tile", 4)
+
+
+def test_the_tile_of_an_index_moves_along_the_other_axis() -> None:
+    body = "int by = blockIdx.y, bx = blockIdx.x, t = n;\nout[0] = a[(by * 8 + threadIdx.y) * n + t * 8 + threadIdx.x];"
+    after = body.replace("by * 8", "t * 8").replace("n + t * 8", "n + bx * 8")
+    change = changes(idea_changes, body)[after]
+    assert (change.detail, change.line) == ("tile", 3)
+    # Two sides, or no block's index: no tile that could turn.
+    for other in (body.replace("t * 8", "t * 4"), body.replace("(by", "(t")):
+        assert "tile" not in {change.detail for change in changes(idea_changes, other).values()}

@@ -1,0 +1,89 @@
+"""Images of charts: each drawn once, whatever was drawn before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader import i18n
+from grader.report import draw as drawings
+from grader.report.charts import Bar, BarChart, BarGroup
+from grader.report.draw import Drawings, draw
+
+CHART = BarChart("title", "axis", "least", (BarGroup("tiled", "#27468a", (Bar("load", 1.5, 1.0, "1.5"),)),), "words")
+OTHER = replace(CHART, axis="another axis")
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is really drawn, in order."""
+    made: list[str] = []
+
+    def noted(name: str, known: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def function(what: Any) -> Any:
+            made.append(name)
+            return known(what)
+
+        return function
+
+    for name in ("figure_of", "as_svg", "as_png"):
+        monkeypatch.setattr(drawings, name, noted(name, getattr(drawings, name)))
+    return made
+
+
+def test_a_chart_is_drawn_once_for_all_reports(drawn: list[str]) -> None:
+    images = Drawings()
+    first = images.image(CHART, "svg"), images.image(CHART, "png")
+    images.end_report()
+    assert (images.image(replace(CHART), "svg"), images.image(replace(CHART), "png")) == first
+    assert drawn == ["figure_of", "as_svg", "as_png"]
+    assert images.image(OTHER, "svg") != first[0]
+
+
+def test_an_image_does_not_depend_on_what_was_drawn_before() -> None:
+    images = Drawings()
+    images.image(OTHER, "svg")
+    images.image(CHART, "svg")
+    images.end_report()
+    assert images.image(CHART, "png") == draw(CHART, "png")
+    assert images.image(OTHER, "svg") == draw(OTHER, "svg")
+
+
+def test_languages_are_drawn_apart() -> None:
+    images = Drawings()
+    halves = replace(CHART, groups=(BarGroup("tiled", "#27468a", (Bar("load", 1.5, 1.0, "1.5"),)),))
+    try:
+        images.image(halves, "svg")
+        i18n.use("ru")
+        assert images.image(halves, "svg") == draw(halves, "svg")
+    finally:
+        i18n.use("en")
+
+
+def test_what_is_kept_has_an_end(drawn: list[str]) -> None:
+    images = Drawings(most_bytes=len(draw(OTHER, "svg")) + 1)
+    drawn.clear()
+    images.image(CHART, "svg")
+    images.image(OTHER, "svg")
+    images.end_report()
+    images.image(OTHER, "svg")
+    assert drawn.count("figure_of") == 2
+    images.image(CHART, "svg")
+    assert drawn.count("figure_of") == 3
+
+
+def test_what_one_process_drew_another_finds(tmp_path: Path, drawn: list[str]) -> None:
+    first, second = Drawings(folder=tmp_path), Drawings(folder=tmp_path)
+    images = [first.image(CHART, "svg"), first.image(CHART, "png")]
+    assert [second.image(replace(CHART), "svg"), second.image(CHART, "png")] == images
+    assert drawn == ["figure_of", "as_svg", "as_png"]
+    assert second.image(OTHER, "svg") == draw(OTHER, "svg") != images[0]
+
+
+def test_a_folder_that_is_gone_costs_nothing_but_time(tmp_path: Path) -> None:
+    images = Drawings(folder=tmp_path / "gone")
+    assert images.image(CHART, "png") == draw(CHART, "png")

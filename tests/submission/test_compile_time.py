@@ -1,0 +1,187 @@
+"""Sizes that are constants of a program, template arguments, and matrices that are global arrays."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.lab.parameters import KINDS
+from grader.submission.lexical import Edit, apply
+from grader.submission.records import Submission, VariantBinding
+from tests.submission.labs import LINE, PRODUCT, bound
+
+BODY = "{ int i = blockIdx.x * 16 + threadIdx.x; c[i] = a[i] * b[i] + N; }"
+
+
+def binding(submission: Submission, variant: str = "naive") -> VariantBinding:
+    found = submission.bindings[variant]
+    assert isinstance(found, VariantBinding), found
+    return found
+
+
+def product(text: str, variant: str = "naive") -> tuple[Submission, VariantBinding]:
+    submission = bound(text, PRODUCT)
+    return submission, binding(submission, variant)
+
+
+@pytest.mark.parametrize(
+    ("definition", "changed"),
+    [
+        ("#define N 1024 // rows", "#define N 64 // rows"),
+        ("#define N (1 << 10)", "#define N 64"),
+        ("const int N = 1024;", "const int N = 64;"),
+        ("static constexpr unsigned N = 4 * 256;", "static constexpr unsigned N = 64;"),
+        ("enum { M = 3, N = 1024 };", "enum { M = 3, N = 64 };"),
+        ("#ifndef N\n#define N 1024\n#endif", "#ifndef N\n#define N 64\n#endif"),
+    ],
+)
+def test_constants_are_changed_where_they_are_defined(definition: str, changed: str) -> None:
+    submission, naive = product(f"{definition}\n__global__ void naive(float *a, float *b, float *c) {BODY}\n")
+    assert naive.interpretations[0].constants == (("n", "N"),)
+    before, after = submission.program("main.cu"), submission.program("main.cu", {"N": 64})
+    assert after["main.cu"] == before["main.cu"].replace(definition, changed)
+
+
+@pytest.mark.parametrize(
+    ("declared", "name", "changed"),
+    [
+        ("__constant__ int c_n;", "c_n", "__constant__ int c_n = 64;"),
+        ("__constant__ unsigned other, N;", "N", "__constant__ unsigned other, N = 64;"),
+        ("__device__ int N;", "N", "__constant__ int N = 64;"),
+        ("__device__ __managed__ unsigned N;", "N", "__constant__  unsigned N = 64;"),
+        ("__managed__ int g_n, other;", "g_n", "__constant__ int g_n = 64, other;"),
+    ],
+)
+def test_constants_that_the_host_copies_to_the_device(declared: str, name: str, changed: str) -> None:
+    body = BODY.replace("N", name)
+    host = f"int main() {{ int n = 64; cudaMemcpyToSymbol({name}, &n, 4); }}\n"
+    submission, naive = product(f"{declared}\n__global__ void naive(float *a, float *b, float *c) {body}\n{host}")
+    assert (naive.interpretations[0].constants, naive.interpretations[0].declared) == ((("n", name),), ())
+    assert submission.program("main.cu", {name: 64})["main.cu"].split("\n")[0] == changed
+
+
+def test_lines_stay_true_where_a_definition_takes_several() -> None:
+    text = "#define N \\\n  1024\n__global__ void naive(float *a, float *b, float *c) " + BODY
+    submission, _naive = product(text)
+    program = submission.program("main.cu", {"N": 64})["main.cu"]
+    assert program.count("\n") == submission.program("main.cu")["main.cu"].count("\n")
+    assert program.index("__global__") > program.index("64")
+
+
+def test_positions_hold_behind_blanked_text_of_several_bytes_a_character() -> None:
+    text = (
+        'void печать() { printf("размер"); } /* комментарий */\n#define N 1024\n'
+        "__global__ void naive(float *a, float *b, float *c) " + BODY
+    )
+    submission, _naive = product(text)
+    assert "#define N 64\n" in submission.program("main.cu", {"N": 64})["main.cu"]
+
+
+def test_a_size_that_the_kernel_takes_is_no_constant() -> None:
+    _submission, naive = product("#define N 1024\n__global__ void naive(float *a, float *b, float *c, int n) " + BODY)
+    assert naive.interpretations[0].constants == ()
+    assert "n" in naive.interpretations[0].roles
+
+
+def test_a_constant_is_found_through_macros_and_functions() -> None:
+    text = """#define SIZE 512
+#define AT(m, r, c) m[(r) * SIZE + (c)]
+__device__ float get(const float *m, int r, int c) { return AT(m, r, c); }
+__global__ void naive(float *a, float *b, float *c)
+{ c[threadIdx.x] = get(a, blockIdx.x * 16, 0) * get(b, 0, 0); }
+"""
+    _submission, naive = product(text)
+    assert naive.interpretations[0].constants == (("n", "SIZE"),)
+
+
+def test_the_side_of_a_tile_is_no_size_of_the_problem() -> None:
+    text = """#define SIZE 16
+__global__ void tiled(float *a, float *b, float *c)
+{ __shared__ float t[SIZE][SIZE + 1]; t[threadIdx.y][threadIdx.x] = a[0] + b[0]; c[0] = t[0][0]; }
+"""
+    _submission, tiled = product(text, "block")
+    assert tiled.interpretations[0].constants == ()
+
+
+def test_an_array_of_two_different_extents_may_hold_the_size() -> None:
+    text = """#define N 5
+#define THREADS 64
+__global__ void tiled(float *a, float *b, float *c)
+{ __shared__ float t[THREADS][N * N]; t[threadIdx.x][0] = a[N] + b[0]; c[0] = t[0][0]; }
+"""
+    _submission, tiled = product(text, "block")
+    assert tiled.interpretations[0].constants == (("n", "N"),)
+
+
+def test_a_value_that_stands_nowhere_in_the_file_is_fixed() -> None:
+    text = "const int N(1024);\n__global__ void naive(float *a, float *b, float *c) " + BODY
+    _submission, naive = product(text)
+    assert (naive.interpretations[0].constants, naive.interpretations[0].pinned) == ((), (("n", 1024),))
+
+
+def test_a_template_argument_named_like_a_size_follows_it() -> None:
+    text = (
+        "template <typename T, int N, int S> __global__ void naive(T *a, T *b, T *c) "
+        + BODY
+        + "\nint main() { float *x; naive<float, 512, 8><<<1, 16>>>(x, x, x); }"
+    )
+    _submission, naive = product(text)
+    assert naive.interpretations[0].template == (("float", ""), ("512", "n"), ("8", ""))
+
+
+def test_global_arrays_become_parameters_that_hide_them() -> None:
+    text = """#define N 256
+__device__ float A[N][N], B[N][N];
+__device__ float C[N][N];
+__device__ float unused[N];
+__global__ void naive();
+__global__ void naive(void)
+{ C[threadIdx.y][threadIdx.x] = A[0][blockIdx.x * 16] * B[0][0]; }
+"""
+    submission, naive = product(text)
+    assert [(p.name, p.is_global) for p in naive.kernel.parameters] == [("A", True), ("B", True), ("C", True)]
+    assert naive.interpretations[0].roles == ("a", "b", "c")
+    program = submission.program("main.cu", {"N": 32})["main.cu"]
+    assert "__global__ void naive(float A[N][N], float B[N][N], float C[N][N])\n" in program
+    assert program.count("naive") == 1  # a prototype would declare another kernel
+    assert "#define N 32\n" in program
+
+
+def test_global_arrays_come_before_the_kernel_s_own_parameters() -> None:
+    text = """__device__ float a[64][64], b[64][64];
+__global__ void naive(float *c, int n) { c[blockIdx.x * 16] = a[0][0] + b[0][n]; }
+"""
+    submission, naive = product(text)
+    assert naive.interpretations[0].roles == ("a", "b", "c", "n")
+    assert "naive(float a[64][64], float b[64][64], float *c, int n)" in submission.program("main.cu")["main.cu"]
+
+
+def test_arrays_beside_those_of_the_lab_stay_global() -> None:
+    text = """__device__ float table[16];
+__global__ void naive(float *a, float *b, float *c, int n) { c[blockIdx.x * 16] = a[0] + b[0] + table[n]; }
+"""
+    _submission, naive = product(text)
+    assert [p.name for p in naive.kernel.parameters] == ["a", "b", "c", "n"]
+
+
+def test_what_a_lab_calls_usual_is_fixed_where_a_kernel_neither_takes_nor_names_it() -> None:
+    from dataclasses import replace
+
+    from grader.lab.records import Parameter
+
+    lab = replace(
+        LINE, parameters=(*LINE.parameters, Parameter("radius", KINDS["size"], "int32", names=("r",), usual=2))
+    )
+    text = (
+        "__global__ void shared(float *in, float *out, int n) { __shared__ float s[8]; s[0] = in[n]; out[0] = s[0]; }"
+    )
+    found = bound(text, lab).bindings["shared"]
+    assert isinstance(found, VariantBinding)
+    assert found.interpretations[0].pinned == (("radius", 2),)
+    named = bound("#define R 3\n" + text.replace("s[8]", "s[8 + R]"), lab).bindings["shared"]
+    assert isinstance(named, VariantBinding)
+    assert (named.interpretations[0].constants, named.interpretations[0].pinned) == ((("radius", "R"),), ())
+
+
+def test_edits_of_constants_that_are_not_asked_for_are_left_out() -> None:
+    edits = [Edit(0, 1, "A"), Edit(2, 3, "", "N"), Edit(4, 5, "", "M")]
+    assert apply("a b c", edits, {"M": 7}) == "A b 7"

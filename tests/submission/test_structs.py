@@ -1,0 +1,166 @@
+"""Matrices that are handed over as structs: a parameter for each field, and the struct put together in the kernel."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from grader.submission.kernels.records import Observed, SeenArgument, SeenLaunch, SeenRun
+from grader.submission.lexical import apply
+from grader.submission.records import Missing, Submission, VariantBinding
+from tests.submission.labs import PRODUCT, bound
+
+MATRIX = "struct Matrix { int width, height; float *elements; };\n"
+FLIPPED = "out.elements[0] = in.elements[in.width];"
+
+
+def kernel(structs: str, parameters: str, body: str, before: str = "") -> Submission:
+    return bound(f"{structs}{before}__global__ void naive({parameters}) {{ {body} }}\n")
+
+
+def naive(submission: Submission) -> VariantBinding:
+    found = submission.bindings["naive"]
+    assert isinstance(found, VariantBinding), found
+    return found
+
+
+def test_the_device_code_takes_fields_and_keeps_its_lines() -> None:
+    submission = kernel(
+        MATRIX, "const Matrix in, Matrix out", FLIPPED, "__global__ void naive(const Matrix, Matrix);\n"
+    )
+    text = apply(submission.device_source["main.cu"], submission.edits["main.cu"], {})
+    assert text.split("\n") == [
+        MATRIX.strip(),
+        " " * len("__global__ void naive(const Matrix, Matrix);"),
+        "__global__ void naive(int in__width, int in__height, float * in__elements, int out__width, int out__height, "
+        "float * out__elements) { Matrix in; in.width = in__width; in.height = in__height; in.elements = in__elements; "
+        "Matrix out; out.width = out__width; out.height = out__height; out.elements = out__elements; " + FLIPPED + " }",
+        "",
+    ]
+
+
+def test_height_and_width_are_those_of_the_matrix() -> None:
+    found = naive(kernel(MATRIX, "Matrix in, Matrix out", FLIPPED))
+    assert found.interpretations[0].roles == ("cols", "rows", "in", "rows", "cols", "out")
+    # What is written is the output, whatever the order and the names.
+    found = naive(kernel(MATRIX, "Matrix p, Matrix q", "p.elements[0] = q.elements[1];"))
+    assert found.interpretations[0].roles == ("rows", "cols", "out", "cols", "rows", "in")
+
+
+def test_structs_beside_plain_parameters() -> None:
+    text = MATRIX + "__global__ void multiply(Matrix a, const float *b, float *c) { c[0] = a.elements[0] * b[0]; }\n"
+    found = bound(text, PRODUCT).bindings["naive"]
+    assert isinstance(found, VariantBinding)
+    assert found.interpretations[0].roles == ("n", "n", "a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    "structs",
+    [
+        "struct Matrix { int width, height; float *elements; Matrix(int w) : width(w) {} int size() const; };",
+        "class Matrix { public: int width; int height; float *elements; __device__ float at(int i) { return 0; } };",
+    ],
+)
+def test_constructors_and_methods_are_no_hindrance(structs: str) -> None:
+    found = naive(kernel(structs + "\n", "Matrix in, Matrix out", FLIPPED))
+    assert found.interpretations[0].roles == ("cols", "rows", "in", "rows", "cols", "out")
+
+
+@pytest.mark.parametrize(
+    "structs",
+    [
+        "struct Matrix { int width; std::string name; float *elements; };",
+        "struct Matrix { private: int width; float *elements; };",
+        "class Matrix { int width; float *elements; };",
+        "struct Matrix { float elements[4]; };",
+        "class Matrix;",
+    ],
+)
+def test_other_structs_are_none_of_a_labs_parameters(structs: str) -> None:
+    found = kernel(structs + "\n", "Matrix in, Matrix out", FLIPPED).bindings["naive"]
+    assert isinstance(found, Missing)
+    assert (found.reason, found.data["parameter"], found.data["type"]) == ("unbindable", "in", "Matrix")
+
+
+SAME = "struct Same { __device__ float operator()(float x) const { return x; } };\n"
+
+
+@pytest.mark.parametrize(
+    ("structs", "is_functor"),
+    [
+        (SAME, True),
+        (SAME.replace("{ __device__", "{ template <class T> __device__", 1).replace("float", "T"), True),
+        (SAME.replace("};", "float factor; };"), False),
+        (SAME.replace("};", "Same(int factor) {} };"), False),
+        (SAME.replace("operator()", "call"), False),
+    ],
+)
+def test_a_functor_is_made_by_the_kernel(structs: str, is_functor: bool) -> None:
+    head = "const float *in, float *out, int rows, int cols, "
+    body = "out[0] = op(in[cols]);"
+    plain = kernel(structs, head + "Same op", body)
+    template = bound(
+        f"{structs}template <class F> __global__ void naive({head}F op) {{ {body} }}\nint main() "
+        "{ naive<Same><<<1, 32>>>(p, q, r, c, Same()); }"
+    )
+    for submission, made in ((plain, "Same op{};"), (template, "F op{};")):
+        if is_functor:
+            found = naive(submission)
+            assert [p.name for p in found.kernel.parameters] == ["in", "out", "rows", "cols"]
+            text = apply(submission.device_source["main.cu"], submission.edits["main.cu"], {})
+            assert f"naive(const float *in, float *out, int rows, int cols) {{ {made} {body} }}" in text
+        else:
+            assert isinstance(submission.bindings["naive"], Missing)
+
+
+def test_the_fields_of_a_struct_of_sizes_have_the_values_that_were_seen() -> None:
+    text = (
+        "struct Sizes { short kind; int rows; long long big; unsigned cols; };\n"
+        "__global__ void naive(const float *in, float *out, Sizes s) { out[s.rows] = in[s.cols]; }\n"
+    )
+    content = struct.pack("<hxxiqIxxxx", 1, 40, 7, 30)
+    seen = (
+        SeenArgument("in", "const float *"),
+        SeenArgument("out", "float *"),
+        SeenArgument("s", "Sizes", raw=content),
+    )
+    launch = SeenLaunch("naive", (), "main.cu", 9, (1, 1, 1), (32, 1, 1), 0, seen)
+    found = bound(text, observed=Observed((SeenRun(("main.cu",), (launch,)),))).bindings["naive"]
+    assert isinstance(found, VariantBinding)
+    assert [p.name for p in found.kernel.parameters] == ["in", "out", "kind", "rows", "big", "cols"]
+    assert found.interpretations[0].roles == ("in", "out", "=1", "rows", "=7", "cols")
+    assert found.requested is not None
+    assert [(a.name, a.value) for a in found.requested.seen[2:]] == [
+        ("kind", 1),
+        ("rows", 40),
+        ("big", 7),
+        ("cols", 30),
+    ]
+
+
+def test_numbers_beside_arrays_have_the_values_that_were_seen_where_all_structs_agree() -> None:
+    text = (
+        "struct View { float *p; int rows, cols, kind; };\n"
+        "__global__ void naive(View a, View b) { b.p[a.rows] = a.p[b.cols]; }\n"
+    )
+    seen = (
+        SeenArgument("a", "View", raw=struct.pack("<Qiiixxxx", 4096, 40, 30, 7)),
+        SeenArgument("b", "View", raw=struct.pack("<Qiiixxxx", 8192, 30, 40, 7)),
+    )
+    launch = SeenLaunch("naive", (), "main.cu", 9, (1, 1, 1), (32, 1, 1), 0, seen)
+    found = bound(text, observed=Observed((SeenRun(("main.cu",), (launch,)),))).bindings["naive"]
+    assert isinstance(found, VariantBinding)
+    assert found.requested is not None
+    assert [(a.name, a.value) for a in found.requested.seen] == [("a", None), ("b", None), ("kind", 7)]
+
+
+def test_a_struct_of_arrays_and_sizes_is_taken_apart() -> None:
+    text = (
+        "struct Work { const float *in; float *out; int rows, cols; };\n"
+        "__global__ void naive(Work w) { w.out[threadIdx.x] = w.in[threadIdx.y]; }\n"
+    )
+    found = bound(text).bindings["naive"]
+    assert isinstance(found, VariantBinding)
+    assert found.interpretations[0].roles == ("in", "out", "rows", "cols")
+    assert [p.is_written for p in found.kernel.parameters] == [False, True, False, False]
