@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _SOURCE_NAME = re.compile(r"L?(\d{1,3})")
 """Within a mangled name: how long the next word is; `L` before one with internal linkage."""
 
+_AS_LONG = str.maketrans("xy", "lm")
+"""Within a mangled name: `long long` and `unsigned long long` → `long` and `unsigned long`."""
+
 _LIBRARIES = frozenset({"cooperative_groups", "cub", "cuda", "nv", "thrust"})
 """Namespaces whose variables hold nothing that a program could change."""
 
@@ -59,7 +62,9 @@ def _of_program(module: Module) -> set[tuple[str, ...]]:
 
 
 def _entry_of(names: Sequence[str], symbol: str) -> str | None:
-    """What a kernel is called in a module; one of an unnamed namespace has another name there than on the host."""
+    """What a kernel is called in a module; one of an unnamed namespace has another name there than on the host, and one
+    of a type whose size the host's library says by another word of that size (`clock_t`: `long` or `long long`).
+    """
     if symbol in names:
         return symbol
     tail = symbol.split("_GLOBAL__N_1", 1)
@@ -71,6 +76,7 @@ def _entry_of(names: Sequence[str], symbol: str) -> str | None:
     if plain and symbol[plain.end() :][: int(plain[1])] in names:
         return symbol[plain.end() :][: int(plain[1])]
     similar = [name for name in names if name.endswith(symbol.removeprefix("_ZL").removeprefix("_Z"))]
+    similar = similar or [name for name in names if name.translate(_AS_LONG) == symbol.translate(_AS_LONG)]
     return similar[0] if len(similar) == 1 else None
 
 

@@ -20,7 +20,7 @@ from grader.programs.device import Asked, Loaded, Outcome, TooSlow, parts_of
 from grader.programs.device_memory import Allocation, DeviceMemory
 from grader.programs.sandbox.guest import Meter
 from grader.ptx import DeviceTrap, Launch, Limits, launch, linked
-from grader.ptx.limits import LaunchError, LimitExceeded, PtxError
+from grader.ptx.limits import Budget, LaunchError, LimitExceeded, PtxError
 from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
 
@@ -75,7 +75,9 @@ class Repeats:
         arrays = self._arrays()
         size = sum(array.data.size for array in arrays)
         is_worth = known.misses < TRIES and known.instructions >= size * INSTRUCTIONS_PER_BYTE
-        if known.launches == 1 or not is_worth or self._memory.device.heap is not None:
+        device = self._memory.device
+        has_heap = device.heap is not None or device.launch_arguments is not None
+        if known.launches == 1 or not is_worth or has_heap:
             return self._execute(known, execute)
         before = {array.base: self._digest(array) for array in arrays}
         key = launch, hashlib.sha256(b"".join(before.values())).digest()
@@ -146,18 +148,22 @@ class _Projection(Observer):
     def __init__(self, limit: int, blocks: int) -> None:
         self._limit = limit
         self._blocks = blocks
-        self._budget: Any = None
+        self._budgets: list[Budget] = []
+        """Of the launch, and of those that its kernels made."""
 
     def begin(self, scene: Scene) -> None:
         """Before each batch of blocks."""
-        self._budget = scene.budget
+        if not self._budgets or self._budgets[-1] is not scene.budget:
+            self._budgets.append(scene.budget)
+        if len(self._budgets) > 1:
+            return
         used, done = scene.budget.thread_instructions, scene.geometry.first_block
         if done and used * self._blocks > 2 * self._limit * done:
             raise LimitExceeded("instructions", 0, "projected")
 
     def printed(self) -> str:
         """What device code had printed until the launch was ended."""
-        return "" if self._budget is None else "".join(self._budget.printf)
+        return "".join(text for budget in self._budgets for text in budget.printf)
 
 
 class Gpu(Loaded):

@@ -6,6 +6,7 @@ for, templates over types without a name and what a library's templates launch, 
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,6 +21,9 @@ from grader.programs.toolchain.device import compile_device, joined, missing
 from grader.programs.toolchain.zig import Library
 
 _FUNCTIONS = "grader_functions.cu"
+_RELOCATABLE = ("--relocatable-device-code=true",)
+# With these options alone NVRTC declares what kernels launch kernels by; nvcc wants them as well.
+_OF_DEVICE_RUNTIME = re.compile(r'device-side kernel launch|identifier "cuda[A-Z]\w*" is undefined')
 
 
 class DeviceCompiler:
@@ -40,6 +44,8 @@ class DeviceCompiler:
         self._compiler: CompilerProcess | None = None
         self._first: dict[int, CompileResult] = {}
         self._compiled_for: dict[int, str] = {}
+        self._launching: set[int] = set()
+        """Files whose kernels launch kernels."""
         self._by_clang: dict[int, Code] = {}
         self._thread = _Thread(self._compile_all)
         self._clang = _Thread(self._compile_whole)
@@ -57,11 +63,20 @@ class DeviceCompiler:
 
     def _compile_all(self) -> None:
         self._compiler = CompilerProcess()
-        for number, name in enumerate(self._program.units):
-            self._compiled_for[number], self._first[number] = for_oldest(
-                partial(self._compiler.compile, self._program.device[name], [], options=self._program.macro_options),
-                self._nvrtc_architecture,
-            )
+        for number in range(len(self._program.units)):
+            architecture, result = self._compile(number, [])
+            if any(_OF_DEVICE_RUNTIME.search(str(d.message)) for d in result.diagnostics if d.severity == "error"):
+                self._launching.add(number)
+                architecture, result = self._compile(number, [])
+            self._compiled_for[number], self._first[number] = architecture, result
+
+    def _compile(self, unit: int, names: Sequence[str], architecture: str = "") -> tuple[str, CompileResult]:
+        """The architecture that a file was compiled for, and what came of it."""
+        assert self._compiler is not None
+        options = (*self._program.macro_options, *(_RELOCATABLE if unit in self._launching else ()))
+        sources = self._program.device[self._program.units[unit]]
+        compile_for = partial(self._compiler.compile, sources, list(names), options=options)
+        return for_oldest(compile_for, architecture or self._nvrtc_architecture)
 
     def _compile_whole(self) -> None:
         for number in range(len(self._program.units)):
@@ -92,9 +107,7 @@ class DeviceCompiler:
         self._thread.done()
         result = self._first[unit]
         if names and self._compiler is not None and (result.ok or result.reason == "missing_entry"):
-            sources = self._program.device[self._program.units[unit]]
-            compile_for = partial(self._compiler.compile, sources, list(names), options=self._program.macro_options)
-            _, result = for_oldest(compile_for, self._compiled_for[unit])
+            _, result = self._compile(unit, names, self._compiled_for[unit])
         return Code(result.ptx, "" if result.ptx else complaint(result), cubin=result.cubin)
 
     def _own_source(self, wanted: Wanted) -> Code:
@@ -124,8 +137,7 @@ class DeviceCompiler:
             return Code(made.ptx, "", "clang")
         self._thread.done()
         assert self._compiler is not None
-        options = ("--relocatable-device-code=true",)
-        functions = self._compiler.compile({_FUNCTIONS: source}, [], self._architecture, options=options)
+        functions = self._compiler.compile({_FUNCTIONS: source}, [], self._architecture, options=_RELOCATABLE)
         if not functions.ptx:
             return Code("", complaint(functions), "clang")
         return Code(joined(made.ptx, functions.ptx), "", "clang")

@@ -51,10 +51,13 @@ class _Block:
 
 
 class Heap:
-    """Allocations of one device's kernels; they live until they are freed or the device is gone."""
+    """Allocations of one device's kernels; they live until they are freed or the device is gone.
 
-    def __init__(self, device: Device) -> None:
-        self._limit = device.heap_bytes
+    limit: bytes of what lives at a time.
+    """
+
+    def __init__(self, device: Device, limit: int) -> None:
+        self._limit = limit
         self._poison = device.poison
         self._arena = max(ROOM * self._limit, FIRST_BYTES)
         self.array: MemoryArray = device.reserve("heap", self._arena).memory
@@ -181,6 +184,6 @@ class Heap:
 def heap_of(device: Device) -> Heap:
     """The heap of a device, made when a kernel first asks for it."""
     if device.heap is None:
-        device.heap = Heap(device)
+        device.heap = Heap(device, device.heap_bytes)
     found: Heap = device.heap
     return found

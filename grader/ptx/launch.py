@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from grader.ptx.frontend.nodes import Function, Module
 from grader.ptx.geometry import Order, geometry_of
-from grader.ptx.limits import Budget, LaunchError, LimitExceeded, Limits, resident_blocks, side_by_side, spread
+from grader.ptx.limits import (
+    MAX_THREADS,
+    Budget,
+    LaunchError,
+    LimitExceeded,
+    Limits,
+    resident_blocks,
+    side_by_side,
+    spread,
+)
 from grader.ptx.lowering.program import Linker, program_of
 from grader.ptx.machine.batch import BlockBatch, Frame, Group, Outcome, Setting
 from grader.ptx.machine.scheduler import Scheduler
@@ -21,13 +31,12 @@ from grader.ptx.native.engine import FEW_LANES, Engine
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
-from grader.ptx.records import Index3, LaunchReport
+from grader.ptx.records import FIRE_AND_FORGET, TAIL_LAUNCH, DeviceLaunch, Index3, LaunchReport
 from grader.ptx.work import work_of
 
 LAUNCH_CYCLES = 4096
 """Between one batch's end and the next one's start."""
 
-MAX_THREADS = 1024
 MAX_BLOCK: Index3 = (1024, 1024, 64)
 MAX_GRID: Index3 = (2**31 - 1, 65535, 65535)
 MAX_STATIC_SHARED = 48 * 1024
@@ -79,7 +88,7 @@ class Launch:
 
 
 def launch(module: Module, what: Launch) -> LaunchReport:
-    """Run a kernel of a module (from `parse`) to its end.
+    """Run a kernel of a module (from `parse`) to its end, and after it what it and its like have launched themselves.
 
     Raises
     ------
@@ -91,7 +100,117 @@ def launch(module: Module, what: Launch) -> LaunchReport:
     run = _Run(module, what)
     with np.errstate(all="ignore"):
         outcome = run.carry_out()
-    return run.report(outcome)
+    report = run.report(outcome)
+    if report.launched:
+        _Descendants(module, replace(what, device=run.device), report).run()
+    return report
+
+
+@dataclass(slots=True)
+class _Grid:
+    """A launch of a kernel's, or the host's, and what of it is not yet done."""
+
+    parent: _Grid | None = None
+    queue: deque[tuple[_Grid, DeviceLaunch]] | None = None
+    children: int = 0
+    tails: list[DeviceLaunch] = field(default_factory=list)
+
+
+class _Descendants:
+    """Launches that kernels made, carried out once who made them has ended, as a device may do them.
+
+    A grid is done when all that it launched is.  What one block launches into one stream is done in that order, all
+    else begins in the order in which it was launched, and what was launched as a tail begins when everything else is
+    done (CUDA C++ programming guide, dynamic parallelism).  Only the first grid is shown to standard observers.
+    """
+
+    def __init__(self, module: Module, what: Launch, report: LaunchReport) -> None:
+        self._module = module
+        self._what = what
+        self._report = report
+        self._limits = what.limits or Limits()
+        self._began_s = time.process_time()
+        self._ready: deque[tuple[_Grid, DeviceLaunch]] = deque()
+
+    def run(self) -> None:
+        """Carry out all of them."""
+        self._expand(_Grid(), self._report.launched)
+        while self._ready:
+            grid, launched = self._ready.popleft()
+            self._expand(grid, self._carry_out(launched))
+
+    def _expand(self, grid: _Grid, launched: Sequence[DeviceLaunch]) -> None:
+        """A grid has been run: put what it launched into queues."""
+        grid.tails = [child for child in launched if child.stream == TAIL_LAUNCH]
+        queues: dict[tuple[int, int, int], deque[tuple[_Grid, DeviceLaunch]]] = {}
+        for number, child in enumerate(launched):
+            if child.stream != TAIL_LAUNCH:
+                apart = number if child.stream == FIRE_AND_FORGET else -1
+                queue = queues.setdefault((child.launched_by, child.stream, apart), deque())
+                self._enqueue(_Grid(grid, queue), child)
+        self._end(grid)
+
+    def _enqueue(self, grid: _Grid, child: DeviceLaunch) -> None:
+        assert grid.parent is not None and grid.queue is not None
+        grid.parent.children += 1
+        grid.queue.append((grid, child))
+        if len(grid.queue) == 1:
+            self._ready.append((grid, child))
+
+    def _end(self, grid: _Grid) -> None:
+        """A grid is done, unless something of it is left, and with it perhaps who launched it."""
+        while not grid.children:
+            if grid.tails:
+                tails, grid.tails = grid.tails, []
+                queue: deque[tuple[_Grid, DeviceLaunch]] = deque()
+                for child in tails:
+                    self._enqueue(_Grid(grid, queue), child)
+                return
+            if grid.parent is None or grid.queue is None:
+                return
+            grid.queue.popleft()
+            if grid.queue:
+                self._ready.append(grid.queue[0])
+            grid = grid.parent
+            grid.children -= 1
+
+    def _carry_out(self, launched: DeviceLaunch) -> list[DeviceLaunch]:
+        report, limits = self._report, self._limits
+        function = self._module.functions[launched.entry]
+        starts = zip(function.parameter_offsets(), function.parameters, strict=True)
+        left = replace(
+            limits,
+            instructions=limits.instructions - report.thread_instructions,
+            issued=limits.issued - report.issued,
+            steps=limits.steps - report.steps,
+            seconds=limits.seconds - (time.process_time() - self._began_s),
+            printf_bytes=limits.printf_bytes - len(report.printf),
+        )
+        left.check(launched.line, 0, 0)
+        what = replace(
+            self._what,
+            entry=launched.entry,
+            grid=launched.grid,
+            block=launched.block,
+            arguments=[launched.parameters[at : at + variable.size_bytes] for at, variable in starts],
+            shared_bytes=launched.shared_bytes,
+            observe=False,
+            cooperative=False,
+            counts_work=False,
+            only=None,
+            limits=left,
+        )
+        run = _Run(self._module, what)
+        with np.errstate(all="ignore"):
+            done = run.report(run.carry_out())
+        report.thread_instructions += done.thread_instructions
+        report.warp_instructions += done.warp_instructions
+        report.issued += done.issued
+        report.steps += done.steps
+        report.hazards += done.hazards
+        report.remarks += done.remarks
+        report.printf += done.printf
+        return done.launched
 
 
 class _Run:
@@ -105,7 +224,7 @@ class _Run:
         # Of the clock that the limit on time is held against; engines may begin anew.
         self._began_s = time.process_time()
         found = (a.device for a in what.arguments if isinstance(a, Buffer))
-        self._device = device = what.device or next(found, None) or Device()
+        self.device = device = what.device or next(found, None) or Device()
         self.program = program_of(module)
         entry = what.entry
         function = module.functions.get(entry)
@@ -156,7 +275,7 @@ class _Run:
         if (not what.observers or Watchers(what.observers).nobody) and len(watched) in (0, len(self._starts)):
             lanes = min(self._total, self._together) * self._padded
             observed = what.observe and len(watched) > 0
-            engine = Engine.for_launch(self._code, self._device, lanes, observed, what.counts_work)
+            engine = Engine.for_launch(self._code, self.device, lanes, observed, what.counts_work)
         if engine is None:
             return self._interpret(None)
         return engine.run(self._interpret, self._begin, self._batches, alone=self._total * self._threads == 1)
@@ -174,7 +293,7 @@ class _Run:
 
     def _batches(self, outcome: Outcome) -> Iterator[tuple[BlockBatch, dict[str, int]]]:
         """The batches of the grid, one after the other, each with the addresses of its parameters and variables."""
-        device, what = self._device, self._what
+        device, what = self.device, self._what
         shared_bytes = (what.shared_bytes, self._shared_bytes)
         workspace = workspace_of(device).base if what.cooperative else 0
         order = Order(what.order)
@@ -229,6 +348,7 @@ class _Run:
             remarks=[(kind, line, count) for (kind, line), count in sorted(outcome.remarks.items())],
             printf="".join(budget.printf),
             shared_bytes=self._shared_bytes,
+            launched=budget.launched,
         )
         report.counters.sampled_blocks, report.counters.total_blocks = outcome.sampled_blocks, self._total
         counts = report.opcode_counts

@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from grader.ptx.records import Hazard
+from grader.ptx.records import DeviceLaunch, Hazard, Index3
 
 
 class PtxError(Exception):
@@ -192,6 +192,12 @@ class Budget:
     """How many these were when an access outside of an array was first seen."""
     printf: list[str] = field(default_factory=list)
     printf_left: int = 0
+    launched: list[DeviceLaunch] = field(default_factory=list)
+    """What the kernel has launched itself."""
+    asked_for: dict[int, tuple[str, Index3, Index3, int]] = field(default_factory=dict)
+    """Kernel, grid, block and dynamic shared bytes of a launch, by where its arguments are being put."""
+    handles: int = 0
+    """Streams and events that the kernel has made."""
     began_s: float = field(default_factory=time.process_time)
     """On the clock of `time.process_time`."""
     turns: int = 0
@@ -251,6 +257,9 @@ def spread(count: int, wanted: int | None) -> Collection[int]:
         return set()
     return {round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)}
 
+
+MAX_THREADS = 1024
+"""Of a block, on every device since compute capability 2.0."""
 
 MULTIPROCESSORS = 132
 WARPS = 64

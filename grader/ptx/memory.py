@@ -212,6 +212,8 @@ class Device:
         """Of device code (see `grader.ptx.heap.heap_of`)."""
         self.heap_bytes = HEAP_BYTES
         """What live allocations of it may take together, once it is made."""
+        self.launch_arguments: Any = None
+        """The heap of arguments for launches that kernels make."""
         self.workspace: MemoryArray | None = None
         """Of cooperative launches (`grader.ptx.memory`)."""
         self.textures: dict[int, Any] = {}

@@ -132,6 +132,8 @@ class LaunchReport:
     opcode_counts: thread-instructions per opcode.
     work: by line, where that was asked for.
     shared_bytes: of a block, static and dynamic.
+    launched: what the kernel launched itself, in that order; `launch` has carried it out, and counted it in the first
+      four, in hazards, in remarks and in what was printed.
     """
 
     thread_instructions: int = 0
@@ -145,6 +147,29 @@ class LaunchReport:
     opcode_counts: dict[str, int] = field(default_factory=dict)
     work: list[LineWork] = field(default_factory=list)
     shared_bytes: int = 0
+    launched: list[DeviceLaunch] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceLaunch:
+    """A launch that a kernel made (dynamic parallelism).
+
+    parameters: the arguments as they lie in memory.  launched_by: the number of the block that launched it.
+    stream: the handle; 0, `TAIL_LAUNCH`, `FIRE_AND_FORGET`, or one that the kernel made.  line: where.
+    """
+
+    entry: str
+    grid: Index3
+    block: Index3
+    shared_bytes: int
+    parameters: bytes
+    launched_by: int
+    stream: int
+    line: int
+
+
+TAIL_LAUNCH, FIRE_AND_FORGET = 3, 4
+"""Streams that every grid has: `cudaStreamTailLaunch`, `cudaStreamFireAndForget`."""
 
 
 @dataclass(frozen=True, slots=True)

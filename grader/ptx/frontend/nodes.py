@@ -169,6 +169,20 @@ class Function:
     text: str = field(default="", repr=False)
     """The whole of it as written, comments left out."""
 
+    def parameter_offsets(self) -> list[int]:
+        """Where each parameter begins where all lie in memory one after the other."""
+        offsets, end = [], 0
+        for parameter in self.parameters:
+            end += -end % parameter.align
+            offsets.append(end)
+            end += parameter.size_bytes
+        return offsets
+
+    @property
+    def parameter_bytes(self) -> int:
+        """What all parameters take then."""
+        return self.parameter_offsets()[-1] + self.parameters[-1].size_bytes if self.parameters else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Module:

@@ -1,22 +1,26 @@
-"""Functions that the driver provides to device code: printf, assertions, the heap."""
+"""Functions that the driver provides to device code: printf, assertions, the heap, launches of further kernels."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from grader.ptx.access import AccessSpec
 from grader.ptx.frontend.nodes import Instruction
-from grader.ptx.heap import heap_of
-from grader.ptx.limits import DeviceTrap
+from grader.ptx.heap import Heap, heap_of
+from grader.ptx.limits import MAX_THREADS, DeviceTrap
+from grader.ptx.machine import load_store
 from grader.ptx.machine.batch import BlockBatch, Group
-from grader.ptx.memory import LOCAL_WINDOW, Owner
-from grader.ptx.values import Array
+from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, Device, Owner, SharedWindow, Window
+from grader.ptx.records import DeviceLaunch, Index3
+from grader.ptx.values import Array, from_array
 
-U64 = np.dtype(np.uint64)
+U32, U64 = np.dtype(np.uint32), np.dtype(np.uint64)
 _CONVERSION = re.compile(r"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXcsfFeEgGaAp%])")
 
 MAX_WIDTH = 500
@@ -36,11 +40,19 @@ def _argument(group: Group, address: int, dtype: np.dtype[Any]) -> Array:
     return np.full(group.lanes.n, view[index]) if rows is None else view[rows + index]
 
 
-def _text(batch: BlockBatch, address: int) -> str:
-    array = batch.device.find(address)
+def _text(batch: BlockBatch, address: int, lane: int = 0) -> str:
+    """What is at an address up to a zero, as a lane sees it."""
+    window: Device | Window | SharedWindow = batch.device
+    row = 0
+    if address >= SHARED_WINDOW:
+        window = batch.local if address >= LOCAL_WINDOW else batch.shared
+        row = lane if address >= LOCAL_WINDOW else lane // batch.layout.padded
+        address -= LOCAL_WINDOW if address >= LOCAL_WINDOW else SHARED_WINDOW
+    array = window.find(address)
     if array is None or not 0 <= address - array.base < array.size:
         return "<bad pointer>"
-    raw = array.data[address - array.base : array.size].tobytes()
+    start = array.storage + row * array.row_bytes
+    raw = array.data[start + address - array.base : start + array.size].tobytes()
     return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
@@ -118,7 +130,7 @@ def _format(batch: BlockBatch, template: str, buffer: int, lane: int) -> str:
             return (spec + "c") % chr(packed.fetch("i4") & 0xFF)
         if kind == "s":
             pointer = packed.fetch("u8")
-            return (spec + "s") % (_text(batch, pointer) if pointer else "(null)")
+            return (spec + "s") % (_text(batch, pointer, lane) if pointer else "(null)")
         if kind == "p":
             return (spec + "s") % hex(packed.fetch("u8"))
         value = packed.fetch("f8")
@@ -225,9 +237,114 @@ def _free(group: Group, instruction: Instruction, arguments: list[int], returns:
     batch.note_change()
 
 
+# Launches out of a kernel (CUDA C++ programming guide, dynamic parallelism): a kernel asks for memory, puts the
+# arguments there, and hands it back.
+
+FIRST_HANDLE = 16
+"""Of streams and events; those below are streams that every grid has."""
+LAUNCH_ARGUMENT_BYTES = 16 << 20
+LAUNCH_COST = 500
+"""A launch out of a kernel against what is done for a lane of another function."""
+MEMORY_ALLOCATION, INVALID_CONFIGURATION = 2, 9
+"""Numbers of `cudaError_t`."""
+
+
+def _parameter_buffer(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    """Room for the arguments of a launch, one a lane; null where there is none left."""
+    batch, line = group.batch, instruction.location.line
+    device, program = batch.device, group.frames[-1].code.program
+    if device.launch_arguments is None:
+        device.launch_arguments = Heap(device, LAUNCH_ARGUMENT_BYTES)
+    room: Heap = device.launch_arguments
+    grids, blocks = _fields(group, arguments[1]), _fields(group, arguments[2])
+    shared = _argument(group, arguments[3], U32).tolist()
+    pointers = np.zeros(group.lanes.n, U64)
+    _charge(group, LAUNCH_COST * group.lanes.n)
+    for position, pointer in enumerate(_argument(group, arguments[0], U64).tolist()):
+        callee = program.at(pointer, instruction)
+        found = room.allocate(max(callee.parameter_bytes, 1), line)
+        if found is None:
+            _errors(group)[int(group.lanes.ids[position])] = MEMORY_ALLOCATION
+            continue
+        pointers[position] = found[0]
+        if room.array.valid is not None:
+            # What lies between two arguments nobody writes, and it is read with them.
+            room.array.valid[found[0] - room.array.base :][: found[1]] = 1
+        batch.budget.asked_for[found[0]] = (callee.name, grids[position], blocks[position], shared[position])
+    batch.note_change()
+    _results(group, returns[0], pointers)
+
+
+def _fields(group: Group, address: int) -> list[Index3]:
+    """(n,) a `dim3` in a `.param` variable, one a lane."""
+    return list(zip(*(_argument(group, address + 4 * axis, U32).tolist() for axis in range(3)), strict=True))
+
+
+def _errors(group: Group) -> dict[int, int]:
+    """The last error of this API, by lane."""
+    errors: dict[int, int] = group.batch.extensions.setdefault("errors of launches", {})
+    return errors
+
+
+def _launch_device(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    """Queue a launch, one a lane, whose arguments lie where `_parameter_buffer` said."""
+    batch, module = group.batch, group.frames[-1].code.program.module
+    room: Heap | None = batch.device.launch_arguments
+    streams = _argument(group, arguments[1], U64).tolist()
+    codes = np.zeros(group.lanes.n, np.int32)
+    for position, pointer in enumerate(_argument(group, arguments[0], U64).tolist()):
+        entry, grid, block, shared_bytes = batch.budget.asked_for.pop(pointer, ("", (0, 0, 0), (0, 0, 0), 0))
+        if room is None or not entry or not all((*grid, *block)) or math.prod(block) > MAX_THREADS:
+            codes[position] = _errors(group)[int(group.lanes.ids[position])] = INVALID_CONFIGURATION
+            continue
+        start = pointer - room.array.base
+        raw = room.array.data[start : start + module.functions[entry].parameter_bytes].tobytes()
+        room.free(pointer)
+        number = batch.geometry.first_block + int(group.lanes.blocks[position])
+        batch.budget.launched.append(
+            DeviceLaunch(entry, grid, block, shared_bytes, raw, number, streams[position], instruction.location.line)
+        )
+    _results(group, returns[0], codes)
+
+
+def _stream_create(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    """A handle that no other stream or event of the launch has, to where each lane wants it."""
+    lanes, budget = group.lanes, group.batch.budget
+    handles = np.arange(FIRST_HANDLE + budget.handles, FIRST_HANDLE + budget.handles + lanes.n, dtype=np.uint64)
+    budget.handles += lanes.n
+    spec = AccessSpec(replace(instruction, opcode="st", modifiers=("b64",), operands=()), "store")
+    places = from_array(_argument(group, arguments[0], U64), lanes, 8)
+    load_store.store(group, spec, places, 0, [from_array(handles, lanes, 8)])
+    _succeed(group, instruction, arguments, returns)
+
+
+def _last_error(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    errors = _errors(group)
+    _results(group, returns[0], np.array([errors.get(lane, 0) for lane in group.lanes.ids.tolist()], np.int32))
+
+
+def _take_last_error(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    _last_error(group, instruction, arguments, returns)
+    for lane in group.lanes.ids.tolist():
+        _errors(group).pop(lane, None)
+
+
+def _succeed(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    """What has nothing to do: what is destroyed goes when the work in it has been done."""
+    _results(group, returns[0], np.zeros(group.lanes.n, np.int32))
+
+
 BUILTINS: dict[str, Callable[[Group, Instruction, list[int], list[int]], None]] = {
     "vprintf": _vprintf,
     "__assertfail": _assert_fail,
     "malloc": _malloc,
     "free": _free,
+    "__cudaCDP2GetParameterBufferV2": _parameter_buffer,
+    "__cudaCDP2LaunchDeviceV2": _launch_device,
+    "__cudaCDP2StreamCreateWithFlags": _stream_create,
+    "__cudaCDP2StreamDestroy": _succeed,
+    "__cudaCDP2EventCreateWithFlags": _stream_create,
+    "__cudaCDP2EventDestroy": _succeed,
+    "__cudaCDP2GetLastError": _take_last_error,
+    "__cudaCDP2PeekAtLastError": _last_error,
 }

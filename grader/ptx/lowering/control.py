@@ -252,11 +252,11 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
             for pointer in np.unique(pointers).tolist():
                 lanes = group.lanes.select(np.flatnonzero(pointers == pointer))
                 part = group.split(lanes, resume)
-                callee = code.program.function_at(pointer, instruction)
+                callee = code.program.code(code.program.at(pointer, instruction).name)
                 enter(part, callee, given, wanted, resume, (block.index, callee.name))
                 scheduler.queue.add(part)
             return False
-        callee = code.program.function_at(value, instruction)
+        callee = code.program.code(code.program.at(value, instruction).name)
         return enter(group, callee, given, wanted, resume, (block.index, callee.name))
 
     return call_pointer

@@ -15,7 +15,7 @@ import numpy as np
 
 from grader.ptx.cfg import build_cfg
 from grader.ptx.frontend.functions import LOC
-from grader.ptx.frontend.nodes import Instruction, Module, SourceLocation, Symbol, Variable
+from grader.ptx.frontend.nodes import Function, Instruction, Module, SourceLocation, Symbol, Variable
 from grader.ptx.isa.instructions import check_forms
 from grader.ptx.limits import DeviceTrap, LimitExceeded, Limits, UnsupportedInstruction
 from grader.ptx.lowering.lower import lower
@@ -117,13 +117,13 @@ class Program:
         """The functions that have been run so far."""
         return list(self._codes.values())
 
-    def function_at(self, pointer: int, instruction: Instruction) -> Code:
-        """The function that a function pointer names.  Raises DeviceTrap where it names none."""
+    def at(self, pointer: int, instruction: Instruction) -> Function:
+        """The function or kernel that a pointer names.  Raises DeviceTrap where it names none."""
         index, rest = divmod(pointer - FUNCTION_WINDOW, 16)
         names = list(self.module.functions)
         if rest or not 0 <= index < len(names):
             raise DeviceTrap(instruction.location.line, f"a call through a pointer to no function ({pointer:#x})")
-        return self.code(names[index])
+        return self.module.functions[names[index]]
 
     def reachable(self, entry: str) -> frozenset[str]:
         """Names of the functions that a kernel may call, itself included, those whose address it takes among them.
@@ -181,7 +181,9 @@ class Program:
         return used
 
     def _look_through(self, entry: str) -> Needs:
-        names = self.reachable(entry)
+        # A kernel that this one launches has needs of its own.
+        called = self.reachable(entry)
+        names = [name for name in called if name == entry or not self.module.functions[name].is_entry]
         own: set[str] = set()
         used = self._used(names)
         local_bytes = 0

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from grader.ptx.access import InlineCache
 from grader.ptx.cfg import ControlFlowGraph
 from grader.ptx.dataflow import DefUse, destinations
-from grader.ptx.frontend.nodes import Instruction, Module
+from grader.ptx.frontend.nodes import Function, Instruction, Module
 from grader.ptx.isa.instructions import facts
 
 Step = Callable[[Any], None]
@@ -37,8 +37,8 @@ class Linkage(Protocol):
         """The runnable form of a function."""
         ...
 
-    def function_at(self, pointer: int, instruction: Instruction) -> Code:
-        """The function that a function pointer names.  Raises DeviceTrap where it names none."""
+    def at(self, pointer: int, instruction: Instruction) -> Function:
+        """The function or kernel that a pointer names.  Raises DeviceTrap where it names none."""
         ...
 
 
