@@ -80,12 +80,15 @@ def test_a_launch_that_no_device_allows_is_an_error_of_who_made_it() -> None:
 
 
 def test_faults_and_prints_of_what_was_launched_are_told() -> None:
-    source = """__global__ void child(int* out) { char text[4] = {'a', (char)('0' + threadIdx.x), 0}; printf("%s ", text);
-        if (threadIdx.x) out[100] = 1; }
+    source = """__global__ void child(int* out) {
+        char text[4] = {'a', (char)('0' + threadIdx.x), 0};
+        printf("%s ", text);
+        if (threadIdx.x) out[100] = 1;
+    }
     extern "C" __global__ void k(int* out) { printf("first "); child<<<1, 2>>>(out); }"""
     result = run(source, 1, 1, np.zeros(4, np.int32), entry="k", options=OPTIONS)
     assert result.report.printf == "first a0 a1 "
-    assert [(hazard.kind, hazard.line) for hazard in result.hazards] == [("out_of_bounds", 2)]
+    assert [(hazard.kind, hazard.line) for hazard in result.hazards] == [("out_of_bounds", 5)]
 
 
 def test_who_launches_for_ever_comes_to_the_limit() -> None:
