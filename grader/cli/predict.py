@@ -65,6 +65,8 @@ def _predict(
     processor = read_device(device)
     reading = Reading(path, found, None)
     kernels = bound_kernels(found, reading.with_programs_run(reading.bound))
+    if not kernels:
+        raise UsageError(msg("predict.no_kernel", path=str(path), lab=found.id))
     times: dict[str, PredictedTime | str] = {}
     with CompilerProcess() as compiler:
         stores = ProgramStore(compiler, "compute_75"), ProgramStore(compiler, processor.architecture)

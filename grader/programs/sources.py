@@ -369,11 +369,20 @@ def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str
 
 
 def _below(folder: Path) -> dict[str, list[str]]:
-    """Files in folders of a folder, and in folders of those, by name."""
-    found: dict[str, list[str]] = {}
-    for path in itertools.islice(itertools.chain(folder.glob("*/*"), folder.glob("*/*/*")), MAX_FILES_BELOW):
-        found.setdefault(path.name, []).append(path.relative_to(folder).as_posix())
-    return found
+    """Files in folders of a folder, and in folders of those, by name; what cannot be listed is passed over."""
+    places: dict[str, list[str]] = {}
+    room = MAX_FILES_BELOW
+    for root, folders, names in os.walk(folder):
+        relative = Path(root).relative_to(folder)
+        if len(relative.parts) == 2:
+            folders.clear()
+        folders.sort()
+        for name in sorted(names)[:room] if relative.parts else ():
+            places.setdefault(name, []).append((relative / name).as_posix())
+            room -= 1
+        if not room:
+            break
+    return places
 
 
 NAME = "grader_harness.cu"

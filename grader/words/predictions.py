@@ -9,6 +9,7 @@ PREDICT: Texts = {
     "unmeasured": N_("{device} is described by published figures alone: no predicted time was ever compared with it."),
     "unknown_device": N_("no device {name}; allowed: {allowed}"),
     "size": N_("--size {given}: allowed: {allowed}, whole numbers from 1 on"),
+    "no_kernel": N_("nothing to predict: no kernel in {path} was found for a variant of the lab {lab}"),
     "sizes": N_("the kernel is not for these sizes"),
     "not_compiled": N_("does not compile: {error}"),
     "does_not_fit": N_("a block takes more registers or shared memory than {device} has"),

@@ -318,6 +318,10 @@ def test_bad_submissions_get_one_line(here: Path, capsys: pytest.CaptureFixture[
     assert "empty: no .cu file" in complaint(capsys, "empty", "--lab", "transpose")
     assert "the file is empty" in complaint(capsys, "void", "--lab", "transpose")
     assert "NUL" in complaint(capsys, "binary", "--lab", "transpose")
+    (here / "sum.cu").write_text("__global__ void sum(const float *a, float *b) { b[0] = a[0]; }")
+    assert complaint(capsys, "predict", "sum.cu", "--lab", "batch-square", "--device", "H100") == (
+        "nothing to predict: no kernel in sum.cu was found for a variant of the lab batch-square"
+    )
 
 
 def test_every_lab_that_is_named_is_graded(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
