@@ -81,10 +81,14 @@ def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, ex
             continue
         if run.outcome.status == "unsupported" and run.outcome.reason != "steps":
             continue
-        if run.outcome.reason not in GAVE_UP or any(_is_out_of_proportion(run, known) for known in exact):
+        if run.outcome.reason not in GAVE_UP:
             runs.append(replace(run, drawn=True))
-        if run.outcome.reason in GAVE_UP:
-            break
+            continue
+        if any(_is_out_of_proportion(run, known) for known in exact):
+            # Whatever ended it: it takes far longer than its other sizes let expect.
+            outcome = replace(run.outcome, status="fault", reason="instructions", said=None)
+            runs.append(replace(run, outcome=outcome, drawn=True))
+        break
     diagnoses = explain(trials, kernel, runs) if explained else {}
     evidence = replace(evidence, runs=(*evidence.runs, *runs), diagnoses={**diagnoses, **evidence.diagnoses})
     if not all(run.output_is_right for run in runs):

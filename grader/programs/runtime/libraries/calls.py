@@ -7,6 +7,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ Array = npt.NDArray[Any]
 NOT_INITIALIZED, INVALID_VALUE, MAPPING_ERROR = 1, 7, 11
 MAX_WORK = 2_000_000_000
 """Multiplications of one call."""
+MAX_ELEMENTS = 1 << 25
+"""Of a matrix that a call makes of a band or a packed triangle: 512 MiB at most."""
 MAX_HANDLES = 1000
 
 
@@ -159,13 +162,6 @@ def new_handle(state: State, pointer: int, fields: dict[str, Any], lacks: int) -
     return number
 
 
-def bound_work(state: State, count: int) -> None:
-    """Charge multiplications.  Raises ProgramEnded where they are more than any call may make."""
-    if count > MAX_WORK:
-        raise ProgramEnded(msg("programs.too_much_copied"))
-    state.meter.spend(max(0, count) // PRODUCTS_PER_INSTRUCTION)
-
-
 def destroy(state: State, place: Place, handle: int) -> int:
     handle_of(state, handle)
     del state.libraries[handle]
@@ -218,6 +214,12 @@ class Call:
         """On either side."""
         return scalar_at(self.state, self.place, address, dtype or self.dtype)
 
+    def zeros(self, rows: int, columns: int) -> Array:
+        """A matrix of the call's own.  Raises ProgramEnded where it would be larger than any call may make."""
+        if rows * columns > MAX_ELEMENTS:
+            raise ProgramEnded(msg("programs.too_much_copied"))
+        return np.zeros((rows, columns), self.dtype)
+
     def read(self, *operands: Operand) -> None:
         """These are read: tell of what nobody wrote."""
         check_read(self.state, self.place, *operands)
@@ -232,9 +234,16 @@ class Call:
             target[0][...] = value
         note_write(self.state, target)
 
-    def work(self, multiplications: int) -> None:
-        """Charge them."""
-        bound_work(self.state, multiplications)
+    def work(self, *extents: int) -> None:
+        """Charge the multiplications of a loop nest of these extents, before anything is computed or allocated.
+
+        An extent of none counts as one: what the others span is read or written all the same.
+        Raises ProgramEnded where they are more than any call may make.
+        """
+        multiplications = prod(max(1, abs(extent)) for extent in extents)
+        if multiplications > MAX_WORK:
+            raise ProgramEnded(msg("programs.too_much_copied"))
+        self.state.meter.spend(multiplications // PRODUCTS_PER_INSTRUCTION)
 
 
 Served = Callable[..., int | None]

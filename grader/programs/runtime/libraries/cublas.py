@@ -76,7 +76,7 @@ def workspace(call: Call, address: int, size: int) -> None:
 
 
 def geam(call: Call, ta: int, tb: int, m: int, n: int, alpha: int, a: int, lda: int, beta: int, b: int, ldb: int, c: int, ldc: int) -> None:  # fmt: skip
-    call.work(abs(m * n))
+    call.work(m, n)
     target, total = call.matrix(c, m, n, ldc), np.zeros((m, n), call.dtype)
     for scale, t, address, leading in ((call.scalar(alpha), ta, a, lda), (call.scalar(beta), tb, b, ldb)):
         if scale:
@@ -87,7 +87,7 @@ def geam(call: Call, ta: int, tb: int, m: int, n: int, alpha: int, a: int, lda: 
 
 
 def dgmm(call: Call, side: int, m: int, n: int, a: int, lda: int, x: int, incx: int, c: int, ldc: int) -> None:
-    call.work(abs(m * n))
+    call.work(m, n)
     matrix, target = call.matrix(a, m, n, lda), call.matrix(c, m, n, ldc)
     vector = call.vector(x, m if side == LEFT else n, incx)
     call.read(matrix, vector)
@@ -182,7 +182,7 @@ def solved(factors: Array, pivots: Array | None, right: Array, t: int) -> Array:
 
 def getrf_batched(call: Call, n: int, a: int, lda: int, pivots: int, info: int, count: int) -> None:
     for number, address in enumerate(call.pointers(a, len(_count(count)))):
-        call.work(n**3)
+        call.work(n, n, n)
         matrix = call.matrix(address, n, n, lda)
         call.read(matrix)
         factors, order, lacking = factored(matrix[0], is_pivoted=pivots != 0)
@@ -194,7 +194,7 @@ def getrf_batched(call: Call, n: int, a: int, lda: int, pivots: int, info: int, 
 
 def getri_batched(call: Call, n: int, a: int, lda: int, pivots: int, c: int, ldc: int, info: int, count: int) -> None:
     for number, (address, out) in enumerate(zip(call.pointers(a, len(_count(count))), call.pointers(c, count), strict=True)):  # fmt: skip
-        call.work(n**3)
+        call.work(n, n, n)
         matrix, target = call.matrix(address, n, n, lda), call.matrix(out, n, n, ldc)
         order = call.array(pivots + 4 * n * number, n, "i4") if pivots else None
         call.read(matrix)
@@ -206,7 +206,7 @@ def getri_batched(call: Call, n: int, a: int, lda: int, pivots: int, c: int, ldc
 
 def getrs_batched(call: Call, t: int, n: int, columns: int, a: int, lda: int, pivots: int, b: int, ldb: int, info: int, count: int) -> None:  # fmt: skip
     for number, (address, out) in enumerate(zip(call.pointers(a, len(_count(count))), call.pointers(b, count), strict=True)):  # fmt: skip
-        call.work(n * n * abs(columns))
+        call.work(n, n, columns)
         matrix, target = call.matrix(address, n, n, lda), call.matrix(out, n, columns, ldb)
         order = call.array(pivots + 4 * n * number, n, "i4") if pivots else None
         call.read(matrix, target)
@@ -218,7 +218,7 @@ def inverse_batched(call: Call, n: int, a: int, lda: int, c: int, ldc: int, info
     if n > 32:
         raise Refused(INVALID_VALUE)
     for number, (address, out) in enumerate(zip(call.pointers(a, len(_count(count))), call.pointers(c, count), strict=True)):  # fmt: skip
-        call.work(n**3)
+        call.work(n, n, n)
         matrix, target = call.matrix(address, n, n, lda), call.matrix(out, n, n, ldc)
         call.read(matrix)
         factors, order, lacking = factored(matrix[0])

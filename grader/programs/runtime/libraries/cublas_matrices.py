@@ -77,7 +77,7 @@ def _packed(call: Call, address: int, fill: int, n: int) -> tuple[Operand, Array
     if n < 0:
         raise Refused(INVALID_VALUE)
     flat = call.array(address, n * (n + 1) // 2)
-    dense = np.zeros((n, n), call.dtype)
+    dense = call.zeros(n, n)
     if n:
         dense[_packed_places(fill, n)] = flat[0]
     return flat, dense
@@ -90,7 +90,7 @@ def _band(
     if min(rows, columns, low, high) < 0 or leading < low + high + 1:
         raise Refused(INVALID_VALUE)
     stored = call.matrix(address, low + high + 1, columns, leading)
-    dense = np.zeros((rows, columns), call.dtype)
+    dense = call.zeros(rows, columns)
     for row in range(low + high + 1):
         shift = row - high
         first, last = max(0, -shift), min(columns, rows - shift)
@@ -135,7 +135,7 @@ def product_of(
     """C = alpha op(A) op(B) + beta C; of each an address and a leading dimension; types: of A, B and C."""
     if min(m, n, k) < 0:
         raise Refused(INVALID_VALUE)
-    call.work(m * n * k)
+    call.work(m, n, k)
     first = call.matrix(a[0], *((m, k) if ta == NO else (k, m)), a[1], types[0])
     second = call.matrix(b[0], *((k, n) if tb == NO else (n, k)), b[1], types[1])
     target = call.matrix(c[0], m, n, c[1], types[2])
@@ -146,7 +146,7 @@ def product_of(
 
 
 def gemv(call: Call, t: int, m: int, n: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
-    call.work(abs(m * n))
+    call.work(m, n)
     matrix = call.matrix(a, m, n, lda)
     _times_vector(call, matrix, operand(matrix[0], t), alpha, x, incx, beta, y, incy)
 
@@ -160,14 +160,14 @@ def _times_vector(
 
 
 def gbmv(call: Call, t: int, m: int, n: int, low: int, high: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
-    call.work(abs(m * n))
+    call.work(m, n)
     stored, dense = _band(call, a, m, n, low, high, lda)
     _times_vector(call, stored, operand(dense, t), alpha, x, incx, beta, y, incy)
 
 
 def _symmetric_times(is_hermitian: bool) -> Callable[..., None]:
     def symv(call: Call, fill: int, n: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
-        call.work(n * n)
+        call.work(n, n)
         stored = call.matrix(a, n, n, lda)
         whole = _whole(stored[0], fill, is_hermitian=is_hermitian)
         _times_vector(call, stored, whole, alpha, x, incx, beta, y, incy)
@@ -177,7 +177,7 @@ def _symmetric_times(is_hermitian: bool) -> Callable[..., None]:
 
 def _band_symmetric_times(is_hermitian: bool) -> Callable[..., None]:
     def sbmv(call: Call, fill: int, n: int, k: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
-        call.work(n * n)
+        call.work(n, n)
         stored, dense = _band(call, a, n, n, *((k, 0) if fill == LOWER else (0, k)), lda)
         whole = _whole(dense, fill, is_hermitian=is_hermitian)
         _times_vector(call, stored, whole, alpha, x, incx, beta, y, incy)
@@ -187,7 +187,7 @@ def _band_symmetric_times(is_hermitian: bool) -> Callable[..., None]:
 
 def _packed_symmetric_times(is_hermitian: bool) -> Callable[..., None]:
     def spmv(call: Call, fill: int, n: int, alpha: int, a: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
-        call.work(n * n)
+        call.work(n, n)
         stored, dense = _packed(call, a, fill, n)
         whole = _whole(dense, fill, is_hermitian=is_hermitian)
         _times_vector(call, stored, whole, alpha, x, incx, beta, y, incy)
@@ -200,7 +200,7 @@ def _packed_symmetric_times(is_hermitian: bool) -> Callable[..., None]:
 
 def _by_triangle(call: Call, stored: Operand, triangle: Array, is_lower: bool, t: int, x: int, incx: int, *, is_solved: bool) -> None:  # fmt: skip
     vector = call.vector(x, len(triangle), incx)
-    call.work(len(triangle) ** 2)
+    call.work(len(triangle), len(triangle))
     call.read(stored, vector)
     used = operand(triangle, t)
     lower = is_lower == (t == NO)
@@ -249,7 +249,7 @@ def solve_with(
 ) -> None:
     """op(A) X = alpha B, or X op(A) = alpha B, into B."""
     order = m if side == LEFT else n
-    call.work(m * n * order)
+    call.work(m, n, order)
     stored, target = call.matrix(a[0], order, order, a[1]), call.matrix(b[0], m, n, b[1])
     call.read(stored, target)
     used = operand(_triangle(stored[0], fill, unit), t)
@@ -260,7 +260,7 @@ def solve_with(
 
 def trmm(call: Call, side: int, fill: int, t: int, unit: int, m: int, n: int, alpha: int, a: int, lda: int, b: int, ldb: int, c: int, ldc: int) -> None:  # fmt: skip
     order = m if side == LEFT else n
-    call.work(m * n * order)
+    call.work(m, n, order)
     stored, other, target = call.matrix(a, order, order, lda), call.matrix(b, m, n, ldb), call.matrix(c, m, n, ldc)
     call.read(stored, other)
     used = operand(_triangle(stored[0], fill, unit), t)
@@ -272,7 +272,7 @@ def trmm(call: Call, side: int, fill: int, t: int, unit: int, m: int, n: int, al
 
 def _ger(is_conjugated: bool) -> Callable[..., None]:
     def ger(call: Call, m: int, n: int, alpha: int, x: int, incx: int, y: int, incy: int, a: int, lda: int) -> None:
-        call.work(abs(m * n))
+        call.work(m, n)
         first, second, target = call.vector(x, m, incx), call.vector(y, n, incy), call.matrix(a, m, n, lda)
         product = np.outer(first[0], second[0].conj() if is_conjugated else second[0])
         blend(call, (first, second), target, product, call.scalar(alpha), 1)
@@ -282,7 +282,7 @@ def _ger(is_conjugated: bool) -> Callable[..., None]:
 
 def _outer(call: Call, n: int, x: int, incx: int, y: int, incy: int, alpha: int, form: str) -> tuple[tuple[Operand, ...], Array]:  # fmt: skip
     """What a rank-one or rank-two update adds: form "s" or "h", with "2" behind it for two vectors."""
-    call.work(n * n)
+    call.work(n, n)
     first = call.vector(x, n, incx)
     if "2" not in form:
         factor = call.scalar(alpha, call.real if form == "h" else call.dtype)
@@ -299,16 +299,18 @@ def _outer(call: Call, n: int, x: int, incx: int, y: int, incy: int, alpha: int,
 
 def _syr(form: str) -> Callable[..., None]:
     def syr(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, a: int, lda: int) -> None:
+        target = call.matrix(a, n, n, lda)
         inputs, added = _outer(call, n, x, incx, 0, 1, alpha, form)
-        _add(call, inputs, call.matrix(a, n, n, lda), added, np.diag_indices(n), form, _side(fill, n))
+        _add(call, inputs, target, added, np.diag_indices(n), form, _side(fill, n))
 
     return syr
 
 
 def _syr2(form: str) -> Callable[..., None]:
     def syr2(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, y: int, incy: int, a: int, lda: int) -> None:
+        target = call.matrix(a, n, n, lda)
         inputs, added = _outer(call, n, x, incx, y, incy, alpha, form)
-        _add(call, inputs, call.matrix(a, n, n, lda), added, np.diag_indices(n), form, _side(fill, n))
+        _add(call, inputs, target, added, np.diag_indices(n), form, _side(fill, n))
 
     return syr2
 
@@ -329,22 +331,25 @@ def _add(
     blend(call, inputs, target, added, 1, 1, where)
 
 
-def _add_packed(call: Call, fill: int, n: int, a: int, inputs: tuple[Operand, ...], added: Array, form: str) -> None:
+def _add_packed(
+    call: Call, fill: int, n: int, a: int, x: int, incx: int, y: int, incy: int, alpha: int, form: str
+) -> None:
+    target = call.array(a, n * (n + 1) // 2)
+    inputs, added = _outer(call, n, x, incx, y, incy, alpha, form)
     places = _packed_places(fill, n)
-    diagonal = np.nonzero(places[0] == places[1])
-    _add(call, inputs, call.array(a, n * (n + 1) // 2), added[places], diagonal, form)
+    _add(call, inputs, target, added[places], np.nonzero(places[0] == places[1]), form)
 
 
 def _spr(form: str) -> Callable[..., None]:
     def spr(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, a: int) -> None:
-        _add_packed(call, fill, n, a, *_outer(call, n, x, incx, 0, 1, alpha, form), form)
+        _add_packed(call, fill, n, a, x, incx, 0, 1, alpha, form)
 
     return spr
 
 
 def _spr2(form: str) -> Callable[..., None]:
     def spr2(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, y: int, incy: int, a: int) -> None:
-        _add_packed(call, fill, n, a, *_outer(call, n, x, incx, y, incy, alpha, form), form)
+        _add_packed(call, fill, n, a, x, incx, y, incy, alpha, form)
 
     return spr2
 
@@ -352,7 +357,7 @@ def _spr2(form: str) -> Callable[..., None]:
 def _symm(is_hermitian: bool) -> Callable[..., None]:
     def symm(call: Call, side: int, fill: int, m: int, n: int, alpha: int, a: int, lda: int, b: int, ldb: int, beta: int, c: int, ldc: int) -> None:  # fmt: skip
         order = m if side == LEFT else n
-        call.work(m * n * order)
+        call.work(m, n, order)
         stored, other, target = call.matrix(a, order, order, lda), call.matrix(b, m, n, ldb), call.matrix(c, m, n, ldc)
         whole = _whole(stored[0], fill, is_hermitian=is_hermitian)
         product = whole @ other[0] if side == LEFT else other[0] @ whole
@@ -368,20 +373,22 @@ def _turned(call: Call, address: int, t: int, n: int, k: int, leading: int) -> t
 
 def _syrk(is_hermitian: bool) -> Callable[..., None]:
     def syrk(call: Call, fill: int, t: int, n: int, k: int, alpha: int, a: int, lda: int, beta: int, c: int, ldc: int) -> None:  # fmt: skip
-        call.work(n * n * k)
+        call.work(n, n, k)
+        target = call.matrix(c, n, n, ldc)
         stored, used = _turned(call, a, t, n, k, lda)
         scale = call.real if is_hermitian else call.dtype
         first, second = (used.conj(), used.T) if is_hermitian and t != NO else (used, used.T)
         product = first @ (second.conj() if is_hermitian and t == NO else second)
         where = _side(fill, n)
-        blend(call, (stored,), call.matrix(c, n, n, ldc), product, call.scalar(alpha, scale), call.scalar(beta, scale), where)  # fmt: skip
+        blend(call, (stored,), target, product, call.scalar(alpha, scale), call.scalar(beta, scale), where)
 
     return syrk
 
 
 def _syr2k(form: str) -> Callable[..., None]:
     def syr2k(call: Call, fill: int, t: int, n: int, k: int, alpha: int, a: int, lda: int, b: int, ldb: int, beta: int, c: int, ldc: int) -> None:  # fmt: skip
-        call.work(2 * n * n * k)
+        call.work(2, n, n, k)
+        target = call.matrix(c, n, n, ldc)
         first, one = _turned(call, a, t, n, k, lda)
         second, other = _turned(call, b, t, n, k, ldb)
         factor = call.scalar(alpha)
@@ -391,7 +398,7 @@ def _syr2k(form: str) -> Callable[..., None]:
             half = factor * (one.conj() @ other.T)
         product = half if form in ("sx", "hx") else half + (half.T.conj() if is_hermitian else half.T)
         scale = call.scalar(beta, call.real if is_hermitian else call.dtype)
-        blend(call, (first, second), call.matrix(c, n, n, ldc), product, 1, scale, _side(fill, n))
+        blend(call, (first, second), target, product, 1, scale, _side(fill, n))
 
     return syr2k
 

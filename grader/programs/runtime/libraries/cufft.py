@@ -195,7 +195,7 @@ def _transform(call: Call, kind: int, source: int, target: int, direction: int) 
     if plan.kind != kind:
         raise Refused(_INVALID_TYPE)
     count = math.prod(plan.sizes) * plan.batch
-    call.work(count * max(1, count.bit_length()))
+    call.work(count, count.bit_length())
     input_layout, output_layout = plan.layouts(source == target)
     input_type, output_type = _TYPES[kind]
     read, numbers = input_layout.place(call, source, input_type)

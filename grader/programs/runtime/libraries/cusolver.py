@@ -48,7 +48,7 @@ def _info(call: Call, address: int, value: int) -> None:
 
 
 def _square(call: Call, address: int, n: int, leading: int, dtype: str) -> Operand:
-    call.work(abs(n) ** 3)
+    call.work(n, n, n)
     matrix = call.matrix(address, n, n, leading, dtype)
     call.read(matrix)
     return matrix
@@ -110,7 +110,7 @@ def potri(call: Call, fill: int, n: int, a: int, lda: int, work: int, size: int,
 
 
 def _factor(call: Call, m: int, n: int, a: int, lda: int, pivots: int, info: int, dtype: str, width: str) -> None:
-    call.work(abs(m * n) * max(m, n))
+    call.work(m, n, max(m, n))
     matrix = call.matrix(a, m, n, lda, dtype)
     call.read(matrix)
     factors, order, lacking = factored(matrix[0], is_pivoted=pivots != 0)
@@ -167,7 +167,7 @@ def _turned_by(reflectors: Array, factors: Array, target: Array, t: int) -> Arra
 
 
 def geqrf(call: Call, m: int, n: int, a: int, lda: int, factors: int, work: int, size: int, info: int) -> None:
-    call.work(abs(m * n) * max(m, n))
+    call.work(m, n, max(m, n))
     matrix = call.matrix(a, m, n, lda)
     call.read(matrix)
     found, numbers = _reflected(matrix[0])
@@ -177,7 +177,7 @@ def geqrf(call: Call, m: int, n: int, a: int, lda: int, factors: int, work: int,
 
 
 def ormqr(call: Call, side: int, t: int, m: int, n: int, k: int, a: int, lda: int, factors: int, c: int, ldc: int, work: int, size: int, info: int) -> None:  # fmt: skip
-    call.work(abs(m * n * k))
+    call.work(m, n, k)
     matrix, target = call.matrix(a, m if side == LEFT else n, k, lda), call.matrix(c, m, n, ldc)
     numbers = call.array(factors, k)
     call.read(matrix, target, numbers)
@@ -190,7 +190,7 @@ def ormqr(call: Call, side: int, t: int, m: int, n: int, k: int, a: int, lda: in
 
 
 def orgqr(call: Call, m: int, n: int, k: int, a: int, lda: int, factors: int, work: int, size: int, info: int) -> None:
-    call.work(abs(m * n * k))
+    call.work(m, n, k)
     matrix, numbers = call.matrix(a, m, n, lda), call.array(factors, k)
     call.read(matrix, numbers)
     call.store(matrix, _turned_by(matrix[0], numbers[0], np.eye(m, n, dtype=call.dtype), NO))
@@ -246,7 +246,7 @@ def _singular(call: Call, jobs: tuple[int, int], m: int, n: int, matrix: Operand
 def gesvd(call: Call, jobu: int, jobv: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, rwork: int, info: int) -> None:  # fmt: skip
     if m < n:
         raise Refused(INVALID_VALUE)
-    call.work(m * n * max(m, n))
+    call.work(m, n, max(m, n))
     matrix = call.matrix(a, m, n, lda)
     call.read(matrix)
     _singular(
@@ -255,7 +255,7 @@ def gesvd(call: Call, jobu: int, jobv: int, m: int, n: int, a: int, lda: int, s:
 
 
 def gesvdj(call: Call, vectors: int, economy: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, info: int, _settings: int) -> None:  # fmt: skip
-    call.work(abs(m * n) * max(m, n))
+    call.work(m, n, max(m, n))
     matrix = call.matrix(a, m, n, lda)
     call.read(matrix)
     left, values, right = np.linalg.svd(matrix[0], full_matrices=not economy)
@@ -295,7 +295,7 @@ def x_getrs(call: Call, params: int, t: int, n: int, columns: int, at: int, a: i
 
 
 def x_geqrf(call: Call, params: int, m: int, n: int, at: int, a: int, lda: int, tt: int, factors: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    call.work(abs(m * n) * max(m, n))
+    call.work(m, n, max(m, n))
     matrix = call.matrix(a, m, n, lda, _type(at))
     call.read(matrix)
     found, numbers = _reflected(matrix[0])
@@ -332,7 +332,7 @@ def x_syevdx(call: Call, params: int, vectors: int, which: int, fill: int, n: in
 def x_gesvd(call: Call, params: int, jobu: int, jobv: int, m: int, n: int, at: int, a: int, lda: int, st: int, s: int, ut: int, u: int, ldu: int, vt: int, v: int, ldv: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
     if m < n:
         raise Refused(INVALID_VALUE)
-    call.work(m * n * max(m, n))
+    call.work(m, n, max(m, n))
     matrix = call.matrix(a, m, n, lda, _type(at))
     call.read(matrix)
     types = (_type(at), _type(st), _type(ut), _type(vt))

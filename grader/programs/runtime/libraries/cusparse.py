@@ -42,7 +42,7 @@ def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> A
     shape = matrix.shape if t == NO else matrix.shape[::-1]
     if shape[1] != len(right):
         raise Refused(INVALID_VALUE)
-    call.work(len(numbers) * max(1, right.shape[1]))
+    call.work(len(numbers), right.shape[1])
     found = np.zeros((shape[0], right.shape[1]), computed)
     np.add.at(found, rows, numbers[:, None] * right[columns])
     return found
@@ -86,7 +86,7 @@ def sddmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c
     rows, columns = elements(call, matrix)
     if (left.shape[0], right.shape[1]) != matrix.shape or left.shape[1] != right.shape[0]:
         raise Refused(INVALID_VALUE)
-    call.work(len(rows) * left.shape[1])
+    call.work(len(rows), left.shape[1])
     products = np.einsum("ij,ij->i", left[rows], right[:, columns].T)
     _store(call, values_of(call, matrix), products, call.scalar(alpha, computed), call.scalar(beta, computed))
 
@@ -96,7 +96,7 @@ def _solved(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> 
     triangle = np.tril(whole) if matrix.fill == 0 else np.triu(whole)
     if matrix.diagonal:
         np.fill_diagonal(triangle, 1)
-    call.work(len(triangle) ** 2)
+    call.work(len(triangle), len(triangle))
     return solve(operand(triangle, t), right, is_lower=(matrix.fill == 0) == (t == NO))
 
 

@@ -252,7 +252,7 @@ def dense_of(call: Call, matrix: Sparse, computed: str) -> Array:
     rows, columns = matrix.shape
     if rows * columns > _MAX_DENSE:
         raise Refused(ALLOC_FAILED)
-    call.work(rows * columns)
+    call.work(rows, columns)
     values = values_of(call, matrix)
     call.read(values)
     whole = np.zeros((rows, columns), computed)
