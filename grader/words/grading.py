@@ -228,7 +228,9 @@ LAUNCHES: Texts = {
     "process_ended": N_("the GPU process ended without an answer"),
     "no_answer": N_("the GPU no longer responds"),
     "unreadable_ptx": N_("the emulator cannot read what the compiler made: {reason}"),
-    "emulator_steps": N_("the emulator ended it after as much as a launch may take; whether it would come to an end is not known"),
+    "emulator_steps": N_(
+        "the emulator ended it after as much as a launch may take; whether it would come to an end is not known"
+    ),
     "emulator_slow": N_("the emulator did not finish within {seconds:g} s"),
     "emulator_failed": N_("the emulator failed ({kind}: {text})"),
     "own_constants": N_("its own constants"),

@@ -59,8 +59,8 @@ PROGRAMS: Texts = {
         "which ends here. --limit none runs it to its end, --shrink runs it with a smaller size."
     ),
     "launch_steps": N_(
-        "{kernel} takes the emulator longer than a launch may: a limit of this run, which ends here. Whether the kernel "
-        "would come to an end is not known."
+        "{kernel} takes the emulator longer than a launch may: a limit of this run, which ends here. Whether the "
+        "kernel would come to an end is not known."
     ),
     "launch_seconds": N_(
         "{kernel} has not ended within {seconds} s of processor time: a limit of this run, no fault of the program's, "
