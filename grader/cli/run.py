@@ -237,6 +237,8 @@ _IDLE = re.compile(
     r"|device-c|resource-usage|disable-warnings|restrict|verbose)"
 )
 """Options of nvcc's that change nothing here; `_WITH_VALUE`: those whose next word belongs to them."""
+WATCHED_INSTRUCTIONS = 200_000_000
+"""Of launches that are watched block for block: some five seconds."""
 GPU_SECONDS = 60.0
 """A kernel that has not ended by then hangs."""
 BEYOND_LIMITS = 4
@@ -353,7 +355,9 @@ def limits_of(text: str | None) -> RunLimits:
 
     # The rest is the emulator's own, and what others on the machine need.
     half = max(1 << 30, available_bytes() // 2)
-    limits = RunLimits(host_bytes=half, device_bytes=half, wall_seconds=3600)
+    limits = RunLimits(
+        host_bytes=half, device_bytes=half, wall_seconds=3600, watched_instructions=WATCHED_INSTRUCTIONS
+    )
     if text is None:
         return limits
     try:

@@ -20,7 +20,7 @@ from grader.programs.device import Asked, Loaded, Outcome, TooSlow, parts_of
 from grader.programs.device_memory import Allocation, DeviceMemory
 from grader.programs.sandbox.guest import Meter
 from grader.ptx import DeviceTrap, Launch, Limits, launch, linked
-from grader.ptx.limits import Budget, LaunchError, LimitExceeded, PtxError
+from grader.ptx.limits import BATCH_LANES, Budget, LaunchError, LimitExceeded, PtxError
 from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
 
@@ -138,6 +138,8 @@ class Repeats:
 OBSERVED_THREADS = 1 << 20
 OBSERVED_BATCHES = 32
 """Of a launch of more threads so many batches of blocks are watched, spread over its grid."""
+LATER_BATCHES = 2
+"""Of a launch once `RunLimits.watched_instructions` have been watched."""
 
 _CLOCK = re.compile(r"%(?:clock|globaltimer)")
 
@@ -177,6 +179,7 @@ class Gpu(Loaded):
         self.memory = DeviceMemory(meter, executes)
         self._device = self.memory.device
         self._clocked: set[int] = set()
+        self._watched_instructions = 0
         self._repeats = Repeats(self.memory, meter)
         self.textures = self._device.textures
 
@@ -218,6 +221,9 @@ class Gpu(Loaded):
         before = self.memory.snapshot() if bounds.passes_over and threads * 200 > limit else None
         observe = observe and (threads * 200 <= limit or not bounds.passes_over)
         limits = Limits(limit, bounds.launch_issued, asked.steps_left, bounds.steps_after_fault, bounds.launch_seconds)
+        batches = OBSERVED_BATCHES if threads > OBSERVED_THREADS else None
+        if self._watched_instructions > bounds.watched_instructions and threads > BATCH_LANES:
+            batches = LATER_BATCHES
         projection = _Projection(limit, grid[0] * grid[1] * grid[2])
         try:
             what = Launch(
@@ -229,7 +235,7 @@ class Gpu(Loaded):
                 shared_bytes=asked.shared_bytes,
                 max_shared_bytes=asked.max_shared_bytes,
                 observe=observe,
-                observed_batches=OBSERVED_BATCHES if threads > OBSERVED_THREADS else None,
+                observed_batches=batches,
                 observers=[projection],
                 cooperative=asked.cooperative,
                 limits=limits,
@@ -257,6 +263,10 @@ class Gpu(Loaded):
             return Outcome(error.kind, str(error), error.line, printf=projection.printed(), file=file)
         except PtxError as error:
             return Outcome("unsupported", str(error))
+        if observe:
+            counted = report.counters
+            share = counted.sampled_blocks / max(counted.total_blocks, 1)
+            self._watched_instructions += round(report.thread_instructions * share)
         return Outcome(
             "ran",
             hazards=tuple(report.hazards),

@@ -35,6 +35,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     host_instructions, host_bytes: of the host's code.  device_bytes: of the device's memory that is touched.
     launch_instructions, kernel_instructions: of one launch's threads, and of all launches' together.
     launch_issued: of one launch, counted once for all threads that execute an instruction together.
+    watched_instructions: of launches that are watched block for block; of those that follow a few blocks are.
     kernel_steps, steps_after_fault: of all launches together, and of one, see `grader.ptx.limits.Limits`.
     counts_work: what threads execute by line, and what the host asks of the device, is kept.
     order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
@@ -56,6 +57,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     launch_seconds: float = 600.0
     wall_seconds: float = 600.0
     kernel_instructions: int = NO_LIMIT
+    watched_instructions: int = NO_LIMIT
     kernel_steps: int = NO_LIMIT
     counts_work: bool = False
     order: int = 0

@@ -88,7 +88,7 @@ def test_faults_and_prints_of_what_was_launched_are_told() -> None:
     extern "C" __global__ void k(int* out) { printf("first "); child<<<1, 2>>>(out); }"""
     result = run(source, 1, 1, np.zeros(4, np.int32), entry="k", options=OPTIONS)
     assert result.report.printf == "first a0 a1 "
-    assert [(hazard.kind, hazard.line) for hazard in result.hazards] == [("out_of_bounds", 5)]
+    assert [(hazard.kind, hazard.line) for hazard in result.hazards] == [("out_of_bounds", 4)]
 
 
 def test_who_launches_for_ever_comes_to_the_limit() -> None:

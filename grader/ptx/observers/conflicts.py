@@ -156,13 +156,13 @@ class Conflicts:
             shadow.record(units, stamp, order, kind, event.spec.in_block_only)
         if kind in ("store", "signal"):
             # Lanes of this very access that write one place: the last one stays, the others lose.
-            bad = (shadow.writer.thread[units] != thread) & ~overwritten
+            bad = (shadow.writer.thread(units) != thread) & ~overwritten
             if np.count_nonzero(bad):
                 found = True
                 report_conflicts(self._hazards, shadow, event, bad, shadow.writer.at(units), "write_write", per_lane)
         elif kind == "atomic" and shadow.block_atomics is not None and event.spec.in_block_only:
             latest = shadow.block_atomics.tracks[0]
-            bad = latest.thread[units] // padded != thread // padded
+            bad = latest.thread(units) // padded != thread // padded
             if np.count_nonzero(bad):
                 found = True
                 report_conflicts(self._hazards, shadow, event, bad, latest.at(units), "scope", per_lane)

@@ -200,30 +200,42 @@ class BarrierOrder:
 
 
 class LastAccess:
-    """One access to each unit of memory."""
+    """One access to each unit of memory.
 
-    __slots__ = ("epoch", "event", "segment", "thread")
+    Kept is the complement of the thread, as nobody's is 0: memory that nobody touches is none that the system gives.
+    """
+
+    __slots__ = ("_complement", "epoch", "event", "segment")
 
     def __init__(self, units: int) -> None:
-        self.thread = np.full(units, NOBODY, np.int32)
+        self._complement = np.zeros(units, np.int32)
         self.epoch = np.zeros(units, np.int32)
         self.segment = np.zeros(units, np.int32)
         self.event = np.zeros(units, np.int32)
 
     def put(self, units: Array, stamp: AccessEpoch) -> None:
         """Record an access; where several lanes touch one unit the last one is remembered."""
-        self.thread[units] = stamp.thread
+        self._complement[units] = ~stamp.thread
         self.epoch[units] = stamp.epoch
         self.segment[units] = stamp.segment
         self.event[units] = stamp.event
 
+    def thread(self, units: Array) -> Array:
+        """(n,) who accessed some units, `NOBODY` where there is none."""
+        found: Array = ~self._complement[units]
+        return found
+
+    def forget(self, units: Array | slice) -> None:
+        """Nobody has touched some units."""
+        self._complement[units] = ~NOBODY
+
     def at(self, units: Array) -> AccessEpoch:
         """The accesses recorded for some units."""
-        return AccessEpoch(self.thread[units], self.epoch[units], self.segment[units], self.event[units])
+        return AccessEpoch(self.thread(units), self.epoch[units], self.segment[units], self.event[units])
 
     def conflicts_with(self, units: Array, now: AccessEpoch) -> bool:
         """Whether any thread but its own stands where each lane's access goes."""
-        other = self.thread[units]
+        other = self.thread(units)
         return bool(np.count_nonzero((other != now.thread) & (other != NOBODY)))
 
     def extend(self, units: int) -> None:
@@ -253,12 +265,12 @@ class AccessSet:
     def put(self, units: Array, stamp: AccessEpoch, order: BarrierOrder) -> None:
         """Record an access of some lanes."""
         latest, other = self.tracks
-        before = latest.thread[units]
+        before = latest.thread(units)
         displaced = before != stamp.thread
         displaced &= before != NOBODY
         past = latest.at(units) if np.count_nonzero(displaced) else None
         latest.put(units, stamp)
-        winner = latest.thread[units]
+        winner = latest.thread(units)
         beaten = winner != stamp.thread
         if past is not None:
             now = latest.at(units)
@@ -402,13 +414,13 @@ class Shadow:
         """All who touched some units before are in order with what is about to be recorded."""
         for crowd in self._crowds():
             for track in crowd.tracks:
-                track.thread[units] = NOBODY
+                track.forget(units)
 
     def forget_units(self, start: int, size: int) -> None:
         """Some bytes begin anew: nobody has touched them."""
         units = slice(start // self.unit, -(-(start + size) // self.unit))
         for track in (self.writer, *(track for crowd in self._crowds() for track in crowd.tracks)):
-            track.thread[units] = NOBODY
+            track.forget(units)
 
     def conflicting(self, kind: str, compared: bool, in_block_only: bool) -> list[tuple[str, list[LastAccess]]]:
         """Accesses that conflict with one of a kind: what to call the conflict, and where they are recorded.
