@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation, DeviceMemory
 from grader.programs.emulated import TRIES, Repeats
+from grader.programs.observe import observe
+from grader.programs.records import RunLimits
 from grader.programs.sandbox.guest import Meter
 
 
@@ -125,3 +129,19 @@ def test_memory_of_both_sides_is_looked_at_each_time() -> None:
         one.memory.refresh(shared, lent)
         one.launch(5)
     assert one.executed == 3
+
+
+def test_once_enough_was_watched_a_few_blocks_of_a_launch_are(tmp_path: Path, host_cache: Path) -> None:
+    file = tmp_path / "main.cu"
+    file.write_text(
+        "__global__ void put(int *a, int v) { a[blockIdx.x * blockDim.x + threadIdx.x] = v; }\n"
+        "int main() { int *a; cudaMalloc(&a, 4 << 17); put<<<512, 256>>>(a, 1); put<<<512, 256>>>(a, 2); cudaFree(a); }\n"
+    )
+
+    def requests(watched: int) -> list[int]:
+        got = observe([file], host_cache=host_cache, limits=RunLimits(wall_seconds=60, watched_instructions=watched))
+        return [sum(counter.requests for counter in launch.counters) for launch in got.launches]
+
+    # Of the second the first and the last 16,384 threads.
+    assert requests(1000) == [4096, 1024]
+    assert requests(1 << 30) == [4096, 4096]
