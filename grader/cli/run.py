@@ -355,9 +355,7 @@ def limits_of(text: str | None) -> RunLimits:
 
     # The rest is the emulator's own, and what others on the machine need.
     half = max(1 << 30, available_bytes() // 2)
-    limits = RunLimits(
-        host_bytes=half, device_bytes=half, wall_seconds=3600, watched_instructions=WATCHED_INSTRUCTIONS
-    )
+    limits = RunLimits(host_bytes=half, device_bytes=half, wall_seconds=3600, watched_instructions=WATCHED_INSTRUCTIONS)
     if text is None:
         return limits
     try:

@@ -265,3 +265,14 @@ def test_a_variable_that_is_set_where_it_is_used_is_in_order() -> None:
     a = np.arange(64, dtype=np.float32)
     result = run(SET_WHERE_USED, 1, 64, a, np.zeros(64, np.float32), 40)
     np.testing.assert_array_equal(result[1], np.where(a < 40, a, 0))
+
+
+def test_a_thread_that_waits_for_the_clock_does_not_wait_long() -> None:
+    source = """extern "C" __global__ void k(long long* out) {
+        long long first = clock64(), now = first;
+        while (now - first < 1LL << 40) now = clock64();
+        out[0] = now - first;
+    }"""
+    result = run(source, 1, 1, np.zeros(1, np.int64))
+    assert 1 << 40 <= result[0][0] < 5 << 38
+    assert result.report.issued < 10_000

@@ -338,6 +338,9 @@ def compile_file(
     if Path(name).suffix == ".cu" and not half.folders:
         # nvcc hands other files to the host's compiler; the library would take us for it.
         command += ["-D__CUDACC__", "-D__NVCC__"]
+    if not half.folders:
+        # What programs ask for the system by; the headers that were read in advance are for another one.
+        command += ["-D__linux__=1", "-D__unix__=1"]
     # As with nvcc, which is started beside the program.
     own = (folder / "src" / units[0]).parent
     command += ["-I", str(own), "-I", str(folder / "src"), *half.include_flags(), *zig.cpp_flags(library.overlay)]

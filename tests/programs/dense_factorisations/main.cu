@@ -109,3 +109,8 @@ int main() {
     cudaFree(info); cudaFree(pivots); cudaFree(work);
     printf("%d\n", cusolverDnDestroy(handle));
 }
+
+// NVIDIA's own helper_cuda.h, which samples bring along, names errors of those libraries whose headers it knows by these.
+#if !defined(CUSOLVER_COMMON_H_) || !defined(CUBLAS_API_H_)
+#error "headers of libraries are not known"
+#endif

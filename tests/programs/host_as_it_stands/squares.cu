@@ -28,3 +28,7 @@ int main() {
     int next = 2147483647, was = next++;
     printf("%d %d %d\n", exponent(8), next < was, next);
 }
+
+#if !defined(__linux__) || !defined(__unix__)
+#error "a program is built for Linux"
+#endif

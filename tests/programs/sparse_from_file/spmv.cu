@@ -200,3 +200,7 @@ int main(int argc, char** argv)
         return 1;
     }
 }
+
+#ifndef CUSPARSEAPI
+#error "as NVIDIA's helper_cuda.h asks for cuSPARSE"
+#endif

@@ -1,5 +1,6 @@
 // What all of cuSOLVER shares.
 #pragma once
+#define CUSOLVER_COMMON_H_
 #include "cublas_api.h"
 #define CUSOLVER_VER_MAJOR 12
 #define CUSOLVER_VER_MINOR 0

@@ -1,6 +1,7 @@
 // cuSPARSE by descriptors, every call with its place to be told of; work areas need no room.
 #pragma once
 #define CUSPARSE_H_
+#define CUSPARSEAPI
 #include "cuda_runtime.h"
 #include "cuComplex.h"
 #include "library_types.h"
