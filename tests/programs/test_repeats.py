@@ -135,7 +135,8 @@ def test_once_enough_was_watched_a_few_blocks_of_a_launch_are(tmp_path: Path, ho
     file = tmp_path / "main.cu"
     file.write_text(
         "__global__ void put(int *a, int v) { a[blockIdx.x * blockDim.x + threadIdx.x] = v; }\n"
-        "int main() { int *a; cudaMalloc(&a, 4 << 17); put<<<512, 256>>>(a, 1); put<<<512, 256>>>(a, 2); cudaFree(a); }\n"
+        "int main() { int *a; cudaMalloc(&a, 4 << 17); put<<<512, 256>>>(a, 1);\n"
+        "put<<<512, 256>>>(a, 2); cudaFree(a); }\n"
     )
 
     def requests(watched: int) -> list[int]:

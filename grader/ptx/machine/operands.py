@@ -85,7 +85,7 @@ def read(group: Group, name: str) -> Value:
 
 
 def _waited(batch: BlockBatch) -> int:
-    """Cycles by which the clock goes on of itself: who reads it again and again, and does nothing else, waits for it."""
+    """Cycles by which the clock goes on of itself: who only reads it, again and again, waits for it."""
     waiting = batch.extensions.get("waiting")
     if waiting is None or waiting[0] != batch.version:
         # Memory at the first of the readings, the clock then, and how many there have been.

@@ -200,7 +200,3 @@ int main(int argc, char** argv)
         return 1;
     }
 }
-
-#ifndef CUSPARSEAPI
-#error "as NVIDIA's helper_cuda.h asks for cuSPARSE"
-#endif

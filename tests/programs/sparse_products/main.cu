@@ -114,3 +114,8 @@ int main() {
     cusparseDestroyDnVec(vx);
     cusparseDestroy(handle);
 }
+
+// As NVIDIA's own helper_cuda.h asks whether errors of this library are known.
+#ifndef CUSPARSEAPI
+#error "the library's header is not known"
+#endif
