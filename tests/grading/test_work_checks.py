@@ -52,7 +52,7 @@ void solve(const float *in, float *out, int n)
         (SHARED_SUM, [], ["several_launches"], ["more than one launch"], "parts<<<1"),
         (IN_STREAM, ["streams"], [], [], ""),
         (IN_STREAM, [], ["streams"], ["streams other than the default one"], "0, s>>>"),
-        pytest.param(THRUST_SUM, [], ["library"], ["a library"], "", marks=pytest.mark.slow),
+        pytest.param(THRUST_SUM, [], ["library"], ["a library"], "thrust::reduce(", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_uses(tmp_path: Path, text: str, must: list[str], must_not: list[str], words: list[str], at: str) -> None:

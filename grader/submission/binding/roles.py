@@ -335,7 +335,9 @@ def _size_roles(
     agreed = agreeing(named, whole, lengths)
     if len(scalars) < len(sizes):
         # Which of the sizes is left to constants, values alone do not tell: the likeliest that they allow.
-        agreed = agreed[:1]
+        # A size that is no side of an array, as a radius, none of them speaks for.
+        sides = {side for p, elements in lengths if elements for side in p.shape}
+        agreed = [order for order in agreed if order == named[0] or sides.intersection(order)][:1]
     if any(_is_window(s, lab.parameter(r), v) for o in agreed for s, r, v in zip(scalars, o, whole, strict=True)):
         return by_value(scalars, values, lengths, lab) or agreed
     return agreed or by_value(scalars, values, lengths, lab) or likeliest

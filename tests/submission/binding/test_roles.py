@@ -168,3 +168,12 @@ def test_members_of_one_name_of_structs_for_arrays_of_one_shape_are_one_size() -
     found = binding(bound(text, find("box-blur")), "naive").interpretations[0]
     assert found.roles == ("in", "count", "out", "count")
     assert found.constants == (("radius", "RADIUS"),)
+
+
+def test_arrays_that_no_size_explains_do_not_make_a_radius_of_a_length() -> None:
+    """The input is longer than its output by the halo."""
+    text = "__global__ void naive(const float *p, float *q, int n) { q[0] = p[0]; }"
+    (naive,) = kernels_in(parse(SourceText(Path("x.cu"), text, "utf-8")))
+    arrays = [SeenArgument(p, "float*", buffer=p, buffer_bytes=4 * n) for p, n in (("p", 1004), ("q", 1000))]
+    orders = role_assignments(naive, find("box-blur"), [*arrays, SeenArgument("n", "int", 1000)])
+    assert orders[0] == ("in", "out", "count")
