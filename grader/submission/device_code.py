@@ -219,6 +219,15 @@ class _Blanking:
         self.host_called: set[tuple[str, int]] = set()
         roots = [index for index, item in enumerate(parsed.items) if _is_root(item) or self.is_device_type(item)]
         self.keep(roots + self.mentioned(wanted))
+        self.kept = {index for index in self.kept if not self.is_of_host(parsed.items[index])}
+
+    def is_of_host(self, item: Item) -> bool:
+        """Whether an item instantiates a function that only the host has (`template void start<int>(int *);`)."""
+        if item.kind != "instantiation":
+            return False
+        words = _WORD.findall(self.span(item).partition("(")[0])
+        named = {i for word in words for i in self.by_name.get(word, ()) if self.parsed.items[i].kind == "function"}
+        return bool(named) and not named & self.kept
 
     def is_device_type(self, item: Item) -> bool:
         """Whether a type has methods of the device: a template of a kernel may be given it at its launch only."""
@@ -328,7 +337,7 @@ class _Blanking:
             # `using namespace std;` has nothing for kernels; the file's own and CUDA's namespaces do.
             words = set(_WORD.findall(self.span(item)))
             return "std" in words or not words & (_DEVICE_NAMESPACES | self.namespaces)
-        return item.kind in {"function", "prototype", "variable", "type"}
+        return item.kind in {"function", "prototype", "variable", "type", "instantiation"}
 
     def mark_host_methods(self, blank: bytearray, item: Item) -> None:
         """Blank a struct's methods that only the host can run: with streams, allocations, copies."""
