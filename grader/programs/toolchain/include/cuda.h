@@ -188,6 +188,14 @@ enum CUsharedconfig { CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE = 0, CU_SHARED_MEM_
 enum CUctx_flags { CU_CTX_SCHED_AUTO = 0, CU_CTX_SCHED_SPIN = 1, CU_CTX_SCHED_YIELD = 2, CU_CTX_SCHED_BLOCKING_SYNC = 4, CU_CTX_MAP_HOST = 8 };
 enum CUstream_flags { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 };
 enum CUevent_flags { CU_EVENT_DEFAULT = 0, CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2 };
+enum CUmem_advise {
+    CU_MEM_ADVISE_SET_READ_MOSTLY = 1, CU_MEM_ADVISE_UNSET_READ_MOSTLY = 2, CU_MEM_ADVISE_SET_PREFERRED_LOCATION = 3,
+    CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION = 4, CU_MEM_ADVISE_SET_ACCESSED_BY = 5, CU_MEM_ADVISE_UNSET_ACCESSED_BY = 6
+};
+#define CU_STREAM_LEGACY ((CUstream)0x1)
+#define CU_STREAM_PER_THREAD ((CUstream)0x2)
+#define CU_DEVICE_CPU ((CUdevice)-1)
+#define CU_DEVICE_INVALID ((CUdevice)-2)
 enum CUmemAttach_flags { CU_MEM_ATTACH_GLOBAL = 1, CU_MEM_ATTACH_HOST = 2, CU_MEM_ATTACH_SINGLE = 4 };
 enum CUfunc_cache { CU_FUNC_CACHE_PREFER_NONE = 0, CU_FUNC_CACHE_PREFER_SHARED = 1, CU_FUNC_CACHE_PREFER_L1 = 2, CU_FUNC_CACHE_PREFER_EQUAL = 3 };
 typedef struct CUexecAffinityParam_st { int type; union { struct { unsigned val; } smCount; } param; } CUexecAffinityParam;
@@ -236,7 +244,16 @@ inline CUresult cuDeviceGet(CUdevice *device, int number, GRADER_PLACE) {
     *device = number;
     return number >= 0 && number < count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
-GRADER_AS(cuDeviceGetAttribute, GRADER_AT(int *value, CUdevice_attribute which, CUdevice device), cudaDeviceGetAttribute(value, (cudaDeviceAttr)which, device, GRADER_HERE))
+inline CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device, GRADER_PLACE) {
+    // The runtime has no name for these.
+    if (which == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) { *value = 1; return CUDA_SUCCESS; }
+    if (which == CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED) {
+        CUresult result = (CUresult)cudaDeviceGetAttribute(value, cudaDevAttrComputeCapabilityMajor, device, GRADER_HERE);
+        *value = *value >= 8;
+        return result;
+    }
+    return (CUresult)cudaDeviceGetAttribute(value, (cudaDeviceAttr)which, device, GRADER_HERE);
+}
 inline CUresult cuDeviceGetName(char *name, int length, CUdevice device, GRADER_PLACE) {
     cudaDeviceProp properties;
     cudaError_t error = cudaGetDeviceProperties(&properties, device, GRADER_HERE);
@@ -286,6 +303,9 @@ GRADER_AS(cuMemcpyHtoD, GRADER_AT(CUdeviceptr to, const void *from, size_t n), c
 GRADER_AS(cuMemcpyDtoH, GRADER_AT(void *to, CUdeviceptr from, size_t n), cudaMemcpy(to, (const void *)from, n, cudaMemcpyDeviceToHost, GRADER_HERE))
 GRADER_AS(cuMemcpyDtoD, GRADER_AT(CUdeviceptr to, CUdeviceptr from, size_t n), cudaMemcpy((void *)to, (const void *)from, n, cudaMemcpyDeviceToDevice, GRADER_HERE))
 GRADER_AS(cuMemcpy, GRADER_AT(CUdeviceptr to, CUdeviceptr from, size_t n), cudaMemcpy((void *)to, (const void *)from, n, cudaMemcpyDefault, GRADER_HERE))
+GRADER_AS(cuMemcpyAsync, GRADER_AT(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), cudaMemcpyAsync((void *)to, (const void *)from, n, cudaMemcpyDefault, s, GRADER_HERE))
+GRADER_AS(cuMemAdvise, GRADER_AT(CUdeviceptr p, size_t n, CUmem_advise advice, CUdevice device), cudaMemAdvise((const void *)p, n, (cudaMemoryAdvise)advice, device, GRADER_HERE))
+GRADER_AS(cuMemPrefetchAsync, GRADER_AT(CUdeviceptr p, size_t n, CUdevice device, CUstream s), cudaMemPrefetchAsync((const void *)p, n, device, s, GRADER_HERE))
 GRADER_AS(cuMemcpyHtoDAsync, GRADER_AT(CUdeviceptr to, const void *from, size_t n, CUstream s), cudaMemcpyAsync((void *)to, from, n, cudaMemcpyHostToDevice, s, GRADER_HERE))
 GRADER_AS(cuMemcpyDtoHAsync, GRADER_AT(void *to, CUdeviceptr from, size_t n, CUstream s), cudaMemcpyAsync(to, (const void *)from, n, cudaMemcpyDeviceToHost, s, GRADER_HERE))
 GRADER_AS(cuMemcpyDtoDAsync, GRADER_AT(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), cudaMemcpyAsync((void *)to, (const void *)from, n, cudaMemcpyDeviceToDevice, s, GRADER_HERE))
@@ -448,3 +468,4 @@ inline CUresult cuGetErrorString(CUresult result, const char **text) { *text = c
 #define GRADER_ALSO(name) template <class... P> inline auto name##_v2(P... p) { return name(p...); }
 GRADER_ALSO(cuMemAlloc) GRADER_ALSO(cuMemFree) GRADER_ALSO(cuMemcpyHtoD) GRADER_ALSO(cuMemcpyDtoH) GRADER_ALSO(cuCtxCreate) GRADER_ALSO(cuCtxDestroy)
 #undef GRADER_ALSO
+#include "grader_virtual_memory.h"
