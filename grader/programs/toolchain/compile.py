@@ -344,8 +344,9 @@ def compile_file(
     # As with nvcc, which is started beside the program.
     own = (folder / "src" / units[0]).parent
     command += ["-I", str(own), "-I", str(folder / "src"), *half.include_flags(), *zig.cpp_flags(library.overlay)]
-    # A name may begin like an option; the program's own name for the file stays.
-    command += ["-fmacro-prefix-map=./-=-", f"./{name}" if name.startswith("-") else name]
+    # Files are called as the program has them, wherever they lie here.  A name may begin like an option.
+    command += [f"-fmacro-prefix-map={folder}/src/=", "-fmacro-prefix-map=./-=-"]
+    command.append(f"./{name}" if name.startswith("-") else name)
     if not half.folders:
         # A library's templates take steps that nobody has counted.
         command += [f"-fconstexpr-steps={steps_of_one(_texts(folder / 'src'), CLANG_STEPS)}"]
