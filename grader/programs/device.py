@@ -4,6 +4,7 @@ the runtime asks of both.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Hashable, Iterable, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,7 +14,7 @@ import msgspec
 from grader.programs.device_memory import Allocation, Memory
 from grader.programs.records import NO_LIMIT, ObservedLaunch, RunLimits
 from grader.ptx import Module, parse
-from grader.ptx.limits import PtxError
+from grader.ptx.limits import MAX_THREADS, PtxError
 from grader.ptx.records import Counters, Hazard, LineWork
 
 if TYPE_CHECKING:
@@ -139,6 +140,11 @@ class Loaded:
         """Bytes of each parameter."""
         return [parameter.size_bytes for parameter in self.module(unit, entry).functions[entry].parameters]
 
+    def most_threads(self, unit: int, entry: str) -> int:
+        """Of a block, by `__launch_bounds__` where the kernel has it."""
+        bounds = dict(self.module(unit, entry).functions[entry].launch_bounds)
+        return min(math.prod(bounds.get("maxntid", bounds.get("reqntid", (MAX_THREADS,)))), MAX_THREADS)
+
     def static_shared_bytes(self, unit: int, symbol: str) -> int:
         """Shared memory that a block of a kernel has whatever the launch asks for; 0 for one that is not there."""
         return int(self._once("shared", unit, symbol, self._static_shared_bytes))
@@ -262,6 +268,8 @@ class Device(Protocol):
     def entry(self, unit: int, symbol: str) -> str | None: ...
 
     def parameter_sizes(self, unit: int, entry: str) -> list[int]: ...
+
+    def most_threads(self, unit: int, entry: str) -> int: ...
 
     def static_shared_bytes(self, unit: int, symbol: str) -> int: ...
 

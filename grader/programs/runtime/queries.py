@@ -242,7 +242,8 @@ def get_attributes(state: State, place: Place, attributes: int, function: int) -
     kernel, entry = _kernel(state, function)
     capability = state.model.capability[0] * 10 + state.model.capability[1]
     static = state.gpu.static_shared_bytes(kernel.unit, entry)
-    raw = struct.pack("<QQQiiiiiii", static, 0, 0, 1024, 32, capability, capability, 0, kernel.max_dynamic_bytes, -1)
+    threads = state.gpu.most_threads(kernel.unit, entry)
+    raw = struct.pack("<QQQiiiiiii", static, 0, 0, threads, 32, capability, capability, 0, kernel.max_dynamic_bytes, -1)
     state.guest.write(attributes, raw)
     return 0
 
@@ -262,7 +263,8 @@ def max_potential_block(
     if shared_bytes < 0:
         raise CudaError(1)
     best, best_threads, best_blocks = 0, 0, 0
-    for threads in range(min(limit or MAX_THREADS_PER_BLOCK, MAX_THREADS_PER_BLOCK) // 32 * 32, 0, -32):
+    most = state.gpu.most_threads(kernel.unit, entry)
+    for threads in range(min(limit or most, most) // 32 * 32, 0, -32):
         count = blocks_per_multiprocessor(state, kernel.unit, entry, threads, shared_bytes)
         if count * threads > best:
             best, best_threads, best_blocks = count * threads, threads, count
