@@ -34,7 +34,7 @@ KINDS = ("good", "bad")
 MACHINE_DEPENDENT = ("speedup",)
 """Checks whose verdict is the machine's as much as the kernel's."""
 NOT_OF_THE_KERNEL = ("host_code",)
-"""Where kernels are asked for, host code of a specimen is there to show its launches."""
+"""Where kernels are asked for, host code of a specimen is there to show its launches, unless its verdict names it."""
 
 
 class _Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,7 +108,8 @@ def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, c
             )
     if bool(verdict.fails) != name.startswith("bad/"):
         raise file.error(msg("selftest.good_and_bad"), (name,))
-    left_out = MACHINE_DEPENDENT if lab.program is not None else (*MACHINE_DEPENDENT, *NOT_OF_THE_KERNEL)
+    of_host_code = lab.program is not None or any(failed.endswith(NOT_OF_THE_KERNEL) for failed in verdict.fails)
+    left_out = MACHINE_DEPENDENT if of_host_code else (*MACHINE_DEPENDENT, *NOT_OF_THE_KERNEL)
     return Specimen(lab.id, name, folder / name, frozenset(verdict.variants), verdict.fails, left_out)
 
 

@@ -49,6 +49,7 @@ def failed(result: Result) -> dict[str, Check]:
         ("vector-sum", {"good/last_block.cu", "bad/all_add_atomically.cu", "bad/missing_barrier.cu"}),
         ("bitonic-sort", {"good/any_length.cu", "bad/padded_with_zeros.cu", "bad/both_exchange.cu"}),
         ("heat-equation", {"good/two_steps_a_launch.cu", "bad/in_place.cu", "bad/through_the_host.cu"}),
+        ("two-streams", {"good/breadth_first.cu", "bad/pageable.cu", "bad/other_stream.cu"}),
         ("histogram", {"good/two_launches.cu", "bad/global_atomics.cu", "bad/signed_bytes.cu"}),
         ("convolution-2d", {"good/managed.cu", "bad/mask_in_global.cu", "bad/on_the_host.cu"}),
         ("csr-product", {"good/warp_a_row.cu", "bad/empty_rows.cu", "bad/staged_too_early.cu"}),
