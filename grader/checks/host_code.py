@@ -13,7 +13,13 @@ from grader.running.evidence import Evidence
 SHARE_LOST = 0.5
 """Of the points, for each kind of fault."""
 OF_ORDER = (
-    *("programs.read_before_", "programs.stream_race", "programs.host_changed", "programs.overwritten"),
+    *(
+        "programs.read_before_",
+        "programs.returned_before_",
+        "programs.stream_race",
+        "programs.host_changed",
+        "programs.overwritten",
+    ),
     *("checks.host_code.copied_", "checks.host_code.filled_"),
 )
 

@@ -173,13 +173,15 @@ def _is_of(fault: FlowFault, kernel: str, instance: tuple[str, ...] | None) -> b
 def of_call(runs: Sequence[tuple[Sizes, Observation]]) -> HostCode:
     """What a function that a harness calls does wrong on the host's side, in any of its runs."""
     faults: list[HostFault] = []
-    untidy: list[HostFault] = []
+    untidy: dict[tuple[str, int, object], HostFault] = {}
     wrong_at: dict[HostFault, list[Sizes]] = {}
     for sizes, observation in runs:
         for told in observation.findings:
             kind = _kind_of(told.kind)
             if told.kind == "leak":
-                untidy.append(HostFault("copy", told.file, told.line, told.message))
+                # Each case has sizes of its own, and the same array is left each time.
+                fault = HostFault("copy", told.file, told.line, told.message)
+                untidy.setdefault((told.file, told.line, told.message.data["array"]), fault)
             elif kind is not None and told.line:
                 fault = HostFault(kind, told.file, told.line, told.message)
                 if kind == "launch":
@@ -205,7 +207,7 @@ def of_call(runs: Sequence[tuple[Sizes, Observation]]) -> HostCode:
         is_observed=True,
         faults=tuple(dict.fromkeys(faults)),
         of_launch=tuple(replace(fault, sizes=tuple(sizes)) for fault, sizes in wrong_at.items()),
-        untidy=tuple(dict.fromkeys(untidy)),
+        untidy=tuple(untidy.values()),
         never_launches=not has_launched and bool(calls) and all(call.has_returned for call in calls),
     )
 

@@ -176,6 +176,14 @@ PROGRAMS: Texts = {
         "{array} is used by the host before this copy into it is known to have ended: into page-locked memory, an "
         "asynchronous copy returns at once. Call cudaStreamSynchronize() first, or wait for an event."
     ),
+    "returned_before_kernel": N_(
+        "The function returns before {kernel}, which writes to {array}, is known to have ended: its caller may read "
+        "what is not there yet. Call cudaDeviceSynchronize() before it returns."
+    ),
+    "returned_before_copy": N_(
+        "The function returns before this copy into {array} is known to have ended: its caller may read what is not "
+        "there yet. Call cudaStreamSynchronize() before it returns."
+    ),
     "stream_race": N_("{array} is used by two streams that are not ordered; the other use is in line {line}."),
     "clock_before_end": N_(
         "A clock is read while {kernel} may still be running: call cudaDeviceSynchronize before reading it."

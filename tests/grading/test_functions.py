@@ -49,7 +49,7 @@ def failed(result: Result) -> dict[str, Check]:
         ("vector-sum", {"good/last_block.cu", "bad/all_add_atomically.cu", "bad/missing_barrier.cu"}),
         ("bitonic-sort", {"good/any_length.cu", "bad/padded_with_zeros.cu", "bad/both_exchange.cu"}),
         ("heat-equation", {"good/two_steps_a_launch.cu", "bad/in_place.cu", "bad/through_the_host.cu"}),
-        ("two-streams", {"good/breadth_first.cu", "bad/pageable.cu", "bad/other_stream.cu"}),
+        ("two-streams", {"good/breadth_first.cu", "bad/pageable.cu", "bad/other_stream.cu", "bad/no_wait.cu"}),
         ("histogram", {"good/two_launches.cu", "bad/global_atomics.cu", "bad/signed_bytes.cu"}),
         ("convolution-2d", {"good/managed.cu", "bad/mask_in_global.cu", "bad/on_the_host.cu"}),
         ("csr-product", {"good/warp_a_row.cu", "bad/empty_rows.cu", "bad/staged_too_early.cu"}),
@@ -380,3 +380,10 @@ def test_no_line_of_a_library_is_the_student_s(tmp_path: Path) -> None:
     past_the_end = graded(tmp_path, THRUST.replace("first + n", "first + n + 1"), find("vector-sum"))
     memory = failed(past_the_end)["memory_safety"]
     assert (memory.file, memory.line) == ("", None)
+
+
+def test_what_every_call_leaves_behind_is_told_once(tmp_path: Path) -> None:
+    leaks = BODY.replace("{ ", "{\n    float *left;\n    cudaMalloc(&left, n * sizeof(float));\n    ", 1)
+    result = graded(tmp_path, KERNEL + RIGHT.replace(BODY, leaks))
+    said = [*result.remarks, *result.variants["solve"].remarks]
+    assert len([remark for remark in said if "left (" in remark and remark.endswith("is never freed.")]) == 1

@@ -21,6 +21,7 @@ from grader.programs.records import (
     FunctionCall,
     ObservedLaunch,
 )
+from grader.programs.runtime import silent
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import State
 
@@ -234,6 +235,9 @@ def ends(state: State, _place: Place) -> int:
     if not calls.is_underway or calls.current.is_whole:
         return 0
     asked = state.asked[calls.asked_before :]
+    for array in calls.arrays.values():
+        if array.allocation is None and array.argument.is_output:
+            silent.tell_returned_early(state, array.argument.name, array.host, len(array.argument.data))
     state.wait_for_all()
     state.arrive()
     calls.is_underway = False
