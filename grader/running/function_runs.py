@@ -55,7 +55,10 @@ FLAG_SHARE = 16
 _RETURNS_TO_HOST = re.compile(r"cublas\w*?(dot|nrm2|asum|am(?:ax|in))")
 NO_FAULTS = frozenset({"programs.hangs", "programs.process_died", "programs.launch_seconds"})
 """Ends that a clock or the machine has brought about."""
-NOT_OURS = frozenset({"programs.kernel_not_emulated", "programs.emulator_cannot", "programs.kernel_keeps_pointer"})
+NOT_OURS = frozenset(
+    f"programs.{name}"
+    for name in ("kernel_not_emulated", "emulator_cannot", "kernel_keeps_pointer", "kernel_waits_for_host")
+)
 """Ends that come of what the emulator lacks."""
 _PLAN = LaunchPlan((1, 1, 1), (), (), exact=False)
 """A function takes any size: nothing is rounded."""

@@ -75,6 +75,14 @@ PROGRAMS: Texts = {
         "{kernel} follows a pointer that is stored in managed or mapped memory, which cannot be emulated: the program "
         "ends here."
     ),
+    "kernel_waits_for_host": N_(
+        "{kernel} repeats a loop here without changing anything. If it waits for what the host writes to {array} "
+        "meanwhile, that cannot be emulated: here the host goes on when a launch has ended. The program ends here."
+    ),
+    "kernel_waits": N_(
+        "{kernel} repeats a loop here without changing anything, unless the host writes to {array} meanwhile: the "
+        "launch is recorded, and what the program prints of its results means nothing."
+    ),
     "too_much_memory": N_(
         "{array} is too large to be emulated: it is not filled, and what the program prints of it means nothing."
     ),

@@ -16,7 +16,7 @@ from grader.programs.records import LIBRARY, LineCount, ObservedHazard, Observed
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import NOWHERE, Place
-from grader.programs.runtime.silent import tell_unfilled
+from grader.programs.runtime.silent import spoken_by, tell_unfilled
 from grader.programs.runtime.state import Kernel, ProgramEnded, State
 from grader.ptx.records import Hazard
 
@@ -159,6 +159,10 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
             record.status = "traced"
             state.tell("hangs", "error", ends, place)
             raise ProgramEnded(ends)
+        case "endless" if outcome.reason == "endless" and (array := spoken_by(state, record)):
+            what = {"kernel": kernel.display, "array": array}
+            message = msg("programs.kernel_waits", **what)
+            return _traced(state, record, "unsupported", message, msg("programs.kernel_waits_for_host", **what), at)
         case "endless":
             state.tell("endless", "error", msg("programs.endless", kernel=kernel.display), at)
             return _faulted(state, record, 702, place)

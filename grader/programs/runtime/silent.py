@@ -410,9 +410,20 @@ def before_kernel(state: State, record: ObservedLaunch, found: Sequence[Allocati
     total = sum(allocation.size for allocation in ours if allocation is not None)
     if not state.watches or not total or total > MAX_LOOKED_AT:
         return [None] * len(ours)
-    if any(_AGREED.search(text) for text in state.sources.texts.values()):
+    if _may_speak(state):
         return [None] * len(ours)
     return [None if a is None else state.guest.view(a.host, a.size).copy() for a in ours]
+
+
+def _may_speak(state: State) -> bool:
+    return any(_AGREED.search(text) for text in state.sources.texts.values())
+
+
+def spoken_by(state: State, record: ObservedLaunch) -> str:
+    """An array of both sides by which the host may speak to a kernel while that runs; "" where there is none."""
+    handed_over = {argument.serial for argument in record.arguments if argument.buffer}
+    shared = (a for a in state.host_memory.values() if a.serial in handed_over and a.kind != "variable")
+    return next((allocation.name for allocation in shared), "") if _may_speak(state) else ""
 
 
 def _is_written(allocation: Allocation, type_text: str) -> bool:
