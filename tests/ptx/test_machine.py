@@ -276,3 +276,14 @@ def test_a_thread_that_waits_for_the_clock_does_not_wait_long() -> None:
     result = run(source, 1, 1, np.zeros(1, np.int64))
     assert 1 << 40 <= result[0][0] < 5 << 38
     assert result.report.issued < 10_000
+
+
+def test_a_clock_that_is_read_for_long_runs_over_nowhere() -> None:
+    source = """
+extern "C" __global__ void k(long long *out) {
+    long long last = clock64(), ordered = 1;
+    for (int i = 0; i < 9000; ++i) { long long now = clock64(); ordered &= now > last; last = now; }
+    out[threadIdx.x] = ordered && last > 0;
+}
+"""
+    assert run(source, 1, 2, np.zeros(2, np.int64))[0].tolist() == [1, 1]

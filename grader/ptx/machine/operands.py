@@ -36,6 +36,8 @@ KEPT_COORDINATES = 8
 """Tables of one coordinate each, of threads and of blocks, that are kept for the next launch of the same shape."""
 PATIENT_READINGS = 256
 """After so many readings of the clock with no store between them it goes faster by a sixteenth each time."""
+LONGEST_WAIT = 1 << 28
+"""Cycles that it goes on by at one reading: a second is waited for by a few of them, and no counter runs over in any launch."""
 WARP_SKEW = 2
 """Cycles by which a warp reads the clock later than the one before it."""
 
@@ -91,7 +93,7 @@ def _waited(batch: BlockBatch) -> int:
         # Memory at the first of the readings, the clock then, and how many there have been.
         waiting = batch.extensions["waiting"] = [batch.version, batch.clock, 0]
     waiting[2] += 1
-    return int(batch.clock - waiting[1]) >> 4 if waiting[2] > PATIENT_READINGS else 0
+    return min(int(batch.clock - waiting[1]) >> 4, LONGEST_WAIT) if waiting[2] > PATIENT_READINGS else 0
 
 
 def started(device: Device) -> int:
