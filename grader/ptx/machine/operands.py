@@ -36,7 +36,7 @@ KEPT_COORDINATES = 8
 """Tables of one coordinate each, of threads and of blocks, that are kept for the next launch of the same shape."""
 PATIENT_READINGS = 256
 """After so many readings of the clock with no store between them it goes faster by a sixteenth each time."""
-LONGEST_WAIT = 1 << 28
+LONGEST_WAIT = 1 << 30
 """Cycles that it goes on by at one reading: a second is waited for by a few of them, and no counter runs over in any launch."""
 WARP_SKEW = 2
 """Cycles by which a warp reads the clock later than the one before it."""
