@@ -16,7 +16,7 @@ from grader.programs.records import LIBRARY, LineCount, ObservedHazard, Observed
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import NOWHERE, Place
-from grader.programs.runtime.silent import spoken_by, tell_unfilled
+from grader.programs.runtime.silent import may_speak, tell_unfilled
 from grader.programs.runtime.state import Kernel, ProgramEnded, State
 from grader.ptx.records import Hazard
 
@@ -159,7 +159,7 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
             record.status = "traced"
             state.tell("hangs", "error", ends, place)
             raise ProgramEnded(ends)
-        case "endless" if outcome.reason == "endless" and (array := spoken_by(state, record)):
+        case "endless" if outcome.reason == "endless" and (array := _spoken_by(state, record)):
             what = {"kernel": kernel.display, "array": array}
             message = msg("programs.kernel_waits", **what)
             return _traced(state, record, "unsupported", message, msg("programs.kernel_waits_for_host", **what), at)
@@ -238,6 +238,13 @@ def _one_a_line(hazards: Sequence[Hazard]) -> list[Hazard]:
         count = hazard.count + (known.count if known else 0)
         found[hazard.kind, hazard.file, hazard.line] = replace(known or hazard, count=count)
     return sorted(found.values(), key=lambda hazard: hazard.line)
+
+
+def _spoken_by(state: State, record: ObservedLaunch) -> str:
+    """An array of both sides by which the host may speak to a kernel while that runs; "" where there is none."""
+    handed_over = {argument.serial for argument in record.arguments if argument.buffer}
+    shared = (a.name for a in state.host_memory.values() if a.serial in handed_over and a.kind != "variable")
+    return next(shared, "") if may_speak(state) else ""
 
 
 def _traced(state: State, record: ObservedLaunch, kind: str, message: Message, ends: Message, place: Place) -> int:

@@ -410,20 +410,14 @@ def before_kernel(state: State, record: ObservedLaunch, found: Sequence[Allocati
     total = sum(allocation.size for allocation in ours if allocation is not None)
     if not state.watches or not total or total > MAX_LOOKED_AT:
         return [None] * len(ours)
-    if _may_speak(state):
+    if may_speak(state):
         return [None] * len(ours)
     return [None if a is None else state.guest.view(a.host, a.size).copy() for a in ours]
 
 
-def _may_speak(state: State) -> bool:
+def may_speak(state: State) -> bool:
+    """Whether host and kernels may speak to each other while these run."""
     return any(_AGREED.search(text) for text in state.sources.texts.values())
-
-
-def spoken_by(state: State, record: ObservedLaunch) -> str:
-    """An array of both sides by which the host may speak to a kernel while that runs; "" where there is none."""
-    handed_over = {argument.serial for argument in record.arguments if argument.buffer}
-    shared = (a for a in state.host_memory.values() if a.serial in handed_over and a.kind != "variable")
-    return next((allocation.name for allocation in shared), "") if _may_speak(state) else ""
 
 
 def _is_written(allocation: Allocation, type_text: str) -> bool:
@@ -486,9 +480,9 @@ def tell_returned_early(state: State, array: str, address: int, size: int) -> No
     """A function is about to return; tells what still writes into memory of its caller, for all that the host knows."""
     for item in state.unwaited:
         if item.address < address + size and address < item.address + item.size:
-            by = {"kernel": item.kernel} if item.kernel else {}
-            message = msg(f"programs.returned_before_{'kernel' if item.kernel else 'copy'}", array=array, **by)
-            state.tell("not_waited", "error", message, item.place)
+            data = {"array": array} | ({"kernel": item.kernel} if item.kernel else {})
+            by = "kernel" if item.kernel else "copy"
+            state.tell("not_waited", "error", msg(f"programs.returned_before_{by}", **data), item.place)
             return
 
 
@@ -499,7 +493,6 @@ def told(item: Unwaited, place: Place) -> tuple[Message, Place]:
     if place.line:
         data["line"] = item.place.line
     if item.kernel:
-        return msg(
-            f"programs.read_before_kernel{form}", kernel=item.kernel, **data
-        ), place if place.line else item.place
-    return msg(f"programs.read_before_copy{form}", **data), place if place.line else item.place
+        data["kernel"] = item.kernel
+    by = "kernel" if item.kernel else "copy"
+    return msg(f"programs.read_before_{by}{form}", **data), place if place.line else item.place

@@ -37,7 +37,7 @@ KEPT_COORDINATES = 8
 PATIENT_READINGS = 256
 """After so many readings of the clock with no store between them it goes faster by a sixteenth each time."""
 LONGEST_WAIT = 1 << 30
-"""Cycles that it goes on by at one reading: a second is waited for by a few of them, and no counter runs over in any launch."""
+"""Cycles that it goes on by at one reading, about a second: no counter runs over in any launch."""
 WARP_SKEW = 2
 """Cycles by which a warp reads the clock later than the one before it."""
 
