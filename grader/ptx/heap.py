@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.ptx.memory import Device, MemoryArray, Owner
+from grader.ptx.memory import NOWHERE, Device, MemoryArray, Owner
 from grader.ptx.values import Array
 
 ROOM = 2
@@ -143,7 +143,7 @@ class Heap:
     def owner(self, offset: int) -> Owner:
         """The allocation that a byte of the arena belongs to, or lies next to."""
         if not self._starts:
-            return Owner("", 0, 0)
+            return NOWHERE
         starts, rooms, _ = self._tables()
         block = self._blocks[int(starts[int(self._nearest(np.array([offset]), starts, rooms)[0])])]
         return Owner(block.name, block.start, block.size)

@@ -60,6 +60,9 @@ class Owner:
     size: int
 
 
+NOWHERE = Owner("", 0, 0)
+
+
 class Parts(Protocol):
     """What an array is divided into, where it is not one piece."""
 

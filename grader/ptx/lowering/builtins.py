@@ -16,7 +16,8 @@ from grader.ptx.heap import Heap, heap_of
 from grader.ptx.limits import MAX_THREADS, DeviceTrap
 from grader.ptx.machine import load_store
 from grader.ptx.machine.batch import BlockBatch, Group
-from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, Device, Owner, SharedWindow, Window
+from grader.ptx.memory import LOCAL_WINDOW, NOWHERE, SHARED_WINDOW, Device, SharedWindow, Window
+from grader.ptx.observers.interface import Offence
 from grader.ptx.records import DeviceLaunch, Index3
 from grader.ptx.values import Array, from_array
 
@@ -229,11 +230,9 @@ def _free(group: Group, instruction: Instruction, arguments: list[int], returns:
         wrong = heap.free(pointer) if pointer else ""
         if wrong:
             inside = 0 <= pointer - heap.array.base < heap.array.size
-            owner = heap.array.owner(pointer - heap.array.base) if inside else Owner("", 0, 0)
-            batch.hazards.add(
-                batch.geometry, "out_of_bounds", wrong, instruction, int(group.lanes.ids[position]), 1,
-                op="free", space="global", array=owner.name, array_bytes=owner.size,
-            )  # fmt: skip
+            owner = heap.array.owner(pointer - heap.array.base) if inside else NOWHERE
+            offence = Offence(instruction, int(group.lanes.ids[position]), "free", "global", owner, owner.start)
+            batch.hazards.add(batch.geometry, "out_of_bounds", wrong, offence, 1)
     batch.note_change()
 
 

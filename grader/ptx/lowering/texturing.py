@@ -12,6 +12,7 @@ from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.batch import Group
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.operands import getter
+from grader.ptx.observers.interface import Offence
 from grader.ptx.textures import Surface, Texture
 from grader.ptx.values import UNSIGNED, Array, as_array, from_array
 
@@ -53,9 +54,9 @@ def _report(group: Group, instruction: Instruction, detail: str, positions: Arra
     batch = group.batch
     op = "store" if instruction.opcode == "sust" else "load"
     lane = int(group.lanes.ids[positions[0]])
-    kind = "out_of_bounds"
     space = "texture" if instruction.opcode == "tex" else "surface"
-    batch.hazards.add(batch.geometry, kind, detail, instruction, lane, len(positions), op=op, space=space, width=width)
+    offence = Offence(instruction, lane, op, space, width_bytes=width)
+    batch.hazards.add(batch.geometry, "out_of_bounds", detail, offence, len(positions))
 
 
 def _tex(code: Code, instruction: Instruction) -> Step:

@@ -17,6 +17,7 @@ from grader.ptx.access import Access, AccessSpec, ResolvedAddress
 from grader.ptx.machine import load_store
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.machine.load_store import mark_written
+from grader.ptx.observers.interface import Offence, Opponent
 from grader.ptx.values import Array, Lanes, Value, select
 
 UNIT = 4
@@ -174,19 +175,10 @@ class AsyncCopies:
             self._batch.geometry,
             "race",
             "unfinished_copy",
-            event.instruction,
-            lane,
+            Offence(event.instruction, lane, event.op, "shared", owner, offset, event.width),
             count,
-            op=event.op,
-            space="shared",
-            array=owner.name,
-            offset=offset - owner.start,
-            width=event.width,
-            array_bytes=owner.size,
+            Opponent(copy.spec.instruction, "store", copier),
             within_warp=lane >> 5 == copier >> 5,
-            other=copy.spec.instruction,
-            other_op="store",
-            other_thread=self._batch.geometry.coordinates(copier),
         )
 
     def _part(self, copy: _Copy, chosen: Array) -> _Copy:

@@ -20,7 +20,7 @@ from grader.ptx.isa.instructions import facts, is_barrier
 from grader.ptx.limits import LimitExceeded
 from grader.ptx.machine.batch import FULL, U32, BlockBatch, Group, Queue, merge_groups, missing, report_missing
 from grader.ptx.machine.code import CodeBlock
-from grader.ptx.observers.interface import BarrierCompletion
+from grader.ptx.observers.interface import BarrierCompletion, Offence, Opponent
 from grader.ptx.values import Array, Lanes, Value, Vec, as_array
 
 
@@ -75,13 +75,9 @@ class Barriers:
             batch.geometry,
             "barrier_divergence",
             "different_barriers" if mixed else "bypassed",
-            at.block.last,
-            first,
+            Offence(at.block.last, first, "barrier"),
             int(np.isin(lanes.blocks, blocks).sum()),
-            op="barrier",
-            other=other,
-            other_op="barrier" if mixed else "bypass",
-            other_thread=batch.geometry.coordinates(opponent),
+            Opponent(other, "barrier" if mixed else "bypass", opponent),
         )
 
     def release(self) -> bool:

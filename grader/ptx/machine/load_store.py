@@ -15,7 +15,8 @@ from grader.ptx.isa.atomic import apply
 from grader.ptx.isa.instructions import DTYPES
 from grader.ptx.limits import ATOMIC_LANES, FAULT_STEPS, OBSERVED_STEPS
 from grader.ptx.machine.batch import BlockBatch, Group
-from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, MemoryArray, Owner, Space
+from grader.ptx.memory import LOCAL_WINDOW, NOWHERE, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, MemoryArray, Owner, Space
+from grader.ptx.observers.interface import Offence
 from grader.ptx.values import (
     UNSIGNED,
     Affine,
@@ -89,20 +90,9 @@ def check_written(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress
     positions = np.flatnonzero(bad)
     offset = int(resolved.offsets()[positions[0]])
     owner = array.owner(offset)
-    batch.hazards.add(
-        batch.geometry,
-        "uninitialized",
-        "",
-        spec.instruction,
-        int(resolved.lanes.ids[positions[0]]),
-        len(positions),
-        op=spec.op,
-        space=array.space,
-        array=owner.name,
-        offset=offset - owner.start,
-        width=spec.width,
-        array_bytes=owner.size,
-    )
+    lane = int(resolved.lanes.ids[positions[0]])
+    offence = Offence(spec.instruction, lane, spec.op, array.space, owner, offset, spec.width)
+    batch.hazards.add(batch.geometry, "uninitialized", "", offence, len(positions))
 
 
 def _any_written(resolved: ResolvedAddress, spec: AccessSpec, array: MemoryArray) -> Array:
@@ -189,21 +179,9 @@ def _report(batch: BlockBatch, spec: AccessSpec, fault: Fault, lanes: Lanes) -> 
     batch.budget.steps += FAULT_STEPS
     lane = int(lanes.ids[fault.positions[0]])
     array, offset = fault.array, int(fault.offsets[0])
-    owner = array.owner(offset) if array else Owner("", 0, 0)
-    batch.hazards.add(
-        batch.geometry,
-        "out_of_bounds",
-        fault.detail,
-        spec.instruction,
-        lane,
-        len(fault.positions),
-        op=spec.op,
-        space=array.space if array else spec.space,
-        array=owner.name,
-        offset=offset - owner.start,
-        width=spec.width,
-        array_bytes=owner.size,
-    )
+    owner, space = (array.owner(offset), array.space) if array else (NOWHERE, spec.space)
+    offence = Offence(spec.instruction, lane, spec.op, space, owner, offset, spec.width)
+    batch.hazards.add(batch.geometry, "out_of_bounds", fault.detail, offence, len(fault.positions))
 
 
 def load_again(group: Group, spec: AccessSpec, last: InlineCache, address: Value, size: int) -> Value | None:
@@ -300,10 +278,9 @@ def put(
 
 def _read_only(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress) -> None:
     array = resolved.array
-    batch.hazards.add(
-        batch.geometry, "out_of_bounds", "read_only", spec.instruction, int(resolved.lanes.ids[0]), resolved.lanes.n,
-        op=spec.op, space=array.space, array=array.name, width=spec.width, array_bytes=array.size,
-    )  # fmt: skip
+    lane, owner = int(resolved.lanes.ids[0]), Owner(array.name, 0, array.size)
+    offence = Offence(spec.instruction, lane, spec.op, array.space, owner, 0, spec.width)
+    batch.hazards.add(batch.geometry, "out_of_bounds", "read_only", offence, resolved.lanes.n)
 
 
 def atomic(

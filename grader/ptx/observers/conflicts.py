@@ -6,7 +6,7 @@ import numpy as np
 
 from grader.ptx.access import Access
 from grader.ptx.observers.happens_before import HappensBefore
-from grader.ptx.observers.interface import HazardLog
+from grader.ptx.observers.interface import HazardLog, Offence, Opponent
 from grader.ptx.observers.order_graph import StrongAccess
 from grader.ptx.observers.shadow import OTHER_BLOCKS, AccessEpoch, BarrierOrder, Shadow, VectorClock
 from grader.ptx.values import UNSIGNED, Array, Value, as_array
@@ -50,19 +50,10 @@ def report_conflicts(
             geometry,
             "race",
             kind,
-            event.instruction,
-            int(ids[first]),
+            Offence(event.instruction, int(ids[first]), event.op, array.space, owner, offset, event.width),
             _distinct(ids[positions]),
-            op=event.op,
-            space=array.space,
-            array=owner.name,
-            offset=offset - owner.start,
-            width=event.width,
-            array_bytes=owner.size,
-            within_warp=within,
-            other=other.instruction,
-            other_op=other.op,
-            other_thread=geometry.coordinates(int(other_thread[first]) - start),
+            Opponent(other.instruction, other.op, int(other_thread[first]) - start),
+            within,
         )
 
 

@@ -13,85 +13,96 @@ from grader.ptx.access import Access, ResolvedAddress
 from grader.ptx.frontend.nodes import Instruction
 from grader.ptx.geometry import Geometry
 from grader.ptx.limits import Budget
-from grader.ptx.memory import MemoryArray
-from grader.ptx.records import Hazard, Index3, LaunchReport
+from grader.ptx.memory import NOWHERE, MemoryArray, Owner
+from grader.ptx.records import Hazard, LaunchReport
 from grader.ptx.values import Array, Lanes
 
 MAX_HAZARDS = 200
 """Different faults kept; a kernel with more is broken enough."""
 
 
+@dataclass(frozen=True, slots=True)
+class Offence:
+    """What the first thread to blame was about to do; `offset_bytes` counts from the start of the whole array."""
+
+    instruction: Instruction
+    lane: int
+    op: str
+    space: str = ""
+    owner: Owner = NOWHERE
+    offset_bytes: int = 0
+    width_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Opponent:
+    """The access that an offence conflicts with."""
+
+    instruction: Instruction
+    op: str
+    lane: int
+
+
 class HazardLog:
     """Hazards by (kind, detail, instruction, array, other instruction); counts accumulate over the whole launch."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[Any, ...], tuple[Hazard, int]] = {}
+        self._hazards: dict[tuple[Any, ...], tuple[Hazard, int]] = {}
         self.has_fault = False
         """Whether an access was outside of its array."""
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._hazards)
 
     def add(
         self,
         geometry: Geometry,
         kind: str,
         detail: str,
-        instruction: Instruction,
-        lane: int,
+        offence: Offence,
         count: int,
-        *,
-        op: str = "",
-        space: str = "",
-        array: str = "",
-        offset: int = 0,
-        width: int = 0,
-        array_bytes: int = 0,
+        opponent: Opponent | None = None,
         within_warp: bool = False,
-        other: Instruction | None = None,
-        other_op: str = "",
-        other_thread: tuple[Index3, Index3] | None = None,
     ) -> None:
-        """Record `count` offences of one kind by one instruction; `lane` is the first offender's.
-
-        other_thread: (block, thread) of the access it conflicts with.
-        """
+        """Record `count` offences of one kind by one instruction; `offence` is the first thread's."""
         self.has_fault = self.has_fault or kind == "out_of_bounds"
-        key = (kind, detail, id(instruction), array, id(other), within_warp)
-        known = self._found.get(key)
-        if known is not None:
-            self._found[key] = (known[0], known[1] + count)
+        instruction, owner = offence.instruction, offence.owner
+        key = (kind, detail, id(instruction), owner.name, id(opponent.instruction if opponent else None), within_warp)
+        recorded = self._hazards.get(key)
+        if recorded is not None:
+            self._hazards[key] = (recorded[0], recorded[1] + count)
             return
-        if len(self._found) >= MAX_HAZARDS:
+        if len(self._hazards) >= MAX_HAZARDS:
             return
-        block, thread = geometry.coordinates(lane)
+        block, thread = geometry.coordinates(offence.lane)
+        other_block, other_thread = geometry.coordinates(opponent.lane) if opponent else (None, None)
         hazard = Hazard(
             kind,
             detail,
             instruction.location.line,
-            space,
-            op,
-            array,
-            offset,
-            width,
-            array_bytes,
+            offence.space,
+            offence.op,
+            owner.name,
+            offence.offset_bytes - owner.start,
+            offence.width_bytes,
+            owner.size,
             block,
             thread,
             count,
             within_warp,
-            other.location.line if other else 0,
-            other_op,
-            other_thread[0] if other_thread else None,
-            other_thread[1] if other_thread else None,
+            opponent.instruction.location.line if opponent else 0,
+            opponent.op if opponent else "",
+            other_block,
+            other_thread,
             instruction.location.file,
         )
-        self._found[key] = (hazard, count)
+        self._hazards[key] = (hazard, count)
 
     def report(self) -> list[Hazard]:
         """All hazards, by line, then kind."""
         import dataclasses
 
-        hazards = [dataclasses.replace(hazard, count=count) for hazard, count in self._found.values()]
+        hazards = [dataclasses.replace(hazard, count=count) for hazard, count in self._hazards.values()]
         return sorted(hazards, key=lambda hazard: (hazard.line, hazard.kind, hazard.detail))
 
 
