@@ -305,7 +305,7 @@ def _sweep_chart(job: ReportJob, sweep: SweepRecord, text: SweepText, metric: st
     lines: dict[str, list[Line]] = {}
     for name in names:
         found = [
-            _line(sweep, text, metric, name, of, line, colours.get(name, variant_colour(0)), markers.get(name, 0))
+            _line(sweep, text, metric, (name, of, line), (colours.get(name, variant_colour(0)), markers.get(name, 0)))
             for line in _lines_of(sweep)
             for of in ("submission", "reference")
         ]
@@ -346,22 +346,21 @@ def _line(
     sweep: SweepRecord,
     text: SweepText,
     metric: str,
-    name: str,
-    of: str,
-    line: int | str | None,
-    colour: str,
-    marker: int,
+    points: tuple[str, str, int | str | None],
+    look: tuple[str, int],
 ) -> Line:
+    """points: the variant's, of the submission or the reference, of one line.  look: colour and marker."""
+    _name, of, line = points
     dots = []
     for point in sweep.points:
         estimate = point.values.get(metric)
-        if (point.variant, point.of, point.line) == (name, of, line) and point.status == "ok" and estimate is not None:
+        if (point.variant, point.of, point.line) == points and point.status == "ok" and estimate is not None:
             low = estimate.value if estimate.low is None else estimate.low
             high = estimate.value if estimate.high is None else estimate.high
             dots.append(Dot(point.x, estimate.value, low, high))
     rank = _lines_of(sweep).index(line)
     label = line_name(sweep, text, line)
-    return Line(label, colour, marker, tuple(sorted(dots, key=lambda d: d.x)), of == "reference", rank)
+    return Line(label, *look, tuple(sorted(dots, key=lambda d: d.x)), of == "reference", rank)
 
 
 def _labelled(lines: Sequence[Line], name: str) -> list[Line]:

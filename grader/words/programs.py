@@ -285,6 +285,7 @@ PROGRAMS: Texts = {
         "The program asks for {bytes} bytes of host memory; {limit} GiB are allowed here. Run it with a smaller size."
     ),
     "too_much_copied": N_("The program copies more than can be emulated."),
+    "too_much_computed": N_("The program asks a library for more than can be computed here."),
     "output_cut": N_("The program prints more than {limit} MiB: the rest is not shown."),
     "too_many_allocations": N_("The program allocates device memory more often than can be emulated."),
     "mended": N_(

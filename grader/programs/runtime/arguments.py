@@ -13,7 +13,7 @@ from grader.programs.device import plain_name
 from grader.programs.device_memory import Allocation
 from grader.programs.records import Argument, ObservedLaunch
 from grader.programs.runtime.memory import shared_at
-from grader.programs.runtime.ordering import Place, Stream
+from grader.programs.runtime.ordering import Place, Stream, StreamAccess
 from grader.programs.runtime.state import Kernel, State
 
 MAX_HASHED_BYTES = 256 << 20
@@ -152,4 +152,5 @@ def put_in_order(
         if found is not None:
             is_write = " const*" not in argument.type
             start = argument.offset_bytes
-            state.access(found, stream, ticket, start, found.size, place, part, is_write=is_write)
+            access = StreamAccess(stream.number, ticket, start, found.size, place, is_write, part)
+            state.access(found, stream, access)

@@ -14,7 +14,7 @@ from grader.programs.device_memory import Allocation, Piece
 from grader.programs.records import LIBRARY, MAX_COPIES, ObservedCopy
 from grader.programs.runtime import silent
 from grader.programs.runtime.memory import shared_at
-from grader.programs.runtime.ordering import Place, Stream
+from grader.programs.runtime.ordering import Place, Stream, StreamAccess
 from grader.programs.runtime.registration import load
 from grader.programs.runtime.silent import overwritten, read
 from grader.programs.runtime.state import CudaError, State
@@ -187,7 +187,8 @@ def transfer(
     )
     for side, is_write, end in ((target, True, to_end), (origin, False, from_end)):
         if side.allocation is not None:
-            state.access(side.allocation, stream, ticket, side.offset, side.offset + end, place, is_write=is_write)
+            access = StreamAccess(stream.number, ticket, side.offset, side.offset + end, place, is_write)
+            state.access(side.allocation, stream, access)
     state.memory.copy(into, out_of, rows, stream)
     if target.is_device:
         way = "within" if origin.is_device else "in"
@@ -296,7 +297,8 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
         return 0
     ticket = state.begin(stream)
     state.ask("fill", place, stream, ticket, size=total)
-    state.access(side.allocation, stream, ticket, side.offset, side.offset + end, place, is_write=True)
+    access = StreamAccess(stream.number, ticket, side.offset, side.offset + end, place, is_write=True)
+    state.access(side.allocation, stream, access)
     side.allocation.digest = None
     if value & 255 == 0 and total == side.allocation.size and len(rows) == 1 and state.memory.clear(side.allocation):
         rows = []

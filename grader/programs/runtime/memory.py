@@ -9,10 +9,15 @@ from typing import Any
 
 from grader.message import msg
 from grader.programs.device_memory import Allocation, TooManyAllocations
-from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.ordering import Place, StreamAccess
 from grader.programs.runtime.state import CudaError, ProgramEnded, State
 
 _TARGET = re.compile(r"&\s*([A-Za-z_]\w*(?:(?:\.|->)\w+|\[\w+\])*)")
+# The same of what is plainly an allocation: on its line other calls may take addresses too.
+_ALLOCATED = re.compile(
+    r"\b\w*(?:[Mm]alloc|Alloc)\w*\s*(?:<[^<>()]*>)?\s*\(\s*(?:\([^()]*\)\s*|\w+_cast\s*<[^<>]*>\s*\(\s*)?"
+    + _TARGET.pattern
+)
 # A pointer to a pointer that a function was handed: `cudaMalloc((void **)dev, size)`.
 _HANDED_ON = re.compile(
     r"\bcuda\w*(?:Malloc|Alloc)\w*\s*\(\s*(?:\([^()]*\)\s*|reinterpret_cast\s*<[^<>]*>\s*\(\s*)?([A-Za-z_]\w*)\s*[,)]"
@@ -26,7 +31,7 @@ def name_at(state: State, place: Place) -> str:
     `cudaMalloc(p, …)`; "?" if nothing."""
     lines = state.sources.at(place.file, place.line, 2)
     text = " ".join(lines)
-    names = _TARGET.findall("".join(lines[:1])) or _TARGET.findall(text)
+    names = _ALLOCATED.findall("".join(lines[:1])) or _TARGET.findall("".join(lines[:1])) or _TARGET.findall(text)
     names = names or [f"*{name}" for name in _HANDED_ON.findall(text)]
     if not names:
         return "?"
@@ -149,7 +154,7 @@ def free_late(state: State, place: Place, pointer: int, stream: int) -> int:
     found = state.memory.live.get(pointer)
     if found is None or found.kind not in ("device", "handed"):
         raise CudaError(1, _wrong_free(state, pointer, found, place))
-    state.access(found, queue, state.begin(queue), 0, found.size, place, is_write=True)
+    state.access(found, queue, StreamAccess(queue.number, state.begin(queue), 0, found.size, place, is_write=True))
     release(state, found, place)
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -105,25 +105,32 @@ def join(into: dict[int, int], other: Mapping[int, int]) -> None:
             into[number] = ticket
 
 
-def unordered(
-    allocation: Allocation,
-    stream: Stream,
-    ticket: int,
-    low: int,
-    high: int,
-    is_write: bool,
-    place: Place,
-    part: tuple[object, ...] | None,
-) -> list[Place]:
+class StreamAccess(NamedTuple):
+    """What a step of a stream reads or writes of an array, from byte `low` to `high`, at a place in the program.
+
+    part: of a kernel, which may use less than that: what tells its part of the array from others.
+    """
+
+    stream: int
+    ticket: int
+    low: int
+    high: int
+    place: Place
+    is_write: bool
+    part: tuple[object, ...] | None = None
+
+
+def unordered(allocation: Allocation, clock: Mapping[int, int], access: StreamAccess) -> list[Place]:
     """Places of other streams' accesses that nothing puts in order with this one, which is kept beside them.
 
-    low, high: bytes of the array.  part: see `State.access`.
+    clock: its stream's, before it.
     """
+    _stream, _ticket, low, high, _place, is_write, part = access
     kept, found = [], []
     for other in allocation.accesses:
-        number, other_ticket, other_low, other_high, other_write, other_place, other_part = other
-        if stream.clock.get(number, 0) >= other_ticket:
-            if not (is_write and number == stream.number and low <= other_low and other_high <= high):
+        number, other_ticket, other_low, other_high, other_place, other_write, other_part = other
+        if clock.get(number, 0) >= other_ticket:
+            if not (is_write and number == access.stream and low <= other_low and other_high <= high):
                 kept.append(other)
             continue
         kept.append(other)
@@ -138,7 +145,7 @@ def unordered(
         if (is_write or other_write) and overlap:
             found.append(other_place)
     allocation.accesses = kept[-64:]
-    allocation.accesses.append((stream.number, ticket, low, high, is_write, place, part))
+    allocation.accesses.append(access)
     return found
 
 

@@ -34,6 +34,7 @@ from grader.programs.runtime.ordering import (
     Place,
     Raised,
     Stream,
+    StreamAccess,
     Text,
     Underway,
     join,
@@ -474,24 +475,10 @@ class State:
         self.next_handle += 1
         return self.next_handle * 16 + (1 << 34)
 
-    def access(
-        self,
-        allocation: Allocation,
-        stream: Stream,
-        ticket: int,
-        low: int,
-        high: int,
-        place: Place,
-        part: tuple[object, ...] | None = None,
-        *,
-        is_write: bool,
-    ) -> None:
-        """Look for an access of another stream's that nothing puts in order with this one.
-
-        part: of a kernel, which may use less than from `low` to `high`: what tells its part of the array from others.
-        """
+    def access(self, allocation: Allocation, stream: Stream, access: StreamAccess) -> None:
+        """Look for an access of another stream's that nothing puts in order with this one, of `stream`."""
         if len(self.streams) == 1 and not allocation.accesses:
             return
-        for other in unordered(allocation, stream, ticket, low, high, is_write, place, part):
+        for other in unordered(allocation, stream.clock, access):
             message = msg("programs.stream_race", array=allocation.name, line=other.line)
-            self.tell("stream_race", "error", message, place)
+            self.tell("stream_race", "error", message, access.place)

@@ -7,6 +7,7 @@ import gc
 import inspect
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 KEPT_OUTPUT = 1 << 20
 MAX_MARKS = 2000
 FEW_INSTRUCTIONS = 100_000_000
+FLUSH_INSTRUCTIONS = 10_000_000
 """Of kernels, that take no longer than machine code for all of the library."""
 CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
@@ -224,6 +226,7 @@ class ProgramRun:
         self._fuel, self._charged = Fuel(store, self._limits.host_instructions), 0
         state = self.state
         cause, code = None, None
+        exports: Any = None
         try:
             module = _machine_code(code_of_host, self._reserved_bytes)
             linker = wasmtime.Linker(engine(self._reserved_bytes))
@@ -239,12 +242,14 @@ class ProgramRun:
             if is_watched and self._card is None:
                 self._early = EarlyUse(state, memory, store)
             state.call_guest = partial(self._call_guest, store, exports)
-            exports["_start"](store)  # type: ignore[operator]  # a function
+            exports["_start"](store)
             code = 0
             self._look_for_early()
         except ProgramEnded as end:
             cause, code = end.cause, end.code
             self._look_for_early()
+            if cause is not None:
+                self._print_held(store, exports)
         except wasmtime.WasmtimeError as error:
             cause = msg("programs.not_runnable", reason=str(error).split("\n")[0][:200])
         except wasmtime.Trap as error:
@@ -252,6 +257,7 @@ class ProgramRun:
                 raise NotWhole from error
             self._look_for_early(partial(self._place_of, error))
             cause = self._uncaught(store, exports, left_out) or self._trap(error)
+            self._print_held(store, exports)
             kind = "too_large" if cause.id in LIMITS else "crash"
             state.tell(kind, "error", cause, self._place_of(error))
         finally:
@@ -298,6 +304,23 @@ class ProgramRun:
             if name is not None:
                 return Place(int(match[2]), name)
         return NOWHERE
+
+    def _print_held(self, store: Any, exports: Any) -> None:
+        """What the program's library still holds of its output comes out where the program is ended, as on a terminal,
+        where lines are written as they end."""
+        import wasmtime
+
+        from grader.programs.runtime.state import ProgramEnded
+        from grader.programs.sandbox.guest import BadPointer
+
+        if exports is None:
+            return
+        self._fuel.give()
+        left, self._fuel.left = self._fuel.left, FLUSH_INSTRUCTIONS
+        # Of a program that has written over its own buffers nothing more is to be had.
+        with suppress(wasmtime.Trap, wasmtime.WasmtimeError, ProgramEnded, BadPointer):
+            exports["fflush"](store, 0)
+        self._fuel.left = left
 
     def _trap(self, error: Any) -> Any:
         """Why the host code came to a sudden end."""

@@ -91,7 +91,7 @@ def apply(
     elif op == "exch" or op == "xor" or (op == "add" and dtype[0] in "us"):
         old_sorted = _prefix(op, flat, address, operands[0], starts, sizes)
     else:
-        old_sorted = _rounds(op, dtype, flat, address, operands, starts, sizes, flush_subnormals)
+        old_sorted = _rounds(op, dtype, flat, address, operands, starts, flush_subnormals)
     old[order] = old_sorted
     return old
 
@@ -128,9 +128,9 @@ def _rounds(
     address: Array,
     operands: list[Array],
     starts: Array,
-    sizes: Array,
     flush_subnormals: bool,
 ) -> Array:
+    sizes = np.diff(starts, append=address.size)
     step = _step(op, dtype, flush_subnormals)
     old = np.empty(address.size, flat.dtype)
     rounds = _best_rounds(sizes)

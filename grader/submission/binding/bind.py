@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader import yaml_file
@@ -232,6 +232,20 @@ def bind(
         return _bind(found, sources, lab, read_header, observed, changed)
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A submission as its files and its programs' runs tell it: what all of its variants are bound in.
+
+    absent: why kernels may be missing, where that is known.
+    """
+
+    found: FoundSubmission
+    entries: Sequence[Entry]
+    lab: Lab
+    absent: tuple[str, Mapping[str, object]] | None
+    observed: Observed
+
+
 def _bind(
     found: FoundSubmission,
     sources: Sequence[SourceText],
@@ -260,9 +274,11 @@ def _bind(
     texts = [*sources, *read.header_sources]
     absent = why_absent(texts, missing_headers, {entry.kernel.name for entry in entries})
 
+    whole = _Read(found, entries, lab, absent, observed)
+
     def bound_to(variant: Variant, entry: Entry | None) -> VariantBinding | Missing:
         origin: Origin = "stated" if variant.name in given else "inferred"
-        return _binding(entry, origin, entries, found, settings[variant.name], variant, lab, absent, observed)
+        return _binding(entry, origin, settings[variant.name], variant, whole)
 
     bindings = {}
     for variant in lab.variants:
@@ -392,16 +408,9 @@ def _edits(entries: Sequence[Entry], files: Mapping[str, ParsedFile]) -> dict[st
 
 
 def _binding(
-    entry: Entry | None,
-    kernel_origin: Origin,
-    entries: Sequence[Entry],
-    found: FoundSubmission,
-    settings: VariantSettings,
-    variant: Variant,
-    lab: Lab,
-    absent: tuple[str, Mapping[str, object]] | None,
-    observed: Observed,
+    entry: Entry | None, kernel_origin: Origin, settings: VariantSettings, variant: Variant, read: _Read
 ) -> VariantBinding | Missing:
+    entries, absent, lab = read.entries, read.absent, read.lab
     if entry is None and entries and all(e.reason is not None for e in entries):
         # Nothing in the file can be a kernel of this lab: why, told of the first.
         entry = entries[0]
@@ -418,14 +427,14 @@ def _binding(
         return Missing(variant.name, "unbindable", {**where, "detail": entry.reason.detail, **entry.reason.data})
     roles: Fact[Sequence[tuple[str, ...]]] = first(
         {
-            "stated": lambda: [stated_roles(stated, kernel, found, variant, lab)] if stated is not None else None,
+            "stated": lambda: [stated_roles(stated, kernel, read.found, variant, lab)] if stated is not None else None,
             "observed" if entry.seen else "inferred": lambda: _readings(entry, lab),
         },
         otherwise=(),
     )
     zeroed = zeroed_before(entry, entries)
-    is_never_launched = _is_never_launched(entry, entries, observed)
-    blocks = dict.fromkeys(launch.block for launch in observed.launches if not launch.refused)
+    is_never_launched = _is_never_launched(entry, entries, read.observed)
+    blocks = dict.fromkeys(launch.block for launch in read.observed.launches if not launch.refused)
     elsewhere = list(blocks) if is_never_launched else []
     choices = tuple(
         replace(
@@ -433,9 +442,7 @@ def _binding(
             zeroed=tuple(r for p, r in zip(kernel.parameters, c.roles, strict=True) if p.name in zeroed),
             origins=replace(c.origins, kernel=kernel_origin, template=entry.template_origin),
         )
-        for c in interpretations(
-            kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time, elsewhere
-        )
+        for c in interpretations(entry, roles, settings, variant, lab, elsewhere)
     )
     return VariantBinding(
         variant=variant.name,

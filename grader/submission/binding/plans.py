@@ -21,10 +21,10 @@ from grader.submission.binding.blocks import (
     shared_bytes_of,
     threads_of,
 )
+from grader.submission.binding.entries import Entry
 from grader.submission.binding.reconcile import OF_PROGRAM, Fact, first, weakest_of
-from grader.submission.binding.sizes import CompileTime, NamedSizes, formulas_of, is_unsure
-from grader.submission.kernels.records import Kernel, LaunchSite
-from grader.submission.kernels.shape import KernelShape
+from grader.submission.binding.sizes import NamedSizes, formulas_of, is_unsure
+from grader.submission.kernels.records import LaunchSite
 from grader.submission.records import Interpretation, LaunchPlan, Origins
 from grader.submission.submission_yaml import VariantSettings
 
@@ -42,23 +42,21 @@ def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
 
 
 def interpretations(
-    kernel: Kernel,
-    shape: KernelShape,
-    sites: Sequence[LaunchSite],
+    entry: Entry,
     role_assignments: Fact[Sequence[tuple[str, ...]]],
     settings: VariantSettings,
     variant: Variant,
     lab: Lab,
-    fixed: CompileTime,
     elsewhere: Sequence[Block] = (),
 ) -> tuple[Interpretation, ...]:
-    """Readings of `kernel` with a launch for each, likeliest first; at most `MAX_CANDIDATES`.
+    """Readings of a kernel with a launch for each, likeliest first; at most `MAX_CANDIDATES`.
 
     Where nothing tells which size the grid's x axis runs over, both orders are given; where its program was
     seen not to launch it, other blocks beside the likeliest.
 
     elsewhere: blocks of what such a program launches in its place.
     """
+    kernel, shape, sites, fixed = entry.kernel, entry.shape, entry.sites, entry.compile_time
     found: list[Interpretation] = []
     with_other_blocks: list[Interpretation] = []
     readings = [(r, n) for r in role_assignments.value for n in NamedSizes.of(r, fixed, lab).readings(lab)]

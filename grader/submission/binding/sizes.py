@@ -309,11 +309,10 @@ def formulas_of(
     count = max(len(covers), len(site.grid_expressions))
     found = []
     for axis in range(min(count, _AXES)):
-        usual = _rounded_up(covers[axis], tile[axis]) if axis < len(covers) else "1"
         over = covers[axis] if axis < len(covers) else ""
         read = _read(site, axis, formula_of, over, own)
         seen = [(grid[axis], sizes) for grid, sizes in probes]
-        found.append(_axis(site, axis, read, usual, covers, tile, own, seen))
+        found.append(_axis(site, axis, read, covers, tile, own, seen))
     usual_all = [_rounded_up(over, step) for over, step in zip(covers, tile, strict=False)]
     return () if _same(found, usual_all, tile, lab) else tuple(found)
 
@@ -360,13 +359,13 @@ def _axis(
     site: LaunchSite,
     axis: int,
     read: str | None,
-    usual: str,
     covers: tuple[str, ...],
     tile: tuple[int, ...],
     own: Sequence[Mapping[str, int]],
     probes: Sequence[tuple[int, Sequence[Mapping[str, int]]]],
 ) -> str:
     blocks = site.grid[axis] if site.grid is not None else None
+    usual = _rounded_up(covers[axis], tile[axis]) if axis < len(covers) else "1"
 
     def agrees(text: str) -> bool:
         return all(_may_be(text, sizes, count) for count, sizes in probes)

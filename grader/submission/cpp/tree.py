@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from grader.submission import effort
 from grader.submission.cpp.constants import Constants, Macro
@@ -271,6 +271,16 @@ def _either(first: bool | None, second: bool | None) -> bool | None:
     return None if first is None or second is None else False
 
 
+class TemplateHead(NamedTuple):
+    """Names of a template's parameters, and the text of their default arguments, "" for one without."""
+
+    parameters: tuple[str, ...] = ()
+    defaults: tuple[str, ...] = ()
+
+
+NO_TEMPLATE = TemplateHead()
+
+
 class FileLevel:
     """Goes through everything at file level, into namespaces, `extern "C"` and the preprocessor's branches."""
 
@@ -304,7 +314,7 @@ class FileLevel:
             if body is not None and body.type == "declaration_list":
                 self.container(body, active, namespace)
             elif body is not None:
-                self.declaration(body, node, active, namespace, ())
+                self.declaration(body, node, active, namespace)
         elif kind == "namespace_definition":
             name = node.child_by_field_name("name")
             body = node.child_by_field_name("body")
@@ -320,7 +330,7 @@ class FileLevel:
             if len(self.items) == start:
                 self.add("other", (), node, node, active, namespace)
         elif node.is_named:
-            self.declaration(node, node, active, namespace, ())
+            self.declaration(node, node, active, namespace)
 
     def conditional(self, node: Node, active: bool, namespace: str) -> None:
         """An `#if` with its branches."""
@@ -358,10 +368,10 @@ class FileLevel:
     def template(self, node: Node, active: bool, namespace: str) -> None:
         parameters = node.child_by_field_name("parameters")
         listed = [p for p in parameters.named_children if p.type != "comment"] if parameters is not None else []
-        names = tuple(_template_name(p) for p in listed)
+        head = TemplateHead(tuple(_template_name(p) for p in listed), tuple(_template_default(p) for p in listed))
         for inner in node.named_children:
             if inner.type in {"function_definition", "declaration", "alias_declaration"} or inner.type in TYPE_NODES:
-                self.declaration(inner, node, active, namespace, names, tuple(_template_default(p) for p in listed))
+                self.declaration(inner, node, active, namespace, head)
                 return
         self.add("other", (), node, node, active, namespace)
 
@@ -371,11 +381,10 @@ class FileLevel:
         whole: Node,
         active: bool,
         namespace: str,
-        template_parameters: tuple[str, ...],
-        template_defaults: tuple[str, ...] = (),
+        template: TemplateHead = NO_TEMPLATE,
     ) -> None:
         kind, names = self.classify(node)
-        self.add(kind, names, node, whole, active, namespace, template_parameters, template_defaults)
+        self.add(kind, names, node, whole, active, namespace, template)
         if active:
             self.learn(kind, node)
 
@@ -420,8 +429,7 @@ class FileLevel:
         whole: Node,
         active: bool,
         namespace: str,
-        template_parameters: tuple[str, ...] = (),
-        template_defaults: tuple[str, ...] = (),
+        template: TemplateHead = NO_TEMPLATE,
     ) -> None:
         self.items.append(
             Item(
@@ -432,9 +440,9 @@ class FileLevel:
                 whole.end_byte,
                 active,
                 namespace,
-                template_parameters,
+                template.parameters,
                 qualifiers_of(node),
-                template_defaults,
+                template.defaults,
             )
         )
         # An unclosed brace makes the next kernels part of a host function's body.
@@ -443,7 +451,7 @@ class FileLevel:
             self.is_within = True
             for inner in descendants(body) if body is not None else ():
                 if inner.type == "function_definition" and qualifiers_of(inner) & {"__global__", "__device__"}:
-                    self.declaration(inner, inner, active, namespace, ())
+                    self.declaration(inner, inner, active, namespace)
             self.is_within = False
 
     def learn(self, kind: str, node: Node) -> None:

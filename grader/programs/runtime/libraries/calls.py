@@ -217,7 +217,7 @@ class Call:
     def zeros(self, rows: int, columns: int) -> Array:
         """A matrix of the call's own.  Raises ProgramEnded where it would be larger than any call may make."""
         if rows * columns > MAX_ELEMENTS:
-            raise ProgramEnded(msg("programs.too_much_copied"))
+            raise ProgramEnded(msg("programs.too_much_computed"))
         return np.zeros((rows, columns), self.dtype)
 
     def read(self, *operands: Operand) -> None:
@@ -242,7 +242,7 @@ class Call:
         """
         multiplications = prod(max(1, abs(extent)) for extent in extents)
         if multiplications > MAX_WORK:
-            raise ProgramEnded(msg("programs.too_much_copied"))
+            raise ProgramEnded(msg("programs.too_much_computed"))
         self.state.meter.spend(multiplications // PRODUCTS_PER_INSTRUCTION)
 
 

@@ -171,6 +171,8 @@ _MRG_NORM = 2.328306549295728e-10
 """1 / (m1 + 1): MRG32k3a's numbers are from 1 to m1."""
 _MRG_BITS = 1.000000048662
 _QUASI_DEFAULT = 201
+MAX_POISSON_MEAN = 400_000
+"""As the documentation of `curandGeneratePoisson` has it."""
 _MAX_NUMBERS = 1 << 28
 _PIECE = 1 << 20
 """Numbers that are made at once; four of Philox's belong together."""
@@ -404,6 +406,8 @@ def _normal(dtype: str, is_log: bool) -> Callable[..., None]:
 
 def poisson(call: Call, out: int, count: int, mean: float) -> None:
     """Its numbers are NumPy's: how the library makes its own is not published."""
+    if not 0 < mean <= MAX_POISSON_MEAN:
+        raise Refused(OUT_OF_RANGE)
     _fill(call, out, count, "u4", lambda generator, size: generator.other.poisson(mean, size), 1)
 
 

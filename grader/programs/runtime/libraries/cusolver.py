@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -197,8 +199,17 @@ def orgqr(call: Call, m: int, n: int, k: int, a: int, lda: int, factors: int, wo
     _info(call, info, 0)
 
 
+def _converged(call: Call, info: int, factor: Callable[[Array], Any], matrix: Array) -> Any:
+    """What a factorisation by iteration comes to; where it comes to no end, the library's word of it is in `info`."""
+    try:
+        return factor(matrix)
+    except np.linalg.LinAlgError as error:
+        _info(call, info, max(1, min(matrix.shape) - 1))
+        raise Refused(0) from error
+
+
 def _eigen(call: Call, vectors: int, fill: int, matrix: Operand, target: int, info: int, real: str) -> None:
-    values, found = np.linalg.eigh(_hermitian(matrix[0], fill))
+    values, found = _converged(call, info, np.linalg.eigh, _hermitian(matrix[0], fill))
     call.store(call.array(target, len(values), real), values)
     if vectors == _VECTORS:
         call.store(matrix, found)
@@ -222,7 +233,7 @@ def sygvd(call: Call, kind: int, vectors: int, fill: int, n: int, a: int, lda: i
     _cholesky(call, fill, other, info)
     lower = np.tril(other[0]) if fill == LOWER else np.triu(other[0]).T.conj()
     half = solve(lower, _hermitian(matrix[0], fill), is_lower=True)
-    values, found = np.linalg.eigh(solve(lower, half.T.conj(), is_lower=True))
+    values, found = _converged(call, info, np.linalg.eigh, solve(lower, half.T.conj(), is_lower=True))
     call.store(call.array(w, n, call.real), values)
     if vectors == _VECTORS:
         call.store(matrix, solve(lower.T.conj(), found, is_lower=False))
@@ -230,7 +241,7 @@ def sygvd(call: Call, kind: int, vectors: int, fill: int, n: int, a: int, lda: i
 
 def _singular(call: Call, jobs: tuple[int, int], m: int, n: int, matrix: Operand, s: int, u: tuple[int, int], v: tuple[int, int], info: int, types: tuple[str, str, str, str]) -> None:  # fmt: skip
     """jobs: which of the vectors: "A", "S" or "N"; u, v: address and leading dimension."""
-    left, values, right = np.linalg.svd(matrix[0])
+    left, values, right = _converged(call, info, np.linalg.svd, matrix[0])
     call.store(call.array(s, len(values), types[1]), values)
     for job, (address, leading), found, is_left in ((jobs[0], u, left, True), (jobs[1], v, right, False)):
         letter = chr(job)
@@ -258,7 +269,7 @@ def gesvdj(call: Call, vectors: int, economy: int, m: int, n: int, a: int, lda: 
     call.work(m, n, max(m, n))
     matrix = call.matrix(a, m, n, lda)
     call.read(matrix)
-    left, values, right = np.linalg.svd(matrix[0], full_matrices=not economy)
+    left, values, right = _converged(call, info, partial(np.linalg.svd, full_matrices=not economy), matrix[0])
     call.store(call.array(s, len(values), call.real), values)
     if vectors == _VECTORS:
         call.store(call.matrix(u, m, left.shape[1], ldu), left)
@@ -311,7 +322,7 @@ def x_syevd(call: Call, params: int, vectors: int, fill: int, n: int, at: int, a
 def x_syevdx(call: Call, params: int, vectors: int, which: int, fill: int, n: int, at: int, a: int, lda: int, low: int, high: int, first: int, last: int, count: int, wt: int, w: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
     """Those in [low, high), those from `first` to `last`, or all."""
     matrix = _square(call, a, n, lda, _type(at))
-    values, found = np.linalg.eigh(_hermitian(matrix[0], fill))
+    values, found = _converged(call, info, np.linalg.eigh, _hermitian(matrix[0], fill))
     if which == _BY_NUMBER:
         if not 1 <= first <= last <= n:
             raise Refused(INVALID_VALUE)
