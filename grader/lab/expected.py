@@ -114,7 +114,12 @@ class Oracle:
 
     def _outputs(self, sizes: Sizes, dtypes: Mapping[str, str], inputs: dict[str, Array]) -> dict[str, Array]:
         wanted = [p for p in self._lab.parameters if p.is_output]
-        return self._arrays(wanted, sizes, dtypes, lambda: self._module.expected(inputs, dict(sizes)))
+        arrays = self._arrays(wanted, sizes, dtypes, lambda: self._module.expected(inputs, dict(sizes)))
+        if self._lab.function is None and self._lab.program is None:
+            # A kernel's wrong elements are explained, and a GPU's compared with those of the lab's own kernel.
+            for name in (name for name, array in arrays.items() if np.ma.isMaskedArray(array)):
+                raise FileError(msg("oracle.masked", name=name), self._lab.oracle)
+        return arrays
 
     def _arrays(
         self,
@@ -197,7 +202,8 @@ def _of_type(array: Array, dtype: npt.DTypeLike) -> Array:
     wanted = np.dtype(dtype)
     if array.dtype.kind == "f" and wanted.kind in "iu":
         array = array.astype(np.int64)
-    return np.ascontiguousarray(array.astype(wanted))
+    typed = np.ascontiguousarray(np.ma.getdata(array).astype(wanted))
+    return np.ma.array(typed, mask=np.ma.getmaskarray(array)) if np.ma.isMaskedArray(array) else typed
 
 
 def _key(sizes: Sizes, dtypes: Mapping[str, str]) -> tuple[object, ...]:

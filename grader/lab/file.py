@@ -223,7 +223,8 @@ def load(folder: Path) -> Lab:
                 formula_text(file, (*at, i), extent, sizes)
         check_file(file, parameter, sizes)
     for kind, is_there in (
-        ("input", any(p.is_input for p in parameters)),
+        # What a function or a program computes may follow from numbers alone.
+        ("input", not is_kernel or any(p.is_input for p in parameters)),
         ("output", any(p.is_output for p in parameters)),
     ):
         if not is_there:

@@ -187,6 +187,7 @@ LABS: Texts = {
 
 
 ORACLE: Texts = {
+    "masked": N_("the oracle leaves elements of `{name}` open; only labs of functions and programs can"),
     "missing_output": N_("the oracle does not compute `{name}`"),
     "shape": N_("`{name}` has shape {got}, the lab says {shape}"),
     "failed": N_("the oracle failed at {sizes}: {kind}: {error}"),

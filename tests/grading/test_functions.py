@@ -53,6 +53,7 @@ def failed(result: Result) -> dict[str, Check]:
         ("histogram", {"good/two_launches.cu", "bad/global_atomics.cu", "bad/signed_bytes.cu"}),
         ("convolution-2d", {"good/managed.cu", "bad/mask_in_global.cu", "bad/on_the_host.cu"}),
         ("csr-product", {"good/warp_a_row.cu", "bad/empty_rows.cu", "bad/staged_too_early.cu"}),
+        ("mandelbrot", {"good/warps_of_one_row_of_threads.cu", "bad/rows_of_32.cu", "bad/tested_after_the_step.cu"}),
         ("vector-max", {"good/compare_and_swap.cu", "bad/begins_with_zero.cu", "bad/nothing_to_begin_with.cu"}),
         ("inclusive-scan", {"good/blelloch.cu", "bad/every_sum_anew.cu", "bad/two_levels.cu"}),
     ],

@@ -11,9 +11,10 @@ import pytest
 from grader.errors import FileError
 from grader.files import data_root
 from grader.lab import labs
+from grader.lab.compare import compare, sentinel
 from grader.lab.expected import Oracle
 from grader.lab.file import load
-from grader.lab.records import Lab
+from grader.lab.records import Lab, Tolerance
 
 LAB = labs.find("transpose")
 
@@ -86,3 +87,53 @@ def test_a_wrong_oracle_blames_the_lab(tmp_path: Path, code: str, words: str) ->
     lab = load(tmp_path / "assignments/transpose")
     with pytest.raises(FileError, match=words):
         Oracle(lab).case({"rows": 4, "cols": 5}, {})
+
+
+OPEN = """
+import numpy as np
+def inputs(sizes, rng):
+    return {}
+def expected(inputs, sizes):
+    counts = np.arange(sizes["width"] * sizes["height"]).reshape(sizes["height"], sizes["width"])
+    return {"counts": np.ma.array(counts, mask=counts % 2 == 1)}
+"""
+
+
+def test_elements_that_the_oracle_leaves_open_may_be_anything_that_was_written(tmp_path: Path) -> None:
+    for part in ("assignments/mandelbrot", "reference/mandelbrot"):
+        shutil.copytree(data_root() / part, tmp_path / part)
+    (tmp_path / "reference/mandelbrot/oracle.py").write_text(OPEN)
+    lab = load(tmp_path / "assignments/mandelbrot")
+    sizes = {"width": 4, "height": 2, "limit": 3}
+    right = Oracle(lab).case(sizes, {"counts": "int32"})[1]["counts"]
+    got = np.arange(8, dtype=np.int32).reshape(2, 4)
+    wrong = [
+        (at, compare("counts", changed(got, at, value), right, Tolerance(0), {}))
+        for at in (1, 4)
+        for value in (9, None)
+    ]
+    assert [(at, difference.mismatches, difference.unwritten) for at, difference in wrong] == [
+        (1, 0, 0),
+        (1, 1, 1),
+        (4, 1, 0),
+        (4, 1, 1),
+    ]
+
+
+def changed(array: np.ndarray, at: int, value: int | None) -> np.ndarray:
+    """With another value at an element; None: as if nobody had written it."""
+    other = array.copy()
+    other.reshape(-1)[at] = sentinel((1,), "int32")[0] if value is None else value
+    return other
+
+
+def test_an_oracle_of_kernels_leaves_nothing_open(tmp_path: Path) -> None:
+    for part in ("assignments/transpose", "reference/transpose"):
+        shutil.copytree(data_root() / part, tmp_path / part)
+    path = tmp_path / "reference/transpose/oracle.py"
+    path.write_text(
+        "import numpy as np\ndef inputs(s, r):\n    return {'in': np.ones((s['rows'], s['cols']), np.float32)}\n"
+        "def expected(i, s):\n    return {'out': np.ma.masked_equal(i['in'].T, 0)}\n"
+    )
+    with pytest.raises(FileError, match="leaves elements of `out` open"):
+        Oracle(load(tmp_path / "assignments/transpose")).case({"rows": 2, "cols": 3}, {})
