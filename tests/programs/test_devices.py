@@ -247,8 +247,39 @@ int main(int argc, char **argv) {
     printf("%zu\n", left);
 }
 """
+BEHIND = r"""
+#include <cstdio>
+#include <cuda_runtime.h>
+__global__ void spin(long long cycles) { long long begin = clock64(); while (clock64() - begin < cycles) {} }
+int main() {
+    const size_t size = 1 << 20;
+    char *d, *h;
+    cudaStream_t one;
+    cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+    cudaMalloc(&d, size);
+    cudaMallocHost(&h, size);
+    spin<<<1, 1, 0, one>>>(1000000000LL);
+    for (int i = 0; i < 8; i++) {
+        cudaMemcpyAsync(d, h, size, cudaMemcpyHostToDevice, one);
+        cudaMemcpyAsync(h, d, size, cudaMemcpyDeviceToHost, one);
+    }
+    puts(cudaGetErrorName(cudaStreamQuery(one)));
+    cudaStreamSynchronize(one);
+    puts(cudaGetErrorName(cudaStreamQuery(one)));
+    cudaFree(d); cudaFreeHost(h);
+    cudaStreamDestroy(one);
+    return 0;
+}
+"""
 ALL = {name: source for name, (source, _output) in OUTPUTS.items()}
-ALL |= {"fault": FAULT, "queued_fault": QUEUED_FAULT, "endless": ENDLESS, "left": LEFT, "linked": LINKED}
+ALL |= {
+    "fault": FAULT,
+    "queued_fault": QUEUED_FAULT,
+    "endless": ENDLESS,
+    "left": LEFT,
+    "linked": LINKED,
+    "behind": BEHIND,
+}
 
 
 def run(source: str, device: str, folder: Path, host_cache: Path) -> Observation:
@@ -314,6 +345,11 @@ def test_a_pointer_that_is_stored_in_managed_memory_is_refused_by_name(tmp_path:
     assert [(finding.kind, finding.line) for finding in got.findings if finding.severity == "error"] == [
         ("unsupported", 11)
     ]
+
+
+@pytest.mark.gpu
+def test_copies_are_queued_behind_a_kernel_and_nobody_waits(tmp_path: Path, host_cache: Path) -> None:
+    assert run(BEHIND, "gpu", tmp_path, host_cache).stdout.decode() == "cudaErrorNotReady\ncudaSuccess\n"
 
 
 @pytest.mark.gpu

@@ -104,10 +104,10 @@ class Calls:
             self.seen[-1].has_returned = code is not None
             self.seen[-1].asked = list(asked)
 
-    def moved(self, parts: Iterable[Bytes], into: bool) -> None:
-        """The host has copied parts of an array to the device, or can read them there."""
+    def moved(self, parts: Callable[[], Iterable[Bytes]], into: bool) -> None:
+        """The host has copied parts of an array to the device, or can read them there; asked for where they matter."""
         if self.is_underway and not self.current.on_device and not self.current.is_whole:
-            data = b"".join(part.tobytes() for part in parts)
+            data = b"".join(part.tobytes() for part in parts())
             self._moved_bytes += len(data)
             if self._moved_bytes <= MOST_BYTES:
                 self._moved[into].append(data)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from grader.message import msg
 from grader.programs.device import plain_name
-from grader.programs.device_memory import Allocation, Piece
+from grader.programs.device_memory import Allocation, Bytes, Piece
 from grader.programs.records import LIBRARY, MAX_COPIES, ObservedCopy
 from grader.programs.runtime import silent
 from grader.programs.runtime.memory import shared_at
@@ -92,6 +93,11 @@ def _note(state: State, way: str, side: Side, size: int, place: Place, host: int
     state.copies.append(ObservedCopy(way, place.file, place.line, *seen))
 
 
+def _parts(allocation: Allocation, rows: Sequence[tuple[int, int]]) -> list[Bytes]:
+    """Bytes of an array, rows of (offset, bytes); a GPU has to be waited for before they are there."""
+    return [allocation.seen(offset, size) for offset, size in rows]
+
+
 def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int]], place: Place) -> None:
     """Note what a copy means for later: rows of (offset in to, offset in source, bytes)."""
     if not source.is_device:
@@ -102,9 +108,9 @@ def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int
         state.calls.copied(source.allocation, sum(row[2] for row in rows), into=False, offset=rows[0][1])
     if source.is_device and source.allocation is not None:
         if not to.is_device or (to.allocation is not None and to.allocation.host):
-            state.calls.moved([source.allocation.seen(row[1], row[2]) for row in rows], into=False)
+            state.calls.moved(partial(_parts, source.allocation, [(row[1], row[2]) for row in rows]), into=False)
     elif to.is_device and to.allocation is not None:
-        state.calls.moved([to.allocation.view(row[0], row[2]) for row in rows], into=True)
+        state.calls.moved(partial(_parts, to.allocation, [(row[0], row[2]) for row in rows]), into=True)
     unwritten = 0
     total = sum(size for _to, _from, size in rows)
     for to_offset, from_offset, size in rows:

@@ -196,7 +196,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         after_kernel(state, record, buffers, before, (stream.number, ticket, place))
         for buffer in buffers:
             if buffer is not None and buffer.host:
-                state.calls.moved([buffer.view()], into=False)
+                state.calls.moved(lambda buffer=buffer: [buffer.seen()], into=False)
         if outcome.printf:
             state.texts_held.append(Text(outcome.printf.encode(), kernel.display, stream.number, ticket, place))
     else:
