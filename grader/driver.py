@@ -5,11 +5,14 @@ As a program (`main`) it prints model and UUID of each GPU as JSON, an empty lis
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 STICKY = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
@@ -143,6 +146,23 @@ def uuid_text(raw: bytes) -> str:
     """A device's 16 bytes in the usual form."""
     digits = bytes(raw[:16]).hex()
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def version() -> str:
+    """The kernel module's version, as `nvidia-smi` shows it; the version of CUDA where nothing tells it."""
+    with contextlib.suppress(OSError):
+        # At once, where NVML is another library to start.
+        told = re.search(r"Kernel Module.*?(\d+\.\d[\d.]*)", Path("/proc/driver/nvidia/version").read_text())
+        if told is not None:
+            return told[1]
+    with contextlib.suppress(Exception):
+        # As for the clocks: NVML is not needed.
+        from cuda.bindings import nvml
+
+        nvml.init_v2()
+        return str(nvml.system_get_driver_version())
+    number = int(call("cuDriverGetVersion"))
+    return f"CUDA {number // 1000}.{number % 1000 // 10}"
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from grader.grading.reading import errors_of
 from grader.lab.expected import Oracle
 from grader.lab.parameters import Signature
 from grader.lab.records import Lab
-from grader.launching.programs import ProgramStore
 from grader.message import Message, msg
 from grader.processes.system import IS_LINUX
 from grader.programs.records import Observation
@@ -33,6 +33,8 @@ from grader.submission.source import SourceText, decode
 
 if TYPE_CHECKING:
     from grader.compiler.result import Resources
+    from grader.gpu.functions import FunctionGpu
+    from grader.launching.trial import Trials
 
 CODE_SUFFIXES = (".cu", ".cpp", ".cc", ".c")
 """Of the lab's own files those that are compiled; others are included, or opened."""
@@ -120,10 +122,12 @@ def read_function(found: FoundSubmission, sources: Sequence[SourceText], lab: La
 
 
 def run_function(
-    lab: Lab, submission: Submission, programs: ProgramStore, oracle: Oracle, drawn_lab: Lab, drawn_oracle: Oracle
+    lab: Lab, submission: Submission, oracle: Oracle, drawn_trials: Trials, gpu: FunctionGpu | None = None
 ) -> dict[str, Evidence]:
     """The evidence of each variant after the function was called, or the program run, at the lab's cases and at drawn
-    ones.
+    ones; and on a GPU.
+
+    drawn_trials: the programs, and the lab with the seed that is drawn, with its oracle.
 
     Raises
     ------
@@ -141,9 +145,10 @@ def run_function(
         return found
     if not IS_LINUX:
         return _each(found, unobserved=msg("programs.not_on_this_system"))
+    programs = drawn_trials.programs
     built = programs.get_text(submission.program(entry.file), []).result
     kind = FunctionRuns if lab.function is not None else ProgramRuns
-    runs = kind(lab, oracle, drawn_lab, drawn_oracle)
+    runs = kind(lab, oracle, drawn_trials.lab, drawn_trials.oracle)
     home = next(s for s in sources if s.file == entry.file)
     others = [source for source in sources if source.file != home.file]
     first = next(iter(found.values()))
@@ -170,9 +175,22 @@ def run_function(
         result = programs.get_text(submission.program(entry.file), names, architecture).result
         return result.resources.get(launch.symbol)
 
-    return {
+    graded = {
         name: with_occupancy(replace(ran, variant=e.variant, binding=e.binding), compiled) for name, e in found.items()
     }
+    if gpu is None:
+        return graded
+    texts = {source.file: source.text for source in submission.sources}
+    return gpu.grade(runs, program, partial(_reference, lab), graded, texts)
+
+
+def _reference(lab: Lab, variant: str) -> Program:
+    """The lab's own function, or program."""
+    source = decode(next(v for v in lab.variants if v.name == variant).reference.file)
+    entry = _entry([source], lab)
+    if not isinstance(entry, FoundFunction):
+        raise FileError(msg("labs.own_file", what=msg("checks.compiles.refused")), source.path)
+    return _program(lab, [source], entry)
 
 
 def _program(lab: Lab, files: Sequence[SourceText], entry: FoundFunction) -> Program:

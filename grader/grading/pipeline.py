@@ -34,6 +34,7 @@ from grader.words import told
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
+    from grader.gpu.functions import FunctionGpu
     from grader.gpu.part import Gpu
     from grader.grading.reading import Reading, Seen
     from grader.grading.warm import Warm
@@ -78,7 +79,7 @@ def grade(
     UsageError : no such file, no text, empty; settings or lab files that are wrong; a backend that is not there.
     InternalError : the compiler cannot be run at all.
     """
-    _check_backend(backend, lab)
+    _check_backend(backend)
     from grader.compiler.process import CompilerProcess
 
     secret = course_secret()
@@ -90,6 +91,7 @@ def grade(
         from grader.grading.reading import Reading
         from grader.lab.expected import Oracle
 
+        functions = _function_gpu(backend, remeasure) if lab.makes_launches else None
         reading = Reading(path, lab, warm)
         oracle = Oracle(lab)
 
@@ -101,7 +103,7 @@ def grade(
             emulated = reading.with_programs_run(on_emulator)
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            emulated = _called(lab, reading, folder, oracle, compiler, secret, warm, checked)
+            emulated = _called(lab, reading, folder, compiler, secret, warm, checked, functions)
         submission, found = emulated.submission, emulated.found
         environment = _environment(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
@@ -112,6 +114,8 @@ def grade(
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, profilers)
             environment = gpu.environment(environment)
+        if functions is not None:
+            environment = functions.environment(environment)
         from grader.grading.predictions import decides_marks, device_for
         from grader.prediction.record import in_result
 
@@ -211,19 +215,23 @@ def _called(
     lab: Lab,
     reading: Reading,
     folder: Path,
-    oracle: Oracle,
     compiler: CompilerProcess,
     secret: str,
     warm: Warm | None,
     checked: Callable[[list[Check]], None] | None,
+    gpu: FunctionGpu | None,
 ) -> _Emulated:
-    """The same of a function or a program, which makes its launches itself; folder: an empty one to work in."""
+    """The same of a function or a program, which makes its launches itself, and on a GPU too where there is one.
+
+    folder: an empty one to work in.
+    """
     from grader.checks import judge
     from grader.grading.functions import read_function, run_function, staged
+    from grader.lab.expected import Oracle
 
     submission = read_function(reading.found, staged(reading.found, reading.sources, lab, folder), lab)
-    drawn, trials, drawn_trials = _trials(lab, submission, oracle, compiler, secret, warm)
-    found = run_function(lab, submission, trials.programs, oracle, drawn_trials.lab, drawn_trials.oracle)
+    drawn, trials, drawn_trials = _trials(lab, submission, Oracle(lab), compiler, secret, warm)
+    found = run_function(lab, submission, trials.oracle, drawn_trials, gpu)
     sources = [_source(source) for source in submission.sources]
     for evidence in found.values():
         if checked is not None:
@@ -302,9 +310,7 @@ def _host_remark(file: str, lines: Sequence[int], fault: Message) -> Message:
     return msg("remarks.host_code", file=file, line=lines[0], fault=fault, **several)
 
 
-def _check_backend(backend: str, lab: Lab) -> None:
-    if backend == "gpu" and lab.makes_launches:
-        raise UsageError(msg("session.function_on_gpu", lab=lab.id))
+def _check_backend(backend: str) -> None:
     if backend not in BACKENDS:
         raise UsageError(msg("session.unknown_backend", backend=repr(backend), allowed=", ".join(BACKENDS)))
 
@@ -316,17 +322,32 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
     ------
     UsageError : one was asked for by name.
     """
-    if backend == "emulator":
+    if not _may_use_gpu(backend):
         return None
+    from grader.gpu.part import Gpu
+
+    return stack.enter_context(Gpu())
+
+
+def _function_gpu(backend: str, remeasure: bool) -> FunctionGpu | None:
+    """What runs functions and programs on a GPU.  Raises what `_start_gpu` raises."""
+    if not _may_use_gpu(backend):
+        return None
+    from grader.gpu.functions import FunctionGpu
+
+    return FunctionGpu(is_wanted=backend == "gpu", remeasure=remeasure)
+
+
+def _may_use_gpu(backend: str) -> bool:
+    if backend == "emulator":
+        return False
     from grader.gpu.process import has_driver
 
     if not has_driver():
         if backend == "gpu":
             raise UsageError(msg("session.no_driver"))
-        return None
-    from grader.gpu.part import Gpu
-
-    return stack.enter_context(Gpu())
+        return False
+    return True
 
 
 def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:

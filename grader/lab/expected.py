@@ -89,6 +89,10 @@ class Oracle:
         """An oracle of the same lab whose inputs have one value in all their elements."""
         return _EqualValues(self._lab)
 
+    def inputs(self, sizes: Sizes, dtypes: Mapping[str, str]) -> dict[str, Array]:
+        """The inputs of a case alone."""
+        return self._given(sizes, dtypes)
+
     def other_inputs(self, sizes: Sizes, dtypes: Mapping[str, str]) -> dict[str, Array]:
         """Inputs of the same sizes with other values, where the lab draws them by chance."""
         rng = np.random.default_rng([self._lab.seed, *(sizes[name] for name in self._lab.size_names), 1])

@@ -20,20 +20,19 @@ from grader import driver
 from grader.devices import SHARED_BYTES
 from grader.driver import DriverError
 from grader.programs.card_memory import CardAllocation, CardMemory, Queues, words_at
+from grader.programs.card_times import CardTimes, Span
 from grader.programs.device import Asked, LateEnd, Loaded, Outcome, Unsupported, parts_of
 from grader.programs.device_memory import Allocation, Bytes
-from grader.programs.records import ObservedLaunch
+from grader.programs.records import CallTimes
 from grader.programs.runtime.devices import Model, model_of, numbers
 from grader.programs.runtime.ordering import Event, Stream
 from grader.programs.sandbox.guest import Meter
+from grader.programs.sandbox.process import CardTold
 
 MAX_PRINTED_BYTES = 64 << 20
 """Of the file that device code prints to."""
 MARKS = 1024
 """Words that streams write; those of more streams share them."""
-TIMED_LAUNCHES = 2000
-EVENTS_MADE = 64
-"""At a time, before the first of them is needed."""
 SPIN_S, SHORT_SLEEP_S, LONG_SLEEP_S = 0.002, 0.0001, 0.001
 """How long the host asks without a pause whether the device has done, and its pauses then."""
 NOT_READY, LAUNCH_TIMEOUT = 600, 702
@@ -48,6 +47,7 @@ class OpenCard:
 
     model: Model
     printed: int
+    told: CardTold
 
 
 def open_card() -> OpenCard:
@@ -68,7 +68,9 @@ def open_card() -> OpenCard:
     # The driver's compiler of PTX is a library that could not be found any more.
     driver.call("cuModuleUnload", driver.call("cuModuleLoadData", _TRIVIAL))
 
-    return OpenCard(_model(handle), printed)
+    model = _model(handle)
+    uuid = driver.uuid_text(driver.call("cuDeviceGetUuid", handle).bytes)
+    return OpenCard(model, printed, CardTold(model.name, uuid, model.capability, driver.version()))
 
 
 def _model(handle: Any) -> Model:
@@ -84,12 +86,11 @@ def _model(handle: Any) -> Model:
 
 
 class _Queued(msgspec.Struct, frozen=True):
-    """A launch that nobody has waited for: its number among all, and the events around it, if it is timed."""
+    """A launch that nobody has waited for: its number among all, and what lies around it, if it is timed."""
 
     number: int
     told: Callable[[Outcome], object]
-    record: ObservedLaunch | None
-    events: tuple[Any, Any] | None
+    span: Span | None
 
 
 _RAN = Outcome("ran")
@@ -137,8 +138,9 @@ class Card(Loaded, Queues):
         """By stream, the mark that it writes."""
         self._queued: dict[int, list[_Queued]] = {}
         self._numbers = 0
-        self._timed = 0
-        self._spare_events: list[Any] = []
+        self._times = CardTimes(self)
+        self._events: list[Any] = []
+        """The program's own."""
         self._prints = False
         self._end: LateEnd | None = None
         self._variables: dict[int, Allocation] = {}
@@ -194,6 +196,32 @@ class Card(Loaded, Queues):
             wanted = [one for one in self._streams if self._blocking[one]]
         self.wait(wanted)
 
+    def timed(self, stream: Any, *, is_work: bool) -> contextlib.AbstractContextManager[object]:
+        """See `Queues`."""
+        return self._times.around(stream, is_work=is_work)
+
+    def close(self) -> bool:
+        """Give back all that the run took, so that another finds nothing of it; False where the context is lost."""
+        if self._end is not None:
+            return False
+        try:
+            self.settle()
+            self._times.close()
+            self.memory.close()
+            for event in self._events:
+                self.called("cuEventDestroy", event)
+            for handle in self._streams.values():
+                if handle:
+                    self.called("cuStreamDestroy", handle)
+            for module in self._binaries.values():
+                self.called("cuModuleUnload", module)
+            self.called("cuMemFreeHost", self._marks_at)
+        except (DriverError, LateEnd):
+            return False
+        self._prints = True
+        self.printed()
+        return True
+
     # -- code --------------------------------------------------------------------------------
 
     def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None:
@@ -241,22 +269,18 @@ class Card(Loaded, Queues):
         number = asked.stream.number
         try:
             self._allow_shared(asked, function)
-            events = self._events(asked)
-            if events:
-                self.called("cuEventRecord", events[0], handle)
             name = "cuLaunchCooperativeKernel" if asked.cooperative else "cuLaunchKernel"
             parameters = driver.parameters(asked.arguments)
             rest = () if asked.cooperative else (0,)
-            self.called(
-                name, function, *asked.grid, *asked.block, asked.shared_bytes, handle, parameters.address, *rest
-            )
+            with self._times.around(handle, is_work=True, record=asked.record) as span:
+                self.called(
+                    name, function, *asked.grid, *asked.block, asked.shared_bytes, handle, parameters.address, *rest
+                )
         except DriverError as error:
             return Outcome("refused", code=error.code)
         self._numbers += 1
-        self._queued.setdefault(number, []).append(_Queued(self._numbers, asked.told, asked.record, events))
+        self._queued.setdefault(number, []).append(_Queued(self._numbers, asked.told, span))
         self.called("cuStreamWriteValue32", handle, self._marks_at + 4 * self._slots[number], self._numbers, 0)
-        if events:
-            self.called("cuEventRecord", events[1], handle)
         return _RAN
 
     def again(self, unit: int, launch: Hashable, execute: Callable[[], Outcome]) -> Outcome:
@@ -270,14 +294,6 @@ class Card(Loaded, Queues):
             self.called("cuFuncSetAttribute", function, attribute, asked.shared_bytes)
             self._shared_allowed[key] = asked.shared_bytes
 
-    def _events(self, asked: Asked) -> tuple[Any, Any] | None:
-        if asked.record is None or self._timed >= TIMED_LAUNCHES:
-            return None
-        self._timed += 1
-        if len(self._spare_events) < 2:
-            self._spare_events += [self.called("cuEventCreate", 0) for _event in range(EVENTS_MADE)]
-        return self._spare_events.pop(), self._spare_events.pop()
-
     def wait(self, streams: Iterable[int]) -> None:
         """See `Device`."""
         if self._end is not None:
@@ -287,7 +303,7 @@ class Card(Loaded, Queues):
             self._until(self._cuda.cuStreamQuery, self._streams[number], number)
         for number in waited:
             for queued in self._queued.pop(number, ()):
-                self._note_time(queued)
+                self._times.note(queued.span)
         self.memory.take_back(waited)
         if self._prints and waited:
             # Only calls that wait have the driver print.
@@ -318,12 +334,6 @@ class Card(Loaded, Queues):
         elif queued:
             self._end = LateEnd(queued[-1].told, Outcome("hangs", code=LAUNCH_TIMEOUT))
         return self._end or error
-
-    def _note_time(self, queued: _Queued) -> None:
-        if queued.events is None or queued.record is None:
-            return
-        queued.record.microseconds = 1000 * float(self.called("cuEventElapsedTime", *queued.events))
-        self._spare_events += queued.events
 
     def printed(self) -> bytes:
         """See `Device`."""
@@ -365,6 +375,7 @@ class Card(Loaded, Queues):
         """See `Device`."""
         if event.handle is None:
             event.handle = self.called("cuEventCreate", 0 if event.timing else 2)
+            self._events.append(event.handle)
         self.called("cuEventRecord", event.handle, self.handle(stream))
 
     def has_done(self, what: Stream | Event, now_ns: int) -> bool:
@@ -386,6 +397,14 @@ class Card(Loaded, Queues):
     def elapsed_ms(self, first: Event, last: Event) -> float:
         """See `Device`."""
         return float(self.called("cuEventElapsedTime", first.handle, last.handle))
+
+    def begin_timing(self) -> None:
+        """See `Device`."""
+        self._times.begin()
+
+    def end_timing(self) -> CallTimes | None:
+        """See `Device`."""
+        return None if self._end is not None else self._times.end()
 
     def now_ns(self, modelled_ns: int) -> int:
         """The real clock's."""

@@ -7,6 +7,7 @@ is handed it and when the host has waited.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
@@ -45,6 +46,11 @@ class Queues(Protocol):
 
     def called(self, name: str, *arguments: Any) -> Any:
         """Call the driver.  Raises LateEnd where a launch has failed before; else as `driver.call`."""
+        ...
+
+    def timed(self, stream: Any, *, is_work: bool) -> contextlib.AbstractContextManager[object]:
+        """What is queued in a stream within the block counts, of a call that is timed, as the device's own work or as
+        a copy from or to the host."""
         ...
 
 
@@ -163,6 +169,12 @@ class CardMemory(Memory):
         elif allocation.kind != "symbol":
             self._queues.called("cuMemFree", allocation.base)
 
+    def close(self) -> None:
+        """All of it given back."""
+        for allocation in list(self.live.values()):
+            self.free(allocation)
+        self._queues.called("cuStreamDestroy", self._filling)
+
     def find(self, address: int) -> Allocation | None:
         """The allocation that an address lies in, or shortly behind."""
         index = bisect_right(self._bases, address) - 1
@@ -196,12 +208,13 @@ class CardMemory(Memory):
         handle = self._queues.handle(stream)
         to, source = _address(into), _address(out_of)
         direction = "HtoD" if out_of.data is not None else "DtoH" if into.data is not None else "DtoD"
-        for a, b, size, to_pitch, from_pitch, height in rectangles(rows):
-            if height == 1:
-                self._queues.called(f"cuMemcpy{direction}Async", to + a, source + b, size, handle)
-            else:
-                shape = (size, height, to_pitch, from_pitch)
-                self._queues.called("cuMemcpy2DAsync", _two_dimensional(to + a, source + b, shape, direction), handle)
+        with self._queues.timed(handle, is_work=direction == "DtoD"):
+            for a, b, size, to_pitch, from_pitch, height in rectangles(rows):
+                if height == 1:
+                    self._queues.called(f"cuMemcpy{direction}Async", to + a, source + b, size, handle)
+                    continue
+                wanted = _two_dimensional(to + a, source + b, (size, height, to_pitch, from_pitch), direction)
+                self._queues.called("cuMemcpy2DAsync", wanted, handle)
 
     def fill(
         self, allocation: Allocation, offset: int, rows: Sequence[tuple[int, int]], value: int, stream: Stream
@@ -214,12 +227,14 @@ class CardMemory(Memory):
                 data[offset + start : offset + start + size] = value
             return
         handle = self._queues.handle(stream)
-        for start, _start, size, pitch, _pitch, height in rectangles([(start, start, size) for start, size in rows]):
-            address = allocation.base + offset + start
-            if height == 1:
-                self._queues.called("cuMemsetD8Async", address, value, size, handle)
-            else:
-                self._queues.called("cuMemsetD2D8Async", address, pitch, value, size, height, handle)
+        shapes = rectangles([(start, start, size) for start, size in rows])
+        with self._queues.timed(handle, is_work=True):
+            for start, _start, size, pitch, _pitch, height in shapes:
+                address = allocation.base + offset + start
+                if height == 1:
+                    self._queues.called("cuMemsetD8Async", address, value, size, handle)
+                else:
+                    self._queues.called("cuMemsetD2D8Async", address, pitch, value, size, height, handle)
 
     # -- twins -------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from grader.programs.device_memory import Allocation, Memory
-from grader.programs.records import NO_LIMIT, ObservedLaunch, RunLimits
+from grader.programs.records import NO_LIMIT, CallTimes, ObservedLaunch, RunLimits
 from grader.ptx import Module, parse
 from grader.ptx.limits import MAX_THREADS, PtxError
 from grader.ptx.records import Counters, Hazard, LineWork
@@ -316,6 +316,14 @@ class Device(Protocol):
 
     def elapsed_ms(self, first: Event, last: Event) -> float:
         """From one event to another, both of which were waited for."""
+        ...
+
+    def begin_timing(self) -> None:
+        """What is done from now on is timed, where there is a clock."""
+        ...
+
+    def end_timing(self) -> CallTimes | None:
+        """How long it took, once all of it is done."""
         ...
 
     def now_ns(self, modelled_ns: int) -> int:

@@ -25,8 +25,8 @@ from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
 
 if TYPE_CHECKING:
-    from grader.programs.runtime.ordering import Event, Stream
-
+    from grader.programs.records import CallTimes
+from grader.programs.runtime.ordering import Event, Stream
 
 MAX_KEPT_BYTES = 512 << 20
 """Of what launches left; what was used least recently goes first."""
@@ -304,3 +304,10 @@ class Gpu(Loaded):
     def now_ns(self, modelled_ns: int) -> int:
         """The model's."""
         return modelled_ns
+
+    def begin_timing(self) -> None:
+        """The model's times mean nothing."""
+
+    def end_timing(self) -> CallTimes | None:
+        """None."""
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -59,6 +60,10 @@ Then = Callable[[Sequence[Observation]], "tuple[Start, RunLimits] | None"]
 """What a program is run with after the runs that were seen, and within which limits; None: no more."""
 
 
+def _to_nobody(_descriptor: int, _data: bytes) -> None:
+    """What is printed is nobody's business."""
+
+
 def observe(
     paths: Sequence[Path],
     arguments: Sequence[str] = (),
@@ -101,15 +106,20 @@ def observe(
 
     # What it prints is not known to be what is shown until it has ended.
     told = hold if smaller else emit
-    run = partial(_observe, model=model, limits=limits, progress=progress, host_cache=host_cache, on_gpu=on_gpu)
-    found = run(program, [Start(arguments, stdin)], emit=told)[0]
+
+    def run(program: Program, start: Start, emit: Callable[[int, bytes], None]) -> Observation:
+        at_once = limits.executes or _asks_for_code(program)
+        make = partial(Observer, program, model, emit, progress, host_cache, on_gpu=on_gpu, at_once=at_once)
+        return _observe(make, program, [(start, limits)])[0]
+
+    found = run(program, Start(arguments, stdin), told)
     if smaller and is_too_large(found):
         first_said = list(held)
         for change in changes(program.original, arguments, found.cause.id if found.cause else "")[:MAX_TRIES]:
             held.clear()
             replaced, others = applied(change, program.original, arguments)
             again = read_program(paths, others, replaced, root, folders, defined)
-            second = run(again, [Start(others, stdin)], emit=hold)[0]
+            second = run(again, Start(others, stdin), hold)
             if not is_too_large(second):
                 found = _at_smaller_size(second, change)
                 break
@@ -141,7 +151,9 @@ def observe_each(
     """
     words = [word for run in runs for word in run.arguments]
     program = read_program(paths, words, replaced, root)
-    return _observe(program, runs, model, limits, _to_nobody, progress, None, enough, remembered, then)
+    at_once = limits.executes or then is not None or _asks_for_code(program)
+    make = partial(Observer, program, model, progress=progress, remembered=remembered, at_once=at_once)
+    return _observe(make, program, [(run, limits) for run in runs], enough, then)
 
 
 def observe_calls(program: Program, first: Start, limits: RunLimits, then: Then) -> list[Observation]:
@@ -151,7 +163,7 @@ def observe_calls(program: Program, first: Start, limits: RunLimits, then: Then)
     ------
     InternalError : the toolchain is not installed, or a process of ours failed.
     """
-    return _observe(program, [first], GRADING, limits, _to_nobody, None, None, then=then)
+    return _observe(partial(Observer, program), program, [(first, limits)], then=then)
 
 
 def is_too_large(observation: Observation) -> bool:
@@ -171,69 +183,84 @@ def _at_smaller_size(observation: Observation, change: Change) -> Observation:
     return observation
 
 
-def _to_nobody(_descriptor: int, _data: bytes) -> None:
-    """What is printed is nobody's business."""
+@dataclass
+class Observer:
+    """A program, compiled once and run as often as is asked for; `close` ends its processes.
 
+    model: what `runtime.devices.model_of` knows; on_gpu: its kernels run on the first GPU of this machine instead.
+    at_once: device code is compiled before anything asks for it.  Others as for `observe` and `observe_each`.
 
-def _observe(
-    program: Program,
-    runs: Sequence[Start],
-    model: str,
-    limits: RunLimits,
-    emit: Callable[[int, bytes], None],
-    progress: Callable[[int, int], None] | None,
-    host_cache: Path | None,
-    enough: Callable[[Observation], bool] = lambda _observation: False,
-    remembered: RememberedPrograms | None = None,
-    then: Then | None = None,
-    on_gpu: bool = False,
-) -> list[Observation]:
-    if program.obstacle is not None:
-        return [_not_run(program.obstacle, *program.obstacle_at)]
-    process = _opened_on_gpu() if on_gpu else None
-    library = build(progress)
-    major, minor = process.ready().capability if process is not None else model_of(model).capability
-    at_once = limits.executes or then is not None or _asks_for_code(program)
-    architecture = f"compute_{major}{minor}"
-    device = DeviceCompiler(program, architecture, library, at_once, on_gpu)
-    host: HostProgram | None = None
+    Raises
+    ------
+    UsageError : there is no GPU that can be used.  InternalError : the toolchain is not installed.
+    """
 
-    def seen_of(run: Start, limits: RunLimits) -> Observation | None:
+    program: Program
+    model: str = GRADING
+    emit: Callable[[int, bytes], None] = _to_nobody
+    progress: Callable[[int, int], None] | None = None
+    host_cache: Path | None = None
+    remembered: RememberedPrograms | None = None
+    on_gpu: bool = False
+    at_once: bool = True
+    host: HostProgram | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._process = _opened_on_gpu() if self.on_gpu else None
+        self.card = self._process.ready().card if self._process is not None else None
+        self._library = build(self.progress)
+        major, minor = self.card.capability if self.card is not None else model_of(self.model).capability
+        self._architecture = f"compute_{major}{minor}"
+        self._device = DeviceCompiler(self.program, self._architecture, self._library, self.at_once, self.on_gpu)
+
+    def seen(self, run: Start, limits: RunLimits) -> Observation | None:
         """What a run comes to; None where the host code does not compile."""
-        nonlocal host, process
-        known = remembered.runs(program, model, limits) if remembered is not None else None
-        seen = known.get(run.arguments, run.stdin, device.code) if known is not None else None
+        known = self.remembered.runs(self.program, self.model, limits) if self.remembered is not None else None
+        seen = known.get(run.arguments, run.stdin, self._device.code) if known is not None else None
         if seen is not None:
             return seen
         # It starts while the program is compiled.
-        if process is None or process.has_ended:
-            process = _opened_on_gpu() if on_gpu else ProgramProcess()
-        host = host or _compiled(program, library, architecture, host_cache, remembered)
-        if not host.module:
+        if self._process is None or self._process.has_ended:
+            self._process = _opened_on_gpu() if self.on_gpu else ProgramProcess()
+        if self.host is None:
+            self.host = _compiled(self.program, self._library, self._architecture, self.host_cache, self.remembered)
+        if not self.host.module:
             return None
-        make = partial(process.run, _order(program, host, run, model, limits), emit=emit)
-        return known.made(run.arguments, run.stdin, device.code, make) if known is not None else make(device.code)
+        make = partial(self._process.run, _order(self.program, self.host, run, self.model, limits), emit=self.emit)
+        return known.made(run.arguments, run.stdin, self._device.code, make) if known else make(self._device.code)
 
-    try:
-        found: list[Observation] = []
+    def close(self) -> None:
+        """End its processes."""
+        if self._process is not None:
+            self._process.close()
+        self._device.close()
+
+
+def _observe(
+    observer: Callable[[], Observer],
+    program: Program,
+    runs: Sequence[tuple[Start, RunLimits]],
+    enough: Callable[[Observation], bool] = lambda _observation: False,
+    then: Then | None = None,
+) -> list[Observation]:
+    if program.obstacle is not None:
+        return [_not_run(program.obstacle, *program.obstacle_at)]
+    found: list[Observation] = []
+    with contextlib.closing(observer()) as running:
         for run in runs:
-            seen = seen_of(run, limits)
+            seen = running.seen(*run)
             if seen is None:
-                assert host is not None
-                return [_not_run(*_why_not(host, program))]
+                assert running.host is not None
+                return [_not_run(*_why_not(running.host, program))]
             found.append(seen)
             if enough(seen):
                 break
         while then is not None and (further := then(found)) is not None:
-            seen = seen_of(*further)
+            seen = running.seen(*further)
             if seen is None:
                 break
             found.append(seen)
-        return found
-    finally:
-        if process is not None:
-            process.close()
-        device.close()
+    return found
 
 
 def _opened_on_gpu() -> ProgramProcess:

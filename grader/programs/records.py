@@ -241,12 +241,14 @@ class FunctionCall(msgspec.Struct, frozen=True):
 
     is_whole: it is no call but the whole program, from its first line to its last.
     copied_bytes: sizes of copies from the device whose contents are wanted.
+    is_timed: how long a GPU takes for it is wanted.
     """
 
     arguments: list[CallArgument]
     on_device: bool
     is_whole: bool = False
     copied_bytes: list[int] = []
+    is_timed: bool = False
 
 
 class CallLaunch(msgspec.Struct, frozen=True):
@@ -275,6 +277,24 @@ class CallLaunch(msgspec.Struct, frozen=True):
     work: list[LineWork] = []
 
 
+class CallTimes(msgspec.Struct, frozen=True):
+    """How long a GPU took for a call.
+
+    work_us: at least one of its launches, fills and copies within the device's memory was under way, `works` in all;
+    copies_us: one of its `copies` between host and device was.
+    empty_us: an empty kernel, measured in the same way.
+    sm_mhz, max_sm_mhz: the clock before the call, and the highest that there is.
+    """
+
+    work_us: float
+    copies_us: float
+    works: int
+    copies: int
+    empty_us: float
+    sm_mhz: float
+    max_sm_mhz: float
+
+
 class CallSeen(msgspec.Struct):
     """What came of a call.
 
@@ -285,6 +305,7 @@ class CallSeen(msgspec.Struct):
     not_of_device: outputs in the host's memory of which most did not come from the device.
     asked: what it had the device do, where that was asked for.
     copied: by the array's name what was copied out of it last, of the sizes that are wanted.
+    times: where they are wanted, and a GPU has taken them; None also of a call that does too much.
     """
 
     launches: list[CallLaunch] = []
@@ -297,6 +318,7 @@ class CallSeen(msgspec.Struct):
     not_of_device: list[str] = []
     asked: list[DeviceCall] = []
     copied: dict[str, bytes] = {}
+    times: CallTimes | None = None
 
 
 class Observation(msgspec.Struct):

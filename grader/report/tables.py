@@ -253,6 +253,7 @@ def _columns(timed: Sequence[Timing], baseline: str, numbers: Numbers) -> list[t
     columns = [
         ("", _("time, µs"), texts.times(lambda t: t.median_us)),
         ("", _("99 % interval"), texts.intervals()),
+        ("", _("copies, µs"), texts.times(lambda t: t.copies_us)),
         ("", _("GFLOP/s"), texts.rates(lambda t: t.gflop_per_s)),
         ("", _("GB/s"), texts.rates(lambda t: t.gb_per_s)),
         ("", _("% of the device"), texts.shares(lambda t: t.pct_of_device)),

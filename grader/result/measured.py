@@ -139,6 +139,8 @@ class Timing(Record, frozen=True):
     of the same variant; over_cpu: over the lab's NumPy oracle, which kept `cpu_threads` threads busy.
     gb_per_s: bytes that have to be moved over the time; gflop_per_s: likewise operations (one of the two is null);
     pct_of_device: that over the most the device was seen to do.
+    copies_us, reference_copies_us: of a function or a program, its copies between host and device, which are in none of
+    the other times; null where it has none.
     launch_bound: hardly longer than the launch of an empty kernel takes: shown, not marked.
     rounds: those that count; dropped: others, in which the device ran below its usual clock.  batch: launches in one.
     undecided: the interval straddles what is asked for, after all the rounds that were allowed.
@@ -154,6 +156,8 @@ class Timing(Record, frozen=True):
     speedup_low: float | None = None
     speedup_high: float | None = None
     reference_us: float | None = None
+    copies_us: float | None = None
+    reference_copies_us: float | None = None
     over_baseline: Ratio | None = None
     over_reference: Ratio | None = None
     over_cpu: float | None = None

@@ -60,6 +60,12 @@ NOT_OURS = frozenset(
     for name in ("kernel_not_emulated", "emulator_cannot", "kernel_keeps_pointer", "kernel_waits_for_host")
 )
 """Ends that come of what the emulator lacks."""
+OF_CARD: dict[str, tuple[str, str]] = {
+    "fault": ("fault", "call_ended"),
+    "hangs": ("fault", "call_ended"),
+    "unsupported": ("unsupported", "on_card"),
+}
+"""What a GPU has ended a launch with, by the finding that tells of it."""
 _PLAN = LaunchPlan((1, 1, 1), (), (), exact=False)
 """A function takes any size: nothing is rounded."""
 
@@ -74,6 +80,7 @@ class Case:
     drawn: bool = False
     undone: bool = False
     """What kernels do is undone: what is right all the same was computed by the host."""
+    is_timed: bool = False
 
 
 @dataclass
@@ -99,7 +106,7 @@ class FunctionRuns:
         InternalError : no program can be run here.
         FileError : the oracle cannot say what has to come out.
         """
-        cases = list(self._named())
+        cases = list(self.named())
         runs: list[Run] = []
         seen_of_runs: list[Observation] = []
 
@@ -109,7 +116,7 @@ class FunctionRuns:
             others = len(found) - len(cases)
             if others > 0:
                 return self._in_order(others, limits)
-            run = self._run(cases[len(found) - 1], found[-1])
+            run = self.judged(cases[len(found) - 1], found[-1])
             # A drawn shape may be too much for what is right at the lab's own sizes: that is no fault.
             if run is not None and not (run.drawn and run.outcome.reason in GAVE_UP):
                 runs.append(run)
@@ -118,10 +125,10 @@ class FunctionRuns:
                 is_named = not any(run.drawn for run in runs)
                 cases.extend(self._drawn(replace(evidence, runs=tuple(runs))) if is_named else self._last(cases))
             if len(found) < len(cases):
-                return self._begun(cases[len(found)], limits)
+                return self.begun(cases[len(found)], limits)
             return self._in_order(0, limits) if is_asked(replace(evidence, runs=tuple(runs))) else None
 
-        seen = observe_calls(program, *self._begun(cases[0], limits), after)
+        seen = observe_calls(program, *self.begun(cases[0], limits), after)
         self.observations, reordered = seen[: len(cases)], seen[len(cases) :]
         if not runs:
             # It was not compiled.
@@ -130,7 +137,7 @@ class FunctionRuns:
         evidence = replace(
             evidence,
             runs=tuple(runs),
-            unmeasured={"time": msg("runs.function_not_timed")},
+            unmeasured={"time": msg("runs.not_timed")},
             host=of_call(
                 [(case.sizes, seen) for seen, case in zip(self.observations, cases, strict=False) if not case.undone]
             ),
@@ -156,7 +163,8 @@ class FunctionRuns:
             array_bytes={p.name: self._bytes(p, sizes) for p in self.lab.parameters if p.is_array},
         )
 
-    def _begun(self, case: Case, limits: RunLimits) -> tuple[Start, RunLimits]:
+    def begun(self, case: Case, limits: RunLimits) -> tuple[Start, RunLimits]:
+        """How a case is begun, and within which limits."""
         if not case.undone:
             return self._start(case), limits
         largest = max(prod(shape_at(self.lab, p.name, case.sizes)) for p in self.lab.parameters if p.is_output)
@@ -181,13 +189,30 @@ class FunctionRuns:
         if not is_on_device and not any(case.undone for case in cases):
             yield replace(next((case for case in cases if case.drawn), cases[0]), undone=True)
 
-    def _named(self) -> Iterator[Case]:
+    def named(self, backend: str = "emulator") -> Iterator[Case]:
         """The lab's own cases."""
-        cases = self.lab.cases["emulator"]
+        cases = self.lab.cases[backend]
         rows: list[tuple[CaseKind, Sizes]] = [("correct", sizes) for sizes in cases.correct if sizes != cases.observe]
         rows += [("observe", cases.observe), *(("ragged", sizes) for sizes in cases.ragged)]
+        rows += [("correct", sizes) for sizes in cases.large]
         for kind, sizes in rows:
             yield self._case(kind, sizes, self.oracle)
+
+    def timed(self, sizes: Sizes) -> Case:
+        """One call with data of the submission's own; what has to come out the lab's reference is to say."""
+        dtypes = {p.name: p.dtype for p in self.lab.parameters if p.is_array}
+        return Case("correct", sizes, ((self.drawn_oracle.inputs(sizes, dtypes), {}),), is_timed=True)
+
+    def outputs(self, case: Case, observation: Observation) -> dict[str, Array] | None:
+        """What has come out of the one call of a case; None where it did not come to its end."""
+        seen = next((call for call in observation.calls if call.has_returned), None)
+        if seen is None or of_launches(observation) is not None:
+            return None
+        shapes = {name: shape_at(self.lab, name, case.sizes) for name in seen.outputs}
+        return {
+            name: np.frombuffer(data, self.lab.parameter(name).dtype).reshape(shapes[name])
+            for name, data in seen.outputs.items()
+        }
 
     def _drawn(self, evidence: Evidence) -> Iterator[Case]:
         """Cases that nobody can know beforehand; those whose data are all equal where the lab asks for these."""
@@ -216,7 +241,7 @@ class FunctionRuns:
             names = [p.name for p in self.lab.parameters]
         for inputs, _expected in case.data:
             given = [self._argument(name, case.sizes, inputs) for name in names]
-            calls.append(FunctionCall(given, on_device))
+            calls.append(FunctionCall(given, on_device, is_timed=case.is_timed))
         return Start(calls=calls)
 
     def _argument(self, name: str, sizes: Sizes, inputs: Mapping[str, Array]) -> CallArgument:
@@ -236,7 +261,7 @@ class FunctionRuns:
 
     # -- what came of a case ------------------------------------------------------------------
 
-    def _run(self, case: Case, observation: Observation) -> Run | None:
+    def judged(self, case: Case, observation: Observation) -> Run | None:
         """What came of a case; None where that says nothing of the function."""
         if case.undone:
             (inputs, expected), *_others = case.data
@@ -244,7 +269,7 @@ class FunctionRuns:
             return (
                 self._undone(case, self._differences(case.sizes, seen, inputs, expected), observation) if seen else None
             )
-        outcome = _stopped(observation)
+        outcome = _stopped(observation, len(case.data))
         difference: Difference | None = None
         changed: tuple[str, ...] = ()
         if outcome is None:
@@ -322,6 +347,9 @@ def _raw(value: Array) -> bytes:
 
 def of_launches(observation: Observation) -> LaunchOutcome | None:
     """What stopped one of the launches, or kept it from being run; None where nothing did."""
+    if observation.device and (found := next((f for f in observation.findings if f.kind in OF_CARD), None)) is not None:
+        status, reason = OF_CARD[found.kind]
+        return LaunchOutcome(status, reason=reason, said=found.message, line=found.line, file=found.file)
     cause = observation.cause
     if cause is not None and cause.id in NO_FAULTS | NOT_OURS:
         return LaunchOutcome("unsupported", reason=cause.id, said=cause)
@@ -342,14 +370,14 @@ def _ended_in(launch: CallLaunch, reason: str) -> LaunchOutcome:
     return LaunchOutcome("fault", reason=reason, line=launch.line if is_own else 0, file=launch.file if is_own else "")
 
 
-def _stopped(observation: Observation) -> LaunchOutcome | None:
+def _stopped(observation: Observation, wanted: int) -> LaunchOutcome | None:
     """Why there is nothing to be compared: a launch that stopped, a call that did not return; None where there is."""
     stopped = of_launches(observation)
     if stopped is not None:
         return stopped
     cause = observation.cause
     last = observation.calls[-1] if observation.calls else CallSeen()
-    if len(observation.calls) < CALLS or not last.has_returned:
+    if len(observation.calls) < wanted or not last.has_returned:
         number = max(1, len(observation.calls))
         if cause is not None:
             place = next((f for f in reversed(observation.findings) if f.message == cause), None)

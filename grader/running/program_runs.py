@@ -61,6 +61,7 @@ class ProgramRuns(FunctionRuns):
                     [],
                     on_device=False,
                     is_whole=True,
+                    is_timed=case.is_timed,
                     copied_bytes=[_bytes(p, shape) for p, rule, shape in sized if rule.name == COPIED],
                 )
             ],
@@ -80,17 +81,26 @@ class ProgramRuns(FunctionRuns):
             return parameter.file.name
         return numbers_text(inputs[parameter.name]).rstrip("\n") if parameter.name in inputs else ""
 
+    def outputs(self, case: Case, observation: Observation) -> dict[str, Array] | None:
+        """What the program has left; None where it did not come to its end, or left something else."""
+        if of_launches(observation) is not None or _ended(observation) is not None:
+            return None
+        shapes = {p.name: shape_at(self.lab, p.name, case.sizes) for p in self._outputs()}
+        made = {p.name: _output(p, shapes[p.name], case.sizes, observation) for p in self._outputs()}
+        arrays = {name: one for name, one in made.items() if not isinstance(one, Message)}
+        return arrays if len(arrays) == len(made) else None
+
     # -- what came of a case ------------------------------------------------------------------
 
-    def _run(self, case: Case, observation: Observation) -> Run | None:
+    def judged(self, case: Case, observation: Observation) -> Run | None:
         ((inputs, expected),) = case.data
         if case.undone:
-            found = self._found(case.sizes, observation, inputs, expected)
+            found = self._compared(case.sizes, observation, inputs, expected)
             return None if isinstance(found, Message) else self._undone(case, found, observation)
         outcome = of_launches(observation) or _ended(observation)
         difference: Difference | None = None
         if outcome is None:
-            found = self._found(case.sizes, observation, inputs, expected)
+            found = self._compared(case.sizes, observation, inputs, expected)
             if isinstance(found, Message):
                 outcome = LaunchOutcome("fault", reason="no_output", said=found)
             else:
@@ -99,7 +109,7 @@ class ProgramRuns(FunctionRuns):
             case.kind, case.sizes, replace(outcome, hazards=hazards_of(observation)), difference, drawn=case.drawn
         )
 
-    def _found(
+    def _compared(
         self, sizes: Sizes, observation: Observation, inputs: Mapping[str, Array], expected: Mapping[str, Array]
     ) -> list[Difference] | Message:
         """Of each output; what is wrong with one that cannot be read."""

@@ -29,6 +29,7 @@ class SizeTimes(Record, frozen=True):
 
     times_us: by kernel ("student:…", "reference:…"), one a round, null where it took no part.
     batch: launches in one sample.  empty_us: time of an empty kernel, measured in the same way.
+    copies_us: by function or program, what its copies between host and device took, at the median.
     dropped: rounds that did not count, of `rounds`; valid: few enough of them.
     undecided: kernels whose speed-up straddles what is asked for, after the last stage.
     """
@@ -43,6 +44,7 @@ class SizeTimes(Record, frozen=True):
     sm_mhz: float
     wrong: list[Problem] = []
     undecided: list[str] = []
+    copies_us: dict[str, float] = {}
 
 
 class CpuTime(Record, frozen=True):

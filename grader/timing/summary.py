@@ -171,6 +171,8 @@ def _timing(
         reference_us=reference_median.median if reference_median else None,
         over_baseline=_ratio(speedup(own, row.times_us.get(student(first), []))) if variant != first else None,
         over_reference=_ratio(speedup(own, row.times_us.get(reference(variant), []))),
+        copies_us=row.copies_us.get(student(variant)),
+        reference_copies_us=row.copies_us.get(reference(variant)),
         launch_bound=is_launch_bound(row, names),
         rounds=len(values),
         dropped=row.dropped,

@@ -45,10 +45,6 @@ SESSION: Texts = {
     "groups": N_("{path}: folders of groups, each with its students' folders in it: {groups}"),
     "passed_over": N_("{path}: not graded; to grade it, name it: grade {path} --lab {lab}"),
     "unknown_backend": N_("unknown backend {backend}; allowed: {allowed}"),
-    "function_on_gpu": N_(
-        "--backend gpu: functions and programs run on the emulator only, and the lab {lab} asks for one "
-        "(--backend emulator)"
-    ),
     "no_driver": N_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"),
     "no_gpu": N_("--backend gpu: {reason}; see grade doctor"),
     "result_unwritable": N_("graded, but the result could not be written: {reason}"),
@@ -274,7 +270,12 @@ LAUNCHES: Texts = {
 RUNS: Texts = {
     "fails_on_gpu": N_("At {sizes} the kernel fails on the GPU: the fault found in it has real consequences."),
     "not_timed": N_("Not measured: speed can only be timed on an NVIDIA GPU."),
-    "function_not_timed": N_("Not measured: functions and programs with launches of their own are not timed yet."),
+    "library_on_host": N_(
+        "Not measured: it calls a library that the grader serves on the CPU, and that takes no time of the GPU."
+    ),
+    "too_much_to_time": N_("Not measured: more launches and copies than the grader can time."),
+    "nothing_to_time": N_("Not measured: at this size it has the GPU do nothing."),
+    "reference_fails": N_("Not measured: the lab's own solution does not come to its end on the GPU ({what})."),
     "margin": N_(
         "Not judged: in the program {array} is {bytes} bytes larger than its size says, and line {line} works in that "
         "margin, of which the task knows nothing."

@@ -14,13 +14,11 @@ import fcntl
 import importlib
 import mmap
 import os
-import re
 import resource
 import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from grader import driver
@@ -127,35 +125,17 @@ def _open() -> Any:
 def _described(handle: Any) -> Ready:
     major = driver.attribute(handle, "COMPUTE_CAPABILITY_MAJOR")
     minor = driver.attribute(handle, "COMPUTE_CAPABILITY_MINOR")
-    version = int(driver.call("cuDriverGetVersion"))
     return Ready(
         name=driver.call("cuDeviceGetName", 128, handle).split(b"\0")[0].decode(errors="replace"),
         uuid=uuid_text(driver.call("cuDeviceGetUuid", handle).bytes),
         architecture=f"sm_{major}{minor}",
-        driver=_driver_version() or f"CUDA {version // 1000}.{version % 1000 // 10}",
+        driver=driver.version(),
         multiprocessors=driver.attribute(handle, "MULTIPROCESSOR_COUNT"),
         memory_bytes=int(driver.call("cuDeviceTotalMem", handle)),
         l2_bytes=driver.attribute(handle, "L2_CACHE_SIZE"),
         max_sm_mhz=driver.attribute(handle, "CLOCK_RATE") / 1000,
         shared_optin_bytes=driver.attribute(handle, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
     )
-
-
-def _driver_version() -> str:
-    """The kernel module's version, as `nvidia-smi` shows it; "" where it does not tell."""
-    with contextlib.suppress(OSError):
-        # At once, where NVML is another library to start.
-        version = re.search(r"Kernel Module.*?(\d+\.\d[\d.]*)", Path("/proc/driver/nvidia/version").read_text())
-        if version is not None:
-            return version[1]
-    try:
-        from cuda.bindings import nvml
-
-        nvml.init_v2()
-        return str(nvml.system_get_driver_version())
-    except Exception:
-        # As for the clocks: NVML is not needed.
-        return ""
 
 
 def _device(handle: Any, ready: Ready, printed: int) -> Device:

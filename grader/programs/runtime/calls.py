@@ -104,6 +104,11 @@ class Calls:
             self.seen[-1].has_returned = code is not None
             self.seen[-1].asked = list(asked)
 
+    @property
+    def times_program(self) -> bool:
+        """Whether it is the whole program that is timed."""
+        return any(call.is_whole and call.is_timed for call in self._ordered)
+
     def moved(self, parts: Callable[[], Iterable[Bytes]], into: bool) -> None:
         """The host has copied parts of an array to the device, or can read them there; asked for where they matter."""
         if self.is_underway and not self.current.on_device and not self.current.is_whole:
@@ -183,7 +188,14 @@ def begins(state: State, _place: Place) -> int:
     if state.calls.is_underway:
         return 0
     state.calls.asked_before = len(state.asked)
-    return int(state.calls.next())
+    if not state.calls.next():
+        return 0
+    if state.calls.current.is_timed:
+        # What it is handed is there before the clock runs.
+        for index in range(len(state.calls.current.arguments)):
+            argument(state, _place, index)
+        state.gpu.begin_timing()
+    return 1
 
 
 def argument(state: State, _place: Place, index: int) -> int:
@@ -242,6 +254,7 @@ def ends(state: State, _place: Place) -> int:
     state.arrive()
     calls.is_underway = False
     seen = calls.seen[-1]
+    seen.times = state.gpu.end_timing()
     seen.has_returned = True
     seen.asked = asked
     # Of a host that has seen the inputs, what it fills the outputs with is its own work.

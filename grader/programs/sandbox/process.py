@@ -44,6 +44,10 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
     wanted: Mapping[str, int] = {}
 
 
+class Again(msgspec.Struct, frozen=True, tag="again"):
+    """The last order once more: what a GPU is timed on may be a hundred megabytes."""
+
+
 class Code(msgspec.Struct, frozen=True, tag="code"):
     """PTX, or "" and the reason: the answer to `Wanted`.
 
@@ -59,15 +63,24 @@ class Code(msgspec.Struct, frozen=True, tag="code"):
     entries: Mapping[str, str] = {}
 
 
+class CardTold(msgspec.Struct, frozen=True):
+    """A GPU that was opened, as its driver tells of it."""
+
+    name: str
+    uuid: str
+    capability: tuple[int, int]
+    driver: str
+
+
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
     """The process is confined, by Landlock where the kernel has it.
 
-    capability: of the GPU that kernels will run on, (0, 0) for the emulator.  lacking: why there is none, where one was
-    to be used.
+    card: the GPU that kernels will run on, None for the emulator.  lacking: why there is none, where one was to be
+    used.
     """
 
     has_landlock: bool
-    capability: tuple[int, int] = (0, 0)
+    card: CardTold | None = None
     lacking: str = ""
 
 
@@ -94,9 +107,10 @@ class Wanted(msgspec.Struct, frozen=True, tag="wanted"):
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """The program came to an end, whichever."""
+    """The program came to an end, whichever; is_last: and so does the process."""
 
     observation: Observation
+    is_last: bool = False
 
 
 class Broken(msgspec.Struct, frozen=True, tag="broken"):
@@ -106,7 +120,7 @@ class Broken(msgspec.Struct, frozen=True, tag="broken"):
     traceback: str
 
 
-TO_PROGRAM = msgspec.msgpack.Decoder(Order | Code)
+TO_PROGRAM = msgspec.msgpack.Decoder(Order | Again | Code)
 FROM_PROGRAM = msgspec.msgpack.Decoder(Ready | Printed | Wanted | Done | Broken)
 """Made when this is imported: see `grader.processes.channel.Channel`."""
 
@@ -118,7 +132,7 @@ _OF_DRIVER = ("CUDA_VISIBLE_DEVICES", "NVIDIA_", "LD_LIBRARY_PATH")
 class ProgramProcess:
     """A process for one program, started at once so that it warms up while the program is compiled.
 
-    on_gpu: kernels run on a GPU; then it is good for one run, as a fault takes the context along.
+    on_gpu: kernels run on a GPU; a fault there takes the context along, and the process with it.
     """
 
     def __init__(self, use_landlock: bool = True, on_gpu: bool = False) -> None:
@@ -136,6 +150,7 @@ class ProgramProcess:
         )
         self._child = Child(program, FROM_PROGRAM)
         self._ready: Ready | None = None
+        self._last: Order | None = None
         self.has_ended = False
 
     @property
@@ -188,7 +203,8 @@ class ProgramProcess:
         deadline = time.monotonic() + seconds if math.isfinite(seconds) else None
         try:
             self.ready(deadline)
-            channel.send(order)
+            channel.send(Again() if order == self._last else order)
+            self._last = order if self._ready is not None and self._ready.card is not None else None
             while True:
                 said = channel.receive(deadline)
                 match said:
@@ -197,6 +213,8 @@ class ProgramProcess:
                     case Wanted():
                         channel.send(code(said))
                     case Done():
+                        if said.is_last:
+                            self.close()
                         return said.observation
                     case Broken():
                         error = InternalError(msg("programs.process_failed", reason=said.reason[:300]))

@@ -17,12 +17,12 @@ from grader.programs.sandbox.imports import Fuel, bound
 
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
-    from grader.programs.card import OpenCard
+    from grader.programs.card import Card, OpenCard
     from grader.programs.device import Device
     from grader.programs.records import Observation
     from grader.programs.runtime.ordering import Place
     from grader.programs.sandbox.guest import Meter
-    from grader.programs.sandbox.process import Code, Order, Wanted
+    from grader.programs.sandbox.process import Again, Code, Order, Wanted
 
 
 KEPT_OUTPUT = 1 << 20
@@ -85,7 +85,7 @@ class NotWhole(Exception):
 class ProgramRun:
     """One run of one program, its kernels on a GPU where one is open."""
 
-    def __init__(self, order: Order, channel: Channel[Order | Code], card: OpenCard | None = None) -> None:
+    def __init__(self, order: Order, channel: Channel[Order | Again | Code], card: OpenCard | None = None) -> None:
         self._card = card
         self._reserved_bytes = order.limits.host_bytes if card is not None else 0
         self._order = order
@@ -94,6 +94,7 @@ class ProgramRun:
         # Of the first try, in case there is a second: it prints the same.
         self._said = {1: 0, 2: 0}
         self._early: EarlyUse | None = None
+        self._used: Card | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -144,12 +145,17 @@ class ProgramRun:
             return Gpu(meter, self._limits.executes)
         from grader.programs.card import Card
 
-        return Card(
+        self._used = Card(
             self._card,
             meter,
             lambda address, size: self._guest.lent(address, size),
             self._limits.launch_seconds,
         )
+        return self._used
+
+    def close(self) -> bool:
+        """Give back what the run had of a GPU; whether another can be made in this process."""
+        return self._used is None or self._used.close()
 
     def _emit(self, descriptor: int, data: bytes) -> None:
         from grader.programs.sandbox.process import Printed
@@ -242,6 +248,8 @@ class ProgramRun:
             if is_watched and self._card is None:
                 self._early = EarlyUse(state, memory, store)
             state.call_guest = partial(self._call_guest, store, exports)
+            if state.calls.times_program:
+                state.gpu.begin_timing()
             exports["_start"](store)
             code = 0
             self._look_for_early()
@@ -267,6 +275,8 @@ class ProgramRun:
             state.tell("output_cut", "remark", msg("programs.output_cut", limit=MAX_OUTPUT_BYTES >> 20), NOWHERE)
         state.calls.program_ended(code, state.asked)
         state.finish(code, crashed=cause is not None and cause.id in CRASHES)
+        if state.calls.times_program and code is not None:
+            state.calls.seen[-1].times = state.gpu.end_timing()
         if code is not None and cause is None:
             tell_short(state)
             tell_unread(state, code)

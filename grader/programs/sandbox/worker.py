@@ -32,9 +32,10 @@ def main(connection: socket.socket, *options: str) -> None:
     from grader.processes import limits
     from grader.processes.channel import Channel, PeerGone
     from grader.programs.card import MAX_PRINTED_BYTES
-    from grader.programs.sandbox.process import TO_PROGRAM, Broken, Done, Order, Ready
+    from grader.programs.sandbox.process import TO_PROGRAM, Again, Broken, Done, Order, Ready
 
-    channel: Channel[Order | Code] = Channel(connection, TO_PROGRAM)
+    last: Order | None = None
+    channel: Channel[Order | Again | Code] = Channel(connection, TO_PROGRAM)
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
@@ -49,7 +50,7 @@ def main(connection: socket.socket, *options: str) -> None:
     else:
         limits.bound_for_good(file_bytes=MAX_PRINTED_BYTES, descriptors=1024)
     with contextlib.suppress(PeerGone):
-        channel.send(Ready(confined, card.model.capability if card is not None else (0, 0), lacking))
+        channel.send(Ready(confined, card.told if card is not None else None, lacking))
         # What is there by now stays: who looks for what is gone need not look at it.
         gc.collect()
         gc.freeze()
@@ -59,12 +60,19 @@ def main(connection: socket.socket, *options: str) -> None:
         try:
             # Runs of one program, each with all of its state made anew.
             while True:
-                order = channel.receive()
+                said = channel.receive()
+                order = last if isinstance(said, Again) else said
                 assert isinstance(order, Order)
-                done = Done(ProgramRun(order, channel, card).run())
+                last = order if card is not None else None
+                run = ProgramRun(order, channel, card)
+                observation = run.run()
+                done = Done(observation, is_last=not run.close())
+                del run
                 # What the run held goes before the next one begins, however it hangs together.
                 gc.collect()
                 channel.send(done)
+                if done.is_last:
+                    return
         except PeerGone:
             raise
         except Exception as error:

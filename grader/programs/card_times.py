@@ -1,0 +1,277 @@
+"""The times of what a program has a GPU do: of each launch, copy and fill, between events around it, and of a call.
+
+Python takes longer to queue a launch than a short kernel to run.  In a call that is timed a kernel of ours pauses the
+stream meanwhile, so that the events stand next to what is between them; it ends by itself, whatever the driver waits
+for.  Before the call another keeps the device busy, until its clock is up and its cache holds nothing of the call's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from grader import driver
+from grader.programs.card_memory import Queues
+from grader.programs.records import CallTimes, ObservedLaunch
+
+TIMED_LAUNCHES = 2000
+"""Of a program that is not called to be timed."""
+MOST_TIMED = 10_000
+"""Launches, copies and fills of a call that is."""
+EVENTS_MADE = 64
+"""At a time, before the first of them is needed."""
+PAUSE_NS = 100_000
+"""Longer than a launch takes to be queued."""
+BUSY_NS = 30_000_000
+"""After some ten milliseconds of work a clock is up."""
+TRIES = 9
+"""Of what takes no time but its own: an empty kernel, two events and nothing between them."""
+
+PTX = b"""
+.version 6.3
+.target sm_70
+.address_size 64
+.visible .entry nothing() { ret; }
+.visible .entry pause(.param .u64 length) {
+    .reg .pred %p; .reg .u64 %r<4>;
+    ld.param.u64 %r0, [length];
+    mov.u64 %r1, %globaltimer;
+AGAIN:
+    mov.u64 %r2, %globaltimer;
+    sub.u64 %r2, %r2, %r1;
+    setp.lt.u64 %p, %r2, %r0;
+    @%p bra AGAIN;
+    ret;
+}
+.visible .entry busy(.param .u64 words, .param .u64 count, .param .u64 length, .param .u64 told) {
+    .reg .pred %p; .reg .u32 %t<4>; .reg .u64 %r<14>; .reg .b32 %v<5>;
+    ld.param.u64 %r0, [words];
+    ld.param.u64 %r1, [count];
+    ld.param.u64 %r2, [length];
+    ld.param.u64 %r3, [told];
+    mov.u32 %t0, %ctaid.x;
+    mov.u32 %t1, %ntid.x;
+    mov.u32 %t2, %tid.x;
+    mov.u32 %t3, %nctaid.x;
+    mul.wide.u32 %r4, %t0, %t1;
+    cvt.u64.u32 %r5, %t2;
+    add.u64 %r4, %r4, %r5;
+    mul.wide.u32 %r6, %t3, %t1;
+    mov.b32 %v4, 0;
+    mov.u64 %r7, %globaltimer;
+    mov.u64 %r8, %clock64;
+AGAIN:
+    mov.u64 %r9, %r4;
+NEXT:
+    setp.ge.u64 %p, %r9, %r1;
+    @%p bra READ;
+    shl.b64 %r10, %r9, 4;
+    add.u64 %r10, %r10, %r0;
+    ld.global.cg.v4.u32 {%v0, %v1, %v2, %v3}, [%r10];
+    or.b32 %v4, %v4, %v0;
+    or.b32 %v4, %v4, %v1;
+    or.b32 %v4, %v4, %v2;
+    or.b32 %v4, %v4, %v3;
+    add.u64 %r9, %r9, %r6;
+    bra NEXT;
+READ:
+    mov.u64 %r11, %globaltimer;
+    sub.u64 %r11, %r11, %r7;
+    setp.lt.u64 %p, %r11, %r2;
+    @%p bra AGAIN;
+    mov.u64 %r12, %clock64;
+    sub.u64 %r12, %r12, %r8;
+    setp.ne.u64 %p, %r4, 0;
+    @%p bra OTHERS;
+    st.global.u64 [%r3], %r12;
+    st.global.u64 [%r3 + 8], %r11;
+OTHERS:
+    setp.eq.u32 %p, %v4, 0;
+    @%p bra DONE;
+    st.global.u32 [%r3 + 16], %v4;
+DONE:
+    ret;
+}
+\0"""
+"""`busy` reads words that are all zero over and over, and tells cycles and nanoseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What lies between two events: work of the device's own, or a copy from or to the host."""
+
+    is_work: bool
+    first: Any
+    last: Any
+    record: ObservedLaunch | None = None
+
+
+class CardTimes:
+    """The events of one run of a program, and what lies between them."""
+
+    def __init__(self, queues: Queues) -> None:
+        self._queues = queues
+        self._spare: list[Any] = []
+        self._timed = 0
+        self._call: _Call | None = None
+
+    @contextlib.contextmanager
+    def around(self, stream: Any, *, is_work: bool, record: ObservedLaunch | None = None) -> Iterator[Span | None]:
+        """Events around what is queued in a stream within the block; None where it is not timed."""
+        call = self._call
+        if call is None and (record is None or self._timed >= TIMED_LAUNCHES):
+            yield None
+            return
+        self._timed += 1
+        if call is not None and len(call.spans) >= MOST_TIMED:
+            call.is_whole = False
+            yield None
+            return
+        span = Span(is_work, self._event(), self._event(), record)
+        if call is not None:
+            call.pause(stream)
+        self._queues.called("cuEventRecord", span.first, stream)
+        yield span
+        self._queues.called("cuEventRecord", span.last, stream)
+        if call is not None:
+            call.spans.append(span)
+
+    def note(self, span: Span | None) -> None:
+        """A launch was waited for: its record has its time from now on."""
+        if span is None or span.record is None:
+            return
+        span.record.microseconds = self._us(span.first, span.last)
+        if self._call is None:
+            self._spare += [span.first, span.last]
+
+    def begin(self) -> None:
+        """A call begins that is to be timed."""
+        self._queues.settle()
+        self._call = _Call(self._queues, self._event())
+        self._call.empty_us = self._least("nothing")
+        self._call.gap_us = self._least("")
+        self._call.keep_busy()
+        self._queues.called("cuEventRecord", self._call.base, 0)
+
+    def end(self) -> CallTimes | None:
+        """What the call took; None where none was timed, or more was done than can be.  Raises LateEnd."""
+        call, self._call = self._call, None
+        if call is None:
+            return None
+        self._queues.settle()
+        times = call.times(self._us) if call.is_whole else None
+        self._spare += [call.base, *(event for span in call.spans for event in (span.first, span.last))]
+        call.close()
+        return times
+
+    def _least(self, entry: str) -> float:
+        """Microseconds that a kernel of ours takes, or nothing at all."""
+        assert self._call is not None
+        found = []
+        for _try in range(TRIES):
+            events = self._event(), self._event()
+            self._call.pause(0)
+            self._queues.called("cuEventRecord", events[0], 0)
+            if entry:
+                self._call.launch(entry, 1, 1)
+            self._queues.called("cuEventRecord", events[1], 0)
+            self._queues.called("cuStreamSynchronize", 0)
+            found.append(self._us(*events))
+            self._spare += events
+        return sorted(found)[TRIES // 2]
+
+    def _event(self) -> Any:
+        if not self._spare:
+            self._spare += [self._queues.called("cuEventCreate", 0) for _event in range(EVENTS_MADE)]
+        return self._spare.pop()
+
+    def _us(self, first: Any, last: Any) -> float:
+        return 1000 * float(self._queues.called("cuEventElapsedTime", first, last))
+
+    def close(self) -> None:
+        """Give all of it back; nothing is queued any more."""
+        if self._call is not None:
+            self._call.close()
+        for event in self._spare:
+            self._queues.called("cuEventDestroy", event)
+        self._spare = []
+
+
+class _Call:
+    """A call that is timed: the kernels of ours that go before, and what came after them."""
+
+    def __init__(self, queues: Queues, base: Any) -> None:
+        self._queues = queues
+        self.base = base
+        self.spans: list[Span] = []
+        self.is_whole = True
+        self.empty_us = self.gap_us = 0.0
+        device = driver.call("cuCtxGetDevice")
+        self._multiprocessors = driver.attribute(device, "MULTIPROCESSOR_COUNT")
+        self._max_sm_mhz = driver.attribute(device, "CLOCK_RATE") / 1000
+        self._sm_mhz = 0.0
+        self._read_bytes = 2 * max(driver.attribute(device, "L2_CACHE_SIZE"), 1 << 20)
+        self._module = queues.called("cuModuleLoadData", PTX)
+        self._kernels = {
+            name: queues.called("cuModuleGetFunction", self._module, name.encode())
+            for name in ("nothing", "pause", "busy")
+        }
+        self._words = int(queues.called("cuMemAlloc", self._read_bytes + 32))
+        queues.called("cuMemsetD8", self._words, 0, self._read_bytes + 32)
+
+    def launch(self, name: str, blocks: int, threads: int, *arguments: int, stream: Any = 0) -> None:
+        """Queue a kernel of ours."""
+        values = driver.parameters(arguments)
+        shape = (blocks, 1, 1, threads, 1, 1, 0)
+        self._queues.called("cuLaunchKernel", self._kernels[name], *shape, stream, values.address, 0)
+
+    def pause(self, stream: Any) -> None:
+        """What is queued in a stream from now on begins a little later."""
+        self.launch("pause", 1, 1, PAUSE_NS, stream=stream)
+
+    def keep_busy(self) -> None:
+        """Bring the clock up, and have the cache hold nothing but zeros."""
+        told = self._words + self._read_bytes
+        self.launch("busy", 2 * self._multiprocessors, 512, self._words, self._read_bytes // 16, BUSY_NS, told)
+        cycles = (ctypes.c_uint64 * 2)()
+        self._queues.called("cuMemcpyDtoH", ctypes.addressof(cycles), told, 16)
+        self._sm_mhz = 1000 * cycles[0] / cycles[1] if cycles[1] else 0.0
+
+    def times(self, us: Any) -> CallTimes:
+        """What is known once all of it was waited for."""
+        works: list[tuple[float, float]] = []
+        copies: list[tuple[float, float]] = []
+        for span in self.spans:
+            began = us(self.base, span.first)
+            ended = began + max(0.0, us(span.first, span.last) - self.gap_us)
+            (works if span.is_work else copies).append((began, ended))
+        return CallTimes(
+            work_us=covered(works),
+            copies_us=covered(copies),
+            works=len(works),
+            copies=len(copies),
+            empty_us=max(0.0, self.empty_us - self.gap_us),
+            sm_mhz=self._sm_mhz,
+            max_sm_mhz=self._max_sm_mhz,
+        )
+
+    def close(self) -> None:
+        """Give back what it took."""
+        self._queues.called("cuMemFree", self._words)
+        self._queues.called("cuModuleUnload", self._module)
+
+
+def covered(spans: list[tuple[float, float]]) -> float:
+    """How long at least one of some spans lasts, each from its begin to its end.
+
+    >>> covered([(0.0, 2.0), (5.0, 6.0), (1.0, 3.0)])
+    4.0
+    """
+    total, reached = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
