@@ -64,6 +64,7 @@ LAYERS: dict[str, set[str] | None] = {
     "gpu": None,
     "doctor": {"message", "driver", "errors", "processes", "compiler", "gpu", "programs", "report"},
     "grading": None,
+    "proposing": None,
     "cli": None,
     "notebook": None,
     "__main__": {"cli", "processes"},

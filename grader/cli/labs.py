@@ -71,6 +71,12 @@ def new_lab_command() -> click.Command:
                 type=click.Choice(["device", "host"]),
                 help=_("Where the function's pointers lead.  [default: device]"),
             ),
+            click.Option(
+                ["--from", "solution"],
+                type=PathType(),
+                metavar="FILE",
+                help=_("A solution that the lab is proposed from, by running it."),
+            ),
             lang_option(),
         ],
         callback=_new_lab,
@@ -78,7 +84,9 @@ def new_lab_command() -> click.Command:
     )
 
 
-def _new_lab(name: str, into: Path, interface: str | None, signature: str, memory: str | None, lang: str) -> int:
+def _new_lab(
+    name: str, into: Path, interface: str | None, signature: str, memory: str | None, solution: Path | None, lang: str
+) -> int:
     from grader.errors import UsageError
     from grader.lab.function import SIGNATURE
     from grader.lab.labs import create, next_steps
@@ -86,6 +94,16 @@ def _new_lab(name: str, into: Path, interface: str | None, signature: str, memor
     from grader.report.visible import visible_line
     from grader.words import said
 
+    if solution is not None:
+        from grader.proposing.propose import propose
+
+        if signature or memory:
+            raise UsageError(msg("labs.new_not_with_from", option="--signature" if signature else "--memory"))
+        folder = propose(name, solution, into, interface, lambda line: click.echo(visible_line(said(line))))
+        click.echo(visible_line(said(msg("proposing.then", folder=str(folder)))))
+        for line in next_steps(name, folder)[1:]:
+            click.echo(visible_line(said(line)).replace("grid_stride.cu", "solution.cu"))
+        return 0
     if interface == "kernel" or (interface is None and not signature):
         if signature or memory:
             raise UsageError(msg("labs.new_of_function", option="--signature" if signature else "--memory"))
@@ -138,6 +156,11 @@ def selftest_command() -> click.Command:
         "selftest",
         params=[
             click.Argument(["lab"], required=False),
+            click.Option(
+                ["--record"],
+                is_flag=True,
+                help=_("Kernels without a verdict get the one that they have now, in verdicts.yaml."),
+            ),
             backend_option(),
             jobs_option(),
             labs_option(),
@@ -148,11 +171,13 @@ def selftest_command() -> click.Command:
     )
 
 
-def _selftest(lab: str | None, backend: str, jobs: int | None, labs_folders: tuple[Path, ...], lang: str) -> int:
+def _selftest(
+    lab: str | None, record: bool, backend: str, jobs: int | None, labs_folders: tuple[Path, ...], lang: str
+) -> int:
     """Exit code 0 when every kernel got its verdict, 1 when not."""
     from grader.grading.selftest import selftest
 
-    return selftest(lab, backend, jobs, labs_folders)
+    return selftest(lab, backend, jobs, labs_folders, record)
 
 
 def doctor_command() -> click.Command:

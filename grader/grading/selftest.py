@@ -11,7 +11,7 @@ check errs.  Speed is left out: what is fast enough depends on the machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,25 @@ import msgspec
 
 from grader import words
 from grader.errors import UsageError
+from grader.files import write_atomically
 from grader.grading.options import GradeOptions
 from grader.grading.task import Failed, Graded, GradeTask, Outcome, Refused
 from grader.grading.workers import grade_all, job_count
 from grader.lab import labs
 from grader.lab.records import Lab
-from grader.message import Message, as_message, msg
+from grader.message import Message, as_message, msg, sizes_msg
 from grader.result import Result
 from grader.yaml_file import YamlFile, choose, read
 
 TABLE = "verdicts.yaml"
+HEAD = (
+    "# The verdict that each kernel must get: the variants that it holds, the checks that fail, and the line of each."
+)
 KINDS = ("good", "bad")
+UNCAUGHT = "uncaught"
+"""Folder beside these of wrong kernels that the lab does not catch: no fault of theirs, but something to know."""
+MAX_GOOD = 3
+"""Right kernels that a setting which would catch a wrong one must not take offence at."""
 MACHINE_DEPENDENT = ("speedup",)
 """Checks whose verdict is the machine's as much as the kernel's."""
 NOT_OF_THE_KERNEL = ("host_code",)
@@ -66,6 +74,12 @@ class SpecimenOutcome:
 
     specimen: Specimen
     problems: tuple[Message, ...]
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether it is a wrong kernel of which nothing fails."""
+        expected = [msg("selftest.passes", check=name) for name in self.specimen.fails]
+        return bool(expected) and list(self.problems) == expected
 
 
 def specimens(lab: Lab) -> list[Specimen]:
@@ -108,9 +122,14 @@ def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, c
             )
     if bool(verdict.fails) != name.startswith("bad/"):
         raise file.error(msg("selftest.good_and_bad"), (name,))
-    of_host_code = lab.program is not None or any(failed.endswith(NOT_OF_THE_KERNEL) for failed in verdict.fails)
-    left_out = MACHINE_DEPENDENT if of_host_code else (*MACHINE_DEPENDENT, *NOT_OF_THE_KERNEL)
+    left_out = _left_out(lab, verdict.fails)
     return Specimen(lab.id, name, folder / name, frozenset(verdict.variants), verdict.fails, left_out)
+
+
+def _left_out(lab: Lab, fails: Iterable[str]) -> tuple[str, ...]:
+    """The checks of which nothing is said of a kernel that fails these."""
+    of_host_code = lab.program is not None or any(failed.endswith(NOT_OF_THE_KERNEL) for failed in fails)
+    return MACHINE_DEPENDENT if of_host_code else (*MACHINE_DEPENDENT, *NOT_OF_THE_KERNEL)
 
 
 def examine(
@@ -127,6 +146,26 @@ def examine(
     jobs : specimens at the same time, None for one per core.
     done : told of each outcome as it comes.
     """
+    outcomes: list[SpecimenOutcome] = []
+
+    def judged(specimen: Specimen, outcome: Outcome) -> None:
+        outcomes.append(SpecimenOutcome(specimen, tuple(problems(specimen, outcome))))
+        if done is not None:
+            done(outcomes[-1])
+
+    _grade(found, backend, jobs, labs_folders, judged)
+    places = {(specimen.lab, specimen.name): place for place, specimen in enumerate(found)}
+    return sorted(outcomes, key=lambda outcome: places[outcome.specimen.lab, outcome.specimen.name])
+
+
+def _grade(
+    found: Sequence[Specimen],
+    backend: str,
+    jobs: int | None,
+    labs_folders: Sequence[Path],
+    done: Callable[[Specimen, Outcome], None] = lambda _specimen, _outcome: None,
+) -> list[Outcome]:
+    """What comes of each specimen, in order; `done` is told as it comes."""
     tasks = [
         GradeTask(
             path=bytes(specimen.file),
@@ -143,13 +182,94 @@ def examine(
         for specimen in found
     ]
     by_task = {(specimen.lab, bytes(specimen.file)): specimen for specimen in found}
-    outcomes: dict[tuple[str, bytes], SpecimenOutcome] = {}
+    outcomes: dict[tuple[str, bytes], Outcome] = {}
     for task, outcome in grade_all(tasks, job_count(len(tasks), jobs)) if tasks else ():
         key = (task.options.lab, task.path)
-        outcomes[key] = SpecimenOutcome(by_task[key], tuple(problems(by_task[key], outcome)))
-        if done is not None:
-            done(outcomes[key])
+        outcomes[key] = outcome
+        done(by_task[key], outcome)
     return [outcomes[task.options.lab, task.path] for task in tasks]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A kernel that had no verdict, and what it got: a row of the table, or why there is none.
+
+    is_uncaught: it is wrong, and nothing that the lab checks fails.
+    """
+
+    name: str
+    row: str = ""
+    problems: tuple[Message, ...] = ()
+    is_uncaught: bool = False
+
+
+def without_verdict(lab: Lab) -> list[str]:
+    """The kernels in the lab's folder that its table does not name, good ones first, then those that were not caught.
+
+    Raises
+    ------
+    FileError : the table cannot be read.
+    """
+    if lab.selftest is None:
+        return []
+    table = lab.selftest / TABLE
+    known = read(table).decode(dict[str, Any]) if table.is_file() else {}
+    kinds = (*KINDS, UNCAUGHT)
+    found = [f"{kind}/{path.name}" for kind in kinds for path in sorted((lab.selftest / kind).glob("*.cu"))]
+    return [name for name in found if name not in known]
+
+
+def record(
+    lab: Lab, backend: str = "auto", jobs: int | None = None, labs_folders: Sequence[Path] = ()
+) -> list[Recorded]:
+    """Grade the kernels without a verdict and put what they get into the table, where that is what they are there for:
+    a good one fails nothing, a bad one something.  A bad one that fails nothing goes to the folder of these."""
+    assert lab.selftest is not None
+    names = without_verdict(lab)
+    new = [Specimen(lab.id, name, lab.selftest / name, frozenset(), {}) for name in names]
+    results = dict(zip(names, _grade(new, backend, jobs, labs_folders), strict=True))
+    found = []
+    for name, outcome in results.items():
+        file = lab.selftest / name
+        if not isinstance(outcome, Graded):
+            why = as_message(outcome.message) if isinstance(outcome, Refused) else None
+            found.append(Recorded(name, problems=(why or msg("selftest.failed", reason=name),)))
+            continue
+        bound = [n for n, variant in outcome.result.variants.items() if variant.kernel]
+        left_out = _left_out(lab, ())
+        fails = {
+            c.id: c
+            for c in outcome.result.checks
+            if c.variant in bound and c.check not in left_out and c.status == "fail"
+        }
+        erring = [c for c in outcome.result.checks if c.variant in bound and c.status == "error"]
+        if erring or (name.startswith("good/") and (fails or not bound)):
+            said = [
+                msg("selftest.fails", check=c.id, message=c.message_said or c.message)
+                for c in (*erring, *fails.values())
+            ]
+            found.append(
+                Recorded(
+                    name, problems=tuple(said) or (msg("selftest.binding", got=msg("selftest.nothing"), expected="…"),)
+                )
+            )
+            continue
+        if not name.startswith("good/"):
+            kind, place = ("bad", file.parent.parent / "bad") if fails else (UNCAUGHT, file.parent.parent / UNCAUGHT)
+            place.mkdir(exist_ok=True)
+            file.rename(place / file.name)
+            name = f"{kind}/{file.name}"
+        lines = ", ".join(f"{check}: {c.line or 'null'}" for check, c in fails.items())
+        row = f"{name}: {{variants: [{', '.join(bound)}]{f', fails: {{{lines}}}' if fails else ''}}}"
+        found.append(
+            Recorded(name, row if fails or name.startswith("good/") else "", is_uncaught=name.startswith(UNCAUGHT))
+        )
+    rows = [one.row for one in found if one.row]
+    if rows:
+        table = lab.selftest / TABLE
+        before = table.read_text("utf-8").rstrip("\n") if table.is_file() else HEAD
+        write_atomically(table, "\n".join([before, *rows, ""]).encode())
+    return found
 
 
 def problems(specimen: Specimen, outcome: Outcome) -> list[Message]:
@@ -192,8 +312,12 @@ def _problems(specimen: Specimen, result: Result) -> list[Message]:
     return found
 
 
-def selftest(lab_id: str | None, backend: str, jobs: int | None, labs_folders: Sequence[Path]) -> int:
+def selftest(
+    lab_id: str | None, backend: str, jobs: int | None, labs_folders: Sequence[Path], recording: bool = False
+) -> int:
     """The command: a row for each kernel, and 0 when every one got its verdict, 1 when not.
+
+    recording: kernels without a verdict get the one that they have now.
 
     Raises
     ------
@@ -203,10 +327,14 @@ def selftest(lab_id: str | None, backend: str, jobs: int | None, labs_folders: S
     from grader.report import terminal
 
     chosen = [labs.find(lab_id, labs_folders)] if lab_id is not None else labs.all_labs(labs_folders)
+    out = terminal.console()
+    for lab in chosen if recording else ():
+        for one in record(lab, backend, jobs, labs_folders) if lab.selftest is not None else ():
+            for said in told_of(one):
+                out.print(words.text(said), soft_wrap=True)
     known = [specimen for lab in chosen for specimen in specimens(lab)]
     if not known:
         raise UsageError(msg("selftest.lab_without", lab=lab_id or ""))
-    out = terminal.console()
     count = 0
 
     def tell(outcome: SpecimenOutcome) -> None:
@@ -220,7 +348,44 @@ def selftest(lab_id: str | None, backend: str, jobs: int | None, labs_folders: S
     terminal.show_table(out, [words.text(title) for title in titles], [_row(f, len(chosen) > 1) for f in outcomes])
     wrong = sum(bool(outcome.problems) for outcome in outcomes)
     out.print(words.text(msg("selftest.count", n=len(outcomes) - wrong, total=len(outcomes))))
+    for lab in chosen:
+        for said in uncaught(lab, [o for o in outcomes if o.specimen.lab == lab.id]):
+            out.print(words.text(said), soft_wrap=True)
     return 1 if wrong else 0
+
+
+def told_of(one: Recorded) -> list[Message]:
+    """What to say of a kernel that was to get its verdict."""
+    if one.row:
+        return [msg("selftest.recorded", row=one.row)]
+    if one.is_uncaught:
+        return [msg("selftest.uncaught", name=one.name)]
+    return [msg("selftest.not_recorded", name=one.name, why=problem) for problem in one.problems]
+
+
+def uncaught(lab: Lab, outcomes: Sequence[SpecimenOutcome]) -> list[Message]:
+    """Of each wrong kernel that nothing fails for, what would: checks that the lab lacks, thresholds, sizes."""
+    from grader.grading.all_checks import would_catch
+
+    if lab.selftest is None:
+        return []
+    missed = [o.specimen.file for o in outcomes if o.is_missed]
+    missed += sorted((lab.selftest / UNCAUGHT).glob("*.cu"))
+    good = [o.specimen.file for o in outcomes if o.specimen.name.startswith("good/") and not o.problems][:MAX_GOOD]
+    said = []
+    for file in missed if good else ():
+        name = f"{file.parent.name}/{file.name}"
+        settings = would_catch(lab, good, file)
+        if not settings:
+            said.append(msg("selftest.nothing_would", name=name))
+        for setting in settings:
+            where = sizes_msg(setting.sizes) if setting.sizes is not None else None
+            variant = setting.check.partition(".")[0]
+            told = {"name": name, "variant": variant, "setting": setting.text}
+            said.append(
+                msg("selftest.would", **told) if where is None else msg("selftest.would_at", **told, sizes=where)
+            )
+    return said
 
 
 def _row(outcome: SpecimenOutcome, with_lab: bool) -> tuple[str, str, str]:

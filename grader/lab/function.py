@@ -168,6 +168,13 @@ _SIZE = re.compile(
     re.IGNORECASE,
 )
 """Names of whole numbers that are sizes and no other numbers."""
+
+
+def is_size_name(name: str) -> bool:
+    """Whether a whole number of that name is most likely a size."""
+    return _SIZE.fullmatch(name) is not None
+
+
 _EXTENTS = {1: ([256, 1024], [1, 255, 1000], 4096), 2: ([16, 32], [1, 17, 33], 64), 3: ([8, 16], [1, 7, 9], 16)}
 """By the number of sizes: multiples of usual blocks, other values, and one that is observed."""
 _MORE = ([4, 8], [1, 3, 5], 8)
@@ -193,7 +200,7 @@ def placeholders(text: str, memory: str) -> dict[str, str]:
     written = [a for a in arguments if a.pointers and not a.is_const]
     in_place = [] if read else written
     whole = [a for a in arguments if not a.pointers and np.dtype(DTYPES[a.type]).kind in "iu"]
-    sizes = [a.name for a in whole if _SIZE.fullmatch(a.name)] or [a.name for a in whole[:1]]
+    sizes = [a.name for a in whole if is_size_name(a.name)] or [a.name for a in whole[:1]]
     numbers = [a for a in arguments if not a.pointers and a.name not in sizes]
     names = {a.name for a in arguments}
     if not written or not sizes or len(names) != len(arguments):

@@ -89,12 +89,7 @@ def create(
     UsageError : the name is none for a lab, a lab of that name is there, the folder cannot be written, or no lab can be
       made of the signature.
     """
-    if not NAME.fullmatch(name) or len(name) > LONGEST:
-        raise UsageError(msg("labs.new_name", name=repr(name), limit=LONGEST))
-    folder = into / name
-    known = folders(labs_folders).get(name)
-    if known is not None or folder.exists() or folder.is_symlink():
-        raise UsageError(msg("labs.new_exists", path=str(known or folder)))
+    folder = free_folder(name, into, labs_folders)
     texts = {"NAME": name, "TITLE": name.replace("-", " ").capitalize()}
     if signature:
         texts |= function.placeholders(signature, memory)
@@ -117,6 +112,22 @@ def create(
             made.rename(folder)
     except OSError as error:
         raise UsageError(msg("labs.cannot_write", path=str(folder), reason=system_reason(error))) from error
+    return folder
+
+
+def free_folder(name: str, into: Path, labs_folders: Sequence[Path] = ()) -> Path:
+    """The folder of a new lab of that name.
+
+    Raises
+    ------
+    UsageError : the name is none for a lab, or taken.
+    """
+    if not NAME.fullmatch(name) or len(name) > LONGEST:
+        raise UsageError(msg("labs.new_name", name=repr(name), limit=LONGEST))
+    folder = into / name
+    known = folders(labs_folders).get(name)
+    if known is not None or folder.exists() or folder.is_symlink():
+        raise UsageError(msg("labs.new_exists", path=str(known or folder)))
     return folder
 
 

@@ -176,6 +176,7 @@ LABS: Texts = {
         "writes, and a whole number for the size, every parameter with a name, of the types {types}"
     ),
     "new_of_function": N_("{option} is for --interface function only"),
+    "new_not_with_from": N_("{option} is not for --from: the solution says it"),
     "new_name": N_(
         "{name}: a lab's name is lower-case letters and digits, in words joined by hyphens, at most {limit} "
         "characters: row-sums"
@@ -327,6 +328,36 @@ SELFTEST: Texts = {
         "{n} of {total} kernels got the expected verdict.",
     ),
     "place": N_("{check} (line {line})"),
+    "recorded": N_("recorded: {row}"),
+    "not_recorded": N_("{name}: no verdict recorded: {why}"),
+    "uncaught": N_("{name}: wrong, but the lab does not catch it"),
+    "would": N_("{name}: not caught; in {variant} `{setting}` would catch it"),
+    "would_at": N_("{name}: not caught; in {variant} `{setting}` with the ragged size {sizes} would catch it"),
+    "nothing_would": N_("{name}: not caught, and no check would: it may be right, or the inputs do not show it"),
+}
+
+
+PROPOSING: Texts = {
+    "no_kernel": N_("no kernel with a body in it: a lab is proposed from a whole solution"),
+    "nothing_launched": N_("the program was run, and launched no kernel: {why}"),
+    "chain": N_(
+        "the kernels {kernels} hand arrays on to each other in `main`: put their launches into a function "
+        "`void {name}(const float *in, float *out, int n)` that `main` calls, and a lab of that function is proposed"
+    ),
+    "no_candidate": N_(
+        "neither a function of numbers and arrays that launches kernels nor such a kernel that `main` launches; "
+        "allowed are arrays and numbers of {types}"
+    ),
+    "not_called": N_("{function} could not be called with arrays of the grader's: {why}"),
+    "why_not_returned": N_("it did not come back"),
+    "why_faulted": N_("a kernel was not run to its end"),
+    "why_nothing_written": N_("nothing was written to its arrays"),
+    "parameter": N_("{name}: {kind} {shape}, as it was touched"),
+    "relation": N_("{name} = {text}, as the solution gave it at {calls} calls"),
+    "no_relation": N_("what comes out in {name} could not be told: write `expected` in {path}"),
+    "fill_in": N_("{path}:{line}: {text}"),
+    "then": N_("Look for FILL IN in {folder}; then go on with:"),
+    "with_main": N_("the size of {names} is a constant of the file: make it a parameter of the kernel"),
 }
 
 
@@ -351,6 +382,7 @@ AREAS: dict[str, Texts] = {
     "submission": SUBMISSION,
     "intake": INTAKE,
     "selftest": SELFTEST,
+    "proposing": PROPOSING,
     "calibrate": CALIBRATE,
 }
 """By the first parts of the ids."""

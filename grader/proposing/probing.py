@@ -1,0 +1,280 @@
+"""A function called with arrays of ours, by which shapes and roles of its parameters are told: from what it touches.
+
+An array's number of elements is the smallest at which nothing was touched past its end, tried among formulas of the
+sizes; what it reads before anything was written there, what it changes and what it leaves as it was say its role.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from grader.lab.function import is_size_name
+from grader.lab.parameters import DTYPES, Argument
+from grader.programs.observe import Start, observe_calls
+from grader.programs.records import CallArgument, CallLaunch, FunctionCall, Observation, RunLimits
+from grader.programs.sources import with_harness
+from grader.proposing.solution import Candidate
+from grader.running.function_runs import LIMITS
+from grader.submission.functions import without_main
+
+Array = npt.NDArray[np.generic]
+Sizes = Mapping[str, int]
+Shape = tuple[str, ...]
+Steps = Generator[Start, Observation, None]
+
+PRIMES = (97, 53, 61, 43, 29)
+OTHERS = (211, 74, 47, 89, 31)
+MULTIPLES = (256, 64, 128, 32, 512)
+LARGER = (512, 128, 256, 64, 1024)
+"""Values of sizes, all different, so that a number of elements tells which of them it is made of."""
+_ATTEMPTS = [(m, *values) for m in ("device", "host") for values in ((PRIMES, OTHERS), (MULTIPLES, LARGER))]
+ROOM = 3
+"""How many times more an array has than it could need where it is not the one that is tried."""
+
+
+@dataclass
+class Told:
+    """What is known of a function.
+
+    sizes: its numbers of which shapes are made.  shapes: of its arrays, slowest axis first; none of an array that no
+    formula fits.  kinds: of its arrays.  memory: where its pointers lead.  is_any_size: nothing was
+    touched out of bounds at sizes that are no multiple of anything.  samples: of calls, what went in and out.
+    problem: why no call came to its end, "" where one did.
+    """
+
+    memory: str = "device"
+    sizes: tuple[str, ...] = ()
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    is_any_size: bool = False
+    samples: list[tuple[dict[str, int], dict[str, Array], dict[str, Array]]] = field(default_factory=list)
+    problem: str = ""
+
+
+class Probe:
+    """Calls of one candidate."""
+
+    def __init__(self, candidate: Candidate, extents: Collection[int] = ()) -> None:
+        self.candidate = candidate
+        self.arguments = candidate.signature.arguments
+        self.arrays = [a for a in self.arguments if a.pointers]
+        self.told = Told()
+        self._constants = sorted({*candidate.counts.values(), *extents, 1})
+        source = candidate.source
+        types = [argument.spelled for argument in self.arguments]
+        self._program = with_harness(
+            [source.path], source.root, {source.file: without_main(source)}, candidate.name, types, candidate.is_of_c
+        )
+
+    def run(self) -> Told:
+        """What the calls tell.
+
+        Raises
+        ------
+        InternalError : no program can be run here.
+        """
+        whole = [a for a in self.arguments if not a.pointers and np.dtype(DTYPES[a.type]).kind in "iu"]
+        names = [a.name for a in whole if is_size_name(a.name)] or [a.name for a in whole[:1]]
+        best = self.told
+        for memory, values, other in _ATTEMPTS:
+            self.told = Told(memory, tuple(names), is_any_size=values is PRIMES)
+            first, second = dict(zip(names, values, strict=False)), dict(zip(names, other, strict=False))
+            self._follow(self._steps(first, second))
+            if not self.told.problem and len(self.told.shapes) == len(self.arrays):
+                return self.told
+            if not best.sizes or (best.problem and not self.told.problem) or len(self.told.shapes) > len(best.shapes):
+                best = self.told
+        return best
+
+    def _follow(self, steps: Steps) -> None:
+        limits = msgspec.structs.replace(LIMITS, counts_work=True)
+
+        def after(seen: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
+            try:
+                return steps.send(seen[-1]), limits
+            except StopIteration:
+                return None
+
+        observe_calls(self._program, next(steps), limits, after)
+
+    def _steps(self, first: Sizes, second: Sizes) -> Steps:
+        """What is called, one call after the other."""
+        shapes = self._shapes(first)
+        room = ROOM * max(math.prod(_extents(shape, first)) for shape in shapes)
+        seen = yield self._start(first, dict.fromkeys((a.name for a in self.arrays), room))
+        self.told.problem = _problem(seen)
+        if self.told.problem:
+            return
+        before = self._given(first, dict.fromkeys((a.name for a in self.arrays), room), 0)
+        written = {name: _last_changed(before[name], data) for name, data in seen.calls[-1].outputs.items()}
+        if not any(written.values()):
+            self.told.problem = "nothing_written"
+            return
+        self.told.shapes = {}
+        if self.told.memory == "host":
+            again = yield self._start(second, dict.fromkeys((a.name for a in self.arrays), room))
+            self._by_copies(shapes, (first, seen), (second, again))
+        for argument in self.arrays if self.told.memory == "device" else ():
+            # Several that are of one number of elements differ at other sizes.
+            for shape in shapes:
+                count = math.prod(_extents(shape, first))
+                if count < written.get(argument.name, 0) or not self._may_be(argument, shape, first):
+                    continue
+                is_clean = True
+                for sizes in (first, second):
+                    rest = ROOM * max(math.prod(_extents(other, sizes)) for other in shapes)
+                    counts = dict.fromkeys((a.name for a in self.arrays), rest)
+                    seen = yield self._start(sizes, counts | {argument.name: math.prod(_extents(shape, sizes))})
+                    is_clean = is_clean and not _problem(seen) and not _strays(seen)
+                    if not is_clean:
+                        break
+                if is_clean:
+                    self.told.shapes[argument.name] = shape
+                    break
+        if len(self.told.shapes) < len(self.arrays):
+            return
+        yield from self._roles(first, second)
+
+    def _roles(self, first: Sizes, second: Sizes) -> Steps:
+        """Calls at the shapes that were told: what is read before it is written, and what is changed."""
+        counts = {name: math.prod(_extents(shape, first)) for name, shape in self.told.shapes.items()}
+        unset = [a.name for a in self.arrays if not a.is_const]
+        seen = yield self._start(first, counts, unset)
+        reads = {name for name in unset if any(h.kind == "uninitialized" for x in _launches(seen) for h in x.hazards)}
+        if len(unset) > 1 and reads:
+            for name in unset:
+                seen = yield self._start(first, counts, [name])
+                if not any(h.kind == "uninitialized" for x in _launches(seen) for h in x.hazards):
+                    reads.discard(name)
+        self.told.samples = []
+        for sizes, seed in ((first, 0), (second, 1), (second, 2)):
+            counts = {name: math.prod(_extents(shape, sizes)) for name, shape in self.told.shapes.items()}
+            given = self._given(sizes, counts, seed)
+            seen = yield self._start(sizes, counts, [], seed)
+            self.told.problem = _problem(seen)
+            if self.told.problem:
+                return
+            got = {n: np.frombuffer(data, given[n].dtype) for n, data in seen.calls[-1].outputs.items()}
+            self.told.samples.append((dict(sizes), given, got))
+        for argument in self.arrays:
+            name = argument.name
+            is_changed = any(
+                not np.array_equal(given[name], got.get(name, given[name])) for _s, given, got in self.told.samples
+            )
+            kind = "input" if argument.is_const else "output"
+            if not argument.is_const and (name in reads or not is_changed):
+                kind = "in_out"
+            elif not argument.is_const and name in self.candidate.unread:
+                kind = "scratch"
+            self.told.kinds[name] = kind
+
+    def _shapes(self, sizes: Sizes) -> list[Shape]:
+        """Shapes that an array may have, the fewest elements first."""
+        names = list(sizes)
+        found: list[Shape] = [(name,) for name in names]
+        for count in range(2, min(len(names), 3) + 1):
+            found += [tuple(names[i] for i in order) for order in itertools.combinations(range(len(names)), count)]
+        found += [(name, name) for name in names]
+        found += [(f"{name} + 1",) for name in names]
+        found += [(str(constant),) for constant in self._constants if constant <= 4096]
+        found += [(str(constant), str(constant)) for constant in self._constants if 1 < constant <= 64]
+        if self.candidate.launched is not None:
+            found += [(f"ceil_div({x.size}, {x.tile})",) for x in self.candidate.launched.grid if x.size and x.tile > 1]
+        return sorted(dict.fromkeys(found), key=lambda shape: math.prod(_extents(shape, sizes)))
+
+    def _may_be(self, argument: Argument, shape: Shape, sizes: Sizes) -> bool:
+        """Whether what `main` hands it has that many elements, where that was seen."""
+        count, values = self.candidate.counts.get(argument.name), self.candidate.values
+        if count is None or any(name not in values for name in sizes):
+            return True
+        return math.prod(_extents(shape, {name: int(values[name]) for name in sizes})) == count
+
+    def _by_copies(self, shapes: Sequence[Shape], *calls: tuple[Sizes, Observation]) -> None:
+        """Shapes of arrays in the host's memory: each as many bytes as the copy in whose line it is named."""
+        rows = self.candidate.source.text.split("\n")
+        for argument in self.arrays:
+            kind, width = "copy_in" if argument.is_const else "copy_out", np.dtype(DTYPES[argument.type]).itemsize
+            named = re.compile(rf"\b{argument.name}\b")
+            copied = [
+                {call.size for call in seen.calls[-1].asked if call.kind == kind and named.search(rows[call.line - 1])}
+                for _sizes, seen in calls
+            ]
+            for shape in shapes:
+                sizes = (math.prod(_extents(shape, sizes)) * width for sizes, _seen in calls)
+                if all(size in sized for size, sized in zip(sizes, copied, strict=True)):
+                    self.told.shapes[argument.name] = shape
+                    break
+
+    def _given(self, sizes: Sizes, counts: Mapping[str, int], seed: int) -> dict[str, Array]:
+        """Arrays and numbers by chance: sixteenths, of which sums and products of a few are exact."""
+        rng = np.random.default_rng([seed, *sizes.values()])
+        given: dict[str, Array] = {}
+        for a in self.arguments:
+            dtype = np.dtype(DTYPES[a.type])
+            if a.pointers:
+                # Whole numbers may be places in another array; a byte is one of 256.
+                most = 256 if dtype == np.uint8 else 10
+                raw = (
+                    rng.integers(-32, 33, counts[a.name]) / 16
+                    if dtype.kind == "f"
+                    else rng.integers(0, most, counts[a.name])
+                )
+                given[a.name] = raw.astype(dtype)
+            elif a.name in sizes:
+                given[a.name] = np.asarray(sizes[a.name]).astype(dtype)
+            else:
+                value = self.candidate.values.get(a.name, 2)
+                given[a.name] = np.asarray(value + seed if dtype.kind == "f" else value).astype(dtype)
+        return given
+
+    def _start(self, sizes: Sizes, counts: Mapping[str, int], unset: Sequence[str] = (), seed: int = 0) -> Start:
+        given = self._given(sizes, counts, seed)
+        arguments = [
+            CallArgument(
+                a.name, b"", given[a.name].tobytes(), a.name not in unset, not a.is_const, given[a.name].itemsize
+            )
+            if a.pointers
+            else CallArgument(a.name, given[a.name].tobytes().ljust(8, b"\0"))
+            for a in self.arguments
+        ]
+        return Start(calls=[FunctionCall(arguments, self.told.memory == "device")])
+
+
+def _extents(shape: Shape, sizes: Sizes) -> tuple[int, ...]:
+    from grader.lab import formula
+
+    return tuple(formula.integer(extent, sizes) for extent in shape)
+
+
+def _launches(seen: Observation) -> list[CallLaunch]:
+    return [launch for call in seen.calls for launch in call.launches]
+
+
+def _problem(seen: Observation) -> str:
+    """Why a call did not come to its end with its kernels run."""
+    if not seen.calls or not seen.calls[-1].has_returned:
+        return "not_returned"
+    launches = _launches(seen)
+    if not launches or any(launch.status not in ("ok", "ran") for launch in launches):
+        return "faulted"
+    return ""
+
+
+def _last_changed(before: Array, data: bytes) -> int:
+    """Elements up to the last one that a call has changed."""
+    changed = np.flatnonzero(np.frombuffer(data, before.dtype) != before)
+    return int(changed[-1]) + 1 if changed.size else 0
+
+
+def _strays(seen: Observation) -> bool:
+    """Whether anything was touched out of bounds."""
+    hazards = (h for launch in _launches(seen) for h in launch.hazards)
+    return bool(seen.calls[-1].strayed) or any(h.kind == "out_of_bounds" for h in hazards)

@@ -1,0 +1,136 @@
+"""From a solution to a lab's folder: read, run, called, written, its wrong versions graded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from grader.errors import FileError
+from grader.grading.all_checks import measured
+from grader.grading.selftest import record, told_of
+from grader.lab import labs
+from grader.lab.file import load
+from grader.lab.parameters import DTYPES
+from grader.message import Message, msg
+from grader.programs.observation import observed
+from grader.proposing.faults import faults_of
+from grader.proposing.probing import Probe, Told
+from grader.proposing.relations import relation_of
+from grader.proposing.solution import Candidate, Solution, of_launches, read
+from grader.proposing.writing import FILL_IN, Proposal, files_of, write
+
+Say = Callable[["Message | str"], None]
+MOST_CONSTANTS = 4096
+
+
+def propose(name: str, path: Path, into: Path, interface: str | None, say: Say) -> Path:
+    """Write the lab `name` into the folder `into`, as far as it can be told from the solution at `path`.
+
+    interface: "kernel" or "function", None for what the solution has.  say: told of what was found out, as it comes.
+
+    Raises
+    ------
+    UsageError : the name is none for a lab, or taken; the file is no text, or cannot be written.
+    FileError : nothing can be proposed from it, with what to change.
+    """
+    folder = labs.free_folder(name, into)
+    solution = read(path.absolute())
+    candidates = _candidates(solution, interface)
+    told = Probe(candidates[0], _constants(solution)).run()
+    _check(solution, candidates[0], told)
+    proposal = _proposal(name, solution, candidates, told, interface)
+    for message in _told(proposal, folder):
+        say(message)
+    write(folder, files_of(proposal))
+    if proposal.is_complete:
+        lab = load(folder)
+        figures = measured(lab, folder / "kernels" / "good" / "solution.cu")
+        write(folder, {"lab.yaml": files_of(replace(proposal, measured=figures))["lab.yaml"]})
+        for one in record(load(folder), "emulator", None, [into]):
+            for said in told_of(one):
+                say(said)
+    for file in sorted(folder.rglob("*")):
+        if file.suffix in (".yaml", ".py", ".md"):
+            for number, line in enumerate(file.read_text("utf-8").split("\n"), 1):
+                if FILL_IN in line and "Lines with" not in line:
+                    say(msg("proposing.fill_in", path=str(file), line=number, text=line.strip(" #<>!-")))
+    return folder
+
+
+def _candidates(solution: Solution, interface: str | None) -> list[Candidate]:
+    """What the lab could ask for; all but the first are other variants of the same."""
+    if solution.candidates and interface != "kernel":
+        return [solution.candidates[0]]
+    made = of_launches(solution, observed([solution.source])) if solution.has_main else []
+    if not made:
+        raise FileError(msg("proposing.no_candidate", types=", ".join(DTYPES)), solution.source.path)
+    types = [(a.name, a.spelled) for a in made[0].signature.arguments]
+    return [
+        c
+        for c in made
+        if [(a.name, a.spelled) for a in c.signature.arguments] == types and _inputs(c) == _inputs(made[0])
+    ]
+
+
+def _inputs(candidate: Candidate) -> list[str]:
+    """What `main` copied into the arrays before the launch."""
+    assert candidate.launched is not None
+    return [argument.digest for argument in candidate.launched.seen.arguments if argument.before == "data"]
+
+
+def _constants(solution: Solution) -> set[int]:
+    """Whole numbers that the file gives names to, which an array may have for its number of elements."""
+    constants = solution.parsed.constants
+    values = [constants.integer(name) for name in (*constants.values, *constants.macros)]
+    return {value for value in values if value is not None and 1 < value <= MOST_CONSTANTS}
+
+
+def _check(solution: Solution, candidate: Candidate, told: Told) -> None:
+    """Refuse what no call came to its end of, or which has no size.
+
+    Raises
+    ------
+    FileError : with what to change.
+    """
+    place = (solution.source.path, candidate.launched.seen.line if candidate.launched is not None else None)
+    if not told.sizes:
+        names = ", ".join(a.name for a in candidate.signature.arguments if a.pointers)
+        raise FileError(msg("proposing.with_main", names=names), *place)
+    if told.problem:
+        raise FileError(
+            msg("proposing.not_called", function=candidate.name, why=msg(f"proposing.why_{told.problem}")), *place
+        )
+
+
+def _proposal(
+    name: str, solution: Solution, candidates: Sequence[Candidate], told: Told, interface: str | None
+) -> Proposal:
+    first = candidates[0]
+    scalars = [a.name for a in first.signature.arguments if not a.pointers and a.name not in told.sizes]
+    outputs = [n for n, kind in told.kinds.items() if kind in ("output", "in_out")]
+    relations = {output: relation_of(told, output, scalars) for output in outputs}
+    # The grader launches bare kernels itself: only what it can hand them, and a grid that covers sizes.
+    is_plain = set(told.kinds.values()) <= {"input", "output"} and not scalars and bool(told.kinds)
+    covers = all(one.launched is not None and all(axis.size for axis in one.launched.grid) for one in candidates)
+    is_template = any(one.launched is not None and one.launched.seen.template_arguments for one in candidates)
+    is_of_kernels = first.launched is not None and is_plain and covers and not is_template and interface != "function"
+    used = candidates if is_of_kernels else candidates[:1]
+    source = solution.source if is_of_kernels else first.source
+    return Proposal(name, solution, tuple(used), told, relations, is_of_kernels, tuple(faults_of(source)))
+
+
+def _told(proposal: Proposal, folder: Path) -> list[Message]:
+    """What was found out, a line each."""
+    what = [
+        msg("proposing.parameter", name=n, kind=proposal.kind(n), shape=f"[{', '.join(proposal.shapes.get(n, ()))}]")
+        for n in proposal.told.kinds
+    ]
+    said = list(what)
+    calls = len(proposal.told.samples)
+    for name, relation in proposal.relations.items():
+        if relation is None:
+            said.append(msg("proposing.no_relation", name=name, path=str(folder / "reference" / "oracle.py")))
+        else:
+            said.append(msg("proposing.relation", name=name, text=relation.text, calls=calls))
+    return said

@@ -1,0 +1,292 @@
+"""A teacher's solution, read: what of it a lab could ask for, as a function that can be called by itself."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.errors import FileError
+from grader.lab.parameters import DTYPES, Argument, Signature, arguments_of, signature_of
+from grader.message import msg
+from grader.repair.function import Function, host_functions
+from grader.submission.cpp.parse import parse
+from grader.submission.cpp.tree import Item, ParsedFile, function_declarator
+from grader.submission.kernels.kernel import kernels_in
+from grader.submission.kernels.records import Kernel, Observed, SeenArgument, SeenLaunch, SeenRun
+from grader.submission.source import SourceText, decode
+
+MAX_LAUNCHES = 8
+"""In a row, that a function can be made of."""
+FUNCTION = "solve"
+"""What a function is called that is made of a launch."""
+_LAUNCHES = re.compile(r"<<<|\bcudaLaunch(?:Cooperative)?Kernel\w*\s*\(")
+_REFERENCE = re.compile(r"cpu|host|serial|seq|gold|ref|naive_c|check|verif", re.IGNORECASE)
+_TAKES_INPUT = re.compile(r"\bargv\b|\bcin\b|\bscanf(?:_s)?\s*\(|\bstdin\b|\bfopen(?:_s)?\s*\(|\bifstream\b")
+_TILES = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What an axis of a grid covers: ceil(`size` / `tile`) blocks; of a `size` "" always `tile` blocks."""
+
+    size: str
+    tile: int
+
+    @property
+    def text(self) -> str:
+        """As C++ writes it."""
+        return (
+            f"({self.size} + {self.tile - 1}) / {self.tile}"
+            if self.size and self.tile > 1
+            else self.size or str(self.tile)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A kernel as `main` launches it.  grid: how it covers the sizes, where that could be told from what was seen."""
+
+    kernel: Kernel
+    seen: SeenLaunch
+    grid: tuple[Axis, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A function that a lab can ask for.
+
+    source: the file that defines it.  launched: of one that was made of a kernel's launch in `main`; None of a function
+    of the teacher's own.  values: of its numbers in `main`.  counts: elements of the arrays that `main` hands it.
+    zeroed, unread: arrays that `main` sets to zero before; that it does not look at afterwards.
+    """
+
+    signature: Signature
+    source: SourceText
+    is_of_c: bool = False
+    launched: Launched | None = None
+    values: Mapping[str, float] = None  # type: ignore[assignment]  # set below
+    counts: Mapping[str, int] = None  # type: ignore[assignment]
+    zeroed: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return self.signature.name
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A file of a teacher's; candidates: what a lab can ask for, the one that it most likely does first.
+
+    takes_input: its `main` reads arguments, files or standard input.  reference: text of a function of the host's that
+    seems to compute the same, "" where there is none.  others: functions with the first one's parameters.
+    """
+
+    source: SourceText
+    parsed: ParsedFile
+    kernels: tuple[Kernel, ...]
+    candidates: tuple[Candidate, ...]
+    has_main: bool
+    takes_input: bool
+    reference: str
+
+
+def read(path: Path) -> Solution:
+    """What can be told of the file's text alone.
+
+    Raises
+    ------
+    UsageError : it is no text.  FileError : there is no kernel in it.
+    """
+    source = decode(path)
+    parsed = parse(source)
+    kernels = tuple(k for k in kernels_in(parsed) if not k.is_empty)
+    if not kernels:
+        raise FileError(msg("proposing.no_kernel"), path)
+    hosts = list(host_functions(parsed))
+    main = next((f for f in hosts if f.item.name == "main"), None)
+    own = [c for f in hosts if (c := _own(parsed, source, f)) is not None]
+    called = _called(parsed, own, main)
+    references = [f for f in hosts if f is not main and _REFERENCE.search(f.item.name) and not _launches(f)]
+    return Solution(
+        source,
+        parsed,
+        kernels,
+        tuple(called),
+        main is not None,
+        main is not None and _TAKES_INPUT.search(parsed.text(main.item.node)) is not None,
+        parsed.text(references[0].item.node) if references else "",
+    )
+
+
+def _launches(function: Function) -> bool:
+    return _LAUNCHES.search(function.text(function.body)) is not None
+
+
+def _own(parsed: ParsedFile, source: SourceText, function: Function) -> Candidate | None:
+    """A function of the teacher's that launches kernels, if its signature is one that a lab can have."""
+    item = function.item
+    if item.name == "main" or item.namespace or item.template_parameters or not _launches(function):
+        return None
+    if {"static", "inline"} & set(parsed.text(item.node).partition("(")[0].split()):
+        return None
+    signature = signature_in(parsed, item)
+    if signature is None or signature.returns != "void" or not _is_plain(signature.arguments):
+        return None
+    parent = item.node.parent
+    while parent is not None and parent.type != "linkage_specification":
+        parent = parent.parent
+    return Candidate(signature, source, parent is not None, None, {}, {})
+
+
+def signature_in(parsed: ParsedFile, item: Item) -> Signature | None:
+    """A function's signature, as a lab file may have it; None where its types are more than plain ones."""
+    declarator = function_declarator(item.node.child_by_field_name("declarator"))
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    kind = item.node.child_by_field_name("type")
+    if listed is None or kind is None:
+        return None
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", parsed.text(listed).strip()[1:-1], flags=re.DOTALL)
+    arguments = arguments_of(text, parsed.constants.types.get)
+    head = signature_of(f"{parsed.text(kind)} {item.name}(int n)")
+    if arguments is None or head is None or any(not a.name for a in arguments):
+        return None
+    return replace(head, arguments=tuple(arguments))
+
+
+def _is_plain(arguments: Sequence[Argument]) -> bool:
+    """Whether a lab file has kinds for all of them, and one is an array."""
+    known = all(a.type in DTYPES and a.pointers <= 1 for a in arguments)
+    return known and any(a.pointers and not a.is_const for a in arguments)
+
+
+def _called(parsed: ParsedFile, own: Sequence[Candidate], main: Function | None) -> list[Candidate]:
+    """The functions that `main` calls, else all; one that another one calls is a part of that."""
+    bodies = {c.name: parsed.words(parsed.functions[c.name].node) for c in own}
+    outer = [c for c in own if not any(c.name in words for name, words in bodies.items() if name != c.name)]
+    in_main = parsed.words(main.body) if main is not None else frozenset[str]()
+    return [c for c in outer if c.name in in_main] or outer
+
+
+def of_launches(solution: Solution, observed: Observed) -> list[Candidate]:
+    """Functions made of the launches that `main` was seen to make: one a kernel; of the kernels that hand an array on
+    to each other, one of all.
+
+    Raises
+    ------
+    FileError : no launch was seen, with what the run ended at.
+    """
+    runs = [run for run in observed.runs if run.launches]
+    if not runs:
+        cause = next((run.cause for run in observed.runs if run.cause is not None), msg("observation.no_launch"))
+        raise FileError(msg("proposing.nothing_launched", why=cause), solution.source.path)
+    run = max(runs, key=lambda run: len({x.kernel for x in run.launches}))
+    known = {kernel.name: kernel for kernel in solution.kernels}
+    launched: dict[str, Launched] = {}
+    for seen in run.launches:
+        kernel = known.get(seen.kernel)
+        if kernel is not None and not seen.refused and len(seen.arguments) == len(kernel.parameters):
+            launched.setdefault(kernel.name, Launched(kernel, seen, _grid(seen, kernel)))
+    chained = _chain(run, launched)
+    if chained:
+        raise FileError(
+            msg("proposing.chain", kernels=", ".join(chained), name="solve"),
+            solution.source.path,
+            launched[chained[0]].seen.line,
+        )
+    return [made for one in launched.values() if (made := _made(solution.source, one)) is not None]
+
+
+def _grid(seen: SeenLaunch, kernel: Kernel) -> tuple[Axis, ...]:
+    """How the grid that was seen covers the numbers that the kernel was handed; () where it does not say."""
+    numbers = {
+        p.name: int(a.value)
+        for p, a in zip(kernel.parameters, seen.arguments, strict=True)
+        if isinstance(a.value, int) and a.value > 0
+    }
+    axes = []
+    used: set[str] = set()
+    for blocks, threads in zip(seen.grid, seen.block, strict=True):
+        if blocks == 1 and threads == 1:
+            break
+        # A size that no other axis covers, if there is one.
+        fits = [
+            Axis(name, threads * tile)
+            for is_used in (False, True)
+            for tile in _TILES
+            for name, value in reversed(numbers.items())
+            if blocks == math.ceil(value / (threads * tile)) and (name in used) == is_used
+        ]
+        fits += [Axis(name, 1) for name, value in numbers.items() if blocks == value > 1]
+        axes.append(fits[0] if fits else Axis("", blocks))
+        used.add(axes[-1].size)
+    return tuple(axes) or (Axis("", 1),)
+
+
+def _chain(run: SeenRun, launched: Mapping[str, Launched]) -> list[str]:
+    """Kernels that read what another one has written: no kernel of them is a task by itself."""
+    found: dict[str, None] = {}
+    writers: dict[int, str] = {}
+    for step in run.order:
+        seen = run.launches[step.launch] if step.launch >= 0 else None
+        one = launched.get(seen.kernel) if seen is not None else None
+        if seen is None or one is None:
+            continue
+        for parameter, argument, serial in zip(one.kernel.parameters, seen.arguments, step.buffers, strict=False):
+            writer = writers.get(serial)
+            if serial and parameter.is_read and not parameter.is_written and argument.before == "kernel" and writer:
+                found |= dict.fromkeys((writer, seen.kernel))
+            if serial and parameter.is_written:
+                writers[serial] = seen.kernel
+    return list(found)
+
+
+def _made(source: SourceText, one: Launched) -> Candidate | None:
+    """A function that makes a kernel's launch, of the file with that function at its end."""
+    kernel, seen = one.kernel, one.seen
+    arguments = []
+    for parameter in kernel.parameters:
+        kind = next((a for a in arguments_of(f"{parameter.type_text} {parameter.name}") or ()), None)
+        if kind is None or kind.type not in DTYPES or kind.pointers > 1:
+            return None
+        is_const = bool(kind.pointers) and (kind.is_const or not parameter.is_written)
+        arguments.append(replace(kind, name=parameter.name, is_const=is_const))
+    if not _is_plain(arguments):
+        return None
+    signature = Signature(FUNCTION if kernel.name != FUNCTION else f"{FUNCTION}_all", "void", tuple(arguments))
+    grid = ", ".join(axis.text for axis in one.grid)
+    block = ", ".join(map(str, _trimmed(seen.block)))
+    template = f"<{', '.join(seen.template_arguments)}>" if seen.template_arguments else ""
+    shared = f", {seen.shared_bytes}" if seen.shared_bytes else ""
+    casts = [
+        f"({p.type_text})" * (bool(a.pointers) and a.is_const and not p.is_const) + a.name
+        for a, p in zip(arguments, kernel.parameters, strict=True)
+    ]
+    body = f"    {kernel.name}{template}<<<dim3({grid}), dim3({block}){shared}>>>({', '.join(casts)});\n"
+    text = f"{source.text.rstrip()}\n\n// What `main` launches, as a function.\n{signature.spelled}\n{{\n{body}}}\n"
+    pairs = [*zip(arguments, seen.arguments, strict=True)]
+    return Candidate(
+        signature,
+        replace(source, text=text),
+        launched=one,
+        values={a.name: seen.value for a, seen in pairs if seen.value is not None},
+        counts={a.name: _count(a, seen) for a, seen in pairs if seen.buffer_bytes},
+        zeroed=frozenset(a.name for a, seen in pairs if seen.before == "zeros"),
+        unread=frozenset(a.name for a, seen in pairs if a.pointers and not a.is_const and not seen.read_back),
+    )
+
+
+def _count(argument: Argument, seen: SeenArgument) -> int:
+    import numpy as np
+
+    return (seen.buffer_bytes - seen.offset_bytes) // np.dtype(DTYPES[argument.type]).itemsize
+
+
+def _trimmed(extents: Sequence[int]) -> tuple[int, ...]:
+    """Without ones at the end."""
+    last = max((i for i, extent in enumerate(extents) if extent > 1), default=0)
+    return tuple(extents[: last + 1])

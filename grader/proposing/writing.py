@@ -1,0 +1,377 @@
+"""A lab's files as proposed: what was told of a solution stands there, and what was not says what to fill in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from grader.lab.parameters import DTYPES
+from grader.proposing.faults import Fault
+from grader.proposing.probing import Shape, Told
+from grader.proposing.relations import Relation
+from grader.proposing.solution import Candidate, Launched, Solution
+
+_LINE = {
+    1: ([256, 1024], [1, 255, 257, 1000], 4096),
+    2: ([32, 64], [1, 31, 33, 45], 64),
+    3: ([32, 64], [1, 31, 33, 45], 32),
+}
+"""By the number of axes that the largest array, or the work, has: multiples of blocks, others, the observed one."""
+FILL_IN = "FILL IN"
+"""What stands in every line that the teacher has to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a lab is made of.
+
+    candidates: of a kernel lab one for each variant, else the function.  relations: by output.  measured: of the
+    solution, by check, what the check says of it; empty before it was graded.
+    """
+
+    name: str
+    solution: Solution
+    candidates: tuple[Candidate, ...]
+    told: Told
+    relations: Mapping[str, Relation | None]
+    is_of_kernels: bool
+    faults: tuple[Fault, ...] = ()
+    measured: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    @property
+    def first(self) -> Candidate:
+        """That everything was told of."""
+        return self.candidates[0]
+
+    @property
+    def shapes(self) -> Mapping[str, Shape]:
+        """Of arrays; with their axes as the relations need them."""
+        known = next((r for r in self.relations.values() if r is not None), None)
+        return {**self.told.shapes, **(known.shapes if known is not None else {})}
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the teacher need write nothing before the lab grades."""
+        return bool(self.relations) and all(self.relations.values()) and len(self.told.shapes) == len(self._arrays)
+
+    @property
+    def _arrays(self) -> list[str]:
+        return [a.name for a in self.first.signature.arguments if a.pointers]
+
+    def kind(self, name: str) -> str:
+        """Of an array, as the lab file calls it."""
+        relation = self.relations.get(name)
+        if relation is not None and relation.begins_at_zero:
+            return "output"
+        return self.told.kinds.get(name, "")
+
+    @property
+    def variants(self) -> list[str]:
+        """By name."""
+        if not self.is_of_kernels:
+            return ["function"]
+        return [re.sub(r"[^a-z0-9_]", "_", self.launched(c).kernel.name.lower()) for c in self.candidates]
+
+    @staticmethod
+    def launched(candidate: Candidate) -> Launched:
+        """Of a candidate that is a kernel's."""
+        assert candidate.launched is not None
+        return candidate.launched
+
+
+def files_of(proposal: Proposal) -> dict[str, str]:
+    """The lab's files, by their names in its folder."""
+    source = proposal.first.source.text if not proposal.is_of_kernels else proposal.solution.source.text
+    files = {
+        "lab.yaml": _lab(proposal),
+        "starter.cu": _starter(proposal),
+        "reference/solution.cu": source,
+        "reference/oracle.py": _oracle(proposal),
+        "kernels/good/solution.cu": source,
+    }
+    for language, text in (("en", "Write"), ("ru", "Напишите")):
+        what = (
+            ", ".join(f"`{v}`" for v in proposal.variants)
+            if proposal.is_of_kernels
+            else f"`{proposal.first.signature.spelled}`"
+        )
+        files[f"task.{language}.md"] = f"{text} {what}.\n\n<!-- {FILL_IN}: the task, as students read it. -->\n"
+    for fault in proposal.faults:
+        files[f"kernels/bad/{fault.name}.cu"] = fault.text
+    return files
+
+
+def _lab(proposal: Proposal) -> str:
+    title = proposal.name.replace("-", " ").capitalize()
+    head = [
+        "# Proposed from a solution by running it. Lines with FILL IN are what could not be told; all else was seen,",
+        "# and is yours to correct. What every key means is written in docs/labs.md.",
+        f"title: {{en: '{title}', ru: '{title}'}} # {FILL_IN}: titles and aim",
+        f"aim: {{en: '{title}.', ru: '{title}.'}}",
+        "reference: reference",
+        "selftest: kernels",
+        "seed: 1",
+        *_tolerance(proposal),
+        "",
+    ]
+    if not proposal.is_of_kernels:
+        memory = f"memory: {proposal.told.memory} # where its pointers lead"
+        head += ["interface: function", f"signature: '{proposal.first.signature.spelled}'", memory, ""]
+    return "\n".join([*head, *_parameters(proposal), "", *_sizes(proposal), "", *_variants(proposal)]) + "\n"
+
+
+def _tolerance(proposal: Proposal) -> list[str]:
+    dtypes = {DTYPES[a.type] for a in proposal.first.signature.arguments if a.pointers and not a.is_const}
+    if all(np.dtype(dtype).kind in "iu" for dtype in dtypes):
+        return ["tolerance: {absolute: 0, relative: 0}"]
+    narrow = "float16" in dtypes
+    values = "{absolute: 1.0e-2, relative: 1.0e-2}" if narrow else "{absolute: 1.0e-4, relative: 1.0e-5}"
+    return [f"tolerance: {values} # the solution kept it wherever it was seen; see `gamma` in docs/labs.md"]
+
+
+def _parameters(proposal: Proposal) -> list[str]:
+    rows = ["parameters:"]
+    for a in proposal.first.signature.arguments:
+        typed = f", dtype: {DTYPES[a.type]}" if proposal.is_of_kernels else ""
+        if not a.pointers:
+            if a.name in proposal.told.sizes:
+                rows.append(f"  {a.name}: {{kind: size{typed}}}")
+            else:
+                value = proposal.first.values.get(a.name)
+                other = "2.5, -0.75" if np.dtype(DTYPES[a.type]).kind == "f" else "2, 1"
+                seen = f"{value:g}" if value is not None else ""
+                note = f" # main hands it {seen}" if seen else f" # {FILL_IN}: values that make sense"
+                rows.append(f"  {a.name}: {{kind: scalar, values: [{f'{seen}, {other}' if seen else other}]}}{note}")
+            continue
+        shape, kind = proposal.shapes.get(a.name), proposal.kind(a.name)
+        if shape is None or not kind:
+            rows.append(f"  # {FILL_IN}: no number of elements made of the sizes fits what was touched of it:")
+            rows.append(f"  # {a.name}: {{kind: {'input' if a.is_const else 'output'}{typed}, shape: [...]}}")
+            continue
+        relation = proposal.relations.get(a.name)
+        initial = ", initial: 0" if relation is not None and relation.begins_at_zero else ""
+        notes = {
+            "in_out": "read before it is written, or left as it was",
+            "scratch": "main does not look at it afterwards",
+        }
+        note = f" # {notes[kind]}" if kind in notes else " # added to what is there" if initial else ""
+        rows.append(f"  {a.name}: {{kind: {kind}{typed}, shape: [{', '.join(shape)}]{initial}}}{note}")
+    return rows
+
+
+def _sizes(proposal: Proposal) -> list[str]:
+    sizes = proposal.told.sizes
+    axes = max([len(shape) for shape in proposal.shapes.values()] + [min(len(sizes), 3)])
+    correct, ragged, observed = _LINE[min(axes, 3)] if sizes else ([], [], 1)
+    rows = [dict.fromkeys(sizes, value) for value in correct]
+    others = [{n: ragged[(i + k) % len(ragged)] for k, n in enumerate(sizes)} for i in range(len(ragged))]
+    seen = {n: int(v) for n, v in proposal.first.values.items() if n in sizes}
+    main = (
+        [f"# main runs it at {_row(seen)}" + (": too much for every run here" if max(seen.values()) > observed else "")]
+        if seen
+        else []
+    )
+    off = others if proposal.told.is_any_size else []
+    why = (
+        [] if off else ["    # no ragged sizes: off the multiples of its block the solution itself goes out of bounds"]
+    )
+    small = [
+        f"    correct: [{', '.join(map(_row, rows))}]",
+        *([f"    ragged: [{', '.join(map(_row, off))}]"] if off else why),
+    ]
+    tail = [f"    observe: {_row(dict.fromkeys(sizes, observed))}"]
+    text = [*main, "sizes:", "  emulator: # small: the emulator runs every thread", *small, *tail]
+    if proposal.is_of_kernels:
+        probe = f"    probe: {_row(rows[0])}"
+        large = f"    correct: [{', '.join(map(_row, [*rows, *([seen] if len(seen) == len(sizes) else [])]))}]"
+        text += [probe, "  gpu:", large, *small[1:], *tail, probe]
+    return text
+
+
+def _row(sizes: Mapping[str, int]) -> str:
+    return "{" + ", ".join(f"{name}: {value}" for name, value in sizes.items()) + "}"
+
+
+def _variants(proposal: Proposal) -> list[str]:
+    rows = []
+    if proposal.is_of_kernels:
+        rows += [_launch(proposal.launched(proposal.first), proposal.told.sizes, "launch"), ""]
+    rows.append("variants: # the points of all checks add up to 100")
+    share = 100 // len(proposal.candidates)
+    for index, (name, candidate) in enumerate(zip(proposal.variants, proposal.candidates, strict=True)):
+        points = 100 - share * (len(proposal.candidates) - 1) if index == 0 else share
+        shown = proposal.launched(candidate).kernel.name if proposal.is_of_kernels else candidate.name
+        rows += [f"  {name}:", f"    title: {{en: '{shown}', ru: '{shown}'}}"]
+        if proposal.is_of_kernels:
+            one = proposal.launched(candidate)
+            shared = str(one.kernel.uses_shared).lower()
+            if one.kernel.uses_shared:
+                rows.append(f"    padded: {str(_is_padded(one)).lower()}")
+            plan = _launch(one, proposal.told.sizes, "    launch")
+            arguments = ", ".join(p.name for p in one.kernel.parameters)
+            block, tile = _numbers(one.seen.block), _numbers([axis.tile for axis in one.grid])
+            rows += [f"    names: [{re.escape(one.kernel.name)}]", f"    shared_memory: {shared}", plan]
+            bytes_ = f", shared_bytes: '{one.seen.shared_bytes}'" if one.seen.shared_bytes else ""
+            plan = f"arguments: [{arguments}], block: {block}, tile: {tile}{bytes_}"
+            rows.append(f"    reference: {{file: solution.cu, kernel: {one.kernel.name}, {plan}}}")
+        else:
+            rows.append("    reference: solution.cu")
+        rows += ["    checks:", *_checks(proposal, name, points)]
+    return rows
+
+
+def _is_padded(one: Launched) -> bool:
+    return any(
+        dims[-1] is not None and dims[-1] % 2 == 1 and len(dims) > 1
+        for array in one.kernel.shared_arrays
+        if (dims := array.dims)
+    )
+
+
+def _launch(one: Launched, sizes: Sequence[str], key: str) -> str:
+    covers = ", ".join(axis.size for axis in one.grid)
+    tile = _numbers([axis.tile for axis in one.grid])
+    return f"{key}: {{block: {_numbers(one.seen.block)}, covers: [{covers}], tile: {tile}}}"
+
+
+def _numbers(values: Sequence[int]) -> str:
+    last = max((i for i, value in enumerate(values) if value > 1), default=0)
+    return f"[{', '.join(map(str, values[: last + 1]))}]"
+
+
+def _checks(proposal: Proposal, variant: str, points: int) -> list[str]:
+    """Weights by what the solution has, thresholds by what it was measured to do."""
+    measured = {
+        check.partition(".")[2]: data for check, data in proposal.measured.items() if check.startswith(f"{variant}.")
+    }
+    weights: dict[str, str] = {"memory_safety": "10", "races": "10"}
+    if proposal.told.is_any_size:
+        weights["ragged_sizes"] = "15"
+    comments = []
+    if "coalescing" in measured:
+        ratio = max(_number(measured["coalescing"], "load_ratio"), _number(measured["coalescing"], "store_ratio"))
+        limit = f", max_ratio: {np.ceil(ratio * 100) / 100:g}" if ratio > 1 else ""
+        weights["coalescing"] = f"{{points: 10{limit}}} # the solution: {ratio:.4g} times the fewest sectors"
+    if measured.get("bank_conflicts", {}).get("status") == "pass":
+        weights["bank_conflicts"] = "10 # the solution has none"
+    if not proposal.is_of_kernels:
+        weights["host_code"] = "{points: 5, of: data}"
+    for check, key, limit in (
+        ("work", "per_element", "max_per_element"),
+        ("divergence", "idle", "max_idle"),
+        ("atomics", "global_per_element", "max_global"),
+    ):
+        if key in measured.get(check, {}):
+            got = _number(measured[check], key)
+            if not got:
+                continue
+            settings = f"{limit}: {min(got * 1.25, 1) if check == 'divergence' else got * 1.25:.4g}"
+            comments.append(
+                f"      # {check}: {{points: 5, {settings}}} # the solution: {got:g}, with a quarter of room"
+            )
+    scale = points / 100
+    rows, given = [], 0
+    for check, text in weights.items():
+        number = int(re.search(r"\d+", text)[0])  # type: ignore[index]  # each begins with its points
+        scaled = max(1, round(number * scale))
+        given += scaled
+        rows.append(f"      {check}: {re.sub(r'[0-9]+', str(scaled), text, count=1)}")
+    return [f"      correct: {points - given}", *rows, *comments]
+
+
+def _number(data: Mapping[str, object], key: str) -> float:
+    value = data.get(key)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _oracle(proposal: Proposal) -> str:
+    calls = len(proposal.told.samples)
+    inputs, notes = [], []
+    for a in proposal.first.signature.arguments:
+        if not a.pointers or proposal.kind(a.name) not in ("input", "in_out"):
+            continue
+        shape = ", ".join(_python(extent) for extent in proposal.shapes.get(a.name, ()))
+        dtype = np.dtype(DTYPES[a.type])
+        most = 256 if dtype == np.uint8 else 10
+        drawn = (
+            f"rng.integers(-32, 33, ({shape},)) / 16" if dtype.kind == "f" else f"rng.integers(0, {most}, ({shape},))"
+        )
+        inputs.append(f'        "{a.name}": {drawn},')
+    outputs = []
+    for name, relation in proposal.relations.items():
+        shape = ", ".join(proposal.shapes.get(name, ()))
+        if relation is None:
+            notes.append(f"{name}, an array of shape ({shape})")
+        else:
+            text = relation.text
+            if relation.begins_at_zero:
+                text = text.partition(" + ")[2]
+            outputs.append(f'        "{name}": {text},')
+    told = (
+        f"The formulas gave what the solution gave at {calls} calls of two sizes; whether that is your task, you know."
+        if not notes
+        else f"{FILL_IN}: `expected` has to be written; until then the lab grades nothing."
+    )
+    body = ["    return {", *outputs, "    }"]
+    if notes or not proposal.relations:
+        wanted = "; ".join(notes) or "every output"
+        body = [
+            f"    # {FILL_IN}: return a dict with {wanted}, computed with NumPy in double precision",
+            "    # from `inputs` (arrays and scalars by name) and `sizes`.",
+            *(f"    # {line}".rstrip() for line in _quoted(proposal.solution.reference)),
+            f'    raise NotImplementedError("expected() has to return {wanted}")',
+        ]
+    return "\n".join(
+        [
+            f'"""What must come out, computed with NumPy, by no student\'s code.\n\n{told}\n"""',
+            "\nfrom __future__ import annotations\n\nimport numpy as np\n\n",
+            "def inputs(sizes, rng):\n    # Sixteenths: sums and products of a few are exact. "
+            + f"{FILL_IN} where the task needs others.",
+            "    return {",
+            *inputs,
+            "    }\n\n\ndef expected(inputs, sizes):",
+            *body,
+            "",
+        ]
+    )
+
+
+def _quoted(text: str) -> list[str]:
+    return ["", "What the solution's own file computes for comparison:", *text.split("\n")] if text else []
+
+
+def _python(extent: str) -> str:
+    return (
+        re.sub(r"[A-Za-z_]\w*(?!\w*\()", lambda m: f'sizes["{m[0]}"]', extent)
+        if "ceil_div" not in extent
+        else _rounded(extent)
+    )
+
+
+def _rounded(extent: str) -> str:
+    name, tile = extent.removeprefix("ceil_div(").removesuffix(")").split(", ")
+    return f'-(-sizes["{name}"] // {tile})'
+
+
+def _starter(proposal: Proposal) -> str:
+    if not proposal.is_of_kernels:
+        head = "// The grader calls this function; kernels and launches are yours."
+        return f"{head}\n{proposal.first.signature.spelled}\n{{\n    // Your code.\n}}\n"
+    made = []
+    for candidate in proposal.candidates:
+        kernel = proposal.launched(candidate).kernel
+        listed = ", ".join(f"{p.type_text.strip()}{'' if p.is_pointer else ' '}{p.name}" for p in kernel.parameters)
+        made.append(f"__global__ void {kernel.name}({listed})\n{{\n    // Your code.\n}}\n")
+    return "\n".join(made)
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    """Put the files there; folders are made."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")

@@ -1,0 +1,163 @@
+"""`grade new-lab --from`: what is told of a solution is what it does, and the lab that is written grades it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.cli import main as cli
+from grader.errors import FileError
+from grader.grading.options import GradeOptions
+from grader.grading.selftest import examine, specimens
+from grader.grading.selftest import selftest as run_selftest
+from grader.grading.task import GradeTask, grade_here
+from grader.lab.file import load
+from grader.programs.observation import observed
+from grader.proposing.faults import faults_of
+from grader.proposing.probing import Probe, Told
+from grader.proposing.propose import propose
+from grader.proposing.relations import relation_of
+from grader.proposing.solution import of_launches, read
+from grader.submission.source import decode
+
+ROW_SUMS = """
+__global__ void sums(const float *in, float *out, int rows, int cols) {
+    __shared__ float part[64];
+    float sum = 0;
+    for (int col = threadIdx.x; col < cols; col += 64) sum += in[blockIdx.x * cols + col];
+    part[threadIdx.x] = sum;
+    __syncthreads();
+    for (int half = 32; half > 0; half /= 2) {
+        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = part[0];
+}
+void row_sums(const float *in, float *out, int rows, int cols) { sums<<<rows, 64>>>(in, out, rows, cols); }
+"""
+AXPY_IN_MAIN = """
+__global__ void axpy(int n, float a, float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+int main() {
+    int n = 1000;
+    float *x, *y, h[1000];
+    for (int i = 0; i < n; i++) h[i] = i;
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&y, n * sizeof(float));
+    cudaMemcpy(x, h, n * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpy(y, h, n * sizeof(float), cudaMemcpyHostToDevice);
+    axpy<<<(n + 127) / 128, 128>>>(n, 3.0f, x, y);
+    cudaMemcpy(h, y, n * sizeof(float), cudaMemcpyDeviceToHost);
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(text: str) -> Path:
+    path = Path("solution.cu").absolute()
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_a_function_is_told_by_what_it_touches() -> None:
+    candidate = read(written(ROW_SUMS)).candidates[0]
+    told = Probe(candidate).run()
+    assert (told.memory, told.sizes, told.is_any_size) == ("device", ("rows", "cols"), True)
+    assert told.shapes == {"in": ("rows", "cols"), "out": ("rows",)}
+    assert told.kinds == {"in": "input", "out": "output"}
+    relation = relation_of(told, "out", [])
+    assert relation is not None and relation.text == 'inputs["in"].astype(np.float64).sum(axis=-1)'
+
+
+def test_a_launch_in_main_becomes_a_function() -> None:
+    solution = read(written(AXPY_IN_MAIN))
+    assert solution.candidates == ()
+    (candidate,) = of_launches(solution, observed([solution.source]))
+    assert candidate.signature.spelled == "void solve(int n, float a, const float *x, float *y)"
+    assert "dim3((n + 127) / 128), dim3(128)" in candidate.source.text
+    assert (candidate.values, candidate.counts) == ({"n": 1000, "a": 3.0}, {"x": 1000, "y": 1000})
+
+
+def test_launches_that_hand_arrays_on_have_to_be_a_function() -> None:
+    text = AXPY_IN_MAIN.replace("    cudaMemcpy(h, y", "    twice<<<8, 128>>>(y, x, n);\n    cudaMemcpy(h, y")
+    body = "int i = threadIdx.x; if (i < n) x[i] = 2 * y[i];"
+    twice = f"__global__ void twice(const float *y, float *x, int n) {{ {body} }}\n"
+    solution = read(written(twice + text))
+    with pytest.raises(FileError, match="hand arrays on to each other"):
+        of_launches(solution, observed([solution.source]))
+
+
+def test_no_relation_is_taken_that_one_call_contradicts() -> None:
+    rng = np.random.default_rng(1)
+    told = Told(sizes=("n",), shapes={"x": ("n",), "y": ("n",)}, kinds={"x": "input", "y": "output"})
+    for n in (5, 9):
+        x = rng.random(n)
+        told.samples.append(({"n": n}, {"x": x, "n": np.asarray(n)}, {"y": np.cumsum(x)}))
+    found = relation_of(told, "y", [])
+    assert found is not None and found.text == 'np.cumsum(inputs["x"].astype(np.float64))'
+    told.samples[1][2]["y"][7] += 0.5
+    assert relation_of(told, "y", []) is None
+
+
+def test_barriers_paddings_and_guards_are_taken_away_one_at_a_time() -> None:
+    text = (
+        "__global__ void k(float *a, int n) {\n  __shared__ float t[32][32 + 1];\n"
+        "  int i = threadIdx.x;\n  if (i < n)\n    t[i][0] = a[i];\n  __syncthreads();\n"
+        "  if (i >= n) return;\n  a[i] = t[31 - i][0];\n}\n"
+    )
+    faults = {fault.name: fault.text for fault in faults_of(decode(written(text)))}
+    assert sorted(faults) == ["k_no_barrier_6", "k_no_guard_4", "k_no_guard_7", "k_no_padding_2"]
+    assert "__syncthreads" not in faults["k_no_barrier_6"] and "t[32][32]" in faults["k_no_padding_2"]
+    assert "if (true)" in faults["k_no_guard_4"] and "if (false) return" in faults["k_no_guard_7"]
+
+
+@pytest.mark.slow
+def test_the_proposed_lab_grades_the_solution_and_catches_what_is_taken_away(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said: list[object] = []
+    folder = propose("rows", written(ROW_SUMS), Path("assignments"), None, said.append)
+    lab = load(folder)
+    assert sum(spec.points for variant in lab.variants for spec in variant.checks) == 100
+    names = {specimen.name for specimen in specimens(lab)}
+    assert "good/solution.cu" in names and {"bad/sums_no_barrier_7.cu", "bad/sums_no_barrier_10.cu"} <= names
+    assert all(not outcome.problems for outcome in examine(specimens(lab), "emulator", 1))
+    options = GradeOptions(lab="rows", backend="emulator")
+    result = grade_here(GradeTask(path=bytes(folder / "reference/solution.cu"), options=options))
+    assert (result.score.earned, result.score.pending) == (100, 0)
+
+
+@pytest.mark.slow
+def test_what_a_lab_lets_pass_is_told_with_the_check_that_would_catch_it(capsys: pytest.CaptureFixture[str]) -> None:
+    # Of one warp, whose lanes go on together: nothing but the order of accesses shows what is missing.
+    one_warp = ROW_SUMS.replace("half = 32", "half = 16").replace("64", "32")
+    folder = propose("rows", written(one_warp), Path("assignments"), None, lambda _said: None)
+    file = folder / "lab.yaml"
+    text = file.read_text("utf-8").replace("      races: 10\n", "")
+    file.write_text(text.replace("memory_safety: 10", "memory_safety: 20"), "utf-8")
+    bad = folder / "kernels/bad/sums_no_barrier_7.cu"
+    table = folder / "kernels/verdicts.yaml"
+    table.write_text("\n".join(row for row in table.read_text("utf-8").split("\n") if "bad/" not in row), "utf-8")
+    for other in (folder / "kernels/bad").glob("*.cu"):
+        if other != bad:
+            other.unlink()
+    assert run_selftest("rows", "emulator", 1, [], recording=True) == 0
+    printed = capsys.readouterr().out
+    assert "wrong, but the lab does not catch it" in printed
+    assert "in function `races: 5` would catch it" in printed
+    assert (folder / "kernels/uncaught" / bad.name).is_file()
+
+
+def test_from_says_what_other_options_would(capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(ROW_SUMS)
+    assert cli.run(["new-lab", "rows", "--from", str(path), "--memory", "host", "--lang", "en"]) == 2
+    assert "--memory is not for --from" in capsys.readouterr().err
