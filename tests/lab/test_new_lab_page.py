@@ -79,11 +79,13 @@ def test_every_command_succeeds(followed: Followed) -> None:
         "grade selftest row-sums",
         "grade selftest row-sums",
         "grade submissions/ivanov --lab row-sums",
+        "grade new-lab scan --from solution.cu",
+        "grade selftest scan --record",
     ]
 
 
 def test_the_self_tests_tell_good_from_bad(followed: Followed) -> None:
-    first, second = [output for command, _code, output in followed.outputs if "selftest" in command]
+    first, second, _proposed = [output for command, _code, output in followed.outputs if "selftest" in command]
     assert "2 of 2 kernels got the expected verdict" in first
     assert "4 of 4 kernels got the expected verdict" in second
 
@@ -100,6 +102,15 @@ def test_nothing_of_the_skeleton_is_left(followed: Followed) -> None:
         "neighbours_first.cu",
     }
     assert sorted(v.name for v in load(lab).variants) == ["naive", "tree"]
+
+
+def test_a_scan_of_several_launches_is_proposed_and_grades_itself(followed: Followed) -> None:
+    (said,) = [output for command, _code, output in followed.outputs if "--from" in command]
+    assert "np.cumsum" in said and "recorded: good/solution.cu" in said
+    (tested,) = [output for command, _code, output in followed.outputs if "--record" in command]
+    assert "kernels got the expected verdict" in tested and "✗" not in tested
+    lab = load(followed.folder / "assignments" / "scan")
+    assert sum(spec.points for variant in lab.variants for spec in variant.checks) == 100
 
 
 def test_the_student_gets_the_marks_that_the_page_promises(followed: Followed) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,14 @@ int main() {
     axpy<<<(n + 127) / 128, 128>>>(n, 3.0f, x, y);
     cudaMemcpy(h, y, n * sizeof(float), cudaMemcpyDeviceToHost);
 }
+"""
+DOUBLES = """
+__global__ void twice(const float *in, float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        out[i] = 2 * in[i];
+}
+void doubles(const float *in, float *out, int n) { twice<<<(n + 127) / 128, 128>>>(in, out, n); }
 """
 
 
@@ -138,22 +147,19 @@ def test_the_proposed_lab_grades_the_solution_and_catches_what_is_taken_away(
 
 @pytest.mark.slow
 def test_what_a_lab_lets_pass_is_told_with_the_check_that_would_catch_it(capsys: pytest.CaptureFixture[str]) -> None:
-    # Of one warp, whose lanes go on together: nothing but the order of accesses shows what is missing.
-    one_warp = ROW_SUMS.replace("half = 32", "half = 16").replace("64", "32")
-    folder = propose("rows", written(one_warp), Path("assignments"), None, lambda _said: None)
+    folder = propose("doubles", written(DOUBLES), Path("assignments"), None, lambda _said: None)
     file = folder / "lab.yaml"
-    text = file.read_text("utf-8").replace("      races: 10\n", "")
-    file.write_text(text.replace("memory_safety: 10", "memory_safety: 20"), "utf-8")
-    bad = folder / "kernels/bad/sums_no_barrier_7.cu"
+    text = file.read_text("utf-8").replace("ragged_sizes: 15", "launch: 15")
+    file.write_text(re.sub(r"    ragged: .*\n", "", text), "utf-8")
+    bad = folder / "kernels/bad/twice_no_guard_4.cu"
     table = folder / "kernels/verdicts.yaml"
     table.write_text("\n".join(row for row in table.read_text("utf-8").split("\n") if "bad/" not in row), "utf-8")
-    for other in (folder / "kernels/bad").glob("*.cu"):
-        if other != bad:
-            other.unlink()
-    assert run_selftest("rows", "emulator", 1, [], recording=True) == 0
+    assert run_selftest("doubles", "emulator", 1, [], recording=True) == 0
     printed = capsys.readouterr().out
     assert "wrong, but the lab does not catch it" in printed
-    assert "in function `races: 5` would catch it" in printed
+    assert re.search(
+        r"uncaught/twice_no_guard_4.cu: not caught; in function `\w+: 5` with the ragged size n = \d+", printed
+    )
     assert (folder / "kernels/uncaught" / bad.name).is_file()
 
 
