@@ -241,6 +241,7 @@ class _Bench:
         self.failed = self._wrong(seen)
         if self.failed is None:
             _times_of(seen)
+            self.failed = self._by_host()
         return self.failed
 
     def round(self, names: list[str]) -> Sample:
@@ -288,6 +289,15 @@ class _Bench:
         if seen is None:
             raise Untimed(msg("runs.reference_fails", what=msg("checks.compiles.refused")))
         return seen
+
+    def _by_host(self) -> Run | None:
+        """What is right at this size though no kernel was run; where pointers lead to the device each run shows it."""
+        if self._runs.is_on_device:
+            return None
+        case = replace(self._case, undone=True, is_timed=False)
+        seen = self._observers[self._own].seen(*self._runs.begun(case, LIMITS))
+        run = self._runs.judged(case, seen) if seen is not None else None
+        return replace(run, backend="gpu") if run is not None else None
 
     def _wrong(self, seen: Observation) -> Run | None:
         run = self._runs.judged(self._case, seen)

@@ -267,6 +267,9 @@ class Card(Loaded, Queues):
         handle = self.handle(asked.stream)
         self.memory.hand_over(asked.arguments, asked.stream)
         number = asked.stream.number
+        if asked.bounds.undoes_bytes:
+            # Of a kernel that is not run nothing is left either.
+            return _RAN
         try:
             self._allow_shared(asked, function)
             name = "cuLaunchCooperativeKernel" if asked.cooperative else "cuLaunchKernel"

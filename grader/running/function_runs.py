@@ -163,6 +163,11 @@ class FunctionRuns:
             array_bytes={p.name: self._bytes(p, sizes) for p in self.lab.parameters if p.is_array},
         )
 
+    @property
+    def is_on_device(self) -> bool:
+        """Whether the pointers of a function lead to the device's memory."""
+        return self.lab.function is not None and self.lab.function.memory == "device"
+
     def begun(self, case: Case, limits: RunLimits) -> tuple[Start, RunLimits]:
         """How a case is begun, and within which limits."""
         if not case.undone:
@@ -185,8 +190,7 @@ class FunctionRuns:
 
         Where pointers lead to the device's memory, each call shows by itself who has filled it.
         """
-        is_on_device = self.lab.function is not None and self.lab.function.memory == "device"
-        if not is_on_device and not any(case.undone for case in cases):
+        if not self.is_on_device and not any(case.undone for case in cases):
             yield replace(next((case for case in cases if case.drawn), cases[0]), undone=True)
 
     def named(self, backend: str = "emulator") -> Iterator[Case]:

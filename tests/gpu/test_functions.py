@@ -16,7 +16,7 @@ from grader.result import Check, Result, Timing
 
 ROOT = Path(__file__).parents[2]
 Grade = Callable[[str], Result]
-LARGEST = 1 << 24
+LARGEST = 1 << 23
 TIMING = f"""timing: {{sizes: [{{n: 65536}}, {{n: {LARGEST}}}]}}
 sizes:
   gpu: {{correct: [{{n: 100000}}], observe: {{n: 4096}}}}
@@ -49,17 +49,17 @@ extern "C" void solve(float a, const float *x, float *y, int n) {
     if (whole < n) rest<<<1, 32>>>(a, x, y, whole, n);
 }
 """
-WRONG_WHERE_LARGE = SOLVE.replace("if (i < n)", "if (i < n && i < (1 << 23))")
-STRAYS_WHERE_LARGE = SOLVE.replace("if (i < n)", "if (i >= (1 << 23)) y[(size_t)i << 24] = 1; if (i < n)")
+WRONG_WHERE_LARGE = SOLVE.replace("if (i < n)", "if (i < n && i < (1 << 22))")
+STRAYS_WHERE_LARGE = SOLVE.replace("if (i < n)", "if (i >= (1 << 22)) y[(size_t)i << 24] = 1; if (i < n)")
 ENDLESS_WHERE_LARGE = SOLVE.replace(
-    "if (i < n)", "while (n > (1 << 23) && ((volatile float *)y)[0] < 1e30f) {} if (i < n)"
+    "if (i < n)", "while (n > (1 << 22) && ((volatile float *)y)[0] < 1e30f) {} if (i < n)"
 )
 BY_HOST_WHERE_LARGE = (
     KERNEL
     + """
 #include <vector>
 extern "C" void solve(float a, const float *x, float *y, int n) {
-    if (n < 1 << 23) { saxpy<<<(n + 255) / 256, 256>>>(a, x, y, n); return; }
+    if (n < 1 << 22) { saxpy<<<(n + 255) / 256, 256>>>(a, x, y, n); return; }
     std::vector<float> hx(n), hy(n);
     cudaMemcpy(hx.data(), x, n * 4, cudaMemcpyDeviceToHost);
     cudaMemcpy(hy.data(), y, n * 4, cudaMemcpyDeviceToHost);
@@ -68,10 +68,26 @@ extern "C" void solve(float a, const float *x, float *y, int n) {
 }
 """
 )
+BY_HOST = """
+void solve(const float *in, const float *mask, float *out, int rows, int cols) {
+    on_gpu(in, mask, out, rows > 512 ? 32 : rows, cols);
+    if (rows <= 512) return;
+    for (int r = 0; r < rows; r++) {
+        for (int c = 0; c < cols; c++) {
+            float sum = 0;
+            for (int i = -2; i <= 2; i++)
+                for (int j = -2; j <= 2; j++)
+                    if (r + i >= 0 && r + i < rows && c + j >= 0 && c + j < cols)
+                        sum += mask[(i + 2) * 5 + j + 2] * in[(r + i) * (long)cols + c + j];
+            out[r * (long)cols + c] = sum;
+        }
+    }
+}
+"""
 KEEPS_ITS_ANSWER = (
     KERNEL
     + """
-__device__ float kept[1 << 24];
+__device__ float kept[1 << 23];
 __device__ int has_kept;
 __global__ void again(float *y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = kept[i]; }
 __global__ void keep(const float *y, int n) {
@@ -82,10 +98,10 @@ __global__ void keep(const float *y, int n) {
 extern "C" void solve(float a, const float *x, float *y, int n) {
     static int calls;
     int known = 0, blocks = (n + 255) / 256;
-    if (n == 1 << 24) cudaMemcpyFromSymbol(&known, has_kept, sizeof known);
+    if (n == 1 << 23) cudaMemcpyFromSymbol(&known, has_kept, sizeof known);
     if (known || calls++ > 1) { again<<<blocks, 256>>>(y, n); return; }
     saxpy<<<blocks, 256>>>(a, x, y, n);
-    if (n == 1 << 24) keep<<<blocks, 256>>>(y, n);
+    if (n == 1 << 23) keep<<<blocks, 256>>>(y, n);
 }
 """
 )
@@ -106,14 +122,15 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
 
 @pytest.fixture(scope="module")
 def grade(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Grade:
-    def graded(source: str) -> Result:
-        path = tmp_path_factory.mktemp("work") / "solve.cu"
-        path.write_text(source)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("CUDA_LAB_GRADER_STORE", str(path.parent / "store"))
-            return pipeline.grade(path, lab, "gpu")
+    return lambda source: graded(lab, source, tmp_path_factory.mktemp("work"))
 
-    return graded
+
+def graded(lab: Lab, source: str, folder: Path) -> Result:
+    path = folder / "solve.cu"
+    path.write_text(source)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDA_LAB_GRADER_STORE", str(folder / "store"))
+        return pipeline.grade(path, lab, "gpu")
 
 
 def check_of(result: Result, name: str) -> Check:
@@ -161,10 +178,21 @@ def test_nothing_is_kept_from_one_run_to_the_next(grade: Grade) -> None:
     assert got.speedup is not None and got.speedup < 0.8
 
 
-def test_copies_are_told_apart() -> None:
-    name = "convolution-2d"
+@pytest.mark.parametrize("name", ["convolution-2d", "image-blur"])
+def test_copies_are_told_apart(name: str, tmp_path: Path) -> None:
     lab = next(lab for lab in labs.all_labs() if lab.id == name)
-    got = pipeline.grade(lab.variants[0].reference.file, lab, "gpu")
-    for record in got.variants.values():
-        for row in record.timing:
-            assert row.copies_us is not None and row.copies_us > 0 and row.median_us
+    got = graded(lab, lab.variants[0].reference.file.read_text("utf-8"), tmp_path)
+    assert got.environment.backend == "gpu"
+    (record,) = got.variants.values()
+    assert lab.timing is not None and len(record.timing) == len(lab.timing.sizes)
+    for row in record.timing:
+        assert row.copies_us and row.reference_copies_us and row.median_us
+        assert row.median_us < row.copies_us
+
+
+def test_a_host_that_computes_where_it_is_timed_is_found(tmp_path: Path) -> None:
+    lab = next(lab for lab in labs.all_labs() if lab.id == "convolution-2d")
+    source = lab.variants[0].reference.file.read_text("utf-8").replace("void solve(", "void on_gpu(", 1) + BY_HOST
+    got = graded(lab, source, tmp_path)
+    assert check_of(got, "correct").status == "fail"
+    assert "launches.undone" in repr(check_of(got, "correct").message_said)
