@@ -27,6 +27,8 @@ KEYS = {
     **dict.fromkeys(("signature", "files"), ("function", "program")),
 }
 """Keys at the top of a lab file that only labs of some interfaces have."""
+OF_KERNELS = ("l2", "host_memory", "predict")
+"""Keys of `timing` that mean something of a single launch only."""
 
 
 _ASKED = re.compile(r'grader_argument\s*<(?P<type>[^>]*)>\s*\(\s*(?:"(?P<name>[^"\n]*)")?')
@@ -38,6 +40,9 @@ def check_keys(file: YamlFile, interface: str) -> None:
     for key, interfaces in KEYS.items():
         if (key,) in file.lines and interface not in interfaces:
             raise file.error(msg("labs.only_interface", interface=", ".join(interfaces)), (key,))
+    for key in OF_KERNELS if interface != "kernel" else ():
+        if ("timing", key) in file.lines:
+            raise file.error(msg("labs.only_interface", interface="kernel"), ("timing", key))
 
 
 def check_values(

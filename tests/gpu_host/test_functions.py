@@ -5,6 +5,7 @@ The emulator stands in for the GPU; how long it takes is made up.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ import pytest
 
 from grader.gpu import functions, process
 from grader.grading import pipeline
-from grader.lab.records import Lab
+from grader.lab.records import Lab, TimingRule
 from grader.message import msg
 from grader.programs.observe import Observer, Start
 from grader.programs.records import CallTimes, Observation, ProgramFinding, RunLimits
 from grader.programs.sandbox.process import CardTold
 from grader.result import Check, Result
+from tests.grading import test_program_labs as program_labs
 from tests.grading.function_labs import lab_of
 
 ORACLE = """
@@ -165,6 +167,19 @@ def test_of_what_the_gpu_side_lacks_points_are_pending(lab: Lab, card: Card, tmp
     card.ends["textures"] = "unsupported"
     got = graded(lab, tmp_path, SOLVE.replace("twice", "textures"))
     assert check_of(got, "correct").status == "pass" and check_of(got, "speedup").status == "skip"
+
+
+HOST_WHERE_TIMED = "if (n == 500) for (int i = 0; i < n; i++) x[i] *= 2; else doubled(x.data(), x.data(), n);"
+
+
+def test_a_program_that_computes_on_the_host_where_it_is_timed_is_found(card: Card, tmp_path: Path) -> None:
+    lab = replace(program_labs.lab_of(tmp_path, "standard input"), timing=TimingRule(sizes=({"n": 500},)))
+    right = graded(lab, tmp_path, program_labs.STANDARD_INPUT)
+    assert right.status == "passed"
+    assert [(row.size, row.median_us) for row in right.variants["main"].timing] == [({"n": 500}, 100.0)]
+    wrong = program_labs.STANDARD_INPUT.replace("doubled(x.data(), x.data(), n);", HOST_WHERE_TIMED)
+    correct = check_of(graded(lab, tmp_path, wrong), "correct")
+    assert correct.status == "fail" and "launches.undone" in repr(correct.message_said)
 
 
 def test_what_is_wrong_on_the_emulator_is_not_run(lab: Lab, card: Card, tmp_path: Path) -> None:

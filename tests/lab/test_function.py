@@ -72,6 +72,8 @@ def test_the_built_in_one() -> None:
         ("n: {kind: size}", "n: {kind: size, values: [1]}", "n.values", ["kind scalar"]),
         ("interface: function", "interface: function\nrepairs: teacher", "repairs", ["interface: kernel"]),
         ("interface: function", "interface: function\nsweeps: {}", "sweeps", ["interface: kernel"]),
+        ("timing: {sizes:", "timing: {l2: warm, sizes:", "timing.l2", ["interface: kernel"]),
+        ("timing: {sizes: [{n: 65536}", "timing: {sizes: [{m: 65536}", "timing.sizes[0]", ["'m'"]),
         ("      coalescing: 10", "      technique: {points: 10, shared_memory: any}", "technique", ["unknown check"]),
         ("reference: saxpy.cu", "reference: {file: a.cu, kernel: k, arguments: [], block: [1], tile: [1]}", "reference",
          ["allowed: file.cu"]),
@@ -88,6 +90,12 @@ def test_what_is_wrong_is_refused_with_its_place(
     assert "lab.yaml" in told
     for word in [at, *words]:
         assert word in told, told
+
+
+def test_sizes_for_a_gpu_may_be_there_or_not(edit: Callable[[str, str], Path]) -> None:
+    assert set(load(edit("seed: 1", "seed: 1")).cases) == {"emulator"}
+    lab = load(edit("  emulator:\n", "  gpu: {correct: [{n: 5000}], observe: {n: 9000}}\n  emulator:\n"))
+    assert lab.cases["gpu"].correct == ({"n": 5000},) and lab.timing is not None
 
 
 def test_an_extent_may_be_a_formula_of_the_sizes(edit: Callable[[str, str], Path]) -> None:
