@@ -16,8 +16,11 @@ from grader.programs.moved import SourceLines
 from grader.programs.records import RunLimits
 from grader.programs.runtime import table
 from grader.programs.runtime.calls import Calls
+from grader.programs.runtime.copies import H2D, memcpy_2d, memset_2d
 from grader.programs.runtime.devices import model_of
-from grader.programs.runtime.state import ProgramEnded, State
+from grader.programs.runtime.ordering import NOWHERE
+from grader.programs.runtime.rows import MAX_ROWS, Rows
+from grader.programs.runtime.state import CudaError, ProgramEnded, State
 from grader.programs.sandbox.guest import BYTES_PER_INSTRUCTION, BadPointer, Guest
 from grader.programs.sandbox.process import Code
 from grader.programs.sandbox.wasi import HANDLERS, Wasi
@@ -206,3 +209,28 @@ def _fuzzed(chance: random.Random, rounds: int) -> int:
             state.touched_bytes = 0
     state.finish(0)
     return rounds
+
+
+@pytest.mark.parametrize("pitch", [16, 32])
+def test_rows_are_listed_only_of_a_copy_that_keeps_to_its_memory(monkeypatch: pytest.MonkeyPatch, pitch: int) -> None:
+    state, _wasi = make()
+    array = state.memory.allocate("array", 4 * pitch, "global", 0, "")
+    listed: list[int] = []
+
+    def noted(rows: Rows) -> list[tuple[int, int, int]]:
+        listed.append(rows.height)
+        return [(0, 0, rows.width)]
+
+    def copied(height: int) -> int:
+        return memcpy_2d(state, NOWHERE, array.base, pitch, 8192, pitch, 16, height, H2D)
+
+    def filled(height: int) -> int:
+        return memset_2d(state, NOWHERE, array.base, pitch, 0, 16, height)
+
+    monkeypatch.setattr(Rows, "listed", noted)
+    for call in (copied, filled):
+        with pytest.raises(CudaError):
+            call(MAX_ROWS)
+        assert not listed
+        call(4)
+        assert listed.pop() == 4

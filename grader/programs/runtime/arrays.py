@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from grader.programs.device_memory import Allocation
-from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, MAX_ROWS, fill, transfer
+from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, fill, transfer
 from grader.programs.runtime.memory import allocate, release
 from grader.programs.runtime.ordering import Place, Stream
+from grader.programs.runtime.rows import Rows, checked
 from grader.programs.runtime.state import CudaError, State
 
 
@@ -74,19 +75,11 @@ class _Box:
     slice: int
 
 
-def _rows(state: State, to: _Box, source: _Box, width: int, height: int, depth: int) -> list[tuple[int, int, int]]:
-    if min(width, height, depth, to.row, source.row, to.slice, source.slice) < 0 or height * depth > MAX_ROWS:
-        raise CudaError(1)
+def _rows(state: State, to: _Box, source: _Box, width: int, height: int, depth: int) -> Rows:
+    rows = checked(state, Rows(width, height, depth, (to.row, to.slice), (source.row, source.slice)))
     if height > 1 and (width > to.row or width > source.row):
         raise CudaError(12)
-    if not width:
-        return []
-    state.meter.charge(rows=height * depth)
-    return [
-        (z * to.slice + y * to.row, z * source.slice + y * source.row, width)
-        for z in range(depth)
-        for y in range(height)
-    ]
+    return rows
 
 
 def _array_box(array: CudaArray, x_bytes: int, y: int, z: int, width: int, height: int, depth: int) -> _Box:
@@ -140,8 +133,8 @@ def memset_3d(state: State, place: Place, pitched: int, value: int, extent: int,
     address, pitch, _width, rows = state.guest.unpack("Qqqq", pitched)
     width, height, depth = state.guest.unpack("qqq", extent)
     box = _Box(address, pitch, pitch * rows)
-    places = [(to, size) for to, _from, size in _rows(state, box, box, width, height, depth)]
-    return fill(state, address, value, places, state.stream(stream), place)
+    rows = _rows(state, box, box, width, height, depth)
+    return fill(state, address, value, rows, state.stream(stream), place)
 
 
 def _to_array(

@@ -17,11 +17,11 @@ from grader.programs.runtime import silent
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream, StreamAccess
 from grader.programs.runtime.registration import load
+from grader.programs.runtime.rows import Rows, checked
 from grader.programs.runtime.silent import overwritten, read
 from grader.programs.runtime.state import CudaError, State
 
 H2H, H2D, D2H, D2D, DEFAULT = range(5)
-MAX_ROWS = 1 << 22
 _SIDES = {H2H: ("host", "host"), H2D: ("device", "host"), D2H: ("host", "device"), D2D: ("device", "device")}
 
 
@@ -148,7 +148,7 @@ def transfer(
     state: State,
     to: int,
     source: int,
-    rows: list[tuple[int, int, int]],
+    rows: Rows,
     kind: int,
     stream: Stream,
     place: Place,
@@ -156,13 +156,13 @@ def transfer(
     blocking: bool,
     reaches_arrays: bool = False,
 ) -> int:
-    """Copy rows of (offset in to, offset in source, bytes); reaches_arrays: CUDA arrays may be a side.
+    """Copy rows; reaches_arrays: CUDA arrays may be a side.
 
     Raises
     ------
     CudaError : the direction is wrong, or a row reaches past its memory; that is told.
     """
-    total = sum(row[2] for row in rows)
+    total = rows.total
     if not total:
         return 0
     if not to or not source:
@@ -174,8 +174,7 @@ def transfer(
             raise CudaError(1, state.tell("bad_pointer", "error", message, place))
     _check_direction(state, target, origin, kind, place)
     state.touch(total)
-    to_end = max(row[0] + row[2] for row in rows)
-    from_end = max(row[1] + row[2] for row in rows)
+    to_end, from_end = rows.end(rows.to), rows.end(rows.source)
     into = _piece(state, target, to_end, place, "to")
     out_of = _piece(state, origin, from_end, place, "from")
     for side, end in ((target, to_end), (origin, from_end)):
@@ -195,20 +194,21 @@ def transfer(
         if side.allocation is not None:
             access = StreamAccess(stream.number, ticket, side.offset, side.offset + end, place, is_write)
             state.access(side.allocation, stream, access)
-    state.memory.copy(into, out_of, rows, stream)
+    pieces = rows.listed()
+    state.memory.copy(into, out_of, pieces, stream)
     if target.is_device:
         way = "within" if origin.is_device else "in"
         _note(state, way, target, total, place, origin.address)
     elif origin.is_device:
         _note(state, "out", origin, total, place, target.address)
-    shifted = [(target.offset + a, origin.offset + b, size) for a, b, size in rows]
+    shifted = [(target.offset + a, origin.offset + b, size) for a, b, size in pieces]
     _copied(state, target, origin, shifted, place)
     read(state, origin.allocation, place, target.allocation)
     if origin.is_device:
         state.results.pop(id(target.allocation), None)
     else:
         overwritten(state, target.allocation, target.offset, total, place)
-    if len(rows) == 1:
+    if len(pieces) == 1:
         silent.check_size(state, target.allocation if target.is_device else origin.allocation, total, place)
     # About what PCI Express 3 and a device's own memory do.
     stream.ready_ns += 4_000 + int(total / (200 if target.is_device and origin.is_device else 12))
@@ -217,17 +217,17 @@ def transfer(
         state.wait(stream.clock, stream.ready_ns)
         return 0
     if target.allocation is not None and target.allocation.host and origin.is_device:
-        into_host = [(target.address + row[0], row[2]) for row in rows]
+        into_host = [(target.address + row[0], row[2]) for row in pieces]
         silent.note_unwaited(state, target.allocation, into_host, (stream.number, ticket, place))
-    if origin.allocation is not None and origin.allocation.kind == "pinned" and len(rows) == 1:
-        state.leave(origin.allocation, origin.address + rows[0][1], rows[0][2], stream, ticket, place)
+    if origin.allocation is not None and origin.allocation.kind == "pinned" and len(pieces) == 1:
+        state.leave(origin.allocation, origin.address, total, stream, ticket, place)
     return 0
 
 
 def memcpy(state: State, place: Place, to: int, source: int, size: int, kind: int) -> int:
     if size < 0:
         raise CudaError(1)
-    return transfer(state, to, source, [(0, 0, size)], kind, state.streams[0], place, blocking=True)
+    return transfer(state, to, source, Rows(size), kind, state.streams[0], place, blocking=True)
 
 
 def memcpy_async(state: State, place: Place, to: int, source: int, size: int, kind: int, stream: int) -> int:
@@ -237,24 +237,20 @@ def memcpy_async(state: State, place: Place, to: int, source: int, size: int, ki
     # From pageable memory it returns once the data are staged; to pageable memory once they are there.
     host = source if kind == H2D else to
     blocking = kind in (H2D, D2H) and shared_at(state, host) is None
-    return transfer(state, to, source, [(0, 0, size)], kind, queue, place, blocking=blocking)
+    return transfer(state, to, source, Rows(size), kind, queue, place, blocking=blocking)
 
 
-def _rows(state: State, to_pitch: int, from_pitch: int, width: int, height: int) -> list[tuple[int, int, int]]:
-    if min(to_pitch, from_pitch, width, height) < 0 or height > MAX_ROWS:
-        raise CudaError(1)
+def _pitched(state: State, to_pitch: int, from_pitch: int, width: int, height: int) -> Rows:
+    rows = checked(state, Rows(width, height, to=(to_pitch, 0), source=(from_pitch, 0)))
     if width > to_pitch or width > from_pitch:
         raise CudaError(12)
-    if not width:
-        return []
-    state.meter.charge(rows=height)
-    return [(row * to_pitch, row * from_pitch, width) for row in range(height)]
+    return rows
 
 
 def memcpy_2d(
     state: State, place: Place, to: int, to_pitch: int, source: int, from_pitch: int, width: int, height: int, kind: int
 ) -> int:
-    rows = _rows(state, to_pitch, from_pitch, width, height)
+    rows = _pitched(state, to_pitch, from_pitch, width, height)
     return transfer(state, to, source, rows, kind, state.streams[0], place, blocking=True)
 
 
@@ -270,7 +266,7 @@ def memcpy_2d_async(
     kind: int,
     stream: int,
 ) -> int:
-    rows = _rows(state, to_pitch, from_pitch, width, height)
+    rows = _pitched(state, to_pitch, from_pitch, width, height)
     return transfer(state, to, source, rows, kind, state.stream(stream), place, blocking=False)
 
 
@@ -288,16 +284,16 @@ def memcpy_peer_async(
     return memcpy_async(state, place, to, source, size, D2D, stream)
 
 
-def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], stream: Stream, place: Place) -> int:
-    """Set rows of (offset, bytes) to a value."""
-    total = sum(size for _offset, size in rows)
+def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, place: Place) -> int:
+    """Set rows of bytes to a value."""
+    total = rows.total
     if not total:
         return 0
     side = _side(state, pointer, place)
     if side.allocation is None:
         raise CudaError(1, state.tell("copy_direction", "error", msg("programs.memset_host_pointer"), place))
     state.touch(total)
-    end = max(offset + size for offset, size in rows)
+    end = rows.end(rows.to)
     _piece(state, side, end, place, "to")
     if not state.has_room(side.allocation, side.offset + end, place):
         return 0
@@ -306,11 +302,12 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
     access = StreamAccess(stream.number, ticket, side.offset, side.offset + end, place, is_write=True)
     state.access(side.allocation, stream, access)
     side.allocation.digest = None
-    if value & 255 == 0 and total == side.allocation.size and len(rows) == 1 and state.memory.clear(side.allocation):
-        rows = []
-    if rows:
-        state.memory.fill(side.allocation, side.offset, rows, value & 255, stream)
-    for offset, size in rows:
+    pieces = [(offset, size) for offset, _from, size in rows.listed()]
+    if value & 255 == 0 and total == side.allocation.size and len(pieces) == 1 and state.memory.clear(side.allocation):
+        pieces = []
+    if pieces:
+        state.memory.fill(side.allocation, side.offset, pieces, value & 255, stream)
+    for offset, size in pieces:
         valid = side.allocation.valid(side.offset + offset, size)
         if valid is not None:
             valid[:] = 1
@@ -324,25 +321,23 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
 def memset(state: State, place: Place, pointer: int, value: int, size: int) -> int:
     if size < 0:
         raise CudaError(1)
-    return fill(state, pointer, value, [(0, size)], state.streams[0], place)
+    return fill(state, pointer, value, Rows(size), state.streams[0], place)
 
 
 def memset_async(state: State, place: Place, pointer: int, value: int, size: int, stream: int) -> int:
     if size < 0:
         raise CudaError(1)
-    return fill(state, pointer, value, [(0, size)], state.stream(stream), place)
+    return fill(state, pointer, value, Rows(size), state.stream(stream), place)
 
 
 def memset_2d(state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int) -> int:
-    rows = [(to, size) for to, _from, size in _rows(state, pitch, pitch, width, height)]
-    return fill(state, pointer, value, rows, state.streams[0], place)
+    return fill(state, pointer, value, _pitched(state, pitch, pitch, width, height), state.streams[0], place)
 
 
 def memset_2d_async(
     state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int, stream: int
 ) -> int:
-    rows = [(to, size) for to, _from, size in _rows(state, pitch, pitch, width, height)]
-    return fill(state, pointer, value, rows, state.stream(stream), place)
+    return fill(state, pointer, value, _pitched(state, pitch, pitch, width, height), state.stream(stream), place)
 
 
 def symbol(state: State, address: int, place: Place) -> Allocation:
@@ -372,9 +367,7 @@ def to_symbol(
     if min(size, offset) < 0 or kind not in (H2D, D2D, DEFAULT):
         raise CudaError(21 if kind not in (H2D, D2D, DEFAULT) else 1)
     target = symbol(state, to, place)
-    return transfer(
-        state, target.base + offset, source, [(0, 0, size)], kind, state.stream(stream), place, blocking=True
-    )
+    return transfer(state, target.base + offset, source, Rows(size), kind, state.stream(stream), place, blocking=True)
 
 
 def from_symbol(
@@ -383,7 +376,7 @@ def from_symbol(
     if min(size, offset) < 0 or kind not in (D2H, D2D, DEFAULT):
         raise CudaError(21 if kind not in (D2H, D2D, DEFAULT) else 1)
     origin = symbol(state, source, place)
-    return transfer(state, to, origin.base + offset, [(0, 0, size)], kind, state.stream(stream), place, blocking=True)
+    return transfer(state, to, origin.base + offset, Rows(size), kind, state.stream(stream), place, blocking=True)
 
 
 def symbol_address(state: State, place: Place, pointer: int, address: int) -> int:
