@@ -165,6 +165,9 @@ int main() {
     float one = 1, none = 0, result = 0;
     cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, h.p, CUDA_R_16F, 2, g.p, CUDA_R_16F, 2, &none, r.p, CUDA_R_32F, 2, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     check("GemmEx", r.get(), {1, 2, 3, 4});
+    Device<cuComplex> pair({Z(1, 2), 3}), square(Dense(4));
+    cublasCherk3mEx(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, 2, 1, &one, pair.p, CUDA_C_32F, 2, &none, square.p, CUDA_C_32F, 2);
+    check("Cherk3mEx", square.get(), {5, Z(3, -6), 0, 9});
     cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE);
     cublasSdot(handle, 4, r.p, 1, r.p, 1, r.p);
     cublasGetVector(1, sizeof(float), r.p, 1, &result, 1);

@@ -3,6 +3,7 @@
 #include <complex>
 #include <cstdio>
 #include <cufft.h>
+#include <cufftXt.h>
 #include <vector>
 
 typedef std::complex<double> Z;
@@ -110,6 +111,21 @@ int main() {
         cufftExecR2C(plan, p, (cufftComplex *)p);
         cudaMemcpy(h, p, 6 * sizeof(float), cudaMemcpyDeviceToHost);
         printf("in place: %g%+gi %g%+gi %g%+gi\n", h[0], h[1], h[2], h[3], h[4], h[5]);
+        cufftDestroy(plan);
+        cudaFree(p);
+    }
+    {
+        // By types of data; where there is one device there is no plan for two.
+        std::vector<Z> v = {1, 2, 3, 4, 0, 0, Z(0, 1), 5};
+        long long n = 8;
+        size_t bytes;
+        int both[2] = {0, 1};
+        cufftCreate(&plan);
+        printf("Xt %d", cufftXtSetGPUs(plan, 2, both) == CUFFT_INVALID_DEVICE);
+        printf(" %d", cufftXtMakePlanMany(plan, 1, &n, nullptr, 1, 8, CUDA_C_32F, nullptr, 1, 8, CUDA_C_32F, 1, &bytes, CUDA_C_32F));
+        cufftComplex *p = device<cufftComplex>(v);
+        printf(" %d", cufftXtExec(plan, p, p, CUFFT_FORWARD));
+        printf(" %d\n", holds(p, transform(v, 1, 1, 8, -1)));
         cufftDestroy(plan);
         cudaFree(p);
     }

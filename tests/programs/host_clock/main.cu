@@ -25,6 +25,9 @@ int main() {
     cudaDeviceSynchronize();
     clock_t c1 = clock();
     printf("%d %d\n", t1 > t0, c1 > c0);
+    timespec raw, thread, process;
+    if (clock_gettime(CLOCK_MONOTONIC_RAW, &raw) || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &thread)) return 2;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &process)) return 2;
     cudaFree(dx);
     cudaFree(dy);
     return 0;

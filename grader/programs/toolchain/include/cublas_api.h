@@ -218,6 +218,18 @@ inline cublasStatus_t grader_blas_status(cudaError_t e) { return e ? CUBLAS_STAT
 GRADER_MOVE(Set, cudaMemcpyHostToDevice)
 GRADER_MOVE(Get, cudaMemcpyDeviceToHost)
 #undef GRADER_MOVE
+// Products with the adjoint, by types of data, of which single precision is served; with three products for four it is the
+// same to the last bits.
+#define GRADER_BLAS_RANK_K(name, plain, R) \
+    inline cublasStatus_t name(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t t, int n, int k, const R *alpha, const void *a, cudaDataType at, int lda, const R *beta, void *c, cudaDataType ct, int ldc, GRADER_PLACE) { \
+        if (at != CUDA_C_32F || ct != CUDA_C_32F) return CUBLAS_STATUS_NOT_SUPPORTED; \
+        return plain(handle, fill, t, n, k, alpha, (const cuComplex *)a, lda, beta, (cuComplex *)c, ldc, GRADER_HERE); \
+    }
+GRADER_BLAS_RANK_K(cublasCherkEx, cublasCherk, float)
+GRADER_BLAS_RANK_K(cublasCherk3mEx, cublasCherk, float)
+GRADER_BLAS_RANK_K(cublasCsyrkEx, cublasCsyrk, cuComplex)
+GRADER_BLAS_RANK_K(cublasCsyrk3mEx, cublasCsyrk, cuComplex)
+#undef GRADER_BLAS_RANK_K
 inline const char *cublasGetStatusName(cublasStatus_t s) {
     switch (s) {
 #define GRADER_STATUS(name) case CUBLAS_STATUS_##name: return "CUBLAS_STATUS_" #name;

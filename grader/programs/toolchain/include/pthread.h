@@ -6,6 +6,7 @@ inline std::map<unsigned long, void *> &grader_pthreads() { static std::map<unsi
 #define pthread_create grader_pthread_create
 #define pthread_join grader_pthread_join
 #define pthread_detach(thread) ((void)(thread), 0)
+#define pthread_cancel(thread) ((void)(thread), 0)
 #define pthread_mutex_init(mutex, attributes) ((void)(mutex), (void)(attributes), 0)
 #define pthread_mutex_destroy(mutex) ((void)(mutex), 0)
 #define pthread_mutex_lock(mutex) ((void)(mutex), 0)

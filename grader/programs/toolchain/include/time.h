@@ -1,0 +1,9 @@
+// Clocks that Linux has beside those of WASI: here all of them tell the same time.
+#pragma once
+#include_next <time.h>
+#define CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC
+#define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
+#define CLOCK_BOOTTIME CLOCK_MONOTONIC
+#define CLOCK_REALTIME_COARSE CLOCK_REALTIME
+#define CLOCK_PROCESS_CPUTIME_ID CLOCK_MONOTONIC
+#define CLOCK_THREAD_CPUTIME_ID CLOCK_MONOTONIC
