@@ -27,6 +27,7 @@ from grader.lab.records import Lab, ReferenceKernel, Sizes, Variant
 from grader.launching.backend import BufferArgument, LaunchRequest, ScalarArgument, waits_for_grid
 from grader.launching.kernel import grid_of, placeholder, shape_at
 from grader.launching.programs import Built, ProgramStore
+from grader.result import Estimate
 from grader.submission.records import LaunchPlan
 from grader.timing import lock, sampling
 from grader.timing.records import CpuTime, HostTimes, Measurement, Problem, SizeTimes
@@ -128,6 +129,16 @@ def work_at(lab: Lab, sizes: Sizes) -> Work:
         moved = float(formula.evaluate(rule.traffic, sizes))
     operations = float(formula.evaluate(rule.flops, sizes)) if rule is not None and rule.flops else None
     return Work(moved, operations)
+
+
+def metric_of(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
+    """A sweep's metric from a time in µs: a rate in 10⁹ a second falls as the time grows."""
+    if metric == "time":
+        return time
+    work = work_at(lab, sizes)
+    amount = (work.operations or 0.0) if metric == "gflop_per_s" else work.traffic_bytes
+    low, high = time.high or time.value, time.low or time.value
+    return Estimate(value=amount / time.value / 1000, low=amount / low / 1000, high=amount / high / 1000)
 
 
 def cpu_times_of(lab: Lab, oracle: Oracle, sizes: list[Sizes], store: Store) -> list[CpuTime]:

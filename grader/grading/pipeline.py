@@ -154,6 +154,10 @@ def grade(
         from grader.grading.sweeps import sweep
 
         sweeps = sweep(lab, original, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
+        if processor is not None:
+            from grader.grading.predicted_sweeps import with_predictions
+
+            sweeps = with_predictions(sweeps, lab, original, found, processor, compiler)
         return told(structs.replace(result, sweeps=sweeps))
 
 

@@ -21,11 +21,11 @@ from grader.gpu.bench import (
     Bench,
     Conditions,
     lab_files,
+    metric_of,
     sample_rounds,
     side_by_side,
     tolerance_between,
     with_data,
-    work_at,
 )
 from grader.gpu.messages import Prepared
 from grader.gpu.process import nbytes_of
@@ -41,7 +41,7 @@ from grader.grading.counted_sweeps import (
 )
 from grader.grading.sweep_plan import Owner, Place, PreparedPoint, Target, infeasible, places, prepare
 from grader.lab.expected import Array, Oracle
-from grader.lab.records import Lab, Sizes, Sweep
+from grader.lab.records import Lab, Sweep
 from grader.launching.backend import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.launching.programs import ProgramStore
 from grader.message import Message, msg
@@ -254,7 +254,7 @@ class GpuSweeps:
             reason = msg("sweeps.throttled")
             return point.infeasible("failed", reason)
         time = Estimate(value=interval.median, low=interval.low, high=interval.high)
-        values = {metric: _value(self._lab, metric, point.place.sizes, time) for metric in sweep.metrics["gpu"]}
+        values = {metric: metric_of(self._lab, metric, point.place.sizes, time) for metric in sweep.metrics["gpu"]}
         return structs.replace(point.point(), values=values)
 
     def _host_copies(self, sweep: Sweep, one: LoadedPoint) -> list[SweepPoint]:
@@ -278,16 +278,6 @@ class GpuSweeps:
             else structs.replace(lacking, line=mode)
             for mode in sweep.host_memory
         ]
-
-
-def _value(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
-    """A metric from a time in µs: a rate in 10⁹ a second falls as the time grows."""
-    if metric == "time":
-        return time
-    work = work_at(lab, sizes)
-    amount = (work.operations or 0.0) if metric == "gflop_per_s" else work.traffic_bytes
-    low, high = time.high or time.value, time.low or time.value
-    return Estimate(value=amount / time.value / 1000, low=amount / low / 1000, high=amount / high / 1000)
 
 
 def _failed(point: PreparedPoint, reason: str) -> SweepPoint:

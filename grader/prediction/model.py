@@ -244,31 +244,39 @@ def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: 
 
 
 MOST_STEPS = 40_000
-"""PTX instructions of the block that is followed to its end."""
+"""PTX instructions of the block that is followed to its end, where nothing else is asked for."""
+MOST_BYTES = 2 << 30
+"""Of a launch's arrays: they take room only where they are touched, but count as a whole against what a grading may
+hold."""
 FEW_STEPS = 4_000
 """The same of the blocks beside it, which tell what is shared."""
 
 
 def predict_kernel(
-    kernel: BoundKernel, sizes: Sizes, processor: Processor, stores: tuple[ProgramStore, ProgramStore]
+    kernel: BoundKernel,
+    sizes: Sizes,
+    processor: Processor,
+    stores: tuple[ProgramStore, ProgramStore],
+    most_steps: int = MOST_STEPS,
 ) -> Prediction | Message:
     """The time of one launch at some sizes, or why there is none.
 
-    stores: compile to PTX, which is executed, and to the device's machine code, which says how many registers it takes.
+    most_steps: PTX instructions of the block that is followed to its end.  stores: compile to PTX, which is executed,
+    and to the device's machine code, which says how many registers it takes.
     Arrays hold zeros, so there is none where values decide what is executed.
     """
     if not kernel.sizes.fits(sizes):
         return msg("predict.sizes")
-    followed, machine = (kernel.load(store, sizes) for store in stores)
-    for loaded in (followed, machine):
-        if loaded.entry is None:
-            return msg("predict.not_compiled", error=loaded.built.error)
-    assert followed.entry is not None
-    assert machine.entry is not None
+    followed = kernel.load(stores[0], sizes)
+    if followed.entry is None:
+        return msg("predict.not_compiled", error=followed.built.error)
     module = parse(followed.built.result.ptx)
     why_not = untold(module, followed.entry)
     if why_not is not None:
         return why_not
+    machine = kernel.load(stores[1], sizes)
+    if machine.entry is None:
+        return msg("predict.not_compiled", error=machine.built.error)
     request = kernel.launch_without_data(followed.built, followed.entry, sizes)
     takes = machine.built.result.resources[machine.entry]
     shared = request.shared_bytes + takes.shared_bytes
@@ -281,6 +289,8 @@ def predict_kernel(
         else Argument(number=np.dtype(a.dtype).type(a.value))
         for a in request.arguments
     ]
+    if sum(argument.size_bytes for argument in arguments) > MOST_BYTES:
+        return msg("predict.too_large", most=MOST_BYTES >> 30)
     together, neighbours = sampled_blocks(request.grid, resident, processor)
     numbers = [*together, *(number for number in neighbours if number >= 0)]
     traces = follow(
@@ -291,10 +301,10 @@ def predict_kernel(
         request.shared_bytes,
         arguments,
         numbers,
-        [MOST_STEPS] + [FEW_STEPS] * (len(numbers) - 1),
+        [most_steps] + [FEW_STEPS] * (len(numbers) - 1),
     )
     if len(traces) < len(numbers) or not traces[0].complete:
-        return msg("predict.not_followed", most=MOST_STEPS)
+        return msg("predict.not_followed", most=most_steps)
     rest = traces[len(together) :]
     beside = [rest.pop(0) if number >= 0 else None for number in neighbours]
     cache = processor.cache_bytes(resident, shared)

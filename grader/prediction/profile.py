@@ -228,6 +228,9 @@ def _replay(together: Sequence[BlockTrace], capacity: int) -> tuple[dict[int, tu
         fresh: set[int] = set()
         for stream in streams:
             event = stream[turn]
+            if event.op != "load":
+                # Stores go past what L1 holds.
+                continue
             key = (id(event.pattern), event.place % LINE_SECTORS)
             parts = kept.get(key)
             if parts is None:
@@ -236,21 +239,19 @@ def _replay(together: Sequence[BlockTrace], capacity: int) -> tuple[dict[int, tu
             missed = count = waiting = 0
             for line, mask, asks in parts:
                 have = lines.get(start + line, 0)
-                if event.op != "load":
-                    continue
                 count += asks
-                missed += (mask & ~have).bit_count()
                 if mask & ~have:
+                    missed += (mask & ~have).bit_count()
                     fresh.add(start + line)
-                if start + line in fresh:
+                    waiting += asks
+                elif start + line in fresh:
                     waiting += asks
                 lines[start + line] = have | mask
                 lines.move_to_end(start + line)
                 if len(lines) > most:
                     lines.popitem(last=False)
-            if event.op == "load":
-                before = result.get(id(event.instruction), (0.0, 0.0, 0.0))
-                result[id(event.instruction)] = (before[0] + missed, before[1] + count, before[2] + waiting)
+            before = result.get(id(event.instruction), (0.0, 0.0, 0.0))
+            result[id(event.instruction)] = (before[0] + missed, before[1] + count, before[2] + waiting)
     return result, asked
 
 

@@ -25,18 +25,18 @@ def record_of(made: Prediction, sizes: Sizes, processor: Processor) -> Predicted
     return PredictedTime(
         device=processor.name,
         size=dict(sizes),
-        predicted_us=_figures(made.time_us),
-        predicted_low_us=_figures(low),
-        predicted_high_us=_figures(high),
+        predicted_us=figures(made.time_us),
+        predicted_low_us=figures(low),
+        predicted_high_us=figures(high),
         is_checked=processor.measured,
         shares={unit: round(share, 4) for unit, share in made.shares.items() if share >= LEAST_SHARE},
         limiter=made.limiter,
-        predicted_without_us={cause: _figures(less_us) for cause, less_us in made.without_us.items()},
+        predicted_without_us={cause: figures(less_us) for cause, less_us in made.without_us.items()},
         by_line=[
             LineTime(
                 line=number,
                 share=round(shares[number], 4),
-                predicted_us=_figures(shares[number] * made.time_us),
+                predicted_us=figures(shares[number] * made.time_us),
                 shares={unit: round(share, 4) for unit, share in made.by_line[number].items() if share >= LEAST_SHARE},
             )
             for number in lines[:MOST_LINES]
@@ -85,6 +85,6 @@ def in_result(result: Result, found: Mapping[str, PredictedTime | Message]) -> R
     return structs.replace(result, variants=variants)
 
 
-def _figures(value: float) -> float:
+def figures(value: float) -> float:
     """Three significant digits: more are not known."""
     return float(f"{value:.3g}")

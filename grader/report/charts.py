@@ -6,9 +6,11 @@ No drawing here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import frexp
 from typing import Literal
+
+from msgspec import structs
 
 from grader.devices import BANKS
 from grader.i18n import _
@@ -174,6 +176,8 @@ def _map(members: Sequence[tuple[VariantView, str, LineCounters]]) -> BankMap:
 # What the graphs of sweeps show, as plain data: lines with their intervals, and points that cannot be.  No drawing.
 
 MEASURED = ("time", "total_time", "gflop_per_s", "gb_per_s")
+PREDICTED = "predicted_"
+"""Before a metric: not measured."""
 LOG_RANGE = 6.0
 """A vertical axis whose values span more than this many times is logarithmic."""
 
@@ -190,7 +194,8 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Dots in order of x.  reference: the lab's own kernel.  rank: which of several lines of one colour."""
+    """Dots in order of x.  reference: the lab's own kernel.  rank: which of several lines of one colour.  predicted:
+    beside one that was measured."""
 
     label: str
     colour: str
@@ -198,6 +203,7 @@ class Line:
     dots: tuple[Dot, ...]
     reference: bool = False
     rank: int = 0
+    predicted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +254,7 @@ def metric_title(metric: str) -> str:
         "instructions": _("instructions per element"),
         "bus_bytes": _("bytes over the bus per element"),
     }
-    return titles.get(metric, metric)
+    return titles.get(metric.removeprefix(PREDICTED), metric)
 
 
 def quantity(metric: str) -> str:
@@ -265,8 +271,8 @@ def amount(metric: str, value: float, numbers: Numbers) -> str:
 
 
 def axis_title(metric: str) -> str:
-    """`metric_title`, and whether it is a measured time or counted work."""
-    kind = _("measured") if metric in MEASURED else _("counted")
+    """`metric_title`, and whether it is a measured time, a predicted one, or counted work."""
+    kind = _("measured") if metric in MEASURED else _("predicted") if metric.startswith(PREDICTED) else _("counted")
     return f"{metric_title(metric)} ({kind})"
 
 
@@ -284,10 +290,17 @@ def line_name(sweep: SweepRecord, text: SweepText, line: int | str | None) -> st
 
 
 def sweep_charts(job: ReportJob, sweep: SweepRecord) -> list[LineChart]:
-    """A chart for each metric of a sweep that has values."""
+    """A chart for each metric of a sweep that has values; beside counted work one of predicted times."""
     text = text_of(job, sweep)
-    charts = (_sweep_chart(job, sweep, text, metric) for metric in sweep.metrics)
+    charts = [_sweep_chart(job, sweep, text, metric) for metric in sweep.metrics]
+    if sweep.backend == "emulator" and sweep.predicted:
+        charts.append(_sweep_chart(job, foretold(sweep), text, f"{PREDICTED}time"))
     return [chart for chart in charts if chart is not None]
+
+
+def foretold(sweep: SweepRecord) -> SweepRecord:
+    """A sweep with its predicted points for those that were run."""
+    return structs.replace(sweep, points=sweep.predicted)
 
 
 def text_of(job: ReportJob, sweep: SweepRecord) -> SweepText:
@@ -309,6 +322,8 @@ def _sweep_chart(job: ReportJob, sweep: SweepRecord, text: SweepText, metric: st
             for line in _lines_of(sweep)
             for of in ("submission", "reference")
         ]
+        if sweep.backend == "gpu" and sweep.predicted and metric in MEASURED:
+            found += _predicted_beside(found, sweep, text, metric, name)
         # A variant that makes no use of shared memory has no wavefronts: a line of zeros says nothing.
         lines[name] = [found_line for found_line in found if any(dot.value for dot in found_line.dots)]
     shown = [name for name in names if lines[name]]
@@ -324,7 +339,8 @@ def _sweep_chart(job: ReportJob, sweep: SweepRecord, text: SweepText, metric: st
     else:
         every = [line for name in shown for line in _labelled(lines[name], name)]
         panels = (Panel("", tuple(every), _gaps(sweep, shown, colours)),)
-    title = f"{text.title}: {metric_title(metric)}"
+    kind = axis_title(metric) if metric.startswith(PREDICTED) else metric_title(metric)
+    title = f"{text.title}: {kind}"
     return LineChart(
         title=title,
         x_axis=text.x_label,
@@ -355,28 +371,48 @@ def _line(
     for point in sweep.points:
         estimate = point.values.get(metric)
         if (point.variant, point.of, point.line) == points and point.status == "ok" and estimate is not None:
-            low = estimate.value if estimate.low is None else estimate.low
-            high = estimate.value if estimate.high is None else estimate.high
+            # A prediction's interval is the same factor everywhere, and wider than what the lines are apart.
+            exact = metric.startswith(PREDICTED)
+            low = estimate.value if estimate.low is None or exact else estimate.low
+            high = estimate.value if estimate.high is None or exact else estimate.high
             dots.append(Dot(point.x, estimate.value, low, high))
     rank = _lines_of(sweep).index(line)
     label = line_name(sweep, text, line)
     return Line(label, *look, tuple(sorted(dots, key=lambda d: d.x)), of == "reference", rank)
 
 
+def _predicted_beside(
+    measured: Sequence[Line], sweep: SweepRecord, text: SweepText, metric: str, name: str
+) -> list[Line]:
+    """The predicted lines of the kernels that are told of, the student's where there are any, as the measured ones."""
+    owner = _owner(sweep, name)
+    by_rank = [line for line in measured if line.reference == (owner == "reference")]
+    beside = []
+    for line, known in zip(by_rank, _lines_of(sweep), strict=True):
+        one = _line(foretold(sweep), text, f"{PREDICTED}{metric}", (name, owner, known), (line.colour, line.marker))
+        beside.append(replace(one, rank=line.rank, predicted=True))
+    return beside
+
+
 def _labelled(lines: Sequence[Line], name: str) -> list[Line]:
     """The lines with the labels to be written at their ends; a reference's line needs none beside the student's."""
     found = []
     for line in lines:
+        if line.predicted:
+            found.append(replace(line, label=""))
+            continue
         text = ", ".join(part for part in (name, line.label) if part)
         beside = any(not other.reference and other.rank == line.rank for other in lines)
         if line.reference:
             text = "" if beside else text if line.label else _("{name} (reference)").format(name=text)
-        found.append(Line(text, line.colour, line.marker, line.dots, line.reference, line.rank))
+        found.append(replace(line, label=text))
     return found
 
 
 def _panel_title(name: str, lines: Sequence[Line]) -> str:
-    return _("{name} (reference)").format(name=name) if all(line.reference for line in lines) else name
+    return (
+        _("{name} (reference)").format(name=name) if all(line.reference or line.predicted for line in lines) else name
+    )
 
 
 def _gaps(sweep: SweepRecord, names: Sequence[str], colours: dict[str, str]) -> tuple[Gap, ...]:

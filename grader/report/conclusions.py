@@ -7,7 +7,17 @@ from math import prod
 
 from grader.i18n import _
 from grader.lab.parts import RATES
-from grader.report.charts import MEASURED, amount, gap_notes, line_name, points_of, quantity, text_of
+from grader.report.charts import (
+    MEASURED,
+    PREDICTED,
+    amount,
+    foretold,
+    gap_notes,
+    line_name,
+    points_of,
+    quantity,
+    text_of,
+)
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers, ratio_digits
 from grader.report.summary import size_text, variant_columns
@@ -203,12 +213,17 @@ def sweep_conclusions(job: ReportJob) -> list[str]:
 
 def sweep_notes(job: ReportJob, sweep: SweepRecord) -> SweepNotes:
     """What stands beside the graphs of a sweep: its title, and why points and lines are missing."""
-    sizes = _same_everywhere(job, sweep)
+    sizes, there = _same_everywhere(job, sweep), _same_everywhere(job, foretold(sweep))
     notes = [_("Made at {sizes}.").format(sizes=sizes)] if sizes else []
-    notes += [
-        _("× {places}: {reason}.").format(places="; ".join(places), reason=reason)
-        for reason, places in gap_notes(job, sweep)
-    ]
+    reasons = gap_notes(job, sweep)
+    if sweep.backend == "emulator" and sweep.predicted:
+        notes += [_("Times are predicted at {sizes}.").format(sizes=there)] if there else []
+        reasons += gap_notes(job, foretold(sweep))
+    notes += list(
+        dict.fromkeys(
+            _("× {places}: {reason}.").format(places="; ".join(places), reason=reason) for reason, places in reasons
+        )
+    )
     names: dict[str, list[str]] = {}
     for name, reason in sweep.left_out.items():
         names.setdefault(reason, []).append(name)
@@ -238,9 +253,28 @@ def sweeps_intro(job: ReportJob) -> str:
             "On a machine with a GPU the same graphs show times."
         )
     )
+    text += _about_predicted(job)
     if any(point.of == "reference" for sweep in sweeps for point in sweep.points):
         text += " " + _("Dashed lines with hollow markers are the lab's reference kernels.")
     return text
+
+
+def _about_predicted(job: ReportJob) -> str:
+    """What predicted lines are and how far they may be off; "" where there are none."""
+    swept = next((sweep for sweep in job.result.sweeps if any(p.values for p in sweep.predicted)), None)
+    if swept is None:
+        return ""
+    times = [estimate for p in swept.predicted for name, estimate in p.values.items() if name == f"{PREDICTED}time"]
+    factor = Numbers(job.language).decimal(max((e.high or e.value) / e.value for e in times))
+    told = (
+        _("Dotted lines without markers are predicted for {device}; each value may be off by a factor of {factor}.")
+        if swept.backend == "gpu"
+        else _(
+            "Times are predicted for {device}, at the values at which a GPU would be timed; "
+            "each may be off by a factor of {factor}."
+        )
+    )
+    return " " + told.format(device=swept.predicted_device, factor=factor)
 
 
 class _Teller:

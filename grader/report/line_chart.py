@@ -102,6 +102,9 @@ def _draw_line(axes: Axes, line: Line, lighter: int, marker: str) -> None:
     x = [dot.x for dot in line.dots]
     y = [dot.value for dot in line.dots]
     colour = _lightened(line.colour, min(0.22 * lighter, 0.5))
+    if line.predicted:
+        axes.plot(x, y, color=colour, linewidth=1.1, linestyle=(0, (1, 1.5)), zorder=2.5)
+        return
     if line.reference:
         axes.plot(x, y, color=colour, linewidth=1.0, linestyle=(0, (4, 2.5)), marker=marker, markersize=6.5,
                   markerfacecolor="none", markeredgewidth=0.8, zorder=2)  # fmt: skip

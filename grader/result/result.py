@@ -153,6 +153,8 @@ class SweepRecord(Record, frozen=True):
     "gb_per_s"; on the emulator, for each element of the output: "sectors" of global memory, "wavefronts" of shared
     memory, "instructions" of threads, "bus_bytes" between host and device.
     left_out: variants of the submission that were not swept, and why.
+    predicted: the points that a GPU is asked for, with times predicted for `predicted_device`: of a point that is "ok"
+    the metrics of a GPU as "predicted_time" and so on; what has no prediction is "failed".
     """
 
     id: str
@@ -163,6 +165,8 @@ class SweepRecord(Record, frozen=True):
     points: list[SweepPoint]
     left_out: dict[str, str] = {}
     left_out_said: dict[str, Message] = {}
+    predicted: list[SweepPoint] = []
+    predicted_device: str = ""
 
 
 SCHEMA_VERSION: Literal[3] = 3

@@ -17,6 +17,7 @@ PREDICT: Texts = {
     "local_memory": N_(
         "not predicted: an array of its threads lies in local memory, whose way through the caches is not followed"
     ),
+    "too_large": N_("not predicted: its arrays take more than {most} GiB"),
     "not_followed": N_("not predicted: a block stops, waits for others or takes more than {most} instructions"),
 }
 UNITS: Texts = {

@@ -10,6 +10,7 @@ import pytest
 from grader.errors import FileError, UsageError
 from grader.grading import pipeline
 from grader.grading.predictions import device_for
+from grader.lab import labs
 from grader.lab.checks import SpeedupSettings
 from grader.lab.file import load
 from grader.lab.records import Lab
@@ -209,3 +210,25 @@ def test_a_device_that_a_lab_names_has_to_be_there(tmp_path: Path) -> None:
     file.write_text(file.read_text("utf-8").replace("a100", "gt9000"), "utf-8")
     with pytest.raises(FileError, match=r"gt9000.*t4"):
         load(file.parent)
+
+
+def test_sweeps_have_times_at_the_values_that_a_gpu_is_asked_for(tmp_path: Path) -> None:
+    size, tile = labs.find("transpose", ()).sweeps
+    values = {**size.x.values, "emulator": (32,), "gpu": (512, 1024, 32768)}
+    lab = replace(LAB, sweeps=(replace(size, x=replace(size.x, values=values)), tile))
+    wrong = TEXT.replace("tile[32][33]", "tile[32][32]").replace("out[c * rows + r]", "out[r * cols + c]")
+    by_size, by_tile = graded(tmp_path, "h200", lab, wrong).sweeps
+    assert (by_size.predicted_device, by_size.metrics) == ("H200", ["sectors", "wavefronts"])
+    # A kernel that is wrong has none, and the lab's own stand beside counted work.
+    assert {(p.variant, p.of) for p in by_size.predicted} == {("shared", "submission"), ("padded", "submission")}
+    first, second, large = (p for p in by_size.predicted if p.variant == "shared")
+    assert [p.size["rows"] for p in (first, second, large)] == [512, 1024, 32768]
+    time = first.values["predicted_time"]
+    assert time.low is not None
+    assert time.low < time.value < second.values["predicted_time"].value / 2
+    assert first.values["predicted_gb_per_s"].value == pytest.approx(2 * 4 * 512 * 512 / time.value / 1000, rel=0.01)
+    assert (large.status, large.values) == ("failed", {})
+    assert "GiB" in large.reason
+    by_side = {p.x: p.status for p in by_tile.predicted if p.variant == "shared"}
+    assert by_side == {8: "ok", 16: "ok", 32: "ok", 64: "impossible"}
+    assert [s.predicted for s in graded(tmp_path, "off", lab, wrong).sweeps] == [[], []]

@@ -14,7 +14,7 @@ from grader.report.charts import LineChart, sweep_charts
 from grader.report.draw import draw
 from grader.report.line_chart import draw_line_chart, spread
 from grader.result import Estimate, SweepRecord
-from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep
+from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep, with_predicted
 
 
 def chart_of(record: SweepRecord) -> LineChart:
@@ -70,6 +70,13 @@ def test_the_lab_s_kernels_are_dashed_and_hollow() -> None:
     (axes,) = draw_line_chart(chart_of(size_sweep())).axes
     dashed = [line for line in axes.lines if line.get_linestyle() == "--"]
     assert len(dashed) == 2 and all(line.get_markerfacecolor() == "none" for line in dashed)
+
+
+def test_what_was_predicted_is_dotted_beside_what_was_measured() -> None:
+    (axes,) = draw_line_chart(chart_of(with_predicted(size_sweep("gpu", "time")))).axes
+    dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":" or line.get_marker() == "None"]
+    shown = [line for line in dotted if np.asarray(line.get_xydata()).tolist() == [[x, x] for x in (32, 64, 128)]]
+    assert len(shown) == 2
 
 
 def test_a_cross_where_nothing_could_be_run_and_no_words_over_the_lines() -> None:

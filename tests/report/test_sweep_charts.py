@@ -8,7 +8,7 @@ import pytest
 from grader.report.charts import LineChart, amount, axis_title, gap_notes, quantity, sweep_charts
 from grader.report.numbers import Numbers, variant_colour
 from grader.result import Estimate, SweepRecord
-from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep
+from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep, with_predicted
 
 
 def only(*records: SweepRecord, language: str = "en") -> LineChart:
@@ -118,3 +118,42 @@ def test_amounts() -> None:
     assert amount("gb_per_s", 12.345, russian) == "12,35 GB/s"
     assert amount("sectors", 0.375, russian) == "0,38"
     assert (quantity("time"), quantity("gb_per_s")) == ("time", "bandwidth")
+
+
+def test_beside_counted_work_stands_a_graph_of_predicted_times() -> None:
+    made = swept(with_predicted(size_sweep()))
+    counted, foretold = sweep_charts(made, made.result.sweeps[0])
+    assert counted == only(size_sweep())
+    assert (foretold.title, foretold.y_axis) == ("Size: time, µs (predicted)", "time, µs (predicted)")
+    (panel,) = foretold.panels
+    assert [(line.label, [dot.value for dot in line.dots]) for line in panel.lines] == [
+        ("naive", [32, 64, 128]),
+        ("shared", [32, 64, 128]),
+    ]
+    # The intervals, the same factor at every value, are told in words.
+    assert all(dot.low == dot.value == dot.high for line in panel.lines for dot in line.dots)
+    assert [(gap.x, gap.reason) for gap in panel.gaps] == [(512, "not predicted")]
+
+
+def test_on_a_gpu_the_predicted_line_stands_beside_the_measured_one() -> None:
+    (panel,) = only(with_predicted(size_sweep("gpu", "gb_per_s"))).panels
+    beside = [line for line in panel.lines if line.predicted]
+    assert [(line.label, line.colour, [dot.value for dot in line.dots]) for line in beside] == [
+        ("", variant_colour(0), [32, 64, 128]),
+        ("", variant_colour(1), [32, 64, 128]),
+    ]
+    assert [line for line in panel.lines if not line.predicted] == list(
+        only(size_sweep("gpu", "gb_per_s")).panels[0].lines
+    )
+
+
+def test_predicted_lines_of_a_second_parameter_keep_their_rank() -> None:
+    record = msgspec.structs.replace(tile_sweep(), backend="gpu", metrics=["time"])
+    one = {"time": Estimate(value=1.0)}
+    points = [msgspec.structs.replace(p, values=one if p.values else {}) for p in record.points]
+    record = msgspec.structs.replace(record, points=points)
+    naive, _shared = only(with_predicted(record)).panels
+    assert naive.title == "naive"
+    assert [(line.label, line.rank, line.predicted) for line in naive.lines] == [
+        ("N = 32", 0, False), ("N = 64", 1, False), ("", 0, True), ("", 1, True)
+    ]  # fmt: skip

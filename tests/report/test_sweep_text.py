@@ -11,7 +11,7 @@ from grader import i18n
 from grader.report import html
 from grader.report.conclusions import sweep_conclusions, sweep_notes, sweeps_intro
 from grader.result import SweepRecord
-from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep
+from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep, with_predicted
 
 
 def over_sizes(
@@ -117,6 +117,23 @@ def test_the_introduction_tells_work_from_time() -> None:
     assert sweeps_intro(swept(size_sweep())).startswith("Counted on the emulator")
     assert "Dashed lines" in sweeps_intro(swept(size_sweep()))
     assert sweeps_intro(swept(memory_sweep())) == "Measured on the GPU; the bars are 99 % confidence intervals."
+
+
+def test_the_introduction_says_what_was_predicted_and_how_far_it_may_be_off() -> None:
+    assert "predicted" not in sweeps_intro(swept(size_sweep()))
+    counted = sweeps_intro(swept(with_predicted(size_sweep())))
+    assert "Times are predicted for H200" in counted
+    assert "off by a factor of 1.5" in counted
+    timed = sweeps_intro(swept(with_predicted(size_sweep("gpu", "time"), "T4", 2.25)))
+    assert "Dotted lines without markers are predicted for T4" in timed
+    assert "off by a factor of 2.25" in timed
+
+
+def test_what_could_not_be_predicted_is_told_only_where_nothing_was_measured() -> None:
+    for backend, told in (("emulator", True), ("gpu", False)):
+        record = with_predicted(size_sweep(backend, "time"))  # type: ignore[arg-type]
+        notes = sweep_notes(swept(record), record)["notes"]
+        assert ("× shared 512: not predicted." in notes) == told
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
