@@ -75,11 +75,13 @@ GUARD_BYTE = 0x5C
 
 GPUS = Path(__file__).parent / "prediction" / "devices"
 """A file for each GPU that times are predicted for."""
+DEVICE_FILE = ".yaml"
+"""How the name of such a file ends, there or anywhere."""
 
 
 def gpus() -> list[str]:
     """Names of the GPUs that times are predicted for."""
-    return sorted(path.stem for path in GPUS.glob("*.yaml"))
+    return sorted(path.stem for path in GPUS.glob(f"*{DEVICE_FILE}"))
 
 
 def sentinel_byte(dtype: str) -> int:

@@ -119,13 +119,23 @@ def calibrate_command() -> click.Command:
     """`grade calibrate LAB`: thresholds for the lab's speed checks, from its reference kernels on this GPU."""
     return click.Command(
         "calibrate",
-        params=[click.Argument(["lab"], required=False), labs_option(), lang_option()],
+        params=[
+            click.Argument(["lab"], required=False),
+            click.Option(
+                ["--device"],
+                type=click.Path(dir_okay=False, path_type=Path),
+                metavar="FILE.yaml",
+                help=_("Measure this GPU instead, and write the file that times are predicted by."),
+            ),
+            labs_option(),
+            lang_option(),
+        ],
         callback=_calibrate,
         help=_("Time a lab's reference kernels on this GPU and propose thresholds for its speedup checks."),
     )
 
 
-def _calibrate(lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
+def _calibrate(lab: str | None, device: Path | None, labs_folders: tuple[Path, ...], lang: str) -> int:
     from grader.errors import UsageError
     from grader.gpu.calibrate import calibrate, rows
     from grader.lab import labs
@@ -133,7 +143,9 @@ def _calibrate(lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> in
     from grader.report import terminal
     from grader.yaml_file import choose
 
-    if lab is None:
+    if device is not None and lab is None:
+        return _calibrate_device(device)
+    if lab is None or device is not None:
         known = choose("", labs.folders(labs_folders))
         raise UsageError(msg("calibrate.which_lab", allowed=known))
     found = calibrate(labs.find(lab, labs_folders))
@@ -148,6 +160,25 @@ def _calibrate(lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> in
     ]
     terminal.show_table(terminal.console(), columns, rows(found))
     return 0 if all(row.is_sound for row in found) else 1
+
+
+def _calibrate_device(file: Path) -> int:
+    from grader.devices import DEVICE_FILE
+    from grader.errors import UsageError, describe_os_error
+    from grader.gpu.device_file import measure_device, write_device
+    from grader.message import msg
+    from grader.report.visible import visible_line
+
+    if file.suffix != DEVICE_FILE:
+        raise UsageError(msg("calibrate.file_name", file=str(file), ending=DEVICE_FILE))
+    processor = measure_device()
+    try:
+        write_device(processor, file)
+    except OSError as error:
+        raise UsageError(describe_os_error(error)) from error
+    told = _("Measured: {device}. Use it with --predict {file}").format(device=processor.name, file=file)
+    click.echo(visible_line(told))
+    return 0
 
 
 def selftest_command() -> click.Command:

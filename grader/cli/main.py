@@ -21,6 +21,7 @@ from grader import __version__, i18n
 from grader.cli.editors import check_command, watch_command
 from grader.cli.labs import calibrate_command, doctor_command, labs_command, new_lab_command, selftest_command
 from grader.cli.options import (
+    DeviceType,
     Interrupted,
     PathType,
     backend_option,
@@ -39,7 +40,6 @@ from grader.cli.predict import predict_command
 from grader.cli.run import run_command, split
 from grader.cli.services import autograder_command, serve_command
 from grader.cli.stored import export_command, report_command, rescore_command, similar_command
-from grader.devices import gpus
 from grader.errors import GraderError, UsageError
 from grader.i18n import LOCALE_FOLDER, _, ngettext
 from grader.report.visible import prepare_standard_streams
@@ -99,10 +99,13 @@ def grade_command() -> click.Command:
         click.Option(["--sanitize"], is_flag=True, help=_("Ask compute-sanitizer as well (GPU only).")),
         click.Option(
             ["--predict"],
-            type=click.Choice(["auto", "off", *gpus()], case_sensitive=False),
+            type=DeviceType("auto", "off"),
             default="auto",
             show_default=True,
-            help=_("The GPU to predict times for; auto: the lab's, else the one at hand, else T4."),
+            help=_(
+                "The GPU to predict times for, or a file that `grade calibrate --device` wrote; "
+                "auto: the lab's, else the one at hand, else T4."
+            ),
         ),
         labs_option(),
         click.Option(
@@ -200,7 +203,7 @@ def _grade(
             labs_folders=tuple(str(folder) for folder in labs_folders),
             remeasure=remeasure,
             profilers=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
-            predict=predict.lower(),
+            predict=predict,
         )
         order = Order(
             paths,

@@ -23,6 +23,7 @@ from typing import Any
 import click
 
 from grader import i18n
+from grader.devices import DEVICE_FILE, gpus
 from grader.errors import LOG_NAME, GraderError, InternalError, UsageError, describe_os_error
 from grader.i18n import _
 from grader.processes.limits import shortage
@@ -174,6 +175,19 @@ class PathType(click.Path):
         if isinstance(value, str | os.PathLike) and not os.fspath(value):
             self.fail(_("an empty path; write . for the current folder"), param, ctx)
         return super().convert(value, param, ctx)
+
+
+class DeviceType(click.Choice[str]):
+    """A GPU that times are predicted for: its name, a file that describes one, or one of some other words."""
+
+    def __init__(self, *others: str) -> None:
+        super().__init__([*others, *gpus()], case_sensitive=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name in lower case, or where the file is."""
+        if isinstance(value, str) and value.endswith(DEVICE_FILE):
+            return str(Path(value).absolute())
+        return str(super().convert(value, param, ctx)).lower()
 
 
 class WholeNumber(click.ParamType[int]):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.options import PathType, labs_option, lang_option, one_lab
+from grader.cli.options import DeviceType, PathType, labs_option, lang_option, one_lab
 from grader.errors import UsageError
 from grader.i18n import _
 from grader.message import Message, msg
@@ -15,8 +15,6 @@ from grader.words import text
 
 def predict_command() -> click.Command:
     """`grade predict`: a table of predicted times."""
-    from grader.devices import gpus
-
     return click.Command(
         "predict",
         params=[
@@ -24,10 +22,10 @@ def predict_command() -> click.Command:
             click.Option(["--lab"], metavar="LAB", multiple=True, required=True, callback=one_lab, help=_("The lab.")),
             click.Option(
                 ["--device"],
-                type=click.Choice(gpus(), case_sensitive=False),
+                type=DeviceType(),
                 default="t4",
                 show_default=True,
-                help=_("The GPU to predict for."),
+                help=_("The GPU to predict for, or a file that `grade calibrate --device` wrote."),
             ),
             click.Option(
                 ["--size"],

@@ -15,10 +15,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
+import msgspec
 import yaml
 
-from grader.devices import GPUS, gpus
+from grader.devices import DEVICE_FILE, GPUS, gpus
 from grader.errors import UsageError
 from grader.message import msg
 from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Negated, Operand, Register, Selected, Vector
@@ -89,16 +91,33 @@ def named_like(full_name: str) -> str:
 
 
 def read_device(name: str) -> Processor:
-    """The device of that name.
+    """The device of that name, or the one that a file `….yaml` describes.
 
     Raises
     ------
-    UsageError : there is no such file.
+    UsageError : there is no such device, or no such file, or it lacks something.
     """
-    path = GPUS / f"{name.lower()}.yaml"
+    if name.endswith(DEVICE_FILE):
+        return _read_file(Path(name))
+    path = GPUS / f"{name.lower()}{DEVICE_FILE}"
     if path.stem not in gpus():
         raise UsageError(msg("predict.unknown_device", name=name, allowed=", ".join(gpus())))
     return Processor(**yaml.safe_load(path.read_text("utf-8")))
+
+
+def _read_file(path: Path) -> Processor:
+    try:
+        processor = msgspec.convert(yaml.safe_load(path.read_text("utf-8")), Processor)
+    except OSError as error:
+        raise UsageError(msg("predict.device_file", file=str(path), why=error.strerror or "")) from error
+    except (msgspec.ValidationError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(msg("predict.device_file", file=str(path), why=str(error))) from error
+    known = read_device("t4")
+    for part in ("rates", "latency"):
+        lacking = sorted(set(getattr(known, part)) - set(getattr(processor, part)))
+        if lacking:
+            raise UsageError(msg("predict.device_lacks", file=str(path), what=f"{part}.{lacking[0]}"))
+    return processor
 
 
 PIPES = ("fma", "alu", "imad", "special", "double", "memory", "control")

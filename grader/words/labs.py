@@ -362,10 +362,15 @@ PROPOSING: Texts = {
 
 
 CALIBRATE: Texts = {
-    "which_lab": N_("grade calibrate LAB: name a lab; {allowed}"),
+    "which_lab": N_("grade calibrate LAB: name a lab, or --device and a file; {allowed}"),
     "no_gpu": N_("grade calibrate needs an NVIDIA GPU; see grade doctor"),
     "no_speed_check": N_("{lab}: the lab has no speedup check or no sizes to time at"),
     "refused": N_("grade calibrate: {reason}; see grade doctor"),
+    "file_name": N_("grade calibrate --device {file}: the file's name has to end in {ending}"),
+    "unknown_architecture": N_(
+        "grade calibrate --device: no GPU of the architecture {architecture} is known, and not all can be measured"
+    ),
+    "throttled": N_("grade calibrate --device: the GPU ran below its usual clock all the time; try again"),
     "launch_bound": N_("{lab}: the kernels of {variant} take hardly longer than an empty launch"),
     "sound": N_("sound"),
     "in_noise": N_("within the noise"),

@@ -8,6 +8,8 @@ PREDICT: Texts = {
     "for": N_("Predicted for {device} at {sizes}; nothing was timed."),
     "unmeasured": N_("{device} is described by published figures alone: no predicted time was ever compared with it."),
     "unknown_device": N_("no device {name}; allowed: {allowed}"),
+    "device_file": N_("{file}: cannot be read as a GPU's file: {why}"),
+    "device_lacks": N_("{file}: {what} is missing"),
     "size": N_("--size {given}: allowed: {allowed}, whole numbers from 1 on"),
     "no_kernel": N_("nothing to predict: no kernel in {path} was found for a variant of the lab {lab}"),
     "sizes": N_("the kernel is not for these sizes"),
