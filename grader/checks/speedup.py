@@ -7,6 +7,7 @@ from dataclasses import replace
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab.checks import SpeedupSettings
 from grader.message import Message, joined, msg, sizes_msg
+from grader.result import PredictedTime, Ratio
 from grader.running.evidence import Evidence
 from grader.timing.sampling import credit, decide
 from grader.timing.summary import marked
@@ -62,16 +63,7 @@ def _predicted(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
         return not_measured(msg("checks.speedup.unpredicted", reason=made))
     if made is None or made.predicted_speedup is None:
         return not_measured(_unmeasured(evidence))
-    ratio = made.predicted_speedup
-    figures = msg(
-        "checks.speedup.figures_predicted",
-        device=made.device,
-        sizes=sizes_msg(made.size),
-        speedup=ratio.value,
-        low=ratio.low,
-        high=ratio.high,
-        variant=settings.against,
-    )
+    ratio, figures = made.predicted_speedup, predicted_figures(made, made.predicted_speedup)
     thresholds = msg("checks.speedup.thresholds", full=settings.full, minimum=settings.minimum)
     message = msg("checks.speedup.timed", figures=figures, thresholds=thresholds)
     data = {
@@ -91,6 +83,19 @@ def _predicted(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
             note = joined(message, msg("checks.speedup.undecided_predicted")) or message
             return Verdict("borderline", note, credit=earned, data=data)
     return failed(message, _hint(evidence), credit=earned, data=data)
+
+
+def predicted_figures(made: PredictedTime, ratio: Ratio) -> Message:
+    """What was predicted of a kernel's speed over what it is measured by."""
+    return msg(
+        "checks.speedup.figures_predicted",
+        device=made.device,
+        sizes=sizes_msg(made.size),
+        speedup=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        variant=made.against,
+    )
 
 
 def _unmeasured(evidence: Evidence) -> Message:

@@ -27,6 +27,7 @@ from grader.exports.findings import (
 from grader.exports.systems import gradescope_results, junit_document
 from grader.i18n import _
 from grader.report.numbers import Numbers, result_status
+from grader.report.predicted import in_figures, in_words
 from grader.report.summary import code_at, matrix, unjudged_lines, where
 from grader.report.summary_views import CellView
 from grader.report.visible import clipped, visible_line
@@ -137,6 +138,7 @@ def _json(told: Told) -> str:
         "lab": result.lab,
         "status": result.status,
         "score": {"earned": score.earned, "possible": score.possible, "pending": score.pending},
+        "predicted": in_figures(result),
         "seconds": None if told.seconds is None else round(told.seconds, 3),
         "findings": [asdict(finding) for finding in told.findings],
     }
@@ -172,6 +174,7 @@ def _sarif(told: Told) -> str:
             "earned": told.result.score.earned,
             "possible": told.result.score.possible,
             "pending": told.result.score.pending,
+            "predicted": in_figures(told.result),
         },
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
@@ -298,6 +301,9 @@ def _markdown_lines(told: Told) -> Iterator[str]:
     yield "| --- |" + " --- |" * len(names)
     for row in matrix(result.checks, names, numbers):
         yield f"| {_plain(row['title'])} | " + " | ".join(map(_cell, row["cells"])) + " |"
+    times = in_words(result, numbers)
+    if times:
+        yield f"| {_('Predicted time')} | " + " | ".join(_plain(times.get(name, "")) for name in names) + " |"
     remarks = [f for f in told.findings if f.level == "note"]
     if remarks:
         yield ""
@@ -398,6 +404,8 @@ def _vpl_lines(told: Told) -> Iterator[str]:
         yield f"Comment :=>> {visible_line(finding.message)}"
         if finding.hint:
             yield f"Comment :=>> → {visible_line(finding.hint)}"
+    for name, time in in_words(result, numbers).items():
+        yield f"Comment :=>> {visible_line(name)}: {_('Predicted time')} {time}"
     if result.status not in ("error", "not_judged"):
         # A number as PHP reads it, whatever the language.
         yield f"Grade :=>> {result.score.earned * scale_of(result, told.out_of):.2f}"

@@ -14,6 +14,7 @@ from grader.i18n import _
 from grader.lab.records import Lab
 from grader.report.job import decision_lines, in_language
 from grader.report.numbers import Numbers, check_status, result_status
+from grader.report.predicted import in_figures
 from grader.report.summary import code_at, unjudged_lines, where, worst_fault
 from grader.report.visible import clipped, visible
 from grader.result import Check, Result, is_unjudged
@@ -117,7 +118,12 @@ def gradescope_results(result: Result, language: str, seconds: float | None = No
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": [_test(check, result, lines, numbers) for check in checks],
-        "extra_data": {"lab": result.lab, "status": result.status, "pending": result.score.pending},
+        "extra_data": {
+            "lab": result.lab,
+            "status": result.status,
+            "pending": result.score.pending,
+            "predicted": in_figures(result),
+        },
     }
     if seconds is not None:
         record["execution_time"] = round(seconds, 2)
@@ -183,7 +189,8 @@ def _test(check: Check, result: Result, lines: dict[str, list[str]], numbers: Nu
 
 
 def _leaderboard(result: Result) -> list[dict[str, Any]]:
-    """Points, sectors of global memory and wavefronts of shared memory; the latter of right kernels only.
+    """Points, sectors of global memory, wavefronts of shared memory, the least predicted time; the latter of right
+    kernels only.
 
     A kernel that is wrong, or is not there, moves less.
     """
@@ -199,7 +206,17 @@ def _leaderboard(result: Result) -> list[dict[str, Any]]:
         *board,
         {"name": _("Sectors of global memory"), "value": sectors, "order": "asc"},
         {"name": _("Wavefronts of shared memory"), "value": wavefronts, "order": "asc"},
+        *_fastest(result),
     ]
+
+
+def _fastest(result: Result) -> list[dict[str, Any]]:
+    times = in_figures(result).values()
+    if not times:
+        return []
+    best = min(times, key=lambda time: time["predicted_us"])
+    name = _("Predicted time on {device}, µs").format(device=best["device"])
+    return [{"name": name, "value": best["predicted_us"], "order": "asc"}]
 
 
 def _text(text: str) -> str:
@@ -239,6 +256,9 @@ def _suite(entry: Entry, lab_id: str, language: str) -> ET.Element:
         properties = ET.SubElement(suite, "properties")
         for name in ("earned", "pending", "possible"):
             ET.SubElement(properties, "property", name=name, value=f"{getattr(result.score, name):g}")
+        for name, time in in_figures(result).items():
+            predicted = ET.SubElement(properties, "property", name=xml_text(f"predicted_us.{name}"))
+            predicted.set("value", f"{time['predicted_us']:g}")
         for line in decision_lines(result, language):
             ET.SubElement(properties, "property", name="decision", value=xml_text(line))
         reasons = unjudged_lines(result, language)

@@ -116,8 +116,7 @@ def grade(
             environment = gpu.environment(environment)
         if functions is not None:
             environment = functions.environment(environment)
-        from grader.grading.predictions import decides_marks, device_for
-        from grader.prediction.record import in_result
+        from grader.grading.predictions import decides_marks, device_for, in_result
 
         processor = device_for(predict, lab, environment.device)
         foretold: dict[str, PredictedTime | Message] = {}

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
+from grader.checks.speedup import predicted_figures
 from grader.gpu.bench import lab_files
 from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab, Sizes
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
-from grader.message import Message
+from grader.message import Message, msg
 from grader.prediction.instructions import Processor, named_like, read_device
 from grader.prediction.model import predict_kernel
 from grader.prediction.record import record_of, with_ratios
-from grader.result import PredictedTime
+from grader.result import Check, PredictedTime, Result
 from grader.running.evidence import Evidence
 from grader.timing.summary import key_of
 
@@ -85,6 +88,29 @@ def predict_all(
                 measures[variant.name] = against, reference
     times = {name: time for name, time in made.items() if isinstance(time, PredictedTime)}
     return made | with_ratios(times, lab.variants[0].name, measures, processor)
+
+
+def in_result(result: Result, found: Mapping[str, PredictedTime | Message]) -> Result:
+    """`result` with predicted times, or why there are none, by variant; a check of speed that waits for a measured time
+    says what was predicted."""
+    variants = {
+        name: structs.replace(variant, predicted=found[name])
+        if isinstance(found.get(name), PredictedTime)
+        else structs.replace(variant, unpredicted_said=found.get(name))
+        for name, variant in result.variants.items()
+    }
+    return structs.replace(
+        result, variants=variants, checks=[_with_hint(c, found.get(c.variant)) for c in result.checks]
+    )
+
+
+def _with_hint(check: Check, made: PredictedTime | Message | None) -> Check:
+    if check.check != "speedup" or check.skip_reason != "not_measured":
+        return check
+    if not isinstance(made, PredictedTime) or made.predicted_speedup is None:
+        return check
+    figures = predicted_figures(made, made.predicted_speedup)
+    return structs.replace(check, hint_said=msg("checks.speedup.hint_predicted", figures=figures))
 
 
 def _is_right(evidence: Evidence) -> bool:

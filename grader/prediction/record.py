@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from grader.lab.records import Sizes
-from grader.message import Message
 from grader.prediction.instructions import Processor
 from grader.prediction.model import Prediction, ratio_interval
-from grader.result import LineTime, PredictedTime, Ratio, Result
+from grader.result import LineTime, PredictedTime, Ratio
 
 MOST_LINES = 12
 LEAST_SHARE = 0.005
@@ -72,17 +71,6 @@ def with_ratios(
         )
         for name, own in found.items()
     }
-
-
-def in_result(result: Result, found: Mapping[str, PredictedTime | Message]) -> Result:
-    """`result` with predicted times, or why there are none, by variant."""
-    variants = {
-        name: structs.replace(variant, predicted=found[name])
-        if isinstance(found.get(name), PredictedTime)
-        else structs.replace(variant, unpredicted_said=found.get(name))
-        for name, variant in result.variants.items()
-    }
-    return structs.replace(result, variants=variants)
 
 
 def figures(value: float) -> float:

@@ -8,7 +8,7 @@ from grader.i18n import _
 from grader.message import msg
 from grader.report.numbers import Numbers
 from grader.report.summary_views import PredictedTable
-from grader.result import PredictedTime, Variant
+from grader.result import PredictedTime, Result, Variant
 from grader.words import text
 
 NOTHING = "—"
@@ -20,6 +20,29 @@ def of_variants(variants: Mapping[str, Variant]) -> dict[str, PredictedTime | st
         name: variant.predicted or variant.unpredicted
         for name, variant in variants.items()
         if variant.predicted is not None or variant.unpredicted
+    }
+
+
+def in_figures(result: Result) -> dict[str, dict[str, float | str]]:
+    """Predicted times by variant, for programs to read."""
+    return {
+        name: {
+            "device": made.device,
+            "predicted_us": made.predicted_us,
+            "predicted_low_us": made.predicted_low_us,
+            "predicted_high_us": made.predicted_high_us,
+        }
+        for name, variant in result.variants.items()
+        if (made := variant.predicted) is not None
+    }
+
+
+def in_words(result: Result, numbers: Numbers) -> dict[str, str]:
+    """The same for people, a time with its interval and the device."""
+    return {
+        name: f"{numbers.about(made.predicted_us)} ({interval(made, numbers)}; {made.device})"
+        for name, variant in result.variants.items()
+        if (made := variant.predicted) is not None
     }
 
 

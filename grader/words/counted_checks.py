@@ -304,6 +304,7 @@ SPEEDUP: Texts = {
         "Predicted for {device} at {sizes}: {speedup:.2f} times as fast as the reference kernel {variant} "
         "({low:.2f} to {high:.2f})"
     ),
+    "hint_predicted": N_("{figures}. No points hang on the prediction."),
     "timed": timed,
     "thresholds": N_("All points from {full:g} on, the first from {minimum:g}."),
     "undecided": N_("The measurement is not precise enough to tell whether the threshold is reached."),
