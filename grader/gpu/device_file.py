@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import yaml
@@ -25,17 +26,19 @@ from grader.launching.backend import BufferArgument, LaunchRequest, ScalarArgume
 from grader.message import msg
 from grader.prediction.instructions import Processor, named_like, read_device
 from grader.timing import lock, sampling
+from grader.timing.sampling import Samples
 
 PROBES = Path(__file__).parent / "device" / "probes.cu"
 MODULE = "probes"
 RUNS = 7
 """Of each kernel that counts its own cycles."""
-ROUNDS = 31
+ROUNDS, TIMES = 31, 5
+"""Of launches that are timed as a whole: rounds, and how often their memory is had anew, whose place may matter."""
 STEPS = 64
 """Of a chain in a round, as the kernels have them."""
 CHAIN_ROUNDS, RATE_ROUNDS = 32, 64
 CHAINS = {
-    "alu": 2,
+    "alu": 1,
     "imad": 1,
     "fma": 1,
     "double": 1,
@@ -47,7 +50,7 @@ CHAINS = {
     "divide_integer": 1,
 }
 """Instructions in a step of the chain by class of latency."""
-RATES = {"alu": 2, "imad": 1, "fma": 1, "double": 1, "special": 1, "shuffle": 1}
+RATES = ("alu", "imad", "fma", "double", "special", "shuffle")
 CLEAR_OF_CACHES = 2
 """Bytes that are written between a pointer and its use, of the L2 cache's."""
 L2_SHARE = 0.8
@@ -106,7 +109,7 @@ def _like(full_name: str, architecture: str) -> Processor:
 
 def _entries() -> list[str]:
     chains = [f"chain_{name}" for name in (*CHAINS, "barrier")]
-    whole = ["chase_shared", "chase_global", "copy_wide", "read_again", "copy_narrow"]
+    whole = ["chase_shared", "chase_global", "copy_wide", "read_again", "copy_narrow", "nothing"]
     return [*chains, *(f"rate_{name}" for name in RATES), *whole]
 
 
@@ -132,7 +135,7 @@ class _Measuring:
         measured["barrier"] = one - 1 / rates["barrier"]
         measured |= self._memory()
         latency |= {name: _figures(cycles) for name, cycles in measured.items()}
-        pipes = {name: count * self._rate(name) for name, count in RATES.items()}
+        pipes = {name: self._rate(name) for name in RATES}
         pipes["memory"] = pipes.pop("shuffle")
         rates |= {name: _figures(rate) for name, rate in pipes.items()}
         timed = self._timed()
@@ -213,33 +216,45 @@ class _Measuring:
         device = self._session.device
         wide = WIDE_BYTES // 16
         blocks = device.multiprocessors * NARROW_BLOCKS
-        cached, times, width = device.l2_bytes // 4 // 16, 16, device.multiprocessors * 2 * 512
+        cached, times, width = device.l2_bytes // 4 // 16, 64, device.multiprocessors * 2 * 512
         numbers = [ScalarArgument(cached, "uint32"), ScalarArgument(times, "uint32")]
         all_wide = ScalarArgument(wide, "uint32")
         requests = {
+            "nothing": _over(1, 1),
             "copy_wide": _over(wide, 256, _buffer("in", 4 * wide), _buffer("out", 4 * wide), all_wide),
             "copy_narrow": _over(32 * blocks, 32, _buffer("in", 32 * blocks), _buffer("out", 32 * blocks)),
             "read_again": _over(width, 512, _buffer("in", 4 * cached), _buffer("out", width), *numbers),
         }
-        kernels = [TimedKernel(name, MODULE, replace(request, entry=name)) for name, request in requests.items()]
-        pools = {"in:float32": np.linspace(0, 1, 1 << 10, dtype=np.float32)}
-        names = list(requests)
-        prepared = self._session.prepare(kernels, pools, "cold", sampling.CLOCK_SHARE, sampling.MAX_BATCH, (0.0, 0.0))
-        samples, mhz = sample_rounds(self._session, names, [], sampling.Plan(stages=(ROUNDS,)))
-        median_us = {name: interval.median for name in names if (interval := samples.median(name)) is not None}
-        if len(median_us) < len(names):
-            raise UsageError(msg("calibrate.throttled"))
+        each_us: dict[str, list[float]] = {name: [] for name in requests}
+        clocks = []
+        for _time in range(TIMES):
+            samples, mhz = self._rounds(requests)
+            clocks.append(mhz)
+            for name in requests:
+                interval = samples.median(name)
+                if interval is None:
+                    raise UsageError(msg("calibrate.throttled"))
+                each_us[name].append(interval.median)
+        median_us = {name: median(found) for name, found in each_us.items()}
+        mhz = median(clocks)
         # The first pass over what is read again comes from memory.
         per_second = 2 * WIDE_BYTES / median_us["copy_wide"] * 1e6
         again_us = median_us["read_again"] - 16 * cached / per_second * 1e6
         return replace(
             self._like,
             clock_ghz=_figures(mhz / 1000),
-            launch_us=_figures(prepared.empty_us),
+            launch_us=_figures(median_us["nothing"]),
             dram_bytes_per_second=_figures(per_second),
             l2_bytes_per_second=_figures(L2_SHARE * 16 * cached * (times - 1) / again_us * 1e6),
             block_cycles=_figures(median_us["copy_narrow"] * mhz / NARROW_BLOCKS),
         )
+
+    def _rounds(self, requests: dict[str, LaunchRequest]) -> tuple[Samples, float]:
+        """Times of some launches side by side, and the clock in MHz."""
+        kernels = [TimedKernel(name, MODULE, replace(request, entry=name)) for name, request in requests.items()]
+        pools = {"in:float32": np.linspace(0, 1, 1 << 10, dtype=np.float32)}
+        self._session.prepare(kernels, pools, "cold", sampling.CLOCK_SHARE, sampling.MAX_BATCH, (0.0, 0.0))
+        return sample_rounds(self._session, list(requests), [], sampling.Plan(stages=(ROUNDS,)))
 
 
 def _buffer(name: str, count: int, dtype: str = "float32") -> BufferArgument:

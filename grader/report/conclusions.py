@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
+from math import ceil, prod
 
 from grader.i18n import _
 from grader.lab.parts import RATES
@@ -265,7 +265,9 @@ def _about_predicted(job: ReportJob) -> str:
     if swept is None:
         return ""
     times = [estimate for p in swept.predicted for name, estimate in p.values.items() if name == f"{PREDICTED}time"]
-    factor = Numbers(job.language).decimal(max((e.high or e.value) / e.value for e in times))
+    # Times have three digits: what is behind the first is theirs, not the interval's.
+    most = max((estimate.high or estimate.value) / estimate.value for estimate in times)
+    factor = Numbers(job.language).decimal(ceil(10 * most - 0.1) / 10, 1)
     told = (
         _("Dotted lines without markers are predicted for {device}; each value may be off by a factor of {factor}.")
         if swept.backend == "gpu"

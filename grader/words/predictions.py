@@ -5,8 +5,8 @@ from __future__ import annotations
 from grader.words.texts import N_, Texts
 
 PREDICT: Texts = {
-    "for": N_("Predicted for {device} at {sizes}; nothing was timed."),
-    "unmeasured": N_("{device} is described by published figures alone: no predicted time was ever compared with it."),
+    "for": N_("Predicted for {device} at {sizes}, not measured."),
+    "unmeasured": N_("No predicted time was ever compared with a measured one on {device}."),
     "unknown_device": N_("no device {name}; allowed: {allowed}"),
     "device_file": N_("{file}: cannot be read as a GPU's file: {why}"),
     "device_lacks": N_("{file}: {what} is missing"),
