@@ -101,8 +101,8 @@ def _new_lab(
             raise UsageError(msg("labs.new_not_with_from", option="--signature" if signature else "--memory"))
         folder = propose(name, solution, into, interface, lambda line: click.echo(visible_line(said(line))))
         click.echo(visible_line(said(msg("proposing.then", folder=str(folder)))))
-        for line in next_steps(name, folder)[1:]:
-            click.echo(visible_line(said(line)).replace("grid_stride.cu", "solution.cu"))
+        for line in next_steps(name, folder, "solution.cu", " --record")[1:]:
+            click.echo(visible_line(said(line)))
         return 0
     if interface == "kernel" or (interface is None and not signature):
         if signature or memory:

@@ -131,13 +131,16 @@ def free_folder(name: str, into: Path, labs_folders: Sequence[Path] = ()) -> Pat
     return folder
 
 
-def next_steps(name: str, folder: Path) -> list[Message | str]:
-    """What to tell of a skeleton that has been written: where it is, and the commands to go on with."""
+def next_steps(name: str, folder: Path, good: str = "grid_stride.cu", recording: str = "") -> list[Message | str]:
+    """What to tell of a lab that has been written: where it is, and the commands to go on with.
+
+    good: a right solution in it.  recording: an option that makes the self-test write verdicts, after a space.
+    """
     # Labs in ./assignments are found by themselves.
     option = "" if folder.parent == Path("assignments") else f" --labs {shlex.quote(str(folder.parent))}"
-    good = shlex.quote(str(folder / "kernels" / "good" / "grid_stride.cu"))
+    solution = shlex.quote(str(folder / "kernels" / "good" / good))
     return [
         msg("labs.new_made", folder=str(folder)),
-        f"  grade selftest {name}{option}",
-        f"  grade {good} --lab {name}{option}",
+        f"  grade selftest {name}{option}{recording}",
+        f"  grade {solution} --lab {name}{option}",
     ]

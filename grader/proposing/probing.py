@@ -35,7 +35,7 @@ OTHERS = (211, 74, 47, 89, 31)
 MULTIPLES = (256, 64, 128, 32, 512)
 LARGER = (512, 128, 256, 64, 1024)
 """Values of sizes, all different, so that a number of elements tells which of them it is made of."""
-_ATTEMPTS = [(m, *values) for m in ("device", "host") for values in ((PRIMES, OTHERS), (MULTIPLES, LARGER))]
+_ATTEMPTS = [(m, *values) for values in ((PRIMES, OTHERS), (MULTIPLES, LARGER)) for m in ("device", "host")]
 ROOM = 3
 """How many times more an array has than it could need where it is not the one that is tried."""
 
@@ -47,6 +47,7 @@ class Told:
     sizes: its numbers of which shapes are made.  shapes: of its arrays, slowest axis first; none of an array that no
     formula fits.  kinds: of its arrays.  memory: where its pointers lead.  is_any_size: nothing was
     touched out of bounds at sizes that are no multiple of anything.  samples: of calls, what went in and out.
+    unchanged: arrays that it could write to, and did not.
     problem: why no call came to its end, "" where one did.
     """
 
@@ -56,6 +57,7 @@ class Told:
     kinds: dict[str, str] = field(default_factory=dict)
     is_any_size: bool = False
     samples: list[tuple[dict[str, int], dict[str, Array], dict[str, Array]]] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
     problem: str = ""
 
 
@@ -155,7 +157,7 @@ class Probe:
                 if not any(h.kind == "uninitialized" for x in _launches(seen) for h in x.hazards):
                     reads.discard(name)
         self.told.samples = []
-        for sizes, seed in ((first, 0), (second, 1), (second, 2)):
+        for sizes, seed in ((first, 0), *((second, seed) for seed in range(1, 4))):
             counts = {name: math.prod(_extents(shape, sizes)) for name, shape in self.told.shapes.items()}
             given = self._given(sizes, counts, seed)
             seen = yield self._start(sizes, counts, [], seed)
@@ -169,8 +171,12 @@ class Probe:
             is_changed = any(
                 not np.array_equal(given[name], got.get(name, given[name])) for _s, given, got in self.told.samples
             )
+            if not argument.is_const and not is_changed:
+                self.told.unchanged.append(name)
             kind = "input" if argument.is_const else "output"
-            if not argument.is_const and (name in reads or not is_changed):
+            # What nobody writes, at any of several calls, keeps what was there.
+            left = [given[name] == got[name] for _s, given, got in self.told.samples[1:] if name in got]
+            if not argument.is_const and (name in reads or not is_changed or np.any(np.logical_and.reduce(left))):
                 kind = "in_out"
             elif not argument.is_const and name in self.candidate.unread:
                 kind = "scratch"
@@ -201,10 +207,10 @@ class Probe:
         """Shapes of arrays in the host's memory: each as many bytes as the copy in whose line it is named."""
         rows = self.candidate.source.text.split("\n")
         for argument in self.arrays:
-            kind, width = "copy_in" if argument.is_const else "copy_out", np.dtype(DTYPES[argument.type]).itemsize
+            kinds, width = ("copy_in",) if argument.is_const else ("copy_in", "copy_out"), _width(argument)
             named = re.compile(rf"\b{argument.name}\b")
             copied = [
-                {call.size for call in seen.calls[-1].asked if call.kind == kind and named.search(rows[call.line - 1])}
+                {call.size for call in seen.calls[-1].asked if call.kind in kinds and named.search(rows[call.line - 1])}
                 for _sizes, seen in calls
             ]
             for shape in shapes:
@@ -221,7 +227,7 @@ class Probe:
             dtype = np.dtype(DTYPES[a.type])
             if a.pointers:
                 # Whole numbers may be places in another array; a byte is one of 256.
-                most = 256 if dtype == np.uint8 else 10
+                most = 256 if dtype == np.uint8 else 10 if a.is_const or dtype.itemsize == 1 else 10_000
                 raw = (
                     rng.integers(-32, 33, counts[a.name]) / 16
                     if dtype.kind == "f"
@@ -246,6 +252,11 @@ class Probe:
             for a in self.arguments
         ]
         return Start(calls=[FunctionCall(arguments, self.told.memory == "device")])
+
+
+def _width(argument: Argument) -> int:
+    """Bytes of an element."""
+    return np.dtype(DTYPES[argument.type]).itemsize
 
 
 def _extents(shape: Shape, sizes: Sizes) -> tuple[int, ...]:

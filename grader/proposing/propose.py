@@ -17,7 +17,7 @@ from grader.programs.observation import observed
 from grader.proposing.faults import faults_of
 from grader.proposing.probing import Probe, Told
 from grader.proposing.relations import relation_of
-from grader.proposing.solution import Candidate, Solution, of_launches, read
+from grader.proposing.solution import Candidate, Solution, of_launches, read, with_const
 from grader.proposing.writing import FILL_IN, Proposal, files_of, write
 
 Say = Callable[["Message | str"], None]
@@ -38,6 +38,13 @@ def propose(name: str, path: Path, into: Path, interface: str | None, say: Say) 
     solution = read(path.absolute())
     candidates = _candidates(solution, interface)
     told = Probe(candidates[0], _constants(solution)).run()
+    if told.unchanged and candidates[0].launched is None:
+        # What a lab's function only reads is const; where the file's own does not compile so, it stays as it is.
+        changed = with_const(candidates[0], told.unchanged)
+        again = Probe(changed, _constants(solution)).run()
+        if not again.problem and again.kinds:
+            say(msg("proposing.made_const", names=", ".join(told.unchanged), function=changed.name))
+            candidates, told = [changed], again
     _check(solution, candidates[0], told)
     proposal = _proposal(name, solution, candidates, told, interface)
     for message in _told(proposal, folder):

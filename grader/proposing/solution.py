@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,9 +13,10 @@ from grader.lab.parameters import DTYPES, Argument, Signature, arguments_of, sig
 from grader.message import msg
 from grader.repair.function import Function, host_functions
 from grader.submission.cpp.parse import parse
-from grader.submission.cpp.tree import Item, ParsedFile, function_declarator
+from grader.submission.cpp.tree import Item, ParsedFile, declared_name, function_declarator
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.records import Kernel, Observed, SeenArgument, SeenLaunch, SeenRun
+from grader.submission.lexical import Edit, apply
 from grader.submission.source import SourceText, decode
 
 MAX_LAUNCHES = 8
@@ -284,6 +285,22 @@ def _count(argument: Argument, seen: SeenArgument) -> int:
     import numpy as np
 
     return (seen.buffer_bytes - seen.offset_bytes) // np.dtype(DTYPES[argument.type]).itemsize
+
+
+def with_const(candidate: Candidate, names: Collection[str]) -> Candidate:
+    """A function of the teacher's whose file says of some of its arrays that nothing is written to them."""
+    parsed = parse(candidate.source)
+    declarator = function_declarator(parsed.functions[candidate.name].node.child_by_field_name("declarator"))
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    places = [
+        len(parsed.data[: node.start_byte].decode("utf-8"))
+        for node in (listed.named_children if listed is not None else ())
+        if declared_name(node.child_by_field_name("declarator")) in names
+    ]
+    text = apply(candidate.source.text, [Edit(place, place, "const ") for place in places], {})
+    arguments = tuple(replace(a, is_const=a.is_const or a.name in names) for a in candidate.signature.arguments)
+    signature = replace(candidate.signature, arguments=arguments)
+    return replace(candidate, signature=signature, source=replace(candidate.source, text=text))
 
 
 def _trimmed(extents: Sequence[int]) -> tuple[int, ...]:

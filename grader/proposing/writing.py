@@ -155,7 +155,7 @@ def _parameters(proposal: Proposal) -> list[str]:
         relation = proposal.relations.get(a.name)
         initial = ", initial: 0" if relation is not None and relation.begins_at_zero else ""
         notes = {
-            "in_out": "read before it is written, or left as it was",
+            "in_out": "read before it is written, or not written everywhere",
             "scratch": "main does not look at it afterwards",
         }
         note = f" # {notes[kind]}" if kind in notes else " # added to what is there" if initial else ""
@@ -252,7 +252,7 @@ def _checks(proposal: Proposal, variant: str, points: int) -> list[str]:
     if proposal.told.is_any_size:
         weights["ragged_sizes"] = "15"
     comments = []
-    if "coalescing" in measured:
+    if measured.get("coalescing", {}).get("status") == "pass":
         ratio = max(_number(measured["coalescing"], "load_ratio"), _number(measured["coalescing"], "store_ratio"))
         limit = f", max_ratio: {np.ceil(ratio * 100) / 100:g}" if ratio > 1 else ""
         weights["coalescing"] = f"{{points: 10{limit}}} # the solution: {ratio:.4g} times the fewest sectors"

@@ -353,6 +353,7 @@ PROPOSING: Texts = {
     "why_faulted": N_("a kernel was not run to its end"),
     "why_nothing_written": N_("nothing was written to its arrays"),
     "parameter": N_("{name}: {kind} {shape}, as it was touched"),
+    "made_const": N_("{names} of {function}: never written to, so that the lab's file says const"),
     "relation": N_("{name} = {text}, as the solution gave it at {calls} calls"),
     "no_relation": N_("what comes out in {name} could not be told: write `expected` in {path}"),
     "fill_in": N_("{path}:{line}: {text}"),

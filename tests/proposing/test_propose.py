@@ -20,7 +20,7 @@ from grader.proposing.faults import faults_of
 from grader.proposing.probing import Probe, Told
 from grader.proposing.propose import propose
 from grader.proposing.relations import relation_of
-from grader.proposing.solution import of_launches, read
+from grader.proposing.solution import of_launches, read, with_const
 from grader.submission.source import decode
 
 ROW_SUMS = """
@@ -85,6 +85,37 @@ def test_a_function_is_told_by_what_it_touches() -> None:
     assert told.kinds == {"in": "input", "out": "output"}
     relation = relation_of(told, "out", [])
     assert relation is not None and relation.text == 'inputs["in"].astype(np.float64).sum(axis=-1)'
+
+
+def test_an_array_that_is_not_written_everywhere_keeps_what_was_there() -> None:
+    text = DOUBLES.replace("if (i < n)", "if (i > 0 && i < n)")
+    told = Probe(read(written(text)).candidates[0]).run()
+    assert told.kinds == {"in": "input", "out": "in_out"}
+
+
+def test_what_is_only_read_is_made_const_where_the_file_did_not_say_so() -> None:
+    text = DOUBLES.replace("void doubles(const float *in", "void doubles(float *in")
+    candidate = read(written(text)).candidates[0]
+    told = Probe(candidate).run()
+    assert told.unchanged == ["in"]
+    changed = with_const(candidate, told.unchanged)
+    assert changed.signature.spelled == "void doubles(const float *in, float *out, int n)"
+    assert "void doubles(const float *in, float *out, int n) {" in changed.source.text
+
+
+def test_arrays_of_the_host_are_told_by_what_is_copied() -> None:
+    body = """
+    float *a, *b;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMalloc(&b, n * sizeof(float));
+    cudaMemcpy(a, in, n * sizeof(float), cudaMemcpyHostToDevice);
+    twice<<<(n + 127) / 128, 128>>>(a, b, n);
+    cudaMemcpy(out, b, n * sizeof(float), cudaMemcpyDeviceToHost);
+    cudaFree(a);
+    cudaFree(b);
+"""
+    told = Probe(read(written(re.sub(r"{ twice<<<.*;", "{" + body, DOUBLES))).candidates[0]).run()
+    assert (told.memory, told.shapes) == ("host", {"in": ("n",), "out": ("n",)})
 
 
 def test_a_launch_in_main_becomes_a_function() -> None:
