@@ -29,6 +29,9 @@ UNLIKELY = 0.7
 FADING = 0.6
 """What is left of a line's weight in the lines that its names come from."""
 
+ALIAS = 0.95
+"""The same where a name is a pointer into an array: what it is made of is a part of every index."""
+
 RIGHT = 0.4
 """How much points to what was seen to bring in nothing wrong."""
 
@@ -215,6 +218,9 @@ def _lines_of(diagnosis: Diagnosis, names: Mapping[str, str]) -> tuple[dict[int,
     for writer in (diagnosis.writer, diagnosis.overwritten):
         if writer is not None:
             lines[writer.line] = max(lines.get(writer.line, 0.0), UNLIKELY if has_clean else 1.0)
+            if any(line == writer.line for line, _array in suspects):
+                # What was read is right where it is stored at a wrong place.
+                suspects.setdefault((writer.line, names.get(diagnosis.output, diagnosis.output)), UNLIKELY)
     return lines, suspects
 
 
@@ -327,7 +333,8 @@ def _traced_back(
                 name = _set_by(function, node)
                 if name in heavy:
                     line = function.line(node)
-                    found[line] = max(found.get(line, 0.0), FADING * heavy[name])
+                    fading = ALIAS if _is_alias(function, node, name) else FADING
+                    found[line] = max(found.get(line, 0.0), fading * heavy[name])
             for node in function.nodes:
                 if node.type == "if_statement" or node.type in LOOPS:
                     inside = [w for n, w in found.items() if node.start_point.row < n <= node.end_point.row + 1]
@@ -374,6 +381,13 @@ def _set_by(function: Function, node: Node) -> str:
     else:
         return ""
     return function.text(inner).partition("[")[0].strip("*& ") if inner is not None else ""
+
+
+def _is_alias(function: Function, node: Node, name: str) -> bool:
+    """Whether a declaration makes a pointer of an array and an index: `const float *mine = in + i * size`."""
+    value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+    known = {v.name for v in function.variables if v.role == "array"}
+    return value is not None and name in known and bool(function.parsed.words(value) & known - {name})
 
 
 def _words(function: Function, line: int) -> set[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from grader.repair.calls import element_of
 from grader.repair.function import Change, Function, ancestors, condition_of, is_statement
 from grader.submission.cpp.tree import WORD
 from grader.submission.lexical import Edit
@@ -30,7 +31,7 @@ def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> I
     """
     shown: set[tuple[int, str]] = set()
     for access in function.nodes:
-        if access.type != "subscript_expression" or _is_inner(access):
+        if not _is_access(function, access) or _is_inner(access):
             continue
         statement = next((a for a in ancestors(access, function.body) if is_statement(a)), None)
         if statement is None or statement.type == "declaration":
@@ -57,7 +58,7 @@ def _between_barriers(function: Function, extents: Mapping[str, Sequence[str]]) 
     """
     if not function.is_kernel or not function.barriers or any(b.parent != function.body for b in function.barriers):
         return
-    spoken_of = {w for n in function.nodes if n.type == "if_statement" for w in function.parsed.words(n)}
+    spoken_of = {w for n in function.nodes if n.type == "if_statement" for w in function.names_in(n)}
     parameters = [v for v in function.variables if v.start == function.body.start_byte]
     sizes = [v.name for v in parameters if v.role == "size" and v.name not in spoken_of]
     known = function.known_at(function.barriers[0]).values()
@@ -66,7 +67,7 @@ def _between_barriers(function: Function, extents: Mapping[str, Sequence[str]]) 
         places: dict[int, tuple[Node, str]] = {}
         for access in function.nodes:
             outer = next((a for a in (access, *ancestors(access, function.body)) if a.parent == function.body), None)
-            if access.type != "subscript_expression" or outer is None or outer.type in ("declaration", "if_statement"):
+            if not _is_access(function, access) or outer is None or outer.type in ("declaration", "if_statement"):
                 continue
             derived = _derived(function, access, extents)
             needed = derived[0] if derived else text
@@ -188,6 +189,11 @@ def _returning(function: Function, node: Node, condition: Node) -> Iterator[Chan
 
 def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[str]]) -> list[str]:
     """The conditions that keep an access within the array that it is made to, from its index and the array's axes."""
+    called = element_of(function, access) if access.type == "call_expression" else None
+    if called is not None and len(extents.get(called.array, ())) == 2:
+        high, wide = extents[called.array]
+        rows, columns = f"{_side(function, called.row)} < {high}", f"{_side(function, called.column)} < {wide}"
+        return [f"{rows} && {columns}", rows, columns]
     base = access.child_by_field_name("argument")
     indices = access.child_by_field_name("indices")
     if base is None or indices is None or not indices.named_children:
@@ -269,6 +275,13 @@ def _both(condition: str, other: str) -> str:
 def _bracketed(text: str, looser: re.Pattern[str]) -> str:
     """In brackets where it has an operator that binds more loosely than the one it is put beside."""
     return f"({text})" if looser.search(text) else text
+
+
+def _is_access(function: Function, node: Node) -> bool:
+    """Whether it is an element of an array: by its index, or by a macro that stands for that."""
+    if node.type == "call_expression":
+        return element_of(function, node) is not None
+    return node.type == "subscript_expression"
 
 
 def _is_inner(access: Node) -> bool:

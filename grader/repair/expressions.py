@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.repair.calls import arguments_of, is_own_call, stands_in_index
 from grader.repair.function import BUILTINS, LEAVES, Change, Function, Kind, Variable, ancestors
 from grader.submission.cpp.tree import LOOPS
 from grader.submission.lexical import Edit
@@ -16,10 +17,14 @@ if TYPE_CHECKING:
 
 def kind_at(function: Function, node: Node) -> Kind:
     """What is wrong where an expression's part is: an index, a guard, a loop's bound, or another expression."""
-    inner = node
+    inner = argument = node
     for outer in ancestors(node, function.body):
         if outer.type == "subscript_argument_list":
             return "index"
+        if outer.type == "call_expression" and stands_in_index(function, outer, argument):
+            return "index"
+        if outer.type == "argument_list":
+            argument = inner
         if outer.type == "condition_clause":
             is_loop = outer.parent is not None and outer.parent.type in LOOPS
             return "bound" if is_loop else "guard"
@@ -166,6 +171,8 @@ def expression_changes(function: Function) -> Iterator[Change]:
                 yield from _update(function, node)
             case "subscript_expression":
                 yield from _subscript(function, node)
+            case "call_expression" if is_own_call(function, node):
+                yield from _arguments(function, node)
 
 
 def _change(
@@ -176,9 +183,12 @@ def _change(
 
 
 def _component(function: Function, node: Node) -> Iterator[Change]:
-    """threadIdx.x where threadIdx.y should stand, or blockIdx.x."""
+    """threadIdx.x where threadIdx.y should stand, or blockIdx.x; one member of a struct for another."""
     base, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
-    if base is None or field is None or function.text(base) not in BUILTINS:
+    if base is None or field is None:
+        return
+    if function.text(base) not in BUILTINS:
+        yield from _name(function, node)
         return
     name, axis = function.text(base), function.text(field)
     for other in "xyz":
@@ -317,7 +327,7 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
         yield from _change(function, node, rounded, 2.2, "round_up", kind)
     if sign == "*" and kind in ("index", "bound"):
         for variable in function.known_at(node).values():
-            if variable.role == "size" and variable.name in function.parsed.words(node):
+            if variable.role == "size" and variable.name in function.names_in(node):
                 edit = function.inserted(node.end_byte, f" * {variable.name}")
                 yield Change(kind, line, (edit,), 3.2, "times")
     if sign == "/" and right.type == "parenthesized_expression":
@@ -336,6 +346,20 @@ def _exchanged(function: Function, one: Node | None, other: Node, kind: Kind) ->
             function.replaced(other, function.text(one)),
         )
         yield Change(kind if kind != "expression" else "index", function.line(one), edits, 1.8, "exchange")
+
+
+def _arguments(function: Function, node: Node) -> Iterator[Change]:
+    """`AT(M, r, c)` with two of its arguments in each other's place: arrays among each other, numbers likewise."""
+    given = arguments_of(node)
+    known = function.known_at(node)
+    arrays = [(v := known.get(function.text(a))) is not None and v.role == "array" for a in given]
+    for first, one in enumerate(given):
+        for second in range(first + 1, len(given)):
+            other = given[second]
+            if arrays[first] == arrays[second] and function.text(one) != function.text(other):
+                edits = (function.replaced(one, function.text(other)), function.replaced(other, function.text(one)))
+                cost = (3.0 if arrays[first] else 1.8) + 0.3 * (second - first - 1)
+                yield Change(kind_at(function, one), function.line(one), edits, cost, "exchange")
 
 
 def _factor(function: Function, node: Node) -> str:
@@ -359,7 +383,7 @@ def _subscript(function: Function, node: Node) -> Iterator[Change]:
     for step in (" + 1", " - 1"):
         yield Change("index", function.line(node), (function.inserted(place, step),), 3.4, "off_by_one")
     known = function.known_at(node)
-    words = function.parsed.words(last)
+    words = function.names_in(last)
     for variable in known.values():
         # A halo is as wide again on its other side.
         is_new = variable.name not in words

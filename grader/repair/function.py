@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +18,7 @@ from grader.submission.cpp.tree import (
     qualifiers_of,
 )
 from grader.submission.lexical import Edit
+from grader.submission.structs import fields_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -79,12 +80,13 @@ _INTEGER = re.compile(
     r"(?:const|constexpr|static|volatile|\s)*(?:(?:unsigned|signed|short|long|int|char|size_t|u?int\d*(?:_t)?|ptrdiff_t"
     r"|uint|ushort|ulong)\b\s*)+"
 )
+_MEMBER = re.compile(r"[^\W\d]\w*(?:\.|->)[^\W\d]\w*")
 _NUMBER = re.compile(r"(?:const|constexpr|static|volatile|\s)*(?:float|double|half|__half|T|auto|real|FLOAT)\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A name that a function may use between two bytes of the file.
+    """A name that a function may use between two bytes of the file; of a struct's member "shape.rows".
 
     role: "size" (an extent or what follows from it alone), "index", "value" (another number) or "array" (pointers too).
     start, end: bytes between which it may be used.  type: of an array's elements, as written.
@@ -226,20 +228,22 @@ class Function:
                 yield Variable(name, "size", 0, len(parsed.data))
 
     def _parameters(self) -> Iterator[Variable]:
-        declarator = function_declarator(self.item.node.child_by_field_name("declarator"))
-        parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
-        for node in parameters.named_children if parameters is not None else ():
-            inner, type_node = node.child_by_field_name("declarator"), node.child_by_field_name("type")
-            if inner is None or type_node is None:
+        start, end = self.body.start_byte, self.body.end_byte
+        for inner, type_node in parameter_nodes(self.item):
+            name, written = declared_name(inner), self.text(type_node)
+            fields = fields_of(self.parsed, written.removeprefix("struct ").strip())
+            sign = "->" if inner.type == "pointer_declarator" else "."
+            if fields and (sign == "." or f"{name}->" in self.text(self.body)):
+                for field in fields:
+                    of_number: Role = "size" if _INTEGER.fullmatch(field.type_text) else "value"
+                    role = "array" if field.is_pointer else of_number
+                    yield Variable(f"{name}{sign}{field.name}", role, start, end, field.type_text.rstrip("* "))
                 continue
-            written = self.text(type_node)
-            if inner.type == "identifier":
-                role: Role = "size" if _INTEGER.fullmatch(written) else "value"
-            else:
-                role = "array"
-            yield Variable(declared_name(inner), role, self.body.start_byte, self.body.end_byte, written)
+            of_value: Role = "size" if _INTEGER.fullmatch(written) else "value"
+            yield Variable(name, of_value if inner.type == "identifier" else "array", start, end, written)
 
     def _locals(self) -> Iterator[Variable]:
+        sizes = {v.name for v in (*self._constants(), *self._parameters()) if v.role == "size"}
         for node in self.nodes:
             type_node = node.child_by_field_name("type") if node.type == "declaration" else None
             if type_node is None:
@@ -257,10 +261,51 @@ class Function:
                     words = self.parsed.words(value) if value is not None else frozenset[str]()
                     is_index = node.parent is not None and node.parent.type in LOOPS
                     is_size = bool(words & {"blockDim", "gridDim"}) or "const" in self.text(node).split()
+                    is_size = is_size or (
+                        value is not None and self._is_of(sizes, value) and name not in self._assigned
+                    )
                     is_index = is_index or bool(words & {"threadIdx", "blockIdx"}) or not is_size
+                    sizes |= set() if is_index else {name}
                     yield Variable(name, "index" if is_index else "size", start, end, written)
                 elif _NUMBER.fullmatch(written):
                     yield Variable(name, "value", start, end, written)
+
+    def _is_of(self, names: Collection[str], value: Node) -> bool:
+        """Whether an expression is made of some names alone, of one at least."""
+        used = {self.text(node) for node in named_in(value)}
+        return bool(used) and used <= set(names)
+
+    @cached_property
+    def _assigned(self) -> frozenset[str]:
+        """What is given another value than its first."""
+        nodes = [n.child_by_field_name("left") for n in self.nodes if n.type == "assignment_expression"]
+        nodes += [n.child_by_field_name("argument") for n in self.nodes if n.type == "update_expression"]
+        return frozenset(self.text(node) for node in nodes if node is not None)
+
+    def names_in(self, node: Node) -> frozenset[str]:
+        """Every word in a node's text, and every member as it is written."""
+        return self.parsed.words(node) | frozenset(_MEMBER.findall(self.text(node)))
+
+
+def named_in(node: Node) -> Iterator[Node]:
+    """The variables that an expression names, members with what they are members of: `n`, `shape.rows`."""
+    if node.type in ("identifier", "field_expression"):
+        yield node
+        return
+    callee = node.child_by_field_name("function") if node.type == "call_expression" else None
+    for child in node.named_children:
+        if child != callee:
+            yield from named_in(child)
+
+
+def parameter_nodes(item: Item) -> Iterator[tuple[Node, Node]]:
+    """Declarator and type of each parameter of a function that has a name."""
+    declarator = function_declarator(item.node.child_by_field_name("declarator"))
+    parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
+    for node in parameters.named_children if parameters is not None else ():
+        inner, type_node = node.child_by_field_name("declarator"), node.child_by_field_name("type")
+        if inner is not None and type_node is not None:
+            yield inner, type_node
 
 
 def functions_of(parsed: ParsedFile, kernel: str) -> list[Function]:

@@ -20,7 +20,7 @@ from grader.repair.function import Change, changed
 from grader.repair.launches import Launch, crosswise, grid_changes, launch_changes, launches_of
 from grader.repair.screen import Budget, Screen
 from grader.repair.several_places import constant_changes, macro_changes
-from grader.repair.symptom import MOST_INSTRUCTIONS, faults
+from grader.repair.symptom import MOST_INSTRUCTIONS, faults, instructions_of
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
@@ -75,13 +75,13 @@ def program_repairs(
     trials: Trials,
     drawn_trials: Trials,
     failing: Sequence[Failing],
-    passing: Mapping[str, BoundKernel],
+    passing: Sequence[tuple[BoundKernel, Evidence]],
     budget: Budget,
     rerun: Rerun | None,
 ) -> list[FoundRepair]:
     """What mends the most variants first; a variant at most once.
 
-    passing: kernels of the variants with no fault, which a change must leave right.
+    passing: kernels of the variants with no fault, which a change must leave right, and what is known of them.
     """
     proven = 0
 
@@ -114,7 +114,7 @@ def _tried(
     original: Original,
     trials: Trials,
     failing: Sequence[Failing],
-    passing: Mapping[str, BoundKernel],
+    passing: Sequence[tuple[BoundKernel, Evidence]],
     budget: Budget,
     rerun: Rerun | None,
 ) -> Iterator[_Tried]:
@@ -136,7 +136,8 @@ def _tried(
             reruns, was_run = reruns - 1, True
             budget.work -= RUNNING
             submission = rerun(texts)
-        kernels = {n: k for n, k in _others(failing, submission).items() if _is_right(trials, k, budget)}
+        known = {subject.name: subject.evidence for subject in failing}
+        kernels = {n: k for n, k in _others(failing, submission).items() if _is_right(trials, k, known[n], budget)}
         if kernels and not _spoils(trials, passing, submission, budget):
             yield _Tried(change.cost, parsed, change, texts, kernels, was_run)
 
@@ -308,19 +309,22 @@ def _is_other(before: BoundKernel, after: BoundKernel) -> bool:
     return not (same_code and same_name and one.roles == other.roles and one.launch == other.launch)
 
 
-def _is_right(trials: Trials, kernel: BoundKernel, budget: Budget) -> bool:
-    """Whether a kernel is right, with nothing wrong to be seen, at the smaller of the sizes that it is graded by."""
+def _is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budget) -> bool:
+    """Whether a kernel is right, with nothing wrong to be seen, at the smaller of the sizes that it is graded by.
+
+    before: what is known of it as it was handed in.
+    """
     budget.compiled()
     cases = kernel.sizes.planned(trials.lab.cases["emulator"], kernel.binding.takes_sizes)
     small = sorted((case for case in cases if case[0] != "observe"), key=lambda case: prod(case[1].values())) or cases
+    needed = {(r.kind, repr(r.sizes)): instructions_of(r) for r in before.runs if r.backend == "emulator"}
     for number, (kind, sizes) in enumerate(small):
         loaded = kernel.load(trials.programs, sizes)
         if loaded.entry is None or min(kernel.geometry(sizes).grid) < 1:
             return False
         observe = number == len(small) - 1
-        run = trials.run_loaded(
-            kernel, loaded.built, loaded.entry, kind, sizes, observe=observe, instructions=MOST_INSTRUCTIONS
-        )
+        most = max(MOST_INSTRUCTIONS, needed.get((kind, repr(sizes)), 0))
+        run = trials.run_loaded(kernel, loaded.built, loaded.entry, kind, sizes, observe=observe, instructions=most)
         budget.ran(run, observe)
         if run.outcome.status != "ok" or not run.is_right or faults(run):
             return False
@@ -339,11 +343,13 @@ def _has_other_bytes(failing: Sequence[Failing], submission: Submission) -> bool
     return False
 
 
-def _spoils(trials: Trials, passing: Mapping[str, BoundKernel], submission: Submission, budget: Budget) -> bool:
+def _spoils(
+    trials: Trials, passing: Sequence[tuple[BoundKernel, Evidence]], submission: Submission, budget: Budget
+) -> bool:
     """Whether a variant that is right is so no more."""
-    for before in passing.values():
+    for before, evidence in passing:
         after = _rebound(before, submission)
-        if after is None or (_is_other(before, after) and not _is_right(trials, after, budget)):
+        if after is None or (_is_other(before, after) and not _is_right(trials, after, evidence, budget)):
             return True
     return False
 

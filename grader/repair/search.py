@@ -93,14 +93,14 @@ def search(
     own = {name: [c for c in checks if c.variant == name] for name in found}
     kernels = bound_kernels(trials.lab, original.submission)
     failing = [f for name, e in found.items() if (f := _failing(original, kernels, name, e, own[name])) is not None]
-    passing = {
-        name: kernels[name].read_as(interpretation)
+    passing = [
+        (kernels[name].read_as(interpretation), e)
         for name, e in found.items()
         if name in kernels
         and (interpretation := e.interpretation) is not None
         and e.halo is None
         and all(c.status != "fail" or c.check in OF_GPU for c in own[name])
-    }
+    ]
     repairs = host_repairs(original, kernels, found, checks, rerun)
     repairs += program_repairs(original, trials, drawn_trials, failing, passing, Budget(PROGRAM_WORK), rerun)
     mended = {repair.variant for repair in repairs if not repair.proof}
@@ -268,9 +268,8 @@ def _ranked(
 
 def _names(kernel: BoundKernel) -> dict[str, str]:
     """What the lab's arrays and sizes are called in the kernel, by role."""
-    names = {
-        role: p.name for role, p in zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True)
-    }
+    roles = zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True)
+    names = {role: f"{p.owner}.{p.name}" if p.owner else p.name for role, p in roles}
     names |= dict(kernel.interpretation.constants)
     return names | {role: text for text, role in kernel.interpretation.template if role}
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function, Kind, Variable
+from grader.repair.function import Change, Function, Kind, Variable, named_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants, qualifiers_of
 from grader.submission.lexical import Edit
 
@@ -206,7 +206,7 @@ def _names_together(function: Function) -> Iterator[Change]:
         if detail is None:
             continue
         known = {name: v for name, v in function.known_at(one).items() if v.role == "size"}
-        used = [{n: function.text(n) for n in descendants(part) if n.type == "identifier"} for part in (one, two)]
+        used = [{n: function.text(n) for n in named_in(part)} for part in (one, two)]
         for name in sorted(known.keys() & set(used[0].values()) & set(used[1].values())):
             origin = _origin(function, known[name])
             places = [node for names in used for node, text in names.items() if text == name]

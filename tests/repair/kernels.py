@@ -19,7 +19,7 @@ def changes(make: Make, body: str, before: str = "") -> dict[str, Change]:
     """
     head, end = before + "__global__ void k(const float *a, float *out, int n) {\n", "\n}\n"
     text = head + body + end
-    (function,) = functions_of(parse(SourceText(Path("k.cu"), text, "utf-8")), "k")
+    function = functions_of(parse(SourceText(Path("k.cu"), text, "utf-8")), "k")[0]
     found: dict[str, Change] = {}
     for change in make(function):
         after = changed(text, change).removeprefix(head).removesuffix(end)

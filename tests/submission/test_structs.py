@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+from grader.lab.labs import find
 from grader.submission.kernels.records import Observed, SeenArgument, SeenLaunch, SeenRun
 from grader.submission.lexical import apply
 from grader.submission.records import Missing, Submission, VariantBinding
@@ -164,3 +165,25 @@ def test_a_struct_of_arrays_and_sizes_is_taken_apart() -> None:
     assert isinstance(found, VariantBinding)
     assert found.interpretations[0].roles == ("in", "out", "rows", "cols")
     assert [p.is_written for p in found.kernel.parameters] == [False, True, False, False]
+
+
+def test_the_grid_of_a_loop_over_sizes_in_structs_follows_from_the_size_that_it_covers() -> None:
+    text = (
+        "struct Batch { int N, amount; };\n"
+        "__global__ void simple(const float *in, float *out, Batch b) {\n"
+        "  int m = blockIdx.x * blockDim.x + threadIdx.x; if (m < b.amount) out[m * b.N] = in[m * b.N]; }\n"
+    )
+
+    def launch(n: int) -> SeenLaunch:
+        seen = (
+            SeenArgument("in", "const float *", buffer="d", buffer_bytes=4000 * n * n),
+            SeenArgument("out", "float *", buffer="e", buffer_bytes=4000 * n * n),
+            SeenArgument("b", "Batch", raw=struct.pack("<ii", n, 1000)),
+        )
+        return SeenLaunch("simple", (), "main.cu", 9, (8, 1, 1), (128, 1, 1), 0, seen)
+
+    observed = Observed((SeenRun(("main.cu",), tuple(launch(n) for n in range(2, 11))),))
+    found = bound(text, find("batch-square", ()), observed=observed).bindings["simple"]
+    assert isinstance(found, VariantBinding)
+    # As many blocks at every n: they follow from the number of matrices, as far as all these launches show.
+    assert found.interpretations[0].launch.grid_formula == ()

@@ -253,8 +253,9 @@ def _entry(
     _instantiate(entry, lab, stated)
     parsed = entry.parsed
     item = parsed.functions[kernel.name]
+    with_fields = partial(with_fields_seen, parsed, entry.kernel)
     entry.sites = tuple(
-        replace(site, seen=with_fields_seen(parsed, entry.kernel, site.seen)) if site.seen else site
+        replace(site, seen=with_fields(site.seen), probes=tuple((g, with_fields(seen)) for g, seen in site.probes))
         for site in entry.sites
     )
     entry.kernel, of_structs = with_struct_parameters(

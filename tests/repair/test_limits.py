@@ -1,0 +1,51 @@
+"""How long a kernel of a changed program may run: as long as it needs, as it was handed in, at that size."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from grader.repair.program import _is_right
+from grader.repair.screen import Budget
+from grader.repair.symptom import MOST_INSTRUCTIONS
+
+
+def limits(needed: dict[int, int]) -> dict[int, int]:
+    """The limit at each of two sizes, of a kernel that took so many instructions at some of them."""
+    given: dict[int, int] = {}
+
+    def run_loaded(
+        kernel: Any, built: Any, entry: str, kind: str, sizes: dict[str, int], observe: bool, instructions: int
+    ) -> Any:
+        given[sizes["n"]] = instructions
+        outcome = SimpleNamespace(status="ok", issued=1, hazards=(), reason="", thread_instructions=1)
+        return SimpleNamespace(kind=kind, sizes=sizes, outcome=outcome, is_right=True)
+
+    planned = [("correct", {"n": 64}), ("correct", {"n": 512})]
+    kernel: Any = SimpleNamespace(
+        sizes=SimpleNamespace(planned=lambda *_of: planned),
+        binding=SimpleNamespace(takes_sizes=True),
+        load=lambda *_of: SimpleNamespace(entry="k", built=None),
+        geometry=lambda _sizes: SimpleNamespace(grid=(1, 1, 1)),
+    )
+    trials: Any = SimpleNamespace(lab=SimpleNamespace(cases={"emulator": None}), programs=None, run_loaded=run_loaded)
+    runs = [
+        SimpleNamespace(
+            kind="correct",
+            sizes={"n": n},
+            backend="emulator",
+            outcome=SimpleNamespace(thread_instructions=count),
+        )
+        for n, count in needed.items()
+    ]
+    before: Any = SimpleNamespace(runs=runs)
+    assert _is_right(trials, kernel, before, Budget(10_000_000))
+    return given
+
+
+def test_a_kernel_that_takes_long_as_it_is_may_take_as_long_again() -> None:
+    assert limits({512: 3 * MOST_INSTRUCTIONS}) == {64: MOST_INSTRUCTIONS, 512: 6 * MOST_INSTRUCTIONS}
+
+
+def test_what_does_next_to_nothing_as_it_is_may_do_all_of_its_work() -> None:
+    assert limits({64: 10, 512: 10}) == {64: MOST_INSTRUCTIONS, 512: MOST_INSTRUCTIONS}
