@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.calls import element_of
 from grader.repair.function import Change, Function, ancestors, condition_of, is_statement
-from grader.submission.cpp.tree import WORD
+from grader.submission.cpp.tree import WORD, declared_name
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -48,6 +48,35 @@ def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> I
                     yield change
     yield from _conditions(function)
     yield from _between_barriers(function, extents)
+
+
+def surplus_changes(function: Function, covers: Sequence[str]) -> Iterator[Change]:
+    """The return of threads beyond what the grid covers, behind the indices of the whole grid that nothing limits.
+
+    covers: what the sizes along the grid's axes are called in the kernel, "" where that is not known.
+    """
+    if not function.is_kernel:
+        return
+    limits = [function.names_in(c) for n in function.nodes if (c := condition_of(n) or _condition_of_choice(n))]
+    found: dict[str, tuple[str, Node]] = {}
+    for node in function.statements:
+        if node.type == "declaration" and node.parent == function.body:
+            for declarator in node.children_by_field_name("declarator"):
+                words = function.names_in(declarator)
+                for axis in "xyz" if "threadIdx" in words else "":
+                    if f"blockIdx.{axis}" in words and not any(declared_name(declarator) in names for names in limits):
+                        found.setdefault(axis, (declared_name(declarator), node))
+    made = [(found[axis], over) for axis, over in zip("xyz", covers, strict=False) if axis in found and over]
+    last = max((node.end_byte for (_name, node), _over in made), default=0)
+    if made and not any(b.start_byte > last for b in function.barriers):
+        (_name, place), _over = max(made, key=lambda row: row[0][1].end_byte)
+        text = " || ".join(f"{name} >= {over}" for (name, _node), over in made)
+        edit = function.inserted(last, f"\n{function.indent(place)}if ({text}) return;")
+        yield Change("guard", place.end_point.row + 1, (edit,), 1.2, "surplus", "missing")
+
+
+def _condition_of_choice(node: Node) -> Node | None:
+    return node.child_by_field_name("condition") if node.type == "conditional_expression" else None
 
 
 def _between_barriers(function: Function, extents: Mapping[str, Sequence[str]]) -> Iterator[Change]:

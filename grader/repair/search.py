@@ -17,7 +17,7 @@ from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
 from grader.message import Message, joined, msg, sentences_of
 from grader.repair.clues import TurnedAway, clues_of, turned_away
-from grader.repair.conditions import guard_changes
+from grader.repair.conditions import guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Change, Function, functions_of
@@ -248,11 +248,12 @@ def _ranked(
     names = _names(kernel)
     clues = clues_of(functions, symptom.check, symptom.hazards, diagnosis, symptom.lines, names)
     shares = any(f.uses_shared for f in functions)
-    extents = _extents(kernel, names)
+    extents, covers = _extents(kernel, names), _covered(kernel, names)
     rows: list[tuple[float, int, Function, Change]] = []
     for function in functions:
         found = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
         found += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
+        found += surplus_changes(function, covers)
         for change in found:
             if symptom.is_stopped and change.group == "returns":
                 # What goes with such a return is the call in its condition, not that threads end there.
@@ -272,6 +273,16 @@ def _names(kernel: BoundKernel) -> dict[str, str]:
     names = {role: f"{p.owner}.{p.name}" if p.owner else p.name for role, p in roles}
     names |= dict(kernel.interpretation.constants)
     return names | {role: text for text, role in kernel.interpretation.template if role}
+
+
+def _covered(kernel: BoundKernel, names: dict[str, str]) -> list[str]:
+    """What the sizes that the grid's axes run over are called in the kernel, "" where it does not know one."""
+    equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
+    found = []
+    for axis in kernel.interpretation.launch.covers:
+        known = [names.get(n) or (equal[0] if equal and n in kernel.lab.equal_sizes else "") for n in axis.split("*")]
+        found.append(" * ".join(known) if all(known) else "")
+    return found
 
 
 def _extents(kernel: BoundKernel, names: dict[str, str]) -> dict[str, tuple[str, ...]]:

@@ -102,10 +102,13 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
 
 
 def _would_do(direct: Sequence[Read], needed: Mapping[str, Mask]) -> bool:
-    """Whether most elements that an output needs were read directly to make it."""
+    """Whether most elements that an output needs, of every input, were read directly to make it.
+
+    What a thread puts into shared memory itself it has read directly.
+    """
     read = {(one.array, one.offset_bytes // one.width_bytes) for one in direct}
-    places = [(name, int(k)) for name, mask in needed.items() for k in np.flatnonzero(mask)]
-    return 2 * sum(place in read for place in places) > len(places)
+    places = {name: np.flatnonzero(mask).tolist() for name, mask in needed.items() if mask.any()}
+    return all(2 * sum((name, place) in read for place in of) > len(of) for name, of in places.items())
 
 
 def _unused_at(saboteur: Trials, kernel: BoundKernel, runs: Sequence[Run], known: Sizes | None = None) -> Sizes | None:

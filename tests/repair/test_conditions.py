@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from grader.repair.conditions import MAX_GUARDS, guard_changes
+from grader.repair.conditions import MAX_GUARDS, guard_changes, surplus_changes
 from grader.repair.function import Change, Function
 from tests.repair.kernels import Make, changes
 
@@ -225,3 +225,41 @@ def test_conditions_are_put_on_both_sides_of_a_barrier() -> None:
     # With a condition on one side a change of one place is enough; a barrier in a branch is moved first.
     assert not around(f"{head}t[threadIdx.x] = a[i];\n__syncthreads();\nif (i < n) out[i] = t[0];")
     assert not around(f"{head}t[threadIdx.x] = a[i];\nif (i) {{ __syncthreads(); }}\nout[i] = t[0];")
+
+
+@pytest.mark.parametrize(
+    ("covers", "body", "returns"),
+    [
+        (["n"], "int m = blockIdx.x * blockDim.x + threadIdx.x;\nout[m * 4] = 1;", "m >= n"),
+        (
+            ["w", "n"],
+            "int y = blockIdx.y * 8 + threadIdx.y;\nint x = blockIdx.x * 8 + threadIdx.x;\nout[0] = 1;",
+            "x >= w || y >= n",
+        ),
+        # One axis is guarded already.
+        (
+            ["w", "n"],
+            "int y = blockIdx.y * 8 + threadIdx.y;\nint x = blockIdx.x * 8 + threadIdx.x;\nif (x < w) out[0] = 1;",
+            "y >= n",
+        ),
+    ],
+)
+def test_surplus_threads_return(covers: list[str], body: str, returns: str) -> None:
+    ((text, change),) = changes(lambda f: surplus_changes(f, covers), body).items()
+    assert f"if ({returns}) return;" in text.split("\n")
+    assert (change.kind, change.detail, change.cost) == ("guard", "missing", 1.2)
+
+
+@pytest.mark.parametrize(
+    ("covers", "body"),
+    [
+        (["n"], "int m = blockIdx.x * blockDim.x + threadIdx.x;\nif (m < n) out[m] = 1;"),
+        (["n"], "int m = blockIdx.x * blockDim.x + threadIdx.x;\nout[m] = m < n ? 1 : 0;"),
+        # What a barrier waits for does not return; of a size without a name nothing can be said.
+        (["n"], "int m = blockIdx.x * blockDim.x + threadIdx.x;\n__syncthreads();\nout[m] = 1;"),
+        ([""], "int m = blockIdx.x * blockDim.x + threadIdx.x;\nout[m] = 1;"),
+        (["n"], "int m = threadIdx.x;\nout[m] = 1;"),
+    ],
+)
+def test_who_needs_no_return_gets_none(covers: list[str], body: str) -> None:
+    assert not changes(lambda f: surplus_changes(f, covers), body)

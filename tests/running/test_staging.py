@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from grader.grading.pipeline import grade
+from grader.ptx.records import Read
+from grader.running.staging import _would_do
 from tests.marks_only import marks_only
 
 WHOLE = marks_only("transpose")
@@ -161,3 +164,16 @@ def test_a_copy_of_ones_own_is_looked_at_too(tmp_path: Path, source: str, status
 @pytest.mark.parametrize("value", STAGED)
 def test_a_value_that_the_output_is_made_of_is_used(tmp_path: Path, value: str) -> None:
     assert technique(tmp_path, OTHER.replace("VALUE", value)) == ("pass", "checks.technique.passed")
+
+
+def test_what_a_thread_stages_itself_is_not_all_that_it_reads_directly() -> None:
+    def read(array: str, element: int) -> Read:
+        return Read(array, "global", 4 * element, 4, 1, (0, 0, 0), (0, 0, 0), "input")
+
+    row, column = np.zeros((2, 2, 2), np.bool_), np.zeros((2, 2, 2), np.bool_)
+    row[0, 0], column[:, 0, 0] = True, True
+    needed = {"a": row, "b": column}
+    whole = [read("a", 0), read("a", 1), read("b", 0), read("b", 4)]
+    assert _would_do(whole, needed)
+    # More than half of all, and of a no more than half: the rest of that came another way.
+    assert not _would_do(whole[1:], needed)

@@ -65,7 +65,7 @@ class LaunchContext:
         over: the size that is meant by a variable which is handed in for several, as by `n` in `k<<<…>>>(a, b, n, n)`.
         """
         constants = self.shape.constants
-        by_name = {name: role for role, name in self.sizes.constants}
+        by_name = self.sizes.of_host | {name: role for role, name in self.sizes.constants}
         if self.site is not None and len(self.site.arguments) == self.arguments:
             own = self.roles[len(self.roles) - self.arguments :]
             sizes = [(t, r) for t, r in zip(self.site.arguments, own, strict=True) if r in self.lab.size_names]
@@ -122,7 +122,7 @@ def _covers_read(
     if alone_seen:
         return [(name,) for name in alone_seen]
     if len(usual) > 1 and len(site.grid_expressions) == 1 and site.tile == (1,):
-        alone = dict(zip(site.arguments, context.roles, strict=False)).get(site.grid_over[0])
+        alone = (context.sizes.of_host | dict(zip(site.arguments, context.roles, strict=False))).get(site.grid_over[0])
         if alone in usual and "blockIdx.y" not in context.shape.text:
             return [(alone,)]
     if len(usual) > 1 and context.grid_formula():

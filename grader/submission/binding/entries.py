@@ -74,7 +74,7 @@ class Entry:
     def compile_time(self) -> CompileTime:
         """The sizes that are fixed when it is compiled."""
         constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
-        from_host = frozenset(name for name, value in constants.items() if value == SET_BY_HOST)
+        from_host = {n: _source_of(self.parsed, n) for n, value in constants.items() if value == SET_BY_HOST}
         filled = frozenset(constants.keys() & self.filled_with.keys())
         constants |= {name: self.filled_with[name] for name in constants if name in filled}
         files = (self.parsed, *self.parsed.headers)
@@ -223,6 +223,13 @@ def _value_of(argument: str, parsed: ParsedFile) -> str:
     """A template's argument, a number of the file's constants as its value."""
     number = parsed.constants.integer(argument)
     return argument.strip() if number is None else str(number)
+
+
+def _source_of(parsed: ParsedFile, constant: str) -> str:
+    """The variable that the host copies into a constant; "" where it is none, or there are several."""
+    pattern = rf"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*&?\s*{re.escape(constant)}\s*,\s*&\s*(\w+)\s*,"
+    found = set(re.findall(pattern, parsed.source.text))
+    return found.pop() if len(found) == 1 else ""
 
 
 def _is_undeclared(entry: Entry, files: Sequence[ParsedFile]) -> bool:

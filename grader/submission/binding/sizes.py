@@ -37,8 +37,9 @@ class CompileTime:
     """Those of the constants whose values the host was seen to copy to the device."""
     elements: Mapping[int, int] = field(default_factory=dict)
     """By the place of an array among the parameters, the elements that it was seen to have in all."""
-    from_host: frozenset[str] = frozenset()
-    """Those of the constants that lie in constant memory and that the file gives no value."""
+    from_host: Mapping[str, str] = field(default_factory=dict)
+    """Those of the constants that lie in constant memory and that the file gives no value, with the host's variable that
+    is copied there, "" where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,14 @@ class NamedSizes:
     template: tuple[tuple[str, str], ...]
     pinned: tuple[tuple[str, int], ...]
     declared: tuple[tuple[str, int], ...]
+    sources: tuple[tuple[str, str], ...] = ()
+    """Of constants that the host fills the variable that it copies there."""
+
+    @property
+    def of_host(self) -> dict[str, str]:
+        """Sizes by the host's variables that are copied into constants."""
+        sources = dict(self.sources)
+        return {source: role for role, name in self.constants if (source := sources.get(name))}
 
     @classmethod
     def of(cls, roles: tuple[str, ...], fixed: CompileTime, lab: Lab) -> NamedSizes:
@@ -76,7 +85,8 @@ class NamedSizes:
         constants = tuple((role, name) for role, name in matched.items() if name in fixed.changeable)
         constants += _same_in_array(constants, fixed)
         declared = tuple((role, value) for role, name in constants if (value := fixed.constants[name]) != SET_BY_HOST)
-        return cls(constants, template if in_template else (), tuple(built_in), declared)
+        sources = tuple(fixed.from_host.items())
+        return cls(constants, template if in_template else (), tuple(built_in), declared, sources)
 
     def readings(self, lab: Lab) -> list[NamedSizes]:
         """This, and with two constants in each other's place whose names are not the task's own: M and N."""

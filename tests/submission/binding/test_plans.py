@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from grader.lab.formula import integer
+from grader.lab.labs import find
 from grader.submission.records import VariantBinding
 from tests.submission.binding.kernels import binding, kernel
 from tests.submission.labs import LINE, bound, bound_file
@@ -219,3 +221,22 @@ def test_of_a_size_that_is_a_constant_of_the_program_only_multiples_are_asked(la
     )
     found = binding(bound(f"{text}int main() {{ naive<<<{launch}>>>(p, q); }}"), "naive")
     assert (found.takes_sizes, found.interpretations[0].constants != ()) == (False, True)
+
+
+@pytest.mark.parametrize(("source", "bytes_at_ten"), [("n", 80), ("other", 40)])
+def test_what_the_host_copies_into_constant_memory_is_that_size(source: str, bytes_at_ten: int) -> None:
+    text = (
+        "__constant__ int order;\n"
+        "__global__ void mulRow(const float *A, const float *B, float *C) {\n"
+        "  extern __shared__ float line[]; int i = blockIdx.x;\n"
+        "  for (int k = threadIdx.x; k < order; k += blockDim.x) line[k] = A[i * order + k];\n"
+        "  __syncthreads();\n"
+        "  for (int j = threadIdx.x; j < order; j += blockDim.x) { float s = 0;\n"
+        "    for (int k = 0; k < order; k++) s += line[k] * B[k * order + j]; C[i * order + j] = s; } }\n"
+        "int main(int argc, char **argv) { int n = atoi(argv[1]), other = n + 1; float *a, *b, *c;\n"
+        f"  cudaMemcpyToSymbol(order, &{source}, sizeof(int));\n"
+        "  mulRow<<<n, 32, 2 * n * sizeof(float)>>>(a, b, c); }\n"
+    )
+    plan = binding(bound(text, find("matmul", ())), "row").interpretations[0].launch
+    # Of another variable nobody knows what it is: there the lab's rule stands in.
+    assert integer(plan.shared_formula, {"n": 10, "threads": 32}) == bytes_at_ten
