@@ -38,7 +38,7 @@ class CompileTime:
     elements: Mapping[int, int] = field(default_factory=dict)
     """By the place of an array among the parameters, the elements that it was seen to have in all."""
     from_host: Mapping[str, str] = field(default_factory=dict)
-    """Those of the constants that lie in constant memory and that the file gives no value, with the host's variable that
+    """The constants that lie in constant memory and that the file gives no value, with the variable of the host that
     is copied there, "" where that is not known."""
 
 
