@@ -21,6 +21,7 @@ OF_ORDER = (
         "programs.overwritten",
     ),
     *("checks.host_code.copied_", "checks.host_code.filled_"),
+    *("checks.host_code.compared_", "checks.host_code.same_array"),
 )
 
 

@@ -61,6 +61,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
         "guard": -0.8,
         "comparison": -0.6,
         "bound": -0.4,
+        "round_up": -0.8,
         "size": -0.7,
         "barrier": 1.5,
         "zero": 0.8,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.calls import arguments_of, is_own_call, stands_in_index
 from grader.repair.function import BUILTINS, LEAVES, Change, Function, Kind, Variable, ancestors
-from grader.submission.cpp.tree import LOOPS
+from grader.submission.cpp.tree import LOOPS, declared_name
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -96,8 +96,9 @@ def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
     sign, line = operator.type, function.line(operator)
     turned = _is_turned(function, node, sign)
     lets_in = _keeps_within(function, node, sign)
+    near = 3.2 if _counts_whole_parts(function, node) else 2.2 if lets_in else 1.0
     for other in COMPARISONS[sign]:
-        cost = 2.6 if (sign, other) not in NEAR else 2.2 if lets_in else 1.0
+        cost = 2.6 if (sign, other) not in NEAR else near
         if turned:
             cost = min(cost, TURNED.get((sign, other), cost))
         yield Change("comparison", line, (function.replaced(operator, other),), cost, "comparison")
@@ -144,6 +145,22 @@ def _keeps_within(function: Function, node: Node, sign: str) -> bool:
     size = known.get(function.text(right))
     is_parameter = size is not None and size.role == "size" and size.start == function.body.start_byte
     return is_parameter and any(known[w].role == "index" for w in function.parsed.words(left) & known.keys())
+
+
+def _counts_whole_parts(function: Function, node: Node) -> bool:
+    """Whether a loop runs to a number of parts that is rounded down: one pass more would be one too many at times."""
+    right = node.child_by_field_name("right")
+    if right is None or kind_at(function, node) != "bound":
+        return False
+    name = function.text(right)
+    values = [n.child_by_field_name("value") for n in function.nodes if n.type == "init_declarator"]
+    made = [v for v in values if v is not None and v.parent is not None and declared_name(v.parent) == name]
+    return any(_is_rounded_down(function, side) for side in (right, *made))
+
+
+def _is_rounded_down(function: Function, node: Node) -> bool:
+    left = node.child_by_field_name("left")
+    return _operator(node) == "/" and left is not None and not {"+", "."} & set(function.text(left))
 
 
 ARITHMETIC = {"+": ("-", "*"), "-": ("+",), "*": ("+", "/"), "/": ("%", "*"), "%": ("/",), "^": ("+",)}
@@ -324,7 +341,8 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
         yield from _exchanged(function, right.child_by_field_name("left"), left, kind)
     if sign == "/" and kind in ("bound", "index"):
         rounded = f"({function.text(left)} + {function.text(right)} - 1) / {_factor(function, right)}"
-        yield from _change(function, node, rounded, 2.2, "round_up", kind)
+        cost = 1.4 if _is_rounded_down(function, node) and "blockIdx" not in function.text(node) else 2.2
+        yield from _change(function, node, rounded, cost, "round_up", kind)
     if sign == "*" and kind in ("index", "bound"):
         for variable in function.known_at(node).values():
             if variable.role == "size" and variable.name in function.names_in(node):

@@ -40,6 +40,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "checks.launch.never_launched": ("kernel",),
     "checks.host_code.copied_early": MOVED,
     "checks.host_code.copied_other": ("source",),
+    "checks.host_code.compared_early": ("earlier",),
     "checks.host_code.filled_late": MOVED,
     "checks.host_code.filled_twice": ("target",),
     "checks.host_code.filled_output": ("target",),

@@ -299,6 +299,17 @@ def _places(host: Host, call: Call) -> Iterator[Change]:
             edit = function.inserted(statement.start_byte, f"{own}\n{function.indent(statement)}")
             cost, to_line = 1.0 + 0.3 * near, function.line(statement)
             yield Change("host", call.line, (edit, away), cost, "order", "earlier", to_line)
+    last_launch = before[-1].end_byte if before else 0
+    uses = [
+        n
+        for n in (block.named_children if block is not None else ())
+        if last_launch <= n.start_byte < call.statement.start_byte
+    ]
+    use = next((n for n in uses if is_statement(n) and _names(call.text(0)) & host.parsed.words(n)), None)
+    if is_back and before and use is not None:
+        # What is looked at between the launch and the copy wants that copy first.
+        edit = function.inserted(use.start_byte, f"{own}\n{function.indent(use)}")
+        yield Change("host", call.line, (edit, away), 1.0, "order", "earlier", function.line(use))
     for near, statement in enumerate(after if is_back else ()):
         if near < 2:
             yield _later(call, statement, 1.0 + 0.3 * near)

@@ -97,6 +97,11 @@ def is_collision(hazards: Sequence[Hazard]) -> bool:
     return bool(races) and all(h.detail.startswith("write_write") for h in races)
 
 
+def _is_one_place(hazard: Hazard) -> bool:
+    """Whether two threads write to one element in the same line."""
+    return hazard.kind == "race" and hazard.detail.startswith("write_write") and hazard.line == hazard.other_line
+
+
 def excess_of(counters: Counters, metric: str) -> int:
     """What is more than needed: wavefronts of shared memory, or sectors of global memory."""
     space = "shared" if metric == "wavefronts" else "global"
@@ -169,8 +174,8 @@ def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | N
         for r in (shown, *largest)
         if r.kind in ("correct", "observe", "ragged")
     ]
-    # Two threads that write one element need another index: ordered, one of them would still be lost.
-    if not found or not cases or is_collision(found):
+    # Two threads that write one element need another index: ordered, one of them would still be lost, whatever is read.
+    if not found or not cases or any(_is_one_place(h) for h in found) or is_collision(found):
         return None
     return Symptom("races", tuple(cases), found, tuple(h.line for h in found), is_observed=True)
 

@@ -87,7 +87,8 @@ def flow_faults(
 
 
 def same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> list[FlowFault]:
-    """Two inputs of one kernel that are filled from the same array of the host, in two lines: it may be meant so."""
+    """What may be meant so: two inputs of one kernel that are filled from the same array of the host, in two lines; one
+    array for an input and an output."""
     if not _is_followed(run):
         return []
     return _merged(_same_sources(run, kernels))
@@ -111,6 +112,11 @@ def _same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
             return
         launch, arrays = known
         key = launch.kernel, launch.template_arguments
+        for taken, name, serial, _size in arrays:
+            into = next((p for p, _name, other, _s in arrays if other == serial and _is_written(p)), None)
+            if into is not None and not _is_written(taken):
+                same: dict[str, str | int] = {"array": name, "first": taken.name, "second": into.name}
+                yield _Kind(launch.file, launch.line, "same_array", same, [key], [name])
         inputs = [
             (name, filled[serial]) for p, name, serial, _size in arrays if not _is_written(p) and serial in filled
         ]

@@ -14,6 +14,7 @@ from dataclasses import replace
 from grader.lab.records import Sizes
 from grader.message import msg
 from grader.programs.records import Observation
+from grader.running.copied_back import never_read, read_early
 from grader.running.data_flow import FlowFault, flow_faults, reached_text, same_sources
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun
@@ -112,6 +113,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
             for fault in same_sources(run, kernels)
             if _is_of(fault, *key)
         ]
+        suspected += [fault for run in runs for fault in read_early(run, kernel.name, texts)]
         told = {array for fault in flow for array in fault.arrays}
         of_runtime = _seen_faults(runs, kernel.name, seen, instance if of_instance else ())
         if any(fault.message.id in _NOT_FETCHED for fault in flow):
@@ -143,6 +145,8 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         line = seen[0].line if seen else line_of_main(programs[name])
         file = seen[0].file if seen else name
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
+    elif not is_unread:
+        faults += [fault for run in true for fault in never_read(run, kernel.name, texts)]
     in_comments = {(file, line) for file, _kernel, line in submission.observed.uncommented}
     faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
     faults.sort(key=lambda fault: not fault.is_of_data)

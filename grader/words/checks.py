@@ -242,6 +242,18 @@ HOST_CODE: Texts = {
     "reads_data_sound": N_("Judging by its text, the host code fills what its kernels read."),
     "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
     "not_compared": N_("The program compares its results with nothing."),
+    "compared_other": N_(
+        "The results of {kernel} are copied into {array} here, and nothing reads that array: what the program compares "
+        "is another one."
+    ),
+    "same_array": N_(
+        "{kernel} is handed one array, {array}, for both {first} and {second}: it stores its results over what it "
+        "reads."
+    ),
+    "compared_early": N_(
+        "The results of {kernel} are copied into {array} only here, but line {read_line} reads that array before: what "
+        "is read there is not what the kernel has stored."
+    ),
     "never_filled": N_("{array} is read by {kernel}, but nothing has been put into it before the launch."),
     "copied_early": N_(
         "{array} is copied back here, before the launch of {kernel} in line {launch_line}: what the kernel stores "

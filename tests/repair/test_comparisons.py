@@ -87,3 +87,30 @@ def test_the_kind_of_a_place(body: str, after: str, kind: str) -> None:
     found = changes(expression_changes, body)
     assert after in found, list(found)
     assert found[after].kind == kind
+
+
+PARTS = "int parts = {};\nfor (int t = 0; t < parts; t++) out[t] = 1;"
+
+
+@pytest.mark.parametrize(
+    ("count", "near", "rounded"),
+    [
+        # One pass more would be one too many wherever the parts are whole: the number is to be rounded up.
+        ("n / 16", 3.2, 1.4),
+        ("(n + 15) / 16", 1.0, 2.2),
+        ("n", 1.0, None),
+    ],
+)
+def test_a_number_of_parts_that_is_rounded_down_is_rounded_up(count: str, near: float, rounded: float | None) -> None:
+    body = PARTS.format(count)
+    found = changes(expression_changes, body)
+    assert found[body.replace("t < parts", "t <= parts")].cost == near
+    costs = [c.cost for c in found.values() if c.group == "round_up"]
+    assert costs == ([rounded] if rounded else [])
+
+
+def test_a_bound_that_divides_itself_is_rounded_up() -> None:
+    body = "for (int t = 0; t < n / 16; t++) out[t] = 1;"
+    found = changes(expression_changes, body)
+    assert found[body.replace("n / 16", "(n + 16 - 1) / 16")].cost == 1.4
+    assert found[body.replace("<", "<=")].cost == 3.2

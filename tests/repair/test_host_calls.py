@@ -34,6 +34,7 @@ def moved(*lines: str) -> dict[tuple[str, ...], Change]:
     [
         ((LAUNCH, IN, BACK), (IN, LAUNCH, BACK), (4, "earlier", 3)),
         ((BACK, LAUNCH, FREE), (LAUNCH, BACK, FREE), (3, "later", 4)),
+        ((LAUNCH, "int bad = 0;", "check(h);", BACK), (LAUNCH, "int bad = 0;", BACK, "check(h);"), (6, "earlier", 5)),
         ((FREE, LAUNCH, BACK), (LAUNCH, BACK, FREE), (3, "later", 5)),
         # Before the return, not behind it; behind a statement of several lines its last one counts.
         ((FREE, LAUNCH, "return 0;"), (LAUNCH, FREE, "return 0;"), (3, "later", 4)),

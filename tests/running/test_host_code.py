@@ -366,3 +366,21 @@ def test_an_array_on_the_device_that_nothing_fills_is_told(
 
 def test_kernels_alone_have_no_host_code(tmp_path: Path) -> None:
     assert not judged(tmp_path, HEAD[: HEAD.index("float *a, *b, *c;")], runs=False).is_there
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("size", "wanted"), [("4", ["copy_of_count_into"]), ("sizeof w", []), ("4 * sizeof(float)", []), ("2", [])]
+)
+def test_a_copy_into_constant_memory_of_as_many_bytes_as_it_has_elements(
+    size: str, wanted: list[str], tmp_path: Path
+) -> None:
+    head = HEAD.replace("__global__", "__constant__ float w[4];\n__global__", 1).replace(
+        "float s = 0;", "float s = 0 * w[n & 3];", 1
+    )
+    main = f"""
+int main() {{ give(); float g[4] = {{1, 2, 3, 4}}; cudaMemcpyToSymbol(w, g, {size});
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] != e[0]; }}"""
+    found = judged(tmp_path, head + main)
+    assert [fault.message.id.rpartition(".")[2] for fault in found.faults] == wanted

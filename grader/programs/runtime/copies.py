@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -358,7 +359,17 @@ def symbol(state: State, address: int, place: Place) -> Allocation:
         state.variables[unit, name] = found
     variable = state.variables[unit, name]
     assert variable is not None
+    variable.width = variable.width or _declared_width(state, name)
     return variable
+
+
+def _declared_width(state: State, name: str) -> int:
+    """Bytes of an element of a variable of the device, as its declaration says; 1 where that is not told."""
+    pattern = (
+        rf"\b__(?:constant|device)__\s+(?:(?:const|static|volatile)\s+){{0,3}}([\w ]{{1,40}}?)\s+{re.escape(name)}\s*\["
+    )
+    declared = {match for text in state.sources.texts.values() for match in re.findall(pattern, text)}
+    return silent.WIDTHS.get(declared.pop(), 1) if len(declared) == 1 else 1
 
 
 def to_symbol(

@@ -29,12 +29,13 @@ MAX_COPIED = 2000
 MAX_RANGES = 256
 POINTER_BYTES = 8
 VECTOR_BYTES = 24
-_WIDTHS = {"double": 8, "long": 8, "float": 4, "int": 4, "unsigned int": 4, "short": 2, "unsigned short": 2}
-_WIDTHS |= {"unsigned long": 8, "long long": 8, "unsigned long long": 8}
+WIDTHS = {"double": 8, "long": 8, "float": 4, "int": 4, "unsigned int": 4, "short": 2, "unsigned short": 2}
+WIDTHS |= {"unsigned long": 8, "long long": 8, "unsigned long long": 8}
 _SIZE_OF = re.compile(r"\(?\s*sizeof\s*(?:\(\s*(\w+)\s*\)|\s(\w+))\s*\)?")
 # What may stand between two words is bounded: else a text of a few thousand characters keeps a search busy for hours.
 _BETWEEN = "{0,80}"
 _CALLED = "cudaMemcpy", "cudaMemcpyAsync"
+_OF_SYMBOLS = "cudaMemcpyToSymbol", "cudaMemcpyFromSymbol"
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ def note_copied(
     state: State, allocation: Allocation | None, rows: Sequence[tuple[int, int]], place: Place, into: bool
 ) -> None:
     """Note a copy of rows, (offset, bytes), between an array of the device's and the host."""
-    if allocation is None or allocation.kind != "device" or len(state.copied) > MAX_COPIED:
+    if allocation is None or allocation.kind not in ("device", "symbol") or len(state.copied) > MAX_COPIED:
         return
     key = allocation.serial, into, 0 if into else allocation.written
     known = state.copied.setdefault(key, Copied(allocation, place, into))
@@ -67,7 +68,7 @@ def note_arrays(state: State, record: ObservedLaunch, found: Sequence[Allocation
     """Note how large the elements are that a kernel takes each of its arrays for, and what it may write."""
     for allocation, argument in zip(found, record.arguments, strict=True):
         if allocation is not None:
-            width = _WIDTHS.get(argument.type.rstrip("*").strip().removesuffix(" const"), 1)
+            width = WIDTHS.get(argument.type.rstrip("*").strip().removesuffix(" const"), 1)
             # Of an array that is handed over in parts a copy may be of such a part.
             allocation.width = 1 if argument.offset_bytes or allocation.width == 1 else width
             allocation.written += " const*" not in argument.type
@@ -88,7 +89,7 @@ def _is_of_count(known: Copied) -> bool:
 def _tell_count(state: State, known: Copied) -> bool:
     """Tell of a copy of as many bytes as there are elements, unless its text says how large these are."""
     text = state.sources.texts.get(known.place.file, "")
-    calls = [arguments for arguments in _calls(state, known.place, _CALLED) if len(arguments) > 2]
+    calls = [arguments for arguments in _calls(state, known.place, _CALLED + _OF_SYMBOLS) if len(arguments) > 2]
     if known.is_told or any(_has_width(arguments[2], text, unknown=False) for arguments in calls):
         return known.is_told
     known.is_told = True
@@ -176,7 +177,7 @@ def check_counts(state: State, record: ObservedLaunch, found: Sequence[Allocatio
     numbers = [a.value for a in record.arguments if isinstance(a.value, int) and a.value > 1]
     counts = _products(tuple(numbers))
     for allocation, argument in zip(found, record.arguments, strict=True):
-        width = _WIDTHS.get(argument.type.rstrip("*").strip().removesuffix(" const"), 1)
+        width = WIDTHS.get(argument.type.rstrip("*").strip().removesuffix(" const"), 1)
         if allocation is None or allocation.kind != "device" or width < 2 or allocation.size not in counts:
             continue
         place = Place(allocation.line, allocation.file)

@@ -1,0 +1,149 @@
+"""What becomes of results that a program copies to the host, as its text reads: nothing reads them, or too early.
+
+A name that stands anywhere else than where it is declared, allocated, filled, copied into or freed counts as read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from grader.message import msg
+from grader.running.evidence import HostFault
+from grader.submission.kernels.records import SeenRun
+
+_COPY = re.compile(
+    r"\bcudaMemcpy(?:Async)?\s*\(\s*(?:\(\s*[\w ]{1,30}\*\s*\)\s*)?&?(?P<name>\w+)"
+    r"(?:\s*\[\s*0\s*\]|\.(?:data|get|begin)\(\))?\s*,"
+    r"(?P<rest>[^;]{1,300})"
+)
+# Where a name stands and is not read; `NAME` is put in.
+_UNREAD = (
+    r"\bNAME\s*=(?!=)",
+    r"\bNAME\s*\[[^\]]*\]\s*=(?!=)",
+    r"\b(?:free|cudaFreeHost|cudaHostUnregister|memset)\s*\(\s*NAME\b|\bdelete\s*(?:\[\s*\])?\s*NAME\b",
+    r"\b(?:cudaMallocHost|cudaHostAlloc)\s*\(\s*(?:\([^()]*\)\s*)?&\s*NAME\b",
+    r"!\s*NAME\b(?!\s*\[)|\bNAME\s*[=!]=\s*(?:NULL|nullptr)\b",
+)
+_DECLARATION = re.compile(
+    r"[\s{}]*(?:(?:const|static|unsigned|struct)\s+)*(?!(?:return|delete|else|throw|case|goto|using)\b)[A-Za-z_][\w:]*"
+    r"(?:\s*<[^;<>]*>)?[\s*&]+(?=[A-Za-z_])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Back:
+    """A copy to the host in a file's text.  low, high: lines of the function that it stands in."""
+
+    line: int
+    name: str
+    low: int
+    high: int
+
+
+def never_read(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> list[HostFault]:
+    """That all results of a kernel go into arrays of the host that nothing reads."""
+    own = _copies_of(run, kernel)
+    found: dict[tuple[str, int], _Back] = {}
+    for file, line in own:
+        text = texts.get(file, "")
+        back = next((b for b in _backs(text) if b.line == line), None)
+        if back is None or _reads(text, back):
+            return []
+        found[file, line] = back
+    return [
+        HostFault("copy", file, line, msg("checks.host_code.compared_other", array=back.name, kernel=kernel))
+        for (file, line), back in list(found.items())[:1]
+    ]
+
+
+def read_early(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> list[HostFault]:
+    """That results of a kernel are read between its launch and the copy that fetches them, and not behind that."""
+    launches = [launch.line for launch in run.launches if launch.kernel == kernel]
+    found = []
+    for file, line in _copies_of(run, kernel):
+        backs = list(_backs(texts.get(file, "")))
+        back = next((b for b in backs if b.line == line), None)
+        if back is None:
+            continue
+        following = min((b.line for b in backs if b.name == back.name and b.line > line), default=back.high + 1)
+        before = max((at for at in launches if back.low <= at < line), default=0)
+        reads = _reads(texts[file], back)
+        early = [at for at in reads if before < at < line]
+        if before and early and not any(line < at < following for at in reads):
+            told = msg("checks.host_code.compared_early", array=back.name, kernel=kernel, read_line=early[0])
+            found.append(HostFault("copy", file, line, told))
+    return found
+
+
+def _copies_of(run: SeenRun, kernel: str) -> list[tuple[str, int]]:
+    """File and line of the copies to the host that follow a launch of the kernel, and no other one."""
+    found = []
+    for copy in run.copies:
+        if copy.way == "out" and 0 < copy.launches <= len(run.order):
+            last = run.order[copy.launches - 1].launch
+            if last >= 0 and run.launches[last].kernel == kernel:
+                found.append((copy.file, copy.line))
+    return list(dict.fromkeys(found))
+
+
+def _backs(text: str) -> Iterator[_Back]:
+    for match in _COPY.finditer(text):
+        if "DeviceToHost" in match["rest"]:
+            low, high = _function_around(text, match.start())
+            yield _Back(_line(text, match.start()), match["name"], _line(text, low), _line(text, high))
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _function_around(text: str, at: int) -> tuple[int, int]:
+    """The outermost braces around a place."""
+    depth, low = 0, 0
+    for place in range(len(text)):
+        if text[place] == "{":
+            low = place if not depth else low
+            depth += 1
+        elif text[place] == "}":
+            depth -= 1
+            if not depth and low < at < place:
+                return low, place
+    return 0, len(text)
+
+
+def _reads(text: str, back: _Back) -> list[int]:
+    """The lines on which the array may be read: in its function, if that declares it, else anywhere."""
+    rows = text.split("\n")
+    is_local = any(
+        back.name in _declared(statement) for row in rows[back.low - 1 : back.high] for statement in row.split(";")
+    )
+    low, high = (back.low, back.high) if is_local else (1, len(rows))
+    return [n for n in range(low, high + 1) if any(_is_read(part, back.name) for part in rows[n - 1].split(";"))]
+
+
+def _is_read(statement: str, name: str) -> bool:
+    for match in reversed(list(_COPY.finditer(statement))):
+        if match["name"] == name and "DeviceToHost" in match["rest"]:
+            statement = statement[: match.start("name")] + statement[match.end("name") :]
+    for pattern in _UNREAD:
+        statement = re.sub(pattern.replace("NAME", re.escape(name)), " ", statement)
+    left = len(re.findall(rf"\b{re.escape(name)}\b", statement))
+    return left > _declared(statement).count(name)
+
+
+def _declared(statement: str) -> list[str]:
+    """The names that a statement declares."""
+    match = _DECLARATION.match(statement)
+    if match is None:
+        return []
+    parts, depth = [""], 0
+    for character in statement[match.end() :]:
+        depth += (character in "([{<") - (character in ")]}>")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    names = (re.match(r"[\s*&]*(\w+)\s*(?:[=({\[]|$)", part) for part in parts)
+    return [found[1] for found in names if found is not None]

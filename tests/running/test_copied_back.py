@@ -1,0 +1,118 @@
+"""Results that a program copies to the host, and reads never or too early; one array for what is read and written."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.running.copied_back import never_read, read_early
+from grader.running.data_flow import same_sources
+from grader.submission.kernels.records import (
+    Kernel,
+    KernelParameter,
+    SeenArgument,
+    SeenCopy,
+    SeenLaunch,
+    SeenRun,
+    SeenStep,
+)
+
+BACK = "cudaMemcpy(out, d, bytes, cudaMemcpyDeviceToHost);"
+
+
+def program(*lines: str) -> tuple[SeenRun, dict[str, str]]:
+    """A run of a `main` of these lines, the first its line 2: `k<<<…>>>` launches, and what is copied back."""
+    rows = ["int main() {", *lines, "}"]
+    launches = tuple(
+        SeenLaunch("k", (), "a.cu", number, (1, 1, 1), (32, 1, 1), 0, ())
+        for number, row in enumerate(rows, 1)
+        if "k<<<" in row
+    )
+    copies, made = [], 0
+    for number, row in enumerate(rows, 1):
+        made += "k<<<" in row
+        if "DeviceToHost" in row:
+            copies.append(SeenCopy("out", "a.cu", number, "d", 1, 64, is_whole=True, launches=made))
+    steps = tuple(SeenStep(number, ()) for number in range(len(launches)))
+    return SeenRun(("a.cu",), launches, ended=True, copies=tuple(copies), order=steps), {"a.cu": "\n".join(rows)}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (
+            "float *out = (float *)malloc(bytes), *ref = cpu();",
+            "k<<<1, 32>>>(d);",
+            BACK,
+            "check(ref, in);",
+            "free(out);",
+        ),
+        ("std::vector<float> in(n), out(n);", "k<<<1, 32>>>(d);", BACK.replace("out,", "out.data(),"), "check(in);"),
+        ("float out[64];", "memset(out, 0, 64);", "out[0] = 1;", "k<<<1, 32>>>(d);", BACK),
+        ("float *out;", "cudaMallocHost((void **)&out, bytes);", "if (!out) return 1;", "k<<<1, 32>>>(d);", BACK),
+    ],
+)
+def test_an_array_that_nothing_reads_is_told_at_its_copy(lines: tuple[str, ...]) -> None:
+    run, texts = program(*lines)
+    (fault,) = never_read(run, "k", texts)
+    assert fault.line == next(n for n, row in enumerate(texts["a.cu"].split("\n"), 1) if "DeviceToHost" in row)
+    assert fault.message.id == "checks.host_code.compared_other"
+    assert fault.message.data == {"array": "out", "kernel": "k"}
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "check(ref, out);",
+        "sum += w * out[0];",
+        "float first = out[0];",
+        "float e = diff(in, out, n);",
+        'printf("%f", *out);',
+        "return out[3] != 1;",
+        "float *p = out;",
+        "for (float x : out) s += x;",
+        "out[1] = out[0] + 1;",
+        "if (out[0] == 0) return 1;",
+        "save(\n  out\n);",
+    ],
+)
+def test_whatever_else_mentions_it_may_read_it(use: str) -> None:
+    run, texts = program("float *out = (float *)malloc(bytes);", "k<<<1, 32>>>(d);", BACK, *use.split("\n"))
+    assert not never_read(run, "k", texts)
+
+
+def test_an_array_of_the_file_may_be_read_anywhere() -> None:
+    run, texts = program("k<<<1, 32>>>(d);", BACK)
+    texts = {"a.cu": texts["a.cu"] + "\nfloat last() { return out[0]; }"}
+    assert not never_read(run, "k", texts)
+    assert never_read(run, "k", {"a.cu": texts["a.cu"].replace("out[0]", "0")})
+
+
+def test_results_that_are_read_before_they_are_copied_are_told() -> None:
+    before = ("float *out = (float *)malloc(bytes);", "k<<<1, 32>>>(d);")
+    run, texts = program(*before, "check(ref, out);", BACK, "k<<<1, 32>>>(d);", BACK, "check(ref, out);")
+    (fault,) = read_early(run, "k", texts)
+    assert (fault.line, fault.message.id) == (5, "checks.host_code.compared_early")
+    assert fault.message.data == {"array": "out", "kernel": "k", "read_line": 4}
+    # Read after that copy too: what was before is somebody else's.
+    run, texts = program(*before, "check(ref, out);", BACK, "check(ref, out);")
+    assert not read_early(run, "k", texts)
+    # Read before the launch.
+    run, texts = program(before[0], "check(ref, out);", before[1], BACK)
+    assert not read_early(run, "k", texts)
+
+
+@pytest.mark.parametrize(("other", "count"), [(7, 1), (8, 0)])
+def test_one_array_for_an_input_and_an_output(other: int, count: int) -> None:
+    def parameter(name: str, is_written: bool) -> KernelParameter:
+        return KernelParameter(
+            name, "float *", is_pointer=True, is_const=not is_written, dtype="float32", is_read=not is_written,
+            is_written=is_written,
+        )  # fmt: skip
+
+    kernel = Kernel("k", "a.cu", 1, 2, (parameter("x", False), parameter("y", True)), (), (), is_empty=False)
+    seen = (SeenArgument("x", "float *", buffer="hx"), SeenArgument("y", "float *", buffer="hx"))
+    launch = SeenLaunch("k", (), "a.cu", 9, (1, 1, 1), (32, 1, 1), 0, seen)
+    run = SeenRun(("a.cu",), (launch,), ended=True, order=(SeenStep(0, (7, other)),))
+    found = same_sources(run, {"k": kernel})
+    assert [(f.line, f.message.id) for f in found] == [(9, "checks.host_code.same_array")] * count
+    assert all(f.message.data["first"] == "x" and f.message.data["second"] == "y" for f in found)
