@@ -49,6 +49,9 @@ def _no_candidate(evidence: Evidence, data: Mapping[str, object]) -> tuple[Messa
     message = msg("checks.present.no_candidate")
     if found:
         message = joined(message, msg("checks.present.kernels_are", kernels=found)) or message
+    if "launched" in data:
+        twice = msg("checks.present.launched_twice", kernel=_text(data, "launched"), lines=_text(data, "lines"))
+        message = joined(message, twice) or message
     return message, msg("checks.present.hint_name", lab=evidence.lab.id, variant=evidence.variant.name)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.calls import arguments_of, is_own_call, stands_in_index
-from grader.repair.function import BUILTINS, LEAVES, Change, Function, Kind, Variable, ancestors
+from grader.repair.function import BUILTINS, LEAVES, Change, Function, Kind, Variable, ancestors, is_rounded_down
 from grader.submission.cpp.tree import LOOPS, declared_name
 from grader.submission.lexical import Edit
 
@@ -155,12 +155,7 @@ def _counts_whole_parts(function: Function, node: Node) -> bool:
     name = function.text(right)
     values = [n.child_by_field_name("value") for n in function.nodes if n.type == "init_declarator"]
     made = [v for v in values if v is not None and v.parent is not None and declared_name(v.parent) == name]
-    return any(_is_rounded_down(function, side) for side in (right, *made))
-
-
-def _is_rounded_down(function: Function, node: Node) -> bool:
-    left = node.child_by_field_name("left")
-    return _operator(node) == "/" and left is not None and not {"+", "."} & set(function.text(left))
+    return any(is_rounded_down(function, side) for side in (right, *made))
 
 
 ARITHMETIC = {"+": ("-", "*"), "-": ("+",), "*": ("+", "/"), "/": ("%", "*"), "%": ("/",), "^": ("+",)}
@@ -341,7 +336,7 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
         yield from _exchanged(function, right.child_by_field_name("left"), left, kind)
     if sign == "/" and kind in ("bound", "index"):
         rounded = f"({function.text(left)} + {function.text(right)} - 1) / {_factor(function, right)}"
-        cost = 1.4 if _is_rounded_down(function, node) and "blockIdx" not in function.text(node) else 2.2
+        cost = 1.4 if is_rounded_down(function, node) and "blockIdx" not in function.text(node) else 2.2
         yield from _change(function, node, rounded, cost, "round_up", kind)
     if sign == "*" and kind in ("index", "bound"):
         for variable in function.known_at(node).values():

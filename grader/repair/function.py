@@ -352,6 +352,17 @@ def condition_of(node: Node) -> Node | None:
     return clause.child_by_field_name("value") or (clause.named_children[0] if clause.named_children else None)
 
 
+_FRACTION = re.compile(r"\d\.|\.\d|\b(?:float|double)\b")
+
+
+def is_rounded_down(function: Function, node: Node) -> bool:
+    """Whether an expression divides one whole number by another, with nothing added that would round up."""
+    operator, left = node.child_by_field_name("operator"), node.child_by_field_name("left")
+    if node.type != "binary_expression" or operator is None or operator.type != "/" or left is None:
+        return False
+    return "+" not in function.text(left) and _FRACTION.search(function.text(node)) is None
+
+
 def ancestors(node: Node, top: Node) -> Iterator[Node]:
     """What a node stands in, from the inside out, up to `top`."""
     current = node.parent

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function, host_functions
+from grader.repair.function import Change, Function, host_functions, is_rounded_down
 from grader.submission.cpp.tree import ParsedFile, declared_name
 from grader.submission.lexical import Edit
 
@@ -274,9 +274,9 @@ def _rounded_down(function: Function, node: Node, depth: int = 0) -> Iterator[No
         if given and given[0].type != "argument_list":
             yield from _rounded_down(function, given[0], depth + 1)
     elif node.type == "binary_expression":
-        operator, left = node.child_by_field_name("operator"), node.child_by_field_name("left")
-        if operator is not None and operator.type == "/" and left is not None:
-            if "+" not in function.text(left) and "." not in function.text(left):
+        operator = node.child_by_field_name("operator")
+        if operator is not None and operator.type == "/":
+            if is_rounded_down(function, node):
                 yield node
             return
         for child in node.named_children:

@@ -86,6 +86,7 @@ PRESENT: Texts = {
     "hint_function_returns": N_("The task asks for {signature}."),
     "no_candidate": N_("No kernel for this variant was found."),
     "kernels_are": N_("The file has: {kernels}."),
+    "launched_twice": N_("Lines {lines} all launch {kernel}: none of them is of this variant."),
     "hint_name": N_(
         "Write it. If it is there, give it a name that says which variant it is, or name it in submission.yaml: labs: "
         "{{{lab}: {{variants: {{{variant}: name_of_the_kernel}}}}}}"
@@ -242,13 +243,9 @@ HOST_CODE: Texts = {
     "reads_data_sound": N_("Judging by its text, the host code fills what its kernels read."),
     "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
     "not_compared": N_("The program compares its results with nothing."),
-    "compared_other": N_(
-        "The results of {kernel} are copied into {array} here, and nothing reads that array: what the program compares "
-        "is another one."
-    ),
+    "compared_other": N_("{kernel}'s results are copied into {array} here, which nothing reads: others are compared."),
     "same_array": N_(
-        "{kernel} is handed one array, {array}, for both {first} and {second}: it stores its results over what it "
-        "reads."
+        "{kernel} is handed one array, {array}, as {first} and as {second}: it stores over what it reads."
     ),
     "compared_early": N_(
         "The results of {kernel} are copied into {array} only here, but line {read_line} reads that array before: what "

@@ -98,6 +98,7 @@ PARTS = "int parts = {};\nfor (int t = 0; t < parts; t++) out[t] = 1;"
         # One pass more would be one too many wherever the parts are whole: the number is to be rounded up.
         ("n / 16", 3.2, 1.4),
         ("(n + 15) / 16", 1.0, 2.2),
+        ("n / 16.0", 1.0, 2.2),
         ("n", 1.0, None),
     ],
 )

@@ -24,7 +24,7 @@ from grader.submission.binding.assign import (
     profiles,
     strong_rank,
 )
-from grader.submission.binding.entries import Entry, entries_of, instance_of, sites_of
+from grader.submission.binding.entries import Entry, entries_of, instance_of, launched_twice, sites_of
 from grader.submission.binding.exchanged import in_their_places
 from grader.submission.binding.plans import interpretations, requested_launch
 from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
@@ -417,7 +417,7 @@ def _binding(
     if entry is None:
         if absent is not None:
             return Missing(variant.name, absent[0], absent[1])
-        return Missing(variant.name, "no_candidate", {"kernels": _listed(entries)})
+        return Missing(variant.name, "no_candidate", {"kernels": _listed(entries), **launched_twice(entries)})
     kernel = entry.kernel
     where = {"kernel": kernel.name, "file": kernel.file, "line": kernel.line}
     if kernel.is_empty:

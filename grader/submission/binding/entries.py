@@ -225,6 +225,19 @@ def _value_of(argument: str, parsed: ParsedFile) -> str:
     return argument.strip() if number is None else str(number)
 
 
+def launched_twice(entries: Sequence[Entry]) -> dict[str, str]:
+    """The one kernel, or the one instance of a template, that a program was seen to launch in several lines."""
+    lines: dict[str, set[int]] = {}
+    for site in (site for entry in entries for site in entry.sites if site.observed):
+        arguments = f"<{', '.join(site.template_arguments)}>" if site.template_arguments else ""
+        lines.setdefault(site.kernel + arguments, set()).add(site.line)
+    several = {name: sorted(places) for name, places in lines.items() if len(places) > 1}
+    if len(several) != 1:
+        return {}
+    ((name, places),) = several.items()
+    return {"launched": name, "lines": ", ".join(str(line) for line in places)}
+
+
 def _source_of(parsed: ParsedFile, constant: str) -> str:
     """The variable that the host copies into a constant; "" where it is none, or there are several."""
     pattern = rf"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*&?\s*{re.escape(constant)}\s*,\s*&\s*(\w+)\s*,"

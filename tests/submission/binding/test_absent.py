@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from grader.submission.binding.bind import why_absent
+from grader.submission.binding.entries import Entry, launched_twice
+from grader.submission.kernels.records import LaunchSite
 from grader.submission.source import SourceText
 
 K = "__global__ void k(float *a) { a[0] = 1; }"
@@ -48,3 +51,12 @@ def test_where_a_kernel_was_found_only_what_is_declared_is_told() -> None:
     found = why_absent([defined], [], {"k"})
     assert found is not None and (found[0], found[1]["kernel"]) == ("declared", "j")
     assert why_absent([SourceText(Path("a.cu"), K, "utf-8")], [], {"k"}) is None
+
+
+def test_one_kernel_that_is_launched_in_several_lines_is_told_where_another_is_missing() -> None:
+    entry = Entry.__new__(Entry)
+    for lines, wanted in (((7, 9), {"launched": "flip<0>", "lines": "7, 9"}), ((7, 7), {})):
+        entry.sites = tuple(
+            replace(LaunchSite("flip", n, (32, 1, 1), (), 0), observed=True, template_arguments=("0",)) for n in lines
+        )
+        assert launched_twice([entry]) == wanted
