@@ -80,15 +80,17 @@ class Outputs:
         """The address of a student's report for a page in `out`."""
         return "/".join(quote(part) for part in (self._names[student], self._lab_id, HTML_NAME))
 
-    def write_result(self, result: Result) -> Path:
+    def write_result(self, result: Result, is_again: bool = False) -> Path:
         """Write `result.json`; what an earlier run left beside it must not pass for this one's.  Returns the folder.
+
+        is_again: more is known of the result than when this run wrote it before; what it left beside it stays.
 
         Raises
         ------
         OSError : it cannot be written.
         """
         folder = self.folder(result.student.id)
-        for stale in (HTML_NAME, PDF_NAME, LOG_NAME):
+        for stale in () if is_again else (HTML_NAME, PDF_NAME, LOG_NAME):
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 (folder / stale).unlink()
         write_atomically(folder / RESULT_NAME, encode(result))

@@ -30,7 +30,7 @@ from grader.lab import labs
 from grader.lab.records import Lab, Variant
 from grader.message import Message, msg
 from grader.processes import fork_server, limits
-from grader.processes.pool import Pool, wait
+from grader.processes.pool import Lost, Pool, wait
 from grader.processes.system import cores
 from grader.report import terminal
 from grader.report.job import ReportJob, make_job
@@ -43,6 +43,8 @@ from grader.submission.search import SUFFIXES
 from grader.words import text, told
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from grader.grading.group import GradingPool
     from grader.grading.warm import Warm
 
@@ -71,18 +73,25 @@ def grade_with_report(
     for notice in notices:
         out.print(visible_line(text(notice)), soft_wrap=True)
     marks: list[Result] = []
+    early: list[ReportJob] = []
 
     def written(result: Result) -> ReportJob:
         result = decider.decided(with_person(result, person), person)
         try:
-            folder = outputs.write_result(result)
+            folder = outputs.write_result(result, is_again=bool(early))
         except OSError as error:
             raise UsageError(describe_os_error(error)) from error
         return make_job(result, lab, language, str(folder), pdf)
 
     def judged(result: Result) -> None:
-        # Nobody needs to wait for graphs to see the marks.
-        terminal.show_result(out, summary(written(result)))
+        # Nobody needs to wait for graphs to see the marks, on the page either: it is written now, and once more with
+        # all that follows.
+        job = written(result)
+        early.append(structs.replace(job, pdf=False))
+        rendering.submit(early[0], early[0])
+        for event in rendering.events():
+            _tell(out, announced.lines(event))
+        terminal.show_result(out, summary(job))
         out.print()
         out.file.flush()
         marks.append(result)
@@ -109,12 +118,18 @@ def grade_with_report(
     rendering.submit(job, job)
     while rendering.unfinished:
         for event in rendering.events():
-            for line in announced.lines(event):
-                out.print(line, soft_wrap=True)
-                out.file.flush()
+            # The page that has only the marks is not the one to be opened by now.
+            if event.task not in early or isinstance(event, Lost) or event.reply.event not in ("html", "done"):
+                _tell(out, announced.lines(event))
         if rendering.unfinished:
             wait(rendering)
     return weightier((exit_code([result]), announced.code))
+
+
+def _tell(out: Console, lines: Sequence[str]) -> None:
+    for line in lines:
+        out.print(line, soft_wrap=True)
+        out.file.flush()
 
 
 # One submission's result and nothing else: for whoever shows it in a form of their own.
