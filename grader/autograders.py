@@ -168,21 +168,21 @@ def _needs(name: str) -> list[str]:
     if name == NAME and data_root().name != "data" and pyproject.is_file():
         # What an editable install once noted may be old.
         return list(tomllib.loads(pyproject.read_text("utf-8"))["project"]["dependencies"])
-    found = []
+    requirements = []
     for text in metadata.requires(name) or []:
         need = Requirement(text)
         if need.marker is None or need.marker.evaluate({"extra": ""}):
-            found.append(text.split(";")[0].strip())
-    return found
+            requirements.append(text.split(";")[0].strip())
+    return requirements
 
 
 def _is_for_all(name: str) -> bool:
     """Whether the version that is installed here can be installed wherever the grader can."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-    known = metadata.metadata(name)
+    package = metadata.metadata(name)
     try:
-        return all(SpecifierSet(one).contains(OLDEST_PYTHON) for one in known.get_all("Requires-Python") or [])
+        return all(SpecifierSet(one).contains(OLDEST_PYTHON) for one in package.get_all("Requires-Python") or [])
     except InvalidSpecifier:
         return False
 

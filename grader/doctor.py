@@ -118,15 +118,15 @@ def _programs() -> Tool:
     """What students' whole programs are run with; without it marks rest on what can be read of their launches."""
     purpose = msg("doctor.for_programs")
     advice = f"pip install ziglang=={zig.VERSION} wasmtime"
-    found = []
+    versions = []
     for package in ("ziglang", "wasmtime"):
         try:
-            found.append(f"{package} {metadata.version(package)}")
+            versions.append(f"{package} {metadata.version(package)}")
         except metadata.PackageNotFoundError:
             return Tool(msg("doctor.programs"), purpose, "missing", msg("doctor.lacks", package=package), advice)
     if metadata.version("ziglang") != zig.VERSION:
-        return Tool(msg("doctor.programs"), purpose, "missing", ", ".join(found), advice)
-    return Tool(msg("doctor.programs"), purpose, "ok", ", ".join(found))
+        return Tool(msg("doctor.programs"), purpose, "missing", ", ".join(versions), advice)
+    return Tool(msg("doctor.programs"), purpose, "ok", ", ".join(versions))
 
 
 def _gpu() -> Tool:

@@ -170,7 +170,7 @@ def main() -> None:
     try:
         call("cuInit", 0)
         handles = [call("cuDeviceGet", number) for number in range(call("cuDeviceGetCount"))]
-        found = [
+        devices = [
             (
                 call("cuDeviceGetName", 128, handle).split(b"\0")[0].decode(errors="replace"),
                 uuid_text(call("cuDeviceGetUuid", handle).bytes),
@@ -178,5 +178,5 @@ def main() -> None:
             for handle in handles
         ]
     except (DriverError, ImportError, RuntimeError, OSError):
-        found = []
-    print(json.dumps(found))
+        devices = []
+    print(json.dumps(devices))

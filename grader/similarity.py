@@ -79,7 +79,7 @@ class Tokens:
 
 def tokens(text: str) -> Tokens:
     """The tokens of a source."""
-    found: list[Token] = []
+    all_tokens: list[Token] = []
     rare: set[str] = set()
     aliases, text = _aliases(text)
     line, last = 1, 0
@@ -93,20 +93,20 @@ def tokens(text: str) -> Tokens:
                 rare.add("comment " + " ".join(words))
         elif kind == "number":
             value = (_HEX_SUFFIX if word[:2] in ("0x", "0X") else _SUFFIX).sub("", word)
-            found.append(Token(value if value in ("0", "1", "2") else "N", line))
+            all_tokens.append(Token(value if value in ("0", "1", "2") else "N", line))
             if value not in _COMMON_NUMBERS:
                 rare.add(f"number {value}")
         elif kind == "string":
-            found.append(Token("S", line))
+            all_tokens.append(Token("S", line))
             if len(word) > 12:
                 rare.add("string " + " ".join(re.findall(r"\w+", word)))
         elif kind == "word":
             for meant in aliases.get(word, (word,)):
                 is_known = meant in _KEPT or meant.startswith(("cuda", "curand", "cublas")) or not meant[0].isalpha()
-                found.append(Token(meant if is_known else "I", line))
+                all_tokens.append(Token(meant if is_known else "I", line))
         elif kind == "sign" and word not in "{}":
-            found.append(Token(word, line))
-    return Tokens(tuple(_in_normal_order(_factors_in_order(_without_grouping(found)))), frozenset(rare))
+            all_tokens.append(Token(word, line))
+    return Tokens(tuple(_in_normal_order(_factors_in_order(_without_grouping(all_tokens)))), frozenset(rare))
 
 
 def _aliases(text: str) -> tuple[Mapping[str, tuple[str, ...]], str]:
@@ -114,7 +114,7 @@ def _aliases(text: str) -> tuple[Mapping[str, tuple[str, ...]], str]:
 
     And the text without what says so.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    aliases: dict[str, tuple[str, ...]] = {}
     rest = text
     for match in _ALIAS.finditer(text):
         name = match["macro"] or match["typedef"] or match["using"]
@@ -127,10 +127,10 @@ def _aliases(text: str) -> tuple[Mapping[str, tuple[str, ...]], str]:
         # Constants are macros, too, and stay what they are.
         is_alias = all(part.lastgroup in ("word", "sign") for part in parts) and any(word in _KEPT for word in words)
         if is_alias and len(words) <= _LONGEST_ALIAS:
-            found[name] = words
+            aliases[name] = words
             blank = re.sub(r"[^\n]", " ", match.group())
             rest = rest[: match.start()] + blank + rest[match.end() :]
-    return found, rest
+    return aliases, rest
 
 
 def _without_grouping(found: list[Token]) -> list[Token]:
@@ -231,8 +231,8 @@ class Print:
 
 def fingerprint(text: str) -> Print:
     """The fingerprints of a source."""
-    found = tokens(text)
-    codes = [crc32(token.key.encode()) for token in found.tokens]
+    source = tokens(text)
+    codes = [crc32(token.key.encode()) for token in source.tokens]
     grams = [hash(tuple(codes[at : at + GRAM])) for at in range(len(codes) - GRAM + 1)]
     kept: dict[int, list[tuple[int, int]]] = {}
     last = -1
@@ -241,10 +241,10 @@ def fingerprint(text: str) -> Print:
         # The rightmost of the least, as the paper has it.
         at = start + max(range(len(window)), key=lambda n: (-window[n], n))
         if at != last:
-            lines = [token.line for token in found.tokens[at : at + GRAM]]
+            lines = [token.line for token in source.tokens[at : at + GRAM]]
             kept.setdefault(grams[at], []).append((min(lines), max(lines)))
             last = at
-    return Print({key: tuple(places) for key, places in kept.items()}, found.rare)
+    return Print({key: tuple(places) for key, places in kept.items()}, source.rare)
 
 
 COMMON_SHARE = 0.5
@@ -299,13 +299,13 @@ def similar(sources: Mapping[str, str], known: Iterable[str] = (), archive: Mapp
     older = {name: fingerprint(text) for name, text in (archive or {}).items()}
     everyone = {**older, **prints}
     given = [fingerprint(text) for text in known]
-    counts = Counter(key for found in everyone.values() for key in found.hashes)
-    rare_counts = Counter(word for found in everyone.values() for word in found.rare)
-    left_out = {key for found in given for key in found.hashes} | _common(prints)
-    known_rare = {word for found in given for word in found.rare}
+    counts = Counter(key for source in everyone.values() for key in source.hashes)
+    rare_counts = Counter(word for source in everyone.values() for word in source.rare)
+    left_out = {key for source in given for key in source.hashes} | _common(prints)
+    known_rare = {word for source in given for word in source.rare}
     total = len(everyone)
     weights = {key: log((total + 1) / count) for key, count in counts.items() if key not in left_out}
-    masses = {name: _mass(found, weights) for name, found in everyone.items()}
+    masses = {name: _mass(source, weights) for name, source in everyone.items()}
     too_short = tuple(name for name in prints if sum(key in weights for key in prints[name].hashes) < LEAST_PRINTS)
     pairs = []
     for left, right in _candidates(prints, older, weights):
@@ -350,24 +350,24 @@ def alike(pairs: Sequence[Pair]) -> list[tuple[Pair, tuple[str, ...]]]:
             else:
                 home.append(name)
     group_of = {name: number for number, group in enumerate(groups) for name in group if len(group) > 1}
-    told: set[int] = set()
-    found: list[tuple[Pair, tuple[str, ...]]] = []
+    reported: set[int] = set()
+    rows: list[tuple[Pair, tuple[str, ...]]] = []
     for pair in pairs:
         left, right = group_of.get(pair.left), group_of.get(pair.right)
         if left is None or left != right:
-            found.append((pair, (pair.left, pair.right)))
-        elif left not in told:
-            told.add(left)
+            rows.append((pair, (pair.left, pair.right)))
+        elif left not in reported:
+            reported.add(left)
             rest = tuple(name for name in groups[left] if name not in (pair.left, pair.right))
-            found.append((pair, (pair.left, pair.right, *rest)))
-    return found
+            rows.append((pair, (pair.left, pair.right, *rest)))
+    return rows
 
 
 def _common(prints: Mapping[str, Print]) -> set[int]:
     """What most of a group has; of two or three nobody can tell what is common."""
     if len(prints) < 4:
         return set()
-    counts = Counter(key for found in prints.values() for key in found.hashes)
+    counts = Counter(key for source in prints.values() for key in source.hashes)
     return {key for key, count in counts.items() if count > COMMON_SHARE * len(prints)}
 
 
@@ -380,8 +380,8 @@ def _candidates(
 ) -> list[tuple[str, str]]:
     """Pairs that share anything at all, each once."""
     by_key: dict[int, list[str]] = defaultdict(list)
-    for name, found in (*prints.items(), *older.items()):
-        for key in found.hashes:
+    for name, source in (*prints.items(), *older.items()):
+        for key in source.hashes:
             if key in weights:
                 by_key[key].append(name)
     counts: Counter[tuple[str, str]] = Counter()

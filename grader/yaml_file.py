@@ -39,14 +39,14 @@ def culprit(kind: type, value: object, place: str) -> KeyPath:
             keys = (*keys, int(index) if index else name)
             continue
         mapping = dig(value, keys)
-        found = [
+        culprits = [
             key
             for key in (mapping if isinstance(mapping, dict) else {})
             if not _converts(kind, with_only(value, keys, key))
         ]
-        if not found:
+        if not culprits:
             break
-        keys = (*keys, found[0])
+        keys = (*keys, culprits[0])
     return keys
 
 
@@ -272,8 +272,8 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
     try:
         _refuse_aliases_and_depth(text, path)
         node = loader.get_single_node()
-        made = YamlFile(path, None, {}, {})
-        data = None if node is None else _construct(loader, node, (), made)
+        file = YamlFile(path, None, {}, {})
+        data = None if node is None else _construct(loader, node, (), file)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         if error.problem == _LIBYAML_TOO_DEEP:
@@ -288,7 +288,7 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
         raise FileError(msg("yaml.not_yaml", problem=problem), path) from error
     finally:
         loader.dispose()
-    return replace(made, data=data)
+    return replace(file, data=data)
 
 
 def _marked_encoding(raw: bytes) -> str:

@@ -93,8 +93,8 @@ def _remedy(evidence: Evidence, worst: LineCounters) -> Message | None:
     """What to change; nothing where the request that is shown would have a conflict even so."""
     block = evidence.interpretation.launch.block if evidence.interpretation else (WARP_LANES, 1, 1)
     arrays = [a for a in evidence.bound.kernel.shared_arrays if not a.dynamic]
-    found = _array_of(worst, arrays)
-    array, first = found or (next((a for a in arrays if len(a.dims) == 2 and a.dims[1]), None), 0)
+    accessed = _array_of(worst, arrays)
+    array, first = accessed or (next((a for a in arrays if len(a.dims) == 2 and a.dims[1]), None), 0)
     pitch = array.dims[1] if array else None
     if block[0] < WARP_LANES and prod(block) > block[0]:
         width, rows = block[0], min(WARP_LANES // block[0], block[1])
@@ -102,9 +102,9 @@ def _remedy(evidence: Evidence, worst: LineCounters) -> Message | None:
         if pitch == width:
             narrow = msg("checks.bank_conflicts.hint_rows", width=width, rows=rows)
         return joined(narrow, msg("checks.bank_conflicts.hint_block"))
-    if array and pitch and worst.lane_words and not (found and _is_free_with(worst, first, pitch)):
+    if array and pitch and worst.lane_words and not (accessed and _is_free_with(worst, first, pitch)):
         return None
-    if array and pitch and (found or pitch % 2 == 0):
+    if array and pitch and (accessed or pitch % 2 == 0):
         declared = array.dims[0] or pitch
         how = "longer" if pitch % 2 else "column"
         return msg(f"checks.bank_conflicts.hint_{how}", name=array.name, pitch=pitch, rows=declared)

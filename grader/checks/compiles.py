@@ -62,9 +62,9 @@ def _errors(evidence: Evidence) -> Verdict:
     missing = evidence.compilation.missing_headers
     if missing and first.hint is None and _UNDECLARED.search(str(first.message)):
         header, file, line = missing[0]
-        told = msg("checks.compiles.missing_header", header=header, file=file, n=line, message=message or "")
+        reason = msg("checks.compiles.missing_header", header=header, file=file, n=line, message=message or "")
         advice = msg("checks.compiles.hint_missing_headers", headers=", ".join(name for name, _file, _line in missing))
-        return failed(told, advice, line=line if file == kernel.file else None, data=data)
+        return failed(reason, advice, line=line if file == kernel.file else None, data=data)
     hint: Message | None = joined(first.hint, msg("checks.compiles.hint_first"))
     if missing and first.hint is None:
         # What has a cause of its own is not blamed on a header.

@@ -114,8 +114,8 @@ def _of_luck(evidence: Evidence) -> Verdict | None:
     """
     if "hazards" in evidence.unmeasured or "races" in {spec.check for spec in evidence.variant.checks}:
         return None
-    seen = [h for run in evidence.runs_of("correct", "observe") for h in races.counted(run.outcome.hazards)]
-    unordered = [h for h in seen if not _is_on_one_variable(h)]
+    hazards = [h for run in evidence.runs_of("correct", "observe") for h in races.counted(run.outcome.hazards)]
+    unordered = [h for h in hazards if not _is_on_one_variable(h)]
     if not unordered:
         return None
     first = races.worst(unordered)
@@ -192,13 +192,13 @@ def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | No
     ):
         return None
     x, y, z = block_of(evidence.interpretation.launch, diagnosis.size)
-    made = diagnosis.shape[-1 if region.id == "last_columns" else -2] - int(region.data["n"])
-    if (made, 1, 1) != (x, y, z) or diagnosis.values is None or diagnosis.values.id != "unwritten":
+    computed = diagnosis.shape[-1 if region.id == "last_columns" else -2] - int(region.data["n"])
+    if (computed, 1, 1) != (x, y, z) or diagnosis.values is None or diagnosis.values.id != "unwritten":
         return None
     if region.id == "last_columns":
-        made_msg = msg("checks.correct.hint_columns_made", made=made)
+        made_msg = msg("checks.correct.hint_columns_made", made=computed)
     else:
-        made_msg = msg("checks.correct.hint_rows_made", made=made)
+        made_msg = msg("checks.correct.hint_rows_made", made=computed)
     return joined(made_msg, msg("checks.correct.hint_loop_on"))
 
 

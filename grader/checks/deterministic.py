@@ -13,22 +13,22 @@ from grader.running.evidence import Evidence
 
 def judge(evidence: Evidence, _settings: Settings) -> Verdict:
     """Tell what came out otherwise, or never, in another order."""
-    found = evidence.reordered
-    if found is None:
+    reordered = evidence.reordered
+    if reordered is None:
         return not_measured(msg("checks.deterministic.not_seen"))
-    sizes = sizes_msg(found.sizes)
-    if found.differs is None:
-        return passed(msg("checks.deterministic.passed", n=found.orders, sizes=sizes))
-    array, index, usual, other = found.differs
+    sizes = sizes_msg(reordered.sizes)
+    if reordered.differs is None:
+        return passed(msg("checks.deterministic.passed", n=reordered.orders, sizes=sizes))
+    array, index, usual, other = reordered.differs
     message = msg(
         "checks.deterministic.differs",
         element=element(array, index),
         usual=usual,
         other=other,
         sizes=sizes,
-        n=found.elements,
+        n=reordered.elements,
     )
-    data = {"elements": found.elements}
+    data = {"elements": reordered.elements}
     at = _float_atomics(evidence)
     if at is None:
         return failed(message, msg("checks.deterministic.hint"), data=data)

@@ -53,8 +53,8 @@ def _of_function(evidence: Evidence) -> Verdict:
         return failed(none, msg(f"checks.launch.hint_{kind}_launches"), line=evidence.bound.kernel.line, data=SEEN)
     if not evidence.launches:
         return not_measured(msg(f"checks.launch.{kind}_not_seen", name=name))
-    told = msg(f"checks.launch.{kind}_passed", name=name, n=evidence.launches)
-    return passed(told, data={"launches": evidence.launches})
+    message = msg(f"checks.launch.{kind}_passed", name=name, n=evidence.launches)
+    return passed(message, data={"launches": evidence.launches})
 
 
 def _judged(evidence: Evidence) -> Verdict:
@@ -99,9 +99,9 @@ def _judged(evidence: Evidence) -> Verdict:
             data={"shared_bytes": asked, "sizes": dict(sizes)},
         )
     if site.exchanged is not None:
-        told = asdict(site.exchanged)
-        exchanged = with_own_words(evidence, msg("checks.launch.exchanged", kernel=kernel.name, **told))
-        return failed(exchanged, msg("checks.launch.hint_exchanged"), line=site.line, data={**SEEN, **told})
+        fields = asdict(site.exchanged)
+        exchanged = with_own_words(evidence, msg("checks.launch.exchanged", kernel=kernel.name, **fields))
+        return failed(exchanged, msg("checks.launch.hint_exchanged"), line=site.line, data={**SEEN, **fields})
     for fault in evidence.host.of_launch:
         hint = (
             None
@@ -125,10 +125,10 @@ def _beyond_at(evidence: Evidence, limit: int) -> tuple[Sizes, int] | None:
 
     Of several, those at which that is least.
     """
-    known = evidence.interpretation
-    if known is None or known.origins.shared_bytes not in ("observed", "read") or not known.launch.is_read:
+    reading = evidence.interpretation
+    if reading is None or reading.origins.shared_bytes not in ("observed", "read") or not reading.launch.is_read:
         return None
-    asked = [(run.sizes, geometry(known.launch, run.sizes).shared_bytes) for run in evidence.runs if not run.drawn]
+    asked = [(run.sizes, geometry(reading.launch, run.sizes).shared_bytes) for run in evidence.runs if not run.drawn]
     return min((a for a in asked if a[1] > limit), key=lambda a: a[1], default=None)
 
 
@@ -156,12 +156,12 @@ def pointer_first(evidence: Evidence) -> Message | None:
 
 def other_block(evidence: Evidence) -> Message | None:
     """What a wrong run may come of where the launch's own block cannot be run; None where the kernel ran with that."""
-    site, known = evidence.bound.requested, evidence.interpretation
-    if site is None or site.block is None or known is None or known.launch.block == site.block:
+    site, reading = evidence.bound.requested, evidence.interpretation
+    if site is None or site.block is None or reading is None or reading.launch.block == site.block:
         return None
     if is_possible_block(site.block):
         return None
-    asked, block = (_shape(block) for block in (site.block, known.launch.block))
+    asked, block = (_shape(block) for block in (site.block, reading.launch.block))
     return msg("checks.launch.hint_other_block", asked=asked, block=block)
 
 

@@ -12,37 +12,37 @@ from grader.running.evidence import Evidence
 
 def judge(evidence: Evidence, settings: OccupancySettings) -> Verdict:
     """Compare the share of a multiprocessor's warps that fit with what the lab asks for; name what limits it."""
-    found = evidence.occupancy
-    if found is None:
+    occupancy = evidence.occupancy
+    if occupancy is None:
         return not_measured(msg("checks.occupancy.not_compiled"))
-    pct, needed = round(100 * found.share, 2), round(100 * settings.min_share, 2)
+    pct, needed = round(100 * occupancy.share, 2), round(100 * settings.min_share, 2)
     data = {
-        "share": round(found.share, 4),
-        "blocks": found.blocks,
-        "registers": found.registers,
-        "shared_bytes": found.shared_bytes,
-        "limit": found.limit,
+        "share": round(occupancy.share, 4),
+        "blocks": occupancy.blocks,
+        "registers": occupancy.registers,
+        "shared_bytes": occupancy.shared_bytes,
+        "limit": occupancy.limit,
     }
     figures = msg(
         "checks.occupancy.figures",
-        kernel=found.kernel,
-        device=found.device,
+        kernel=occupancy.kernel,
+        device=occupancy.device,
         pct=pct,
-        blocks=found.blocks,
-        threads=found.threads,
+        blocks=occupancy.blocks,
+        threads=occupancy.threads,
     )
-    if found.share >= settings.min_share:
+    if occupancy.share >= settings.min_share:
         return passed(msg("checks.occupancy.passed", figures=figures), data=data)
     verdict = failed(
         msg("checks.occupancy.failed", figures=figures, needed=needed),
         msg(
-            f"checks.occupancy.hint_{found.limit}",
-            registers=found.registers,
-            shared_bytes=found.shared_bytes,
-            blocks=found.blocks,
-            threads=found.threads,
+            f"checks.occupancy.hint_{occupancy.limit}",
+            registers=occupancy.registers,
+            shared_bytes=occupancy.shared_bytes,
+            blocks=occupancy.blocks,
+            threads=occupancy.threads,
         ),
-        found.line,
+        occupancy.line,
         data=data,
     )
-    return replace(verdict, file=evidence.file_of(found.file))
+    return replace(verdict, file=evidence.file_of(occupancy.file))

@@ -45,10 +45,10 @@ def _unreadable(evidence: Evidence, data: Mapping[str, object]) -> Verdict:
 
 def _no_candidate(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:
     kernels = data.get("kernels")
-    found = ", ".join(str(k) for k in kernels) if isinstance(kernels, list) else ""
+    names = ", ".join(str(k) for k in kernels) if isinstance(kernels, list) else ""
     message = msg("checks.present.no_candidate")
-    if found:
-        message = joined(message, msg("checks.present.kernels_are", kernels=found)) or message
+    if names:
+        message = joined(message, msg("checks.present.kernels_are", kernels=names)) or message
     if "launched" in data:
         twice = msg("checks.present.launched_twice", kernel=_text(data, "launched"), lines=_text(data, "lines"))
         message = joined(message, twice) or message

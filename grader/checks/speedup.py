@@ -58,22 +58,22 @@ def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
 
 def _predicted(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
     """The same by a predicted speedup: its interval is what holds `minimum` or does not."""
-    made = evidence.predicted
-    if isinstance(made, Message):
-        return not_measured(msg("checks.speedup.unpredicted", reason=made))
-    if made is None or made.predicted_speedup is None:
+    prediction = evidence.predicted
+    if isinstance(prediction, Message):
+        return not_measured(msg("checks.speedup.unpredicted", reason=prediction))
+    if prediction is None or prediction.predicted_speedup is None:
         return not_measured(_unmeasured(evidence))
-    ratio, figures = made.predicted_speedup, predicted_figures(made, made.predicted_speedup)
+    ratio, figures = prediction.predicted_speedup, predicted_figures(prediction, prediction.predicted_speedup)
     thresholds = msg("checks.speedup.thresholds", full=settings.full, minimum=settings.minimum)
     message = msg("checks.speedup.timed", figures=figures, thresholds=thresholds)
     data = {
-        "sizes": dict(made.size),
+        "sizes": dict(prediction.size),
         "speedup": ratio.value,
         "low": ratio.low,
         "high": ratio.high,
         "full": settings.full,
         "minimum": settings.minimum,
-        "predicted_for": made.device,
+        "predicted_for": prediction.device,
     }
     earned = credit(ratio.value, settings.minimum, settings.full)
     match decide(ratio.low, ratio.high, settings.minimum):

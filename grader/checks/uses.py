@@ -64,14 +64,14 @@ def _first(evidence: Evidence, name: Use) -> _Place | None:
     for work in evidence.work:
         if name in EXECUTED:
             used = EXECUTED[name]
-            found = next((_Place(file, row.line) for file, row in work.by_line() if row.uses.get(used)), None)
+            place = next((_Place(file, row.line) for file, row in work.by_line() if row.uses.get(used)), None)
         else:
-            found = _asked(work, name)
-        if found is not None and found.file == LIBRARY:
+            place = _asked(work, name)
+        if place is not None and place.file == LIBRARY:
             # What a library launches by itself was asked for in a line that no run shows.
             return _Place(*(evidence.library_at or ("", 0)))
-        if found is not None:
-            return found
+        if place is not None:
+            return place
     return None
 
 

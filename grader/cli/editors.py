@@ -139,9 +139,9 @@ def _one(
         result = stored_result(path)
     else:
         names = tuple(str(folder) for folder in labs_folders)
-        found = lab or lab_of(path, names)
+        lab_id = lab or lab_of(path, names)
         # With what mends a fault, as the report says it.
-        options = GradeOptions(lab=found, backend=backend, language=lang, labs_folders=names, sweeps=False)
+        options = GradeOptions(lab=lab_id, backend=backend, language=lang, labs_folders=names, sweeps=False)
         result, seconds = graded_result(path, options)
     if format_name == "gcc":
         # Beside the findings, which scripts read: that there are none is no sign that anything was judged.
@@ -266,12 +266,12 @@ def _saves(path: Path) -> Iterator[dict[Path, bytes]]:
 
 def _files(path: Path) -> list[Path]:
     folder = path if path.is_dir() else path.parent
-    found = []
+    files = []
     for place in (folder, *(p for p in sorted(folder.glob("*")) if p.is_dir() and path.is_dir())):
-        found += [p for p in sorted(place.glob("*")) if p.suffix.lower() in WATCHED]
-        if len(found) > MOST_FILES:
+        files += [p for p in sorted(place.glob("*")) if p.suffix.lower() in WATCHED]
+        if len(files) > MOST_FILES:
             break
-    return found[:MOST_FILES]
+    return files[:MOST_FILES]
 
 
 def _included(path: Path, contents: Mapping[Path, bytes]) -> frozenset[Path]:
@@ -281,14 +281,14 @@ def _included(path: Path, contents: Mapping[Path, bytes]) -> frozenset[Path]:
     folder = path if path.is_dir() else path.parent
     places = (folder, folder.parent, *(folder / inner for inner in HEADER_FOLDERS))
     own = set(_files(path))
-    found: set[Path] = set()
+    included: set[Path] = set()
     texts = {file: text for file, text in contents.items() if file in own}
-    while texts and len(found) < MOST_FILES:
+    while texts and len(included) < MOST_FILES:
         names = [(file.parent, os.fsdecode(name)) for file, text in texts.items() for name in _INCLUDE.findall(text)]
-        new = {place / name for beside, name in names for place in (beside, *places)} - found - own
-        found |= new
+        new = {place / name for beside, name in names for place in (beside, *places)} - included - own
+        included |= new
         texts = _read(sorted(new)[:MOST_FILES])
-    return frozenset(sorted(found)[: MOST_FILES * len(places)])
+    return frozenset(sorted(included)[: MOST_FILES * len(places)])
 
 
 def _stamps(path: Path, included: Iterable[Path] = ()) -> Stamps:
@@ -296,10 +296,10 @@ def _stamps(path: Path, included: Iterable[Path] = ()) -> Stamps:
     stamps = {}
     for file in (*_files(path), *included):
         try:
-            told = file.stat()
+            status = file.stat()
         except OSError:
             continue
-        stamps[file] = (told.st_mtime_ns, told.st_ctime_ns, told.st_size)
+        stamps[file] = (status.st_mtime_ns, status.st_ctime_ns, status.st_size)
     return stamps
 
 

@@ -146,9 +146,9 @@ def _calibrate(lab: str | None, device: Path | None, labs_folders: tuple[Path, .
     if device is not None and lab is None:
         return _calibrate_device(device)
     if lab is None or device is not None:
-        known = choose("", labs.folders(labs_folders))
-        raise UsageError(msg("calibrate.which_lab", allowed=known))
-    found = calibrate(labs.find(lab, labs_folders))
+        allowed = choose("", labs.folders(labs_folders))
+        raise UsageError(msg("calibrate.which_lab", allowed=allowed))
+    calibrations = calibrate(labs.find(lab, labs_folders))
     columns = [
         _("Variant"),
         _("Compared with"),
@@ -158,8 +158,8 @@ def _calibrate(lab: str | None, device: Path | None, labs_folders: tuple[Path, .
         _("In the lab file"),
         _("Verdict"),
     ]
-    terminal.show_table(terminal.console(), columns, rows(found))
-    return 0 if all(row.is_sound for row in found) else 1
+    terminal.show_table(terminal.console(), columns, rows(calibrations))
+    return 0 if all(row.is_sound for row in calibrations) else 1
 
 
 def _calibrate_device(file: Path) -> int:

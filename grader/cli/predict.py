@@ -57,30 +57,30 @@ def _predict(
     from grader.report.predicted import predicted_table
     from grader.result import PredictedTime
 
-    found = labs.find(lab, labs_folders)
-    default = found.timing.sizes[-1] if found.timing is not None else found.cases["emulator"].observe
+    assignment = labs.find(lab, labs_folders)
+    default = assignment.timing.sizes[-1] if assignment.timing is not None else assignment.cases["emulator"].observe
     sizes = {**default, **_sizes(size, tuple(default))}
     processor = read_device(device)
-    reading = Reading(path, found, None)
-    kernels = bound_kernels(found, reading.with_programs_run(reading.bound))
+    reading = Reading(path, assignment, None)
+    kernels = bound_kernels(assignment, reading.with_programs_run(reading.bound))
     if not kernels:
-        raise UsageError(msg("predict.no_kernel", path=str(path), lab=found.id))
+        raise UsageError(msg("predict.no_kernel", path=str(path), lab=assignment.id))
     times: dict[str, PredictedTime | str] = {}
     with CompilerProcess() as compiler:
         stores = ProgramStore(compiler, "compute_75"), ProgramStore(compiler, processor.architecture)
         for variant, kernel in kernels.items():
-            made = predict_kernel(kernel, sizes, processor, stores)
-            times[variant] = text(made) if isinstance(made, Message) else record_of(made, sizes, processor)
+            foretold = predict_kernel(kernel, sizes, processor, stores)
+            times[variant] = text(foretold) if isinstance(foretold, Message) else record_of(foretold, sizes, processor)
     shown = ", ".join(f"{name} = {value}" for name, value in sizes.items())
     terminal.show_predicted(terminal.console(), predicted_table(times, shown, Numbers(lang)))
     return 0
 
 
 def _sizes(given: tuple[str, ...], allowed: tuple[str, ...]) -> dict[str, int]:
-    found = {}
+    sizes = {}
     for pair in given:
         name, _equals, value = pair.partition("=")
         if name not in allowed or not value.isdecimal() or not 0 < int(value) < 1 << 31:
             raise UsageError(msg("predict.size", given=pair, allowed=", ".join(f"{name}=N" for name in allowed)))
-        found[name] = int(value)
-    return found
+        sizes[name] = int(value)
+    return sizes

@@ -96,10 +96,10 @@ def text_of(observation: Observation) -> str:
     if any(launch.compiler == "clang" for launch in observation.launches):
         note = _("(clang): NVRTC, nvcc's own compiler, does not give this kernel: its code and counters are clang's.")
         lines += ["", note]
-    told = [f for f in observation.findings if f.message != observation.cause and f.kind != "smaller"]
-    if told:
+    findings = [f for f in observation.findings if f.message != observation.cause and f.kind != "smaller"]
+    if findings:
         lines += ["", _("Findings")]
-        for finding in sorted(told, key=lambda f: ("error", "warning", "remark").index(f.severity)):
+        for finding in sorted(findings, key=lambda f: ("error", "warning", "remark").index(f.severity)):
             where = f"{finding.file}:{finding.line}  " if finding.line else ""
             lines.append(f"  {_SIGNS[finding.severity]} {where}{text(finding.message)}")
     if not observation.device and any(launch.status == "ran" for launch in observation.launches):
@@ -123,13 +123,13 @@ def _ending(observation: Observation) -> str:
 
 def _grouped(launches: Sequence[ObservedLaunch]) -> list[list[ObservedLaunch]]:
     """Launches that are alike, one after another, together."""
-    found: list[list[ObservedLaunch]] = []
+    groups: list[list[ObservedLaunch]] = []
     for launch in launches:
-        if found and _same(found[-1][0], launch):
-            found[-1].append(launch)
+        if groups and _same(groups[-1][0], launch):
+            groups[-1].append(launch)
         else:
-            found.append([launch])
-    return found
+            groups.append([launch])
+    return groups
 
 
 def _same(first: ObservedLaunch, second: ObservedLaunch) -> bool:
@@ -445,17 +445,17 @@ def _headers_above(paths: Sequence[Path]) -> list[Path]:
 
     Nothing but headers: what else lies there is none of a program's business.
     """
-    seen: dict[Path, bool] = {}
+    headers: dict[Path, bool] = {}
     queue = list(paths)
-    while queue and len(seen) < MAX_HEADERS:
+    while queue and len(headers) < MAX_HEADERS:
         path = queue.pop()
         with contextlib.suppress(OSError), path.open("rb") as file:
             for match in _HEADER.finditer(file.read(MAX_SEARCHED_BYTES)):
                 header = (path.parent / os.fsdecode(match[1])).resolve()
-                if header not in seen and header.is_file():
-                    seen[header] = match[1].startswith(b"../")
+                if header not in headers and header.is_file():
+                    headers[header] = match[1].startswith(b"../")
                     queue.append(header)
-    return [header for header, leads_out in seen.items() if leads_out]
+    return [header for header, leads_out in headers.items() if leads_out]
 
 
 def _build_progress() -> Callable[[int, int], None]:

@@ -73,8 +73,8 @@ def entered(request: Request, token: str) -> Response | None:
         answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", path="/")
         return answer
     bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
-    for known in (request.cookies.get(COOKIE, ""), bearer):
-        if known and hmac.compare_digest(known.encode(), token.encode()):
+    for credential in (request.cookies.get(COOKIE, ""), bearer):
+        if credential and hmac.compare_digest(credential.encode(), token.encode()):
             return None
     return Response("403", status_code=403)
 
@@ -158,11 +158,11 @@ class Page:
         from grader.report.html import environment
 
         folders = [Path(folder) for folder in self.settings.labs_folders]
-        known = [(name, in_language(self.jobs.lab(name).title, language)) for name in sorted(labs.folders(folders))]
+        titles = [(name, in_language(self.jobs.lab(name).title, language)) for name in sorted(labs.folders(folders))]
         html = (
             environment()
             .get_template("serve/page.html.j2")
-            .render(labs=known, language=language, languages=i18n.languages(), words=_words())
+            .render(labs=titles, language=language, languages=i18n.languages(), words=_words())
         )
         return _with(Response(html, media_type="text/html"))
 
@@ -293,11 +293,11 @@ async def _body(request: Request, most: int) -> bytes | None:
 
 
 async def _changes(job: Job, jobs: Jobs, is_ending: Callable[[], bool]) -> AsyncIterator[str]:
-    told = 0
+    sent = 0
     # The page asks again when there is a server again.
     while not is_ending():
-        for standing in job.standings[told:]:
-            told += 1
+        for standing in job.standings[sent:]:
+            sent += 1
             yield f"data: {json.dumps(_state(job, standing, jobs), ensure_ascii=False)}\n\n"
             if standing.is_over:
                 return
@@ -340,7 +340,7 @@ def _verdict(result: Result, job: Job, lab: Lab, numbers: Numbers) -> dict[str, 
     mark = numbers.mark(score.earned, score.possible)
     if score.pending:
         mark += ", " + _("{points} pending").format(points=numbers.points(score.pending))
-    found = [
+    shown_faults = [
         {
             "check": fault["check"],
             "variants": ", ".join(variant["name"] for variant in fault["variants"]),
@@ -358,7 +358,7 @@ def _verdict(result: Result, job: Job, lab: Lab, numbers: Numbers) -> dict[str, 
         "key": status.key,
         "verdict": f"{status.symbol} {status.word}: {mark}",
         "unjudged": unjudged_lines(result, job.language),
-        "faults": found,
+        "faults": shown_faults,
     }
 
 

@@ -65,13 +65,13 @@ def _autograder(
     from grader.lab import labs
     from grader.report.visible import visible_line
 
-    found = labs.find(lab, list(labs_folders))
+    assignment = labs.find(lab, list(labs_folders))
     if any(character in grader for character in "\"'\\`$\n@"):
         raise UsageError(_("--grader {value}: no quotes, $, ` or @").format(value=grader))
     order = Order(
-        lab=found,
+        lab=assignment,
         language=lang,
-        built_in=found.path.resolve().is_relative_to((data_root() / "assignments").resolve()),
+        built_in=assignment.path.resolve().is_relative_to((data_root() / "assignments").resolve()),
         requirement=grader,
         # A repository is the student's to read.
         secret=secret() if service == "gradescope" else "",
@@ -209,8 +209,8 @@ def _serve(
     click.echo(_("Page: {address}").format(address=f"{address}?token={token}" if token else address))
     if reports:
         page = next((file.name for file in sorted(reports.glob("*.html"))), "")
-        told = f"{address}reports/{page}?token={settings.teacher_token}"
-        click.echo(_("The group's page, for the teacher: {address}").format(address=told))
+        page_address = f"{address}reports/{page}?token={settings.teacher_token}"
+        click.echo(_("The group's page, for the teacher: {address}").format(address=page_address))
     at_once = job_count(cores(), jobs)
     with (
         # A report may be on its way there to the last.

@@ -85,7 +85,7 @@ def closing_line(text: str, line: int) -> int:
 
 def names_undefined(messages: Iterable[str]) -> set[str]:
     """The names that some errors say to be undefined."""
-    return {found["name"] for found in map(_UNDEFINED.search, messages) if found is not None}
+    return {match["name"] for match in map(_UNDEFINED.search, messages) if match is not None}
 
 
 def never_closed(line: int) -> Message:
@@ -141,10 +141,10 @@ def _macro(message: str, line: int, rows: list[str]) -> Cause | None:
     if not message.startswith("expected"):
         return None
     used = set(_WORD.findall(rows[line - 1]))
-    for found in _MACRO.finditer("\n".join(rows)):
-        if found["name"] in used:
-            number = "\n".join(rows).count("\n", 0, found.start()) + 1
-            return Cause(msg("compiler.macro_semicolon", name=found["name"], line=number), number)
+    for macro in _MACRO.finditer("\n".join(rows)):
+        if macro["name"] in used:
+            number = "\n".join(rows).count("\n", 0, macro.start()) + 1
+            return Cause(msg("compiler.macro_semicolon", name=macro["name"], line=number), number)
     return None
 
 
@@ -164,13 +164,13 @@ def _misspelt(message: str, line: int, rows: list[str], undefined: set[str]) -> 
     axis = _NO_MEMBER.search(message)
     if axis is not None:
         return Cause(msg("compiler.did_you_mean", name=axis["name"], near=axis["name"].lower()))
-    found = _UNDEFINED.search(message)
-    if found is None:
+    match = _UNDEFINED.search(message)
+    if match is None:
         return None
-    name = found["name"]
-    known = {*_words_near(rows, line), *_BUILT_IN} - undefined - {name}
-    same = sorted(word for word in known if word.casefold() == name.casefold())
-    alike = difflib.get_close_matches(name, sorted(known), n=1, cutoff=_NEAR) if len(name) > 2 else []
+    name = match["name"]
+    words = {*_words_near(rows, line), *_BUILT_IN} - undefined - {name}
+    same = sorted(word for word in words if word.casefold() == name.casefold())
+    alike = difflib.get_close_matches(name, sorted(words), n=1, cutoff=_NEAR) if len(name) > 2 else []
     near = next(iter(same or alike), None)
     return Cause(msg("compiler.did_you_mean", name=name, near=near)) if near is not None else None
 
@@ -259,7 +259,7 @@ def assembler_errors(log: str, ptx: str, file: str, source: str) -> tuple[Diagno
         if place is not None:
             line = min(int(place["line"]), source.count("\n") + 1)
         places.append(line)
-    found: dict[Diagnostic, None] = {}
+    errors: dict[Diagnostic, None] = {}
     for match in _ASSEMBLER_ERROR.finditer(log):
         at = int(match["line"] or 0)
         if 0 < at <= len(places):
@@ -267,8 +267,8 @@ def assembler_errors(log: str, ptx: str, file: str, source: str) -> tuple[Diagno
         else:
             named = _QUOTED_KERNEL.search(match["message"])
             line = _line_of_entry(named["name"], ptx, places) if named else 1
-        found[Diagnostic(file, line, "error", f"ptxas: {match['message'].strip()[:MAX_MESSAGE_CHARACTERS]}")] = None
-    return tuple(found)[:MAX_DIAGNOSTICS]
+        errors[Diagnostic(file, line, "error", f"ptxas: {match['message'].strip()[:MAX_MESSAGE_CHARACTERS]}")] = None
+    return tuple(errors)[:MAX_DIAGNOSTICS]
 
 
 def static_arrays_too_large(ptx: str, file: str, source: str) -> Diagnostic | None:
@@ -305,7 +305,7 @@ def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnost
     """
     log = _NOT_OPENED.sub(r"\1", log)
     lines_of = {name: text.split("\n") for name, text in sources.items()}
-    found: dict[Diagnostic, bool] = {}
+    diagnostics: dict[Diagnostic, bool] = {}
     shown: list[str] = []
     rows = log.split("\n")
     index = 0
@@ -313,7 +313,7 @@ def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnost
         head, ended = _HEAD.match(rows[index]), _END.match(rows[index])
         index += 1
         if ended is not None:
-            index += _end_of_source(rows[index:], ended["message"], lines_of, found)
+            index += _end_of_source(rows[index:], ended["message"], lines_of, diagnostics)
             continue
         if head is None:
             continue
@@ -333,16 +333,16 @@ def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnost
         text = " ".join(message)[:MAX_MESSAGE_CHARACTERS]
         severity = "error" if head["severity"].endswith("error") else head["severity"]
         shown += [rows[index - len(body) - 1], *body, ""]
-        if len(found) < MAX_DIAGNOSTICS:
-            found.setdefault(Diagnostic(file, line, severity, text), _is_first(body))
-    undefined = names_undefined(d.message for d in found if isinstance(d.message, str))
-    explained = tuple(_explained(d, is_first, sources, undefined) for d, is_first in found.items())
+        if len(diagnostics) < MAX_DIAGNOSTICS:
+            diagnostics.setdefault(Diagnostic(file, line, severity, text), _is_first(body))
+    undefined = names_undefined(d.message for d in diagnostics if isinstance(d.message, str))
+    explained = tuple(_explained(d, is_first, sources, undefined) for d, is_first in diagnostics.items())
     return explained, "\n".join(shown)[:MAX_LOG_CHARACTERS]
 
 
 def _known(name: str, lines_of: Mapping[str, list[str]]) -> str:
     """The source that a log means by a name; "" for any other file."""
-    return next((known for known in (name, name.rpartition("/")[2]) if known in lines_of), "")
+    return next((candidate for candidate in (name, name.rpartition("/")[2]) if candidate in lines_of), "")
 
 
 def _end_of_source(

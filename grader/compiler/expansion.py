@@ -67,8 +67,8 @@ def too_many_tokens(files: Mapping[str, str]) -> TooMany | None:
     """Where files that include each other go beyond what macros may stand for; None where they do not."""
     directives = {name: _directives(text) for name, text in files.items()}
     counter = _Counter()
-    for found in directives.values():
-        for _start, directive in found:
+    for file_directives in directives.values():
+        for _start, directive in file_directives:
             counter.learn(directive)
     if not counter.macros:
         return None
@@ -89,8 +89,8 @@ def token_sizes(files: Mapping[str, str], weights: Mapping[str, int]) -> Iterato
     """
     directives = {name: _directives(text) for name, text in files.items()}
     counter = _Counter(weights)
-    for found in directives.values():
-        for _start, directive in found:
+    for file_directives in directives.values():
+        for _start, directive in file_directives:
             counter.learn(directive)
     for name, text in files.items():
         for offset, token, size in _pieces(counter, text, directives[name]):
@@ -119,8 +119,8 @@ def _directives(text: str) -> list[tuple[int, str]]:
     """The directives of a text, and where each begins."""
     if "#" not in text:
         return []
-    found = _COMMENT_OR_DIRECTIVE.finditer(text)
-    return [(match.start(), match.group()) for match in found if match.lastgroup == "directive"]
+    matches = _COMMENT_OR_DIRECTIVE.finditer(text)
+    return [(match.start(), match.group()) for match in matches if match.lastgroup == "directive"]
 
 
 class _Counter:
@@ -144,13 +144,13 @@ class _Counter:
 
     def pieces(self, text: str) -> Iterator[tuple[int, str, int]]:
         """The tokens of a text: offset, token, size; one that is a macro comes with its arguments."""
-        found = [match for match in _PIECE.finditer(text) if match.lastgroup != "skip"]
-        tokens = [match.group() for match in found]
+        matches = [match for match in _PIECE.finditer(text) if match.lastgroup != "skip"]
+        tokens = [match.group() for match in matches]
         index = 0
         while index < len(tokens):
             start = index
             size, index = self._piece(tokens, index, frozenset(), 0)
-            yield found[start].start(), tokens[start], size.get("", 0)
+            yield matches[start].start(), tokens[start], size.get("", 0)
 
     def _piece(self, tokens: Sequence[str], index: int, parameters: frozenset[str], depth: int) -> tuple[Size, int]:
         """The size of the token at `index`, with the arguments of a macro that takes some; and what is next."""

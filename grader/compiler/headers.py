@@ -141,9 +141,9 @@ def reads_beyond(text: str) -> str | None:
     anything that could be pasted together to be one.
     """
     joined = _SPLICE.sub("", text.replace("??=", "#").replace("??/\n", ""))
-    found = _READING.search(joined)
-    if found:
-        return found.group()
+    reading = _READING.search(joined)
+    if reading:
+        return reading.group()
     for operand in _operands(joined):
         match = _OPERAND.match(operand.strip())
         if match is None or match["name"].startswith("/") or ".." in match["name"]:
@@ -171,8 +171,8 @@ def outside_include(name: str, text: str) -> str | None:
             return operand.strip()[:80]
         has_macro = has_macro or (match is None and operand.strip()[:1] not in ('"', "<"))
     if has_macro or _HIDDEN_ASKING.search(joined):
-        found = next((match for match in _DEFINED.finditer(joined) if _LEADS_OUT.search(match["body"])), None)
-        return found["body"].strip()[:80] if found is not None else None
+        definition = next((match for match in _DEFINED.finditer(joined) if _LEADS_OUT.search(match["body"])), None)
+        return definition["body"].strip()[:80] if definition is not None else None
     return None
 
 

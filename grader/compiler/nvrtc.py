@@ -23,10 +23,10 @@ def header_folders(environment: Mapping[str, str], packages: Iterable[str]) -> l
     environment: CUDA_HOME and CUDA_PATH name a toolkit's folder; packages: folders that pip installs to (`sys.path`).
     """
     named = [environment.get(name, "") for name in ("CUDA_HOME", "CUDA_PATH")]
-    found = [Path(folder) / "include" for folder in named if folder.startswith("/")]
+    folders = [Path(folder) / "include" for folder in named if folder.startswith("/")]
     for folder in packages:
-        found += sorted(Path(folder).absolute().glob("nvidia/cu[0-9]*/include"))
-    return [*found, Path("/usr/local/cuda/include")]
+        folders += sorted(Path(folder).absolute().glob("nvidia/cu[0-9]*/include"))
+    return [*folders, Path("/usr/local/cuda/include")]
 
 
 def matching_folder(folders: Iterable[Path], version: tuple[int, int]) -> Path | None:
@@ -34,9 +34,9 @@ def matching_folder(folders: Iterable[Path], version: tuple[int, int]) -> Path |
 
     A folder that lacks some of the headers, or that cannot be read, does not count.
     """
-    found = [(folder, of_folder) for folder in folders if (of_folder := _version(folder)) is not None]
-    same = [folder for folder, of_folder in found if of_folder == version]
-    related = [folder for folder, of_folder in found if of_folder[0] == version[0]]
+    versioned = [(folder, of_folder) for folder in folders if (of_folder := _version(folder)) is not None]
+    same = [folder for folder, of_folder in versioned if of_folder == version]
+    related = [folder for folder, of_folder in versioned if of_folder[0] == version[0]]
     chosen = next(iter(same + related), None)
     # The real folder: what confines the compiler goes by it.
     return chosen.resolve() if chosen is not None else None

@@ -173,8 +173,8 @@ class CompilerProcess:
         ready = self._await_ready(install=install)
         endless = too_many_tokens({given: source, **in_memory})
         if endless is not None:
-            told = msg("compiler.macros", macro=endless.macro, limit=MAX_TOKENS)
-            return failed(ready, "errors", (Diagnostic(endless.file, endless.line, "error", told),))
+            message = msg("compiler.macros", macro=endless.macro, limit=MAX_TOKENS)
+            return failed(ready, "errors", (Diagnostic(endless.file, endless.line, "error", message),))
         if not ready.has_landlock:
             for text in (source, *in_memory.values()):
                 refused = forbidden_include(text, frozenset(in_memory))

@@ -98,7 +98,7 @@ class Resources:
 
 def resources_of(log: str) -> dict[str, Resources]:
     """By the kernel's symbol, from a log that was made with `VERBOSE`; {} when the log tells nothing."""
-    found = {}
+    resources = {}
     pieces = _COMPILING_ENTRY.split(log)
     for symbol, text in zip(pieces[1::2], pieces[2::2], strict=True):
         registers, spills = _REGISTERS.search(text), _SPILLS.search(text)
@@ -106,8 +106,8 @@ def resources_of(log: str) -> dict[str, Resources]:
             continue
         shared = _SHARED.search(registers[2])
         stack, stores, loads = (int(n) for n in spills.groups()) if spills else (0, 0, 0)
-        found[symbol] = Resources(int(registers[1]), int(shared[1]) if shared else 0, stack, stores, loads)
-    return found
+        resources[symbol] = Resources(int(registers[1]), int(shared[1]) if shared else 0, stack, stores, loads)
+    return resources
 
 
 MAX_PTX_BYTES = 16 << 20
@@ -260,8 +260,8 @@ def other_targets(texts: Iterable[str]) -> tuple[str, ...]:
         wanted |= set(ALWAYS_ASKED)
         numbers = {int(number) for text in texts for number in _NUMBER.findall(text)}
         for number in numbers | {number // 10 for number in numbers if number >= 100}:
-            below = [known for known in KNOWN if known < number]
-            from_there = [known for known in KNOWN if known >= number]
+            below = [other for other in KNOWN if other < number]
+            from_there = [other for other in KNOWN if other >= number]
             if below and from_there:
                 # Past a device that is named as well: what is said may hold for that one alone.
                 wanted |= {below[-1], *from_there[: 1 + (number in KNOWN)]}

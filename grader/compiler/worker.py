@@ -94,10 +94,10 @@ def _headers(unpacked: Path, toolkits: list[Path], install: bool) -> Path | None
     if unpacked.is_dir():
         return unpacked
     if not nvrtc.brings_headers():
-        found = nvrtc.matching_folder(toolkits, nvrtc.version())
-        if found is None and install:
+        folder = nvrtc.matching_folder(toolkits, nvrtc.version())
+        if folder is None and install:
             raise NoHeaders(unpacked.name)
-        return found
+        return folder
     if not install:
         return None
     try:

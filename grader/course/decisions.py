@@ -109,7 +109,7 @@ def read_overrides(path: Path, seen: dict[str, dict[str, str]]) -> Overrides:
     document = {} if file.data is None else file.data
     by_lab = file.decode(dict[str, dict[str, StudentOverrides]], data=document)
     return Overrides(
-        path, {lab: {composed(who): it for who, it in found.items()} for lab, found in by_lab.items()}, seen
+        path, {lab: {composed(who): it for who, it in by_student.items()} for lab, by_student in by_lab.items()}, seen
     )
 
 
@@ -250,10 +250,10 @@ class Decider:
                     continue
                 like = get_close_matches(student, students, 1)
                 if like:
-                    told = msg("course.unknown_student_like", file=str(path), student=student, like=like[0])
+                    notice = msg("course.unknown_student_like", file=str(path), student=student, like=like[0])
                 else:
-                    told = msg("course.unknown_student", file=str(path), student=student)
-                notices.append(told)
+                    notice = msg("course.unknown_student", file=str(path), student=student)
+                notices.append(notice)
         return notices
 
     def decided(self, result: Result, person: Person | None = None) -> Result:
@@ -320,20 +320,20 @@ def find_decider(folders: Sequence[Path], out: Path) -> Decider:
     ------
     UsageError : one of them is wrong, or lies in two places.
     """
-    seen = dict(read_ledger(out).seen)
+    ledger = dict(read_ledger(out).seen)
     rules, overrides = _find(GROUP_NAME, folders, out), _find(OVERRIDES_NAME, folders, out)
     return Decider(
         read_rules(rules) if rules else Rules(),
-        read_overrides(overrides, seen) if overrides else Overrides(seen=seen),
+        read_overrides(overrides, ledger) if overrides else Overrides(seen=ledger),
     )
 
 
 def _find(name: str, folders: Sequence[Path], out: Path) -> Path | None:
-    found = {(folder / name).resolve() for folder in (*folders, out) if (folder / name).is_file()}
-    if len(found) > 1:
-        one, other = sorted(found)[:2]
+    paths = {(folder / name).resolve() for folder in (*folders, out) if (folder / name).is_file()}
+    if len(paths) > 1:
+        one, other = sorted(paths)[:2]
         raise UsageError(msg("course.two_files", one=str(one), other=str(other)))
-    return next(iter(found), None)
+    return next(iter(paths), None)
 
 
 def find_decider_again(out: Path, lab: str) -> Decider:
@@ -349,9 +349,9 @@ def find_decider_again(out: Path, lab: str) -> Decider:
         if not file:
             continue
         # A course that was moved, or copied, has its own.
-        found = next((path for path in (out / beside, Path(file)) if path.is_file()), None)
-        if found is not None:
-            folders.add(found.parent.resolve())
+        existing = next((path for path in (out / beside, Path(file)) if path.is_file()), None)
+        if existing is not None:
+            folders.add(existing.parent.resolve())
         elif not (out / Path(file).name).exists():
             # Without it marks would change that nobody has decided anew.
             raise UsageError(msg("course.file_gone", file=file, folder=str(out)))

@@ -68,7 +68,7 @@ def attempts(found: Sequence[Found], whole: str) -> tuple[list[Attempt], list[Me
     if metadata is not None:
         return _gradescope(found, metadata)
     readers = (_moodle, _canvas, _classroom)
-    known: dict[str, Attempt] = {}
+    by_key: dict[str, Attempt] = {}
     names = [item.parts for item in found if item.parts and not isinstance(item, Folder)]
     reader = next(
         (r for r in readers if names and sum(r(parts) is not None for parts in names) * 2 > len(names)), _folders
@@ -79,11 +79,11 @@ def attempts(found: Sequence[Found], whole: str) -> tuple[list[Attempt], list[Me
         parts = (*item.parts, "") if isinstance(item, Folder) and item.parts else item.parts
         where = reader(parts) if parts else None
         if where is not None:
-            _add(known, where, item)
+            _add(by_key, where, item)
         else:
             others.append(item)
     sources = [item for item in others if isinstance(item, File) and _is_source(item)]
-    if reader is _folders and sources and sum(map(_has_source, known.values())) < 2:
+    if reader is _folders and sources and sum(map(_has_source, by_key.values())) < 2:
         # Its folders are its own: `include`, `src`.
         alone = Attempt(Person(id=whole))
         for item in found:
@@ -92,9 +92,9 @@ def attempts(found: Sequence[Found], whole: str) -> tuple[list[Attempt], list[Me
         return [alone], [item.message for item in others if isinstance(item, Problem) and not item.parts]
     nobodys = [msg("intake.nobodys", name=item.parts[-1]) for item in sources]
     nobodys += [item.message for item in others if isinstance(item, Problem)]
-    for attempt in known.values() if reader is _canvas else ():
+    for attempt in by_key.values() if reader is _canvas else ():
         _without_numbers_of_copies(attempt)
-    return list(known.values()), nobodys
+    return list(by_key.values()), nobodys
 
 
 def _add(known: dict[str, Attempt], where: Where, item: Found) -> None:
@@ -186,17 +186,17 @@ def _is_a_tools(name: str) -> bool:
 
 
 def _gradescope(found: Sequence[Found], metadata: File) -> tuple[list[Attempt], list[Message]]:
-    known: list[Attempt] = []
-    told: set[int] = set()
+    submitted: list[Attempt] = []
+    reported: set[int] = set()
     for folder, people in _submitters(metadata):
         items = [item for item in found if item.parts[:1] == (folder,)]
-        told.update(map(id, items))
+        reported.update(map(id, items))
         for person in people:
             attempt = Attempt(person)
             attempt.files = {item.parts[1:]: item.data for item in items if isinstance(item, File)}
             attempt.problems = [item.message for item in items if isinstance(item, Problem)]
-            known.append(attempt)
-    return known, [item.message for item in found if isinstance(item, Problem) and id(item) not in told]
+            submitted.append(attempt)
+    return submitted, [item.message for item in found if isinstance(item, Problem) and id(item) not in reported]
 
 
 def _submitters(metadata: File) -> Iterator[tuple[str, list[Person]]]:
@@ -268,12 +268,12 @@ def unpack(archive: Path, below: Path) -> tuple[Path, Unpacked]:
     folder = below / (archive.name.split(".")[0] or "archive")
     try:
         source = f"{FORMAT} {_hash(archive)}"
-        known = _known(folder)
-        if known is None or known.source != source:
-            known = _unpack(archive, folder, source)
+        unpacked = _known(folder)
+        if unpacked is None or unpacked.source != source:
+            unpacked = _unpack(archive, folder, source)
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
-    return folder, known
+    return folder, unpacked
 
 
 def _hash(archive: Path) -> str:
@@ -290,11 +290,11 @@ def _known(folder: Path) -> Unpacked | None:
 
 def _unpack(archive: Path, folder: Path, source: str) -> Unpacked:
     with archive.open("rb") as file:
-        found = list(read_archive(file, archive.name))
-    lost = [item.message for item in found if isinstance(item, Problem) and not item.parts]
-    if lost and len(found) == len(lost):
+        items = list(read_archive(file, archive.name))
+    lost = [item.message for item in items if isinstance(item, Problem) and not item.parts]
+    if lost and len(items) == len(lost):
         raise UsageError(msg("intake.no_archive", path=str(archive), reason=lost[0]))
-    handed_in, nobodys = attempts(found, whole=stem_of(archive.name))
+    handed_in, nobodys = attempts(items, whole=stem_of(archive.name))
     if not handed_in:
         raise UsageError(msg("intake.nobody", path=str(archive)))
     students = _told_apart([_with_nested(attempt) for attempt in handed_in])

@@ -212,8 +212,8 @@ def _students(path: Path, rows: Iterable[Sequence[str]]) -> list[Person]:
     if headings is None:
         raise UsageError(msg("course.roster_columns", path=str(path)))
     columns = _columns(headings)
-    found: list[Person] = []
-    known: set[str] = set()
+    people: list[Person] = []
+    ids: set[str] = set()
     for line, row in lines:
         for index in columns.values():
             cell = row[index] if index < len(row) else ""
@@ -230,14 +230,14 @@ def _students(path: Path, rows: Iterable[Sequence[str]]) -> list[Person]:
             # A line below the table.
             continue
         apart = listed.number or listed.email or listed.participant
-        if listed.id in known and not cells.get("id") and apart:
+        if listed.id in ids and not cells.get("id") and apart:
             # Two of one name.
             listed = msgspec.structs.replace(listed, id=f"{listed.id} {apart}")
-        if listed.id in known:
+        if listed.id in ids:
             raise UsageError(msg("course.roster_twice", path=str(path), line=line, student=listed.id))
-        known.add(listed.id)
-        found.append(listed)
-    return found
+        ids.add(listed.id)
+        people.append(listed)
+    return people
 
 
 def _columns(headings: Sequence[str]) -> dict[str, int]:
@@ -283,9 +283,9 @@ def _csv(path: Path) -> list[list[str]]:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
             text = data.decode("cp1251", errors="replace")
-    told = _SEPARATOR.match(text)
-    if told:
-        text, delimiter = text[told.end() :], told[1]
+    separator = _SEPARATOR.match(text)
+    if separator:
+        text, delimiter = text[separator.end() :], separator[1]
     else:
         first = "\n".join(text.split("\n", MAX_TITLE_ROWS)[:MAX_TITLE_ROWS])
         delimiter = max(";,\t", key=first.count)
@@ -343,10 +343,10 @@ def _sheet(shown: Worksheet, written: Worksheet) -> list[list[str]]:
         for cell in cells:
             is_unknown = cell.value is None and written.cell(cell.row, cell.column).data_type == "f"
             if is_unknown or cell.data_type == "e":
-                told = msg("course.no_value", cell=cell.coordinate)
+                problem = msg("course.no_value", cell=cell.coordinate)
                 if not is_unknown:
-                    told = msg("course.error_value", cell=cell.coordinate, value=str(cell.value))
-                row.append(_NoText(told))
+                    problem = msg("course.error_value", cell=cell.coordinate, value=str(cell.value))
+                row.append(_NoText(problem))
             else:
                 row.append(_shown(cell))
         rows.append(row)
@@ -415,6 +415,6 @@ def _keys(person: Person) -> Iterator[tuple[str, str]]:
 
 def merged(person: Person, listed: Person) -> Person:
     """What an export and the roster know of one student; the roster's word counts, but for the id of the results."""
-    known = {name: getattr(listed, name) or getattr(person, name) for name in Person.__struct_fields__}
-    known["handed_in"] = person.handed_in or listed.handed_in
-    return msgspec.structs.replace(person, **{**known, "id": person.id})
+    fields = {name: getattr(listed, name) or getattr(person, name) for name in Person.__struct_fields__}
+    fields["handed_in"] = person.handed_in or listed.handed_in
+    return msgspec.structs.replace(person, **{**fields, "id": person.id})

@@ -171,18 +171,18 @@ def secret() -> str:
     ------
     UsageError : its file cannot be read, or it is too short.
     """
-    found, path = os.environ.get(SECRET, ""), os.environ.get(SECRET_FILE, "")
+    value, path = os.environ.get(SECRET, ""), os.environ.get(SECRET_FILE, "")
     if path:
         try:
-            found = Path(path).read_text("utf-8")
+            value = Path(path).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or msg("session.no_utf8")
             raise UsageError(msg("errors.at", where=f"{SECRET_FILE}: {path}", what=reason)) from error
-    found = found.strip()
-    if (found or path) and len(found) < SHORTEST:
+    value = value.strip()
+    if (value or path) and len(value) < SHORTEST:
         name = SECRET_FILE if path else SECRET
-        raise UsageError(msg("session.secret_short", name=name, got=len(found), least=SHORTEST))
-    return found
+        raise UsageError(msg("session.secret_short", name=name, got=len(value), least=SHORTEST))
+    return value
 
 
 def signature(data: bytes) -> str:
@@ -193,8 +193,8 @@ def signature(data: bytes) -> str:
     OSError : there is no secret, and the user's key can be neither read nor made.
     UsageError : see `secret`.
     """
-    found = secret()
-    key = hashlib.sha256(found.encode()).digest() if found else _own_key(user_cache() / "key")
+    course_secret = secret()
+    key = hashlib.sha256(course_secret.encode()).digest() if course_secret else _own_key(user_cache() / "key")
     return hmac.new(key, b"kept result\0" + data, hashlib.sha256).hexdigest()
 
 
@@ -208,13 +208,13 @@ def _own_key(path: Path) -> bytes:
             return key
         path.unlink()
     # Whole before it has its name; of several that make one the first counts.
-    made = path.with_name(f".{secrets.token_hex(8)}.key")
-    descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    temporary = path.with_name(f".{secrets.token_hex(8)}.key")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(secrets.token_bytes(KEY_BYTES))
         with contextlib.suppress(FileExistsError):
-            os.link(made, path)
+            os.link(temporary, path)
     finally:
-        made.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     return read_plain(path, KEY_BYTES)

@@ -154,9 +154,9 @@ def _copied(case: WrongCase, wrong: Mask) -> str:
 
 
 def _values(case: WrongCase, outcome: Outcome) -> Found | None:
-    found = value_pattern(outcome)
+    pattern = value_pattern(outcome)
     # Zeros that the emulator hands out for reads outside an array are nobody's rule.
-    return None if found is not None and found.id == "zero" and case.outside_lines else found
+    return None if pattern is not None and pattern.id == "zero" and case.outside_lines else pattern
 
 
 def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> tuple[Diagnosis, bool]:
@@ -179,28 +179,28 @@ def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> tuple[Diagno
     overwritten = [w for w in writes[:-1] if w.bits == right]
     places = [(name, index) for name, mask in read.items() for index in np.argwhere(mask).tolist()]
     # A value that stands in an input by chance has not come from there.
-    known: dict[str, object] = {"got_at": None}
+    fields: dict[str, object] = {"got_at": None}
     if len(places) == 1 and case.inputs[places[0][0]][tuple(places[0][1])].tobytes() == case.got[first].tobytes():
-        known["got_at"] = Element(array=places[0][0], index=places[0][1])
+        fields["got_at"] = Element(array=places[0][0], index=places[0][1])
     # What nobody wrote spoils a value whatever else it is made of.
     is_spoilt = any(r.origin == "nothing" for r in chain)
     if not is_spoilt and not _is_made_of(case, first, read):
-        told = msgspec.structs.replace(
+        with_writer = msgspec.structs.replace(
             diagnosis,
             traced=True,
             writer=_writer(last),
             writers=len({(w.block, w.thread) for w in writes}),
             overwritten=_writer(overwritten[-1]) if overwritten else None,
         )
-        return told, False
+        return with_writer, False
     needed = case.needs(first) if case.needs is not None else None
     if needed is not None:
         single = [(name, index) for name, mask in needed.items() for index in np.argwhere(mask).tolist()[:2]]
         if len(single) == 1 and case.inputs[single[0][0]][tuple(single[0][1])] == case.expected[first]:
-            known["expected_at"] = Element(array=single[0][0], index=single[0][1])
-        known["compared"] = True
-        known["missing"] = _ranges({n: mask & ~read[n] for n, mask in needed.items()})
-        known["surplus"] = _ranges({n: mask & ~needed[n] for n, mask in read.items()})
+            fields["expected_at"] = Element(array=single[0][0], index=single[0][1])
+        fields["compared"] = True
+        fields["missing"] = _ranges({n: mask & ~read[n] for n, mask in needed.items()})
+        fields["surplus"] = _ranges({n: mask & ~needed[n] for n, mask in read.items()})
     known_of_it = msgspec.structs.replace(
         diagnosis,
         traced=True,
@@ -210,7 +210,7 @@ def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> tuple[Diagno
         reads=[_read(case, r) for r in chain[:MAX_READS]],
         read=_ranges(read),
         uses=uses,
-        **known,
+        **fields,
     )
     return known_of_it, True
 
@@ -281,8 +281,8 @@ def _writer(write: Write) -> ElementWriter:
 
 
 def _ranges(masks: Mapping[str, Mask]) -> list[ElementRange]:
-    found = [ElementRange(array=name, ranges=box) for name, mask in masks.items() for box in boxes(mask)]
-    return found[:MAX_RANGES]
+    ranges = [ElementRange(array=name, ranges=box) for name, mask in masks.items() for box in boxes(mask)]
+    return ranges[:MAX_RANGES]
 
 
 def _element(place: tuple[str, Index] | None) -> Element | None:

@@ -243,8 +243,8 @@ def roster(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
         Member(student=e.student, reason_said=as_message(e.reason) if e.reason else None, person=e.person)
         for e in entries
     ]
-    made = told(Roster(lab=lab.id, members=members, checks=rules_of(lab), rest=rest_of(lab)))
-    return msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n"
+    record = told(Roster(lab=lab.id, members=members, checks=rules_of(lab), rest=rest_of(lab)))
+    return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
 
 
 ROSTER = Export(ROSTER_SUFFIX, of_entries(roster), lambda path: "")

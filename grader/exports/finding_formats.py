@@ -154,11 +154,11 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 def _sarif(told: Told) -> str:
     """A log of one run: a rule for each kind of check that found something, a result for each finding."""
-    found: dict[str, Finding] = {}
+    by_check: dict[str, Finding] = {}
     for finding in told.findings:
-        found.setdefault(finding.check, replace(finding, variants=()))
-    rules = list(found)
-    driver = {"name": "cuda-lab-grader", "version": __version__, "rules": [_rule(one) for one in found.values()]}
+        by_check.setdefault(finding.check, replace(finding, variants=()))
+    rules = list(by_check)
+    driver = {"name": "cuda-lab-grader", "version": __version__, "rules": [_rule(one) for one in by_check.values()]}
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -227,9 +227,9 @@ def _github_command(finding: Finding) -> str:
         "endColumn": finding.end_column,
         "title": title_of(finding),
     }
-    told = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value)
+    parameters = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value)
     words = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
-    return f"::{_COMMANDS[finding.level]} {told}::{_data(words)}"
+    return f"::{_COMMANDS[finding.level]} {parameters}::{_data(words)}"
 
 
 def _data(text: str) -> str:
@@ -444,5 +444,5 @@ def write(
     """The findings of a result in the format `name`, ready to be printed; `source` is what was graded (see `Told`)."""
     root = repository_of(source) if name in _IN_REPOSITORY else None
     digests = {one.notebook or one.file: one.sha256 for one in result.sources}
-    found = findings(result, Whereabouts(source, result.lab, root, digests))
-    return FORMATS[name](Told(result, found, language, seconds, out_of))
+    all_findings = findings(result, Whereabouts(source, result.lab, root, digests))
+    return FORMATS[name](Told(result, all_findings, language, seconds, out_of))

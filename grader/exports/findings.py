@@ -50,17 +50,17 @@ class Whereabouts:
         if not name:
             return ""
         there = list(filter(_exists, self._places(name)))
-        found = there[0] if there else next(self._places(name))
+        file = there[0] if there else next(self._places(name))
         if len(there) > 1 and self.digests.get(name):
-            found = next((place for place in there if _digest(place) == self.digests[name]), found)
+            file = next((place for place in there if _digest(place) == self.digests[name]), file)
         if self.root is None:
-            return found.as_posix()
+            return file.as_posix()
         try:
-            relative = os.path.relpath(found.resolve(), self.root.resolve())
+            relative = os.path.relpath(file.resolve(), self.root.resolve())
         except (OSError, ValueError):
             # On Windows: another drive.
-            return found.as_posix()
-        return found.as_posix() if relative.startswith("..") else Path(relative).as_posix()
+            return file.as_posix()
+        return file.as_posix() if relative.startswith("..") else Path(relative).as_posix()
 
     def _places(self, name: str) -> Iterator[Path]:
         folder = self.source if self.source.is_dir() else self.source.parent
@@ -77,9 +77,9 @@ class Whereabouts:
 def repository_of(path: Path) -> Path:
     """The root of the repository that `path` lies in, as services tell it or as its `.git` shows; else its folder."""
     for variable in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
-        told = os.environ.get(variable)
-        if told and path.resolve().is_relative_to(Path(told).resolve()):
-            return Path(told)
+        root = os.environ.get(variable)
+        if root and path.resolve().is_relative_to(Path(root).resolve()):
+            return Path(root)
     here = path.resolve()
     folder = here if here.is_dir() else here.parent
     return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
@@ -146,18 +146,18 @@ class Finding:
 
 def findings(result: Result, whereabouts: Whereabouts) -> list[Finding]:
     """Why there is no verdict, all faults, then remarks, by file and line; the same at the same place is one."""
-    found: dict[tuple[object, ...], Finding] = {}
+    by_key: dict[tuple[object, ...], Finding] = {}
     for finding in [*_unjudged(result), *_faults(result), *_remarks(result)]:
         key = (finding.check, finding.level, finding.message, finding.file, finding.line)
-        known = found.get(key)
-        if known is None:
-            found[key] = finding
+        earlier = by_key.get(key)
+        if earlier is None:
+            by_key[key] = finding
         else:
-            variants = tuple(dict.fromkeys((*known.variants, *finding.variants)))
-            hint = min(known.hint, finding.hint, key=len)
-            lost, held = known.lost + finding.lost, known.held + finding.held
-            found[key] = replace(known, variants=variants, lost=lost, held=held, hint=hint)
-    placed = [_placed(finding, result, whereabouts) for finding in found.values()]
+            variants = tuple(dict.fromkeys((*earlier.variants, *finding.variants)))
+            hint = min(earlier.hint, finding.hint, key=len)
+            lost, held = earlier.lost + finding.lost, earlier.held + finding.held
+            by_key[key] = replace(earlier, variants=variants, lost=lost, held=held, hint=hint)
+    placed = [_placed(finding, result, whereabouts) for finding in by_key.values()]
     return sorted(placed, key=lambda f: (not f.unjudged, _ORDER[f.level], f.file, f.line or 0))
 
 
@@ -189,14 +189,14 @@ def identities(told: Sequence[Finding]) -> list[str]:
 
     Several that have all of this in common are told apart by their order.
     """
-    seen: Counter[str] = Counter()
-    found = []
+    counts: Counter[str] = Counter()
+    digests = []
     for finding in told:
         key = "\0".join((finding.check, finding.level, finding.file, *finding.variants))
-        digest = hashlib.sha256(f"{key}\0{seen[key] or ''}".encode("utf-8", errors="surrogatepass"))
-        seen[key] += 1
-        found.append(digest.hexdigest()[:32])
-    return found
+        digest = hashlib.sha256(f"{key}\0{counts[key] or ''}".encode("utf-8", errors="surrogatepass"))
+        counts[key] += 1
+        digests.append(digest.hexdigest()[:32])
+    return digests
 
 
 def _unjudged(result: Result) -> Iterator[Finding]:
@@ -250,7 +250,7 @@ def _faults(result: Result) -> Iterator[Finding]:
 def _compiler_errors(check: Check) -> list[tuple[str, int, str]]:
     """File, line and words of every error that `compiles` knows, those left out that only this version's ids tell."""
     errors = check.data.get("errors")
-    found = []
+    located = []
     for error in errors if isinstance(errors, list) else ():
         message = str(error.get("message", ""))
         try:
@@ -258,8 +258,8 @@ def _compiler_errors(check: Check) -> list[tuple[str, int, str]]:
         except NoWordsError:
             if _is_id(message):
                 continue
-        found.append((str(error.get("file", "")), int(error.get("line", 1)), message))
-    return found
+        located.append((str(error.get("file", "")), int(error.get("line", 1)), message))
+    return located
 
 
 def _is_id(message: str) -> bool:

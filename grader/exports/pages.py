@@ -149,7 +149,7 @@ def _who(entry: Entry, names: Mapping[str, str]) -> Who:
 
 
 def _lost(graded: Sequence[Entry], names: Mapping[str, str], numbers: Numbers) -> tuple[LostRow, ...]:
-    found: dict[str, list[tuple[float, Entry, Check]]] = defaultdict(list)
+    by_title: dict[str, list[tuple[float, Entry, Check]]] = defaultdict(list)
     for entry in graded:
         assert entry.result is not None
         for check in entry.result.checks:
@@ -157,9 +157,9 @@ def _lost(graded: Sequence[Entry], names: Mapping[str, str], numbers: Numbers) -
                 # A kernel that is not there costs nothing itself: all that is asked of it waits.
                 points = lost_points(check) + blocked_points(entry.result.checks, check)
                 if points > 0:
-                    found[title_of(check)].append((points, entry, check))
+                    by_title[title_of(check)].append((points, entry, check))
     rows = []
-    for title, faults in found.items():
+    for title, faults in by_title.items():
         # The one that lost most shows it best, of these one with a report.
         _points, entry, check = max(faults, key=lambda fault: (fault[0], bool(fault[1].report)))
         points = sum(points for points, _entry, _check in faults)
@@ -190,15 +190,15 @@ def _checks(table: Table, graded: Sequence[Entry], names: Mapping[str, str]) -> 
 def _strips(table: Table, graded: Sequence[Entry], names: Mapping[str, str], numbers: Numbers) -> tuple[Strip, ...]:
     strips = []
     for variant in table.lab.variants:
-        found = []
+        ratios = []
         for entry in graded:
             assert entry.result is not None
             record = entry.result.variants.get(variant.name)
             row = marked(record.timing) if record is not None else None
             if row is not None and row.over_reference is not None:
-                found.append((row.over_reference.value, _who(entry, names).name))
-        if found:
-            strips.append(_strip(variant.name, found, numbers))
+                ratios.append((row.over_reference.value, _who(entry, names).name))
+        if ratios:
+            strips.append(_strip(variant.name, ratios, numbers))
     return tuple(strips)
 
 
@@ -246,16 +246,16 @@ def course_page(tables: Sequence[Table], language: str) -> bytes:
     rows = []
     everybody = {entry.student: entry for table in reversed(tables) for entry in table.entries}
     for student in (entry.student for entry in in_order(list(everybody.values()))):
-        found = [entries.get(student) for entries in by_lab]
-        known = [entry.who for entry in found if entry is not None]
-        shares = [percent(entry.result) if entry and entry.result else None for entry in found]
-        total = course_percent(tables, found)
+        student_entries = [entries.get(student) for entries in by_lab]
+        people = [entry.who for entry in student_entries if entry is not None]
+        shares = [percent(entry.result) if entry and entry.result else None for entry in student_entries]
+        total = course_percent(tables, student_entries)
         rows.append(
             {
                 "name": visible_line(
                     next((names[student] for names in shown if names.get(student, student) != student), student)
                 ),
-                "group": visible_line(next((who.group for who in known if who.group), "")),
+                "group": visible_line(next((who.group for who in people if who.group), "")),
                 "cells": [
                     {
                         "share": "" if share is None else numbers.percent(share),
@@ -263,11 +263,11 @@ def course_page(tables: Sequence[Table], language: str) -> bytes:
                         "report": entry.report if entry else "",
                         "reason": visible_line(said(entry.reason)) if entry and entry.result is None else "",
                     }
-                    for entry, share in zip(found, shares, strict=True)
+                    for entry, share in zip(student_entries, shares, strict=True)
                 ],
                 "decisions": [
                     (title, line)
-                    for (_id, title), entry in zip(labs, found, strict=True)
+                    for (_id, title), entry in zip(labs, student_entries, strict=True)
                     if entry is not None and entry.result is not None
                     for line in decided(entry.result, language)
                 ],
@@ -370,14 +370,14 @@ def similar_page(table: Table, language: str) -> bytes:
 
     sources = {entry.student: entry.source for entry in table.entries}
     names = shown_names(table.entries)
-    found = table.similar
-    pairs = found.pairs if found is not None else ()
-    archive = dict(found.archive) if found is not None else {}
+    similar = table.similar
+    pairs = similar.pairs if similar is not None else ()
+    archive = dict(similar.archive) if similar is not None else {}
     views = [
         _view(pair, members, {**archive, **sources}, names, Numbers(language), index < MOST_PAIRS)
         for index, (pair, members) in enumerate(alike(pairs))
     ]
-    short = [names.get(name, name) for name in found.too_short] if found is not None else []
+    short = [names.get(name, name) for name in similar.too_short] if similar is not None else []
     return html(views, short, in_language(table.lab.title, language), language).encode()
 
 

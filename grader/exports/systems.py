@@ -148,11 +148,11 @@ def _verdict(result: Result, language: str) -> str:
     parts += [f"<p>{_text(line)}</p>" for line in unjudged_lines(result, language)]
     if score.pending:
         pending = _("{points} points pending").format(points=numbers.points(score.pending))
-        told = result.status == "not_judged"
+        not_judged = result.status == "not_judged"
         reasons = dict.fromkeys(
             c.message
             for c in result.checks
-            if c.pending and c.skip_reason == "not_measured" and not (told and is_unjudged(c))
+            if c.pending and c.skip_reason == "not_measured" and not (not_judged and is_unjudged(c))
         )
         parts.append(f"<p>{_text(': '.join([pending, ' '.join(reasons)]) if reasons else pending)}</p>")
     parts += [f"<p>{_text(remark)}</p>" for remark in result.remarks]
@@ -276,9 +276,9 @@ def _case(check: Check, entry: Entry) -> ET.Element:
     case = ET.Element("testcase", name=xml_text(name), classname=xml_text(entry.student))
     tag = {"fail": "failure", "error": "error", "skip": "skipped"}.get(check.status)
     if tag is not None:
-        told = ET.SubElement(case, tag, type=check.skip_reason or check.status, message=xml_text(check.message))
+        element = ET.SubElement(case, tag, type=check.skip_reason or check.status, message=xml_text(check.message))
         # All of it: some services show the text and not the attribute.
-        told.text = xml_text("\n".join(filter(None, (_place(check, entry), check.message, check.hint))))
+        element.text = xml_text("\n".join(filter(None, (_place(check, entry), check.message, check.hint))))
     elif check.status == "borderline":
         ET.SubElement(case, "system-out").text = xml_text(check.message)
     return case
@@ -292,8 +292,8 @@ def _place(check: Check, entry: Entry) -> str:
 
 def _unjudged(entry: Entry, reasons: Sequence[str]) -> ET.Element:
     case = ET.Element("testcase", name=xml_text(_("judged")), classname=xml_text(entry.student))
-    told = ET.SubElement(case, "error", type="not_judged", message=xml_text(reasons[0]))
-    told.text = xml_text("\n".join(reasons[1:]))
+    element = ET.SubElement(case, "error", type="not_judged", message=xml_text(reasons[0]))
+    element.text = xml_text("\n".join(reasons[1:]))
     return case
 
 

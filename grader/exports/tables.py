@@ -197,20 +197,20 @@ def _totals(tables: Sequence[Table], language: str) -> Iterator[list[Value]]:
     yield [_("Student"), _("Name"), _("Group"), *columns, _("Points"), _("Pending"), _("Maximum"), _("Percent")]
     by_lab = [{entry.student: entry for entry in table.entries} for table in tables]
     for student in dict.fromkeys(entry.student for table in tables for entry in table.entries):
-        found = [entries.get(student) for entries in by_lab]
-        known = [entry for entry in found if entry is not None]
-        results = [entry.result for entry in known if entry.result is not None]
+        student_entries = [entries.get(student) for entries in by_lab]
+        present = [entry for entry in student_entries if entry is not None]
+        results = [entry.result for entry in present if entry.result is not None]
         marks: list[Value] = []
-        for entry in found:
+        for entry in student_entries:
             result = entry.result if entry is not None else None
             marks += [result.score.earned, percent(result)] if result is not None else [None, None]
         earned, pending, possible = (
             round(sum(getattr(result.score, name) for result in results), 2)
             for name in ("earned", "pending", "possible")
         )
-        share = course_percent(tables, found)
+        share = course_percent(tables, student_entries)
         totals: list[Value] = [earned, pending, possible, share] if results else [None] * 4
-        yield [student, *_who(known), *marks, *totals]
+        yield [student, *_who(present), *marks, *totals]
 
 
 def _who(entries: Sequence[Entry]) -> list[Value]:

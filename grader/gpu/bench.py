@@ -53,7 +53,7 @@ def compile_references(
     FileError : one does not compile.
     """
     wanted = list(sizes)
-    found = {}
+    references = {}
     for variant in variants:
         kernel = variant.reference
         expressions = list(dict.fromkeys(kernel.expression(s) for s in wanted)) or [kernel.kernel]
@@ -66,8 +66,8 @@ def compile_references(
                 kernel.file,
                 error.line if error else None,
             )
-        found[variant.name] = CompiledReference(variant, built)
-    return found
+        references[variant.name] = CompiledReference(variant, built)
+    return references
 
 
 def reference_request(lab: Lab, compiled: CompiledReference, sizes: Sizes) -> LaunchRequest:
@@ -145,17 +145,17 @@ def cpu_times_of(lab: Lab, oracle: Oracle, sizes: list[Sizes], store: Store) -> 
     """The oracle's times at those of `sizes` that do not take it long; measured once on a machine, then kept."""
     unique = {size_key(s): s for s in sizes}
     key = key_of({}, f"cpu {sorted(unique)}", lab_files(lab), f"numpy {np.__version__}", sampling.model(), "")
-    known = store.get(key)
-    if known is not None:
-        return known.cpu
+    stored = store.get(key)
+    if stored is not None:
+        return stored.cpu
     with ExitStack() as stack:
         # The gradings of a group come here at the same time: one measures, undisturbed by the others, who then find it.
         # Where that cannot be arranged, each measures for itself.
         with suppress(lock.Busy, OSError):
             stack.enter_context(lock.exclusive("cpu"))
-        known = store.get(key)
-        if known is not None:
-            return known.cpu
+        stored = store.get(key)
+        if stored is not None:
+            return stored.cpu
         times = _measured(lab, oracle, list(unique.values()))
         blank = Measurement(device="", driver="", nvrtc="", l2="", copy_gb_s=0.0, fp32_gflop_s=0.0, sizes=[], cpu=times)
         store.put(key, blank)
@@ -274,8 +274,8 @@ def sample_rounds(
         throttled = sampling.is_throttled(done.sm_mhz, done.reasons, bench.device.max_sm_mhz)
         return Sample(done.times_us, throttled, tuple(done.problems))
 
-    found = sample(measure, names, questions, rounds)
-    return found, float(np.median(clocks)) if clocks else 0.0
+    samples = sample(measure, names, questions, rounds)
+    return samples, float(np.median(clocks)) if clocks else 0.0
 
 
 def tolerance_between(lab: Lab, sizes: Sizes) -> tuple[float, float]:
@@ -429,9 +429,9 @@ def _sample(
     round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
     # What no mark depends on is timed until it can be shown.
     plan = sampling.plan_for(2 * round_us) if questions else sampling.series_plan(2 * round_us, sampling.BUDGET_US)
-    found, sm_mhz = sample_rounds(bench, names, questions, plan)
-    wrong |= {problem.name: problem for problem in found.problems}
-    return found, list(wrong.values()), sm_mhz
+    samples, sm_mhz = sample_rounds(bench, names, questions, plan)
+    wrong |= {problem.name: problem for problem in samples.problems}
+    return samples, list(wrong.values()), sm_mhz
 
 
 def _row(size: Sizes, prepared: Prepared, found: Samples, wrong: list[Problem], sm_mhz: float) -> SizeTimes:

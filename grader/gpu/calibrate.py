@@ -62,7 +62,7 @@ def calibrate(lab: Lab) -> list[Calibration]:
         raise UsageError(msg("calibrate.no_speed_check", lab=lab.id))
     from grader.gpu.part import Gpu
 
-    found = []
+    calibrations = []
     with Gpu() as gpu:
         reason = gpu.refusal()
         if reason:
@@ -78,8 +78,8 @@ def calibrate(lab: Lab) -> list[Calibration]:
             raise UsageError(msg("calibrate.launch_bound", lab=lab.id, variant=variant))
         proposal = propose(speedups)
         minimum, full = settings.minimum, settings.full
-        found.append(Calibration(variant, measure, minimum, full, proposal, judge(minimum, full, proposal)))
-    return found
+        calibrations.append(Calibration(variant, measure, minimum, full, proposal, judge(minimum, full, proposal)))
+    return calibrations
 
 
 def rows(found: Sequence[Calibration]) -> list[tuple[str, ...]]:
@@ -114,9 +114,9 @@ def _measure(gpu: Gpu, session: GpuSession, lab: Lab, names: list[str]) -> list[
     sizes = next(s for s in reversed(lab.timing.sizes) if all(v.reference.fits(s) for v in chosen))
     compiled = compile_references(ProgramStore(gpu.compiler, session.device.architecture), chosen, [sizes])
     kernels = []
-    for name, made in compiled.items():
-        session.add(reference(name), made.built.result.cubin)
-        kernels.append(TimedKernel(reference(name), reference(name), reference_request(lab, made, sizes)))
+    for name, program in compiled.items():
+        session.add(reference(name), program.built.result.cubin)
+        kernels.append(TimedKernel(reference(name), reference(name), reference_request(lab, program, sizes)))
     values = pools(lab, Oracle(lab), [{p.name: p.dtype for p in lab.parameters if p.is_array}])
     session.warm_up(sampling.WARM_UP_MS)
     prepared = session.prepare(kernels, values, lab.timing.l2, sampling.CLOCK_SHARE, sampling.MAX_BATCH, (0.0, 0.0))

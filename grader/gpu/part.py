@@ -199,15 +199,15 @@ class Gpu:
         wanted = {v for name in graded for v in (name, baseline_of(lab, name)[0])}
         programs = ProgramStore(self.compiler, session.device.architecture)
         compiled = compile_references(programs, [v for v in lab.variants if v.name in wanted], sizes)
-        for name, made in compiled.items():
-            session.add(reference(name), made.built.result.cubin)
+        for name, program in compiled.items():
+            session.add(reference(name), program.built.result.cubin)
         types = [kernel.dtypes for kernel in _kernels(lab, submission, graded).values()]
         lab_types = {p.name: p.dtype for p in lab.parameters if p.is_array}
         values = pools(lab, oracle, [*types, lab_types])
         order = SpeedOrder(
             lab=lab,
             candidates=candidates,
-            references={name: _launcher(lab, made) for name, made in compiled.items()},
+            references={name: _launcher(lab, program) for name, program in compiled.items()},
             baselines={name: baseline_of(lab, name) for name in graded},
             pools=values,
             nvrtc=self.compiler.nvrtc_version(),
@@ -276,8 +276,8 @@ def _host_candidates(lab: Lab, candidates: list[Candidate], values: Mapping[str,
         return {}
     largest: dict[str, Candidate] = {}
     for candidate in candidates:
-        known = largest.get(candidate.variant)
-        if known is None or np.prod(size_key(candidate.sizes)) > np.prod(size_key(known.sizes)):
+        other = largest.get(candidate.variant)
+        if other is None or np.prod(size_key(candidate.sizes)) > np.prod(size_key(other.sizes)):
             largest[candidate.variant] = candidate
     return {name: replace(c, request=with_data(c.request, _inputs_for(c, values))) for name, c in largest.items()}
 
@@ -327,17 +327,19 @@ def _witnessed(session: GpuSession, runner: GpuRunner, evidence: Evidence, tools
 
     module = launch[0]
     code = {name: session.code()[name] for name in (HELPERS_MODULE, module)}
-    found: list[Witness] = []
+    witnesses: list[Witness] = []
     for tool in tools:
         with TemporaryDirectory(prefix="grader-") as folder:
             try:
                 if tool == "ncu":
-                    found += profilers.witnesses(profilers.measure(Path(folder), code, [launch])[0], evidence.counters)
+                    witnesses += profilers.witnesses(
+                        profilers.measure(Path(folder), code, [launch])[0], evidence.counters
+                    )
                 else:
-                    found += profilers.check(Path(folder), code, [launch]) or [_clean(tool)]
+                    witnesses += profilers.check(Path(folder), code, [launch]) or [_clean(tool)]
             except ToolFailed as failure:
-                found.append(Witness(tool=tool, name="failed", text=str(failure)[:300]))
-    return replace(evidence, witnesses=tuple(found))
+                witnesses.append(Witness(tool=tool, name="failed", text=str(failure)[:300]))
+    return replace(evidence, witnesses=tuple(witnesses))
 
 
 def _clean(tool: str) -> Witness:

@@ -151,13 +151,13 @@ def has_driver() -> bool:
 @contextlib.contextmanager
 def _turns(names: Sequence[str]) -> Iterator[list[int]]:
     """Descriptors of which a process locks one while it opens its device; none where they cannot be had."""
-    found: list[int] = []
+    descriptors: list[int] = []
     try:
         with contextlib.suppress(OSError):
-            found += [lock.lock_file(name) for name in names]
-        yield found
+            descriptors += [lock.lock_file(name) for name in names]
+        yield descriptors
     finally:
-        for descriptor in found:
+        for descriptor in descriptors:
             os.close(descriptor)
 
 
@@ -287,14 +287,14 @@ def inventory() -> list[ListedGpu] | None:
 
 
 def _read(said: str) -> list[ListedGpu] | None:
-    found = []
+    gpus = []
     for line in said.splitlines():
         fields = [field.strip() for field in line.split(",")]
         if len(fields) != len(_FIELDS):
             return None
         model, memory, driver, uuid, mig = fields
-        found.append(ListedGpu(model, memory, driver, uuid, is_split=mig == "Enabled"))
-    return found
+        gpus.append(ListedGpu(model, memory, driver, uuid, is_split=mig == "Enabled"))
+    return gpus
 
 
 def visible(listed: Sequence[ListedGpu], asked: str | None) -> list[ListedGpu] | None:
@@ -326,12 +326,12 @@ def several_gpus(listed: Sequence[ListedGpu] | None) -> list[str]:
     GPUs of another model are left alone: their times compare with nothing.  `CUDA_VISIBLE_DEVICES` holds.
     """
     asked = os.environ.get(VARIABLE)
-    seen = visible(listed, asked) if listed is not None else None
+    gpus = visible(listed, asked) if listed is not None else None
     # Which of several models is the first is the driver's to say.
-    if seen is None or len({gpu.model for gpu in seen}) > 1:
+    if gpus is None or len({gpu.model for gpu in gpus}) > 1:
         # One name, whatever it means, is one GPU.
         return told_by(start_listing()) if asked is None or "," in asked else []
-    return [gpu.uuid for gpu in seen] if len(seen) > 1 else []
+    return [gpu.uuid for gpu in gpus] if len(gpus) > 1 else []
 
 
 def start_listing() -> subprocess.Popen[bytes] | None:
@@ -358,11 +358,11 @@ def told_by(listing: subprocess.Popen[bytes] | None) -> list[str]:
     with listing:
         try:
             said, _nothing = listing.communicate(timeout=LIST_LIMIT_S)
-            found = json.loads(said)
+            listed = json.loads(said)
         except (OSError, subprocess.TimeoutExpired, ValueError):
             listing.kill()
             return []
-    return of_one_model([(str(model), str(uuid)) for model, uuid in found])
+    return of_one_model([(str(model), str(uuid)) for model, uuid in listed])
 
 
 def of_one_model(found: Sequence[tuple[str, str]]) -> list[str]:

@@ -143,7 +143,7 @@ def parse_counters(text: str, metrics: Sequence[str]) -> list[dict[str, float]]:
     if not rows:
         return []
     # The first row holds the units.
-    units, found = rows[0], []
+    units, measured = rows[0], []
     for row in rows[1:]:
         values = {}
         for metric in metrics:
@@ -152,8 +152,8 @@ def parse_counters(text: str, metrics: Sequence[str]) -> list[dict[str, float]]:
             except ValueError:
                 continue
             values[metric] = number * (_UNITS_NS.get(units.get(metric) or "", 1.0) if metric == TIME else 1.0)
-        found.append(values)
-    return found
+        measured.append(values)
+    return measured
 
 
 def witnesses(values: Mapping[str, float], counters: Counters | None) -> list[Witness]:
@@ -169,18 +169,18 @@ def witnesses(values: Mapping[str, float], counters: Counters | None) -> list[Wi
 def _emulated(counters: Counters | None) -> dict[str, float]:
     if counters is None or counters.sampled_blocks < counters.total_blocks:
         return {}
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for row in counters.by_line:
         for kind, space, count in (("wavefronts", "shared", row.wavefronts), ("sectors", "global", row.sectors)):
             if row.space == space:
                 key = f"{space}_{row.op}_{kind}"
-                found[key] = found.get(key, 0.0) + count
+                values[key] = values.get(key, 0.0) + count
         if row.space == "global":
             key = f"global_{row.op}_requests"
-            found[key] = found.get(key, 0.0) + row.requests
+            values[key] = values.get(key, 0.0) + row.requests
     if counters.shared_efficiency_pct is not None:
-        found["shared_efficiency_pct"] = counters.shared_efficiency_pct
-    return found
+        values["shared_efficiency_pct"] = counters.shared_efficiency_pct
+    return values
 
 
 FOUND = 86
@@ -200,7 +200,7 @@ def check(folder: Path, modules: Mapping[str, bytes], launches: Sequence[tuple[s
     ToolFailed : it is not there, or fails for reasons of its own.
     """
     write(folder, modules, launches)
-    found: list[Witness] = []
+    witnessed: list[Witness] = []
     for tool in TOOLS:
         options = ["--error-exitcode", str(FOUND), "--print-limit", "50", "--log-file", str(folder / f"{tool}.txt")]
         extra = ["--racecheck-report", "analysis"] if tool == "racecheck" else []
@@ -212,18 +212,18 @@ def check(folder: Path, modules: Mapping[str, bytes], launches: Sequence[tuple[s
         findings = parse_findings(log, tool)
         # After an error in the kernel the replay itself ends with 1.
         if not findings and status not in (0, FOUND):
-            if found:
+            if witnessed:
                 # The kernel stops at what was found before.
                 break
             raise ToolFailed(f"compute-sanitizer {tool}: status {status}: {(log + output).strip()[-200:]}")
-        found += findings
-    return found
+        witnessed += findings
+    return witnessed
 
 
 def parse_findings(log: str, tool: str) -> list[Witness]:
     """The findings in its log: what, and the line of the student's file where it says so."""
     rows = log.splitlines()
-    found: dict[tuple[str, int | None], Witness] = {}
+    findings: dict[tuple[str, int | None], Witness] = {}
     for index, row in enumerate(rows):
         heading = _HEADING.match(row)
         if heading is None:
@@ -235,5 +235,5 @@ def parse_findings(log: str, tool: str) -> list[Witness]:
                 line = int(place[2] or place[4])
                 break
         text = heading[1].strip()
-        found.setdefault((text, line), Witness(tool="compute-sanitizer", name=tool, text=text[:300], line=line))
-    return list(found.values())
+        findings.setdefault((text, line), Witness(tool="compute-sanitizer", name=tool, text=text[:300], line=line))
+    return list(findings.values())

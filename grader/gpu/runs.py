@@ -64,8 +64,8 @@ class GpuRunner:
             run = self._trials.run(kernel, kind, sizes)
             if not diagnoses and run.difference is not None and run.difference.mismatches:
                 # What the emulator has not shown is told by the output alone.
-                told = untraced(self._trials.oracle, kernel, run)
-                diagnoses = {"ragged" if kind == "ragged" else "correct": told} if told is not None else {}
+                diagnosis = untraced(self._trials.oracle, kernel, run)
+                diagnoses = {"ragged" if kind == "ragged" else "correct": diagnosis} if diagnosis is not None else {}
             # What was compared is not needed any more, and may be hundreds of megabytes.
             outcome = replace(run.outcome, outputs={}, line=run.outcome.line or _line_of_fault(evidence, run))
             hazards = tuple(replace(h, line=h.line or _line_of_fault(evidence, run)) for h in outcome.hazards)
@@ -104,10 +104,10 @@ class GpuRunner:
         """Runs at the lab's large sizes, as far as the kernel takes such."""
         cases = self._lab.cases["gpu"]
         wanted = kernel.sizes.planned(replace(cases, correct=cases.large, ragged=()), takes_sizes=False)
-        known = [run.sizes for run in evidence.runs]
+        done = [run.sizes for run in evidence.runs]
         for kind, sizes in wanted:
             threads = kernel.geometry(sizes).threads
-            if kind != "correct" or sizes in known:
+            if kind != "correct" or sizes in done:
                 continue
             if threads > MAX_THREADS_PER_BLOCK:
                 said = msg("launches.threads", threads=threads, limit=MAX_THREADS_PER_BLOCK)
@@ -129,7 +129,7 @@ class GpuRunner:
             or any(not run.is_right for run in evidence.runs_of("correct", "observe"))
         ):
             return []
-        found: dict[tuple[int, ...], TimedCandidate] = {}
+        candidates: dict[tuple[int, ...], TimedCandidate] = {}
         for wanted in rule.sizes:
             sizes = evidence.hard_coded_sizes or kernel.sizes.probe(wanted)
             if not kernel.sizes.fits(sizes):
@@ -139,11 +139,11 @@ class GpuRunner:
                 continue
             launch = kernel.launch_without_data(loaded.built, loaded.entry, sizes)
             module = self._backend.load(loaded.built.code)
-            found.setdefault(
+            candidates.setdefault(
                 tuple(sizes.values()),
                 TimedCandidate(evidence.variant.name, sizes, module, launch, kernel.is_comparable),
             )
-        return list(found.values())
+        return list(candidates.values())
 
     def profiled_launch(self, evidence: Evidence) -> tuple[str, LaunchRequest] | None:
         """The launch that the emulator's counters are of, with its module; None where there is none."""
@@ -243,8 +243,8 @@ def _line_of_fault(evidence: Evidence, run: Run) -> int:
     """Where the emulator saw what the GPU only shows to have gone wrong; the kernel's own line when it did not."""
     kinds = {run.kind} if run.kind == "ragged" else {"correct", "observe"}
     same = [r for r in evidence.runs if r.kind in kinds]
-    for seen in (same, evidence.runs):
-        for emulated in seen:
+    for runs in (same, evidence.runs):
+        for emulated in runs:
             if emulated.outcome.line:
                 return emulated.outcome.line
             for hazard in emulated.outcome.hazards:
@@ -255,8 +255,8 @@ def _line_of_fault(evidence: Evidence, run: Run) -> int:
 
 def pools(lab: Lab, oracle: Oracle, dtypes: list[Mapping[str, str]]) -> dict[str, np.ndarray]:
     """Values to fill inputs with, by "name:dtype": those of the lab's own inputs at the size that observers watch."""
-    found: dict[str, np.ndarray] = {}
+    values: dict[str, np.ndarray] = {}
     for types in dtypes:
         inputs, _expected = oracle.case(lab.cases["emulator"].observe, types)
-        found |= {f"{name}:{array.dtype}": pool_of(array) for name, array in inputs.items()}
-    return found
+        values |= {f"{name}:{array.dtype}": pool_of(array) for name, array in inputs.items()}
+    return values

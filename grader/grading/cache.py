@@ -110,30 +110,30 @@ class Identity:
         """Names and contents of the files that decide, names first."""
         from grader.submission.folder import find_sources
 
-        found = find_sources(path, self._lab_id, self._known_labs, self._variants)
-        yield found.student.encode("utf-8", "surrogatepass")
-        seen = b""
-        for file in found.files:
+        sources = find_sources(path, self._lab_id, self._known_labs, self._variants)
+        yield sources.student.encode("utf-8", "surrogatepass")
+        contents = b""
+        for file in sources.files:
             content = _content(file)
-            seen += content
-            yield _name(file, found.folder)
+            contents += content
+            yield _name(file, sources.folder)
             yield content
         # A header may lie anywhere in the student's folder; the work for another lab counts where it is named.
-        known = set(found.files)
+        own_files = set(sources.files)
         others = []
-        for file in files_below(found.folder):
-            if file in known:
+        for file in files_below(sources.folder):
+            if file in own_files:
                 continue
             if file.suffix.lower() != ".cu":
                 content = _content(file)
-                seen += content
-                yield _name(file, found.folder)
+                contents += content
+                yield _name(file, sources.folder)
                 yield content
             else:
                 others.append(file)
         for file in others:
-            if os.fsencode(file.name) in seen:
-                yield _name(file, found.folder)
+            if os.fsencode(file.name) in contents:
+                yield _name(file, sources.folder)
                 yield _content(file)
 
 
@@ -163,13 +163,13 @@ def _content(file: Path) -> bytes:
 
 def files_below(folder: Path) -> list[Path]:
     """The plain files in a folder and the folders in it, in a fixed order."""
-    found: list[Path] = []
+    files: list[Path] = []
     for here, folders, names in os.walk(folder):
         folders.sort()
-        found += [file for name in sorted(names) if (file := Path(here, name)).is_file()]
-        if len(found) > MOST_FILES:
+        files += [file for name in sorted(names) if (file := Path(here, name)).is_file()]
+        if len(files) > MOST_FILES:
             raise UsageError(str(folder))
-    return found
+    return files
 
 
 @cache

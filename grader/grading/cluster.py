@@ -74,16 +74,16 @@ def pack(task: GradeTask, lab: Lab, packed_lab: tuple[dict[bytes, bytes], bytes]
     """
     from grader.submission.folder import find_sources
 
-    found = find_sources(task.file, lab.id, (), lab.variants)
+    sources = find_sources(task.file, lab.id, (), lab.variants)
     files: dict[bytes, bytes] = {}
-    for file in {*files_below(found.folder), *found.files}:
+    for file in {*files_below(sources.folder), *sources.files}:
         if file.stat().st_size <= LARGEST_BYTES:
-            files[os.fsencode(file.relative_to(found.folder))] = read_plain(file, LARGEST_BYTES)
+            files[os.fsencode(file.relative_to(sources.folder))] = read_plain(file, LARGEST_BYTES)
     named, labs = packed_lab
     whole = Packed(
         task=task,
-        folder=os.fsencode(found.folder.resolve().name),
-        path=os.fsencode(os.path.relpath(task.file.resolve(), found.folder.resolve())),
+        folder=os.fsencode(sources.folder.resolve().name),
+        path=os.fsencode(os.path.relpath(task.file.resolve(), sources.folder.resolve())),
         files=files,
         lab_files=named,
         labs=labs,

@@ -77,10 +77,10 @@ class EmulatorSweeps:
         self, sweep: Sweep, targets: Sequence[Target], programs: ProgramStore
     ) -> list[tuple[Target, list[PreparedPoint | SweepPoint]]]:
         """Every point of a sweep, with its program on its way through the compiler."""
-        found: list[tuple[Target, list[PreparedPoint | SweepPoint]]] = []
+        plans: list[tuple[Target, list[PreparedPoint | SweepPoint]]] = []
         for target in targets:
             if target.variant in sweep.variants and _is_known(self._known, sweep, target):
-                found.append((target, []))
+                plans.append((target, []))
             elif target.variant in sweep.variants:
                 prepared: list[PreparedPoint | SweepPoint] = []
                 for place in places(sweep, "emulator"):
@@ -89,8 +89,8 @@ class EmulatorSweeps:
                         point = compiled_together(point, targets)
                         programs.order(point.kernel.program(place.sizes))
                     prepared.append(point)
-                found.append((target, prepared))
-        return found
+                plans.append((target, prepared))
+        return plans
 
     def _sweep(
         self, sweep: Sweep, planned: Sequence[tuple[Target, Sequence[PreparedPoint | SweepPoint]]], trials: Trials
@@ -100,10 +100,10 @@ class EmulatorSweeps:
             if _is_known(self._known, sweep, target):
                 points += self._known[sweep.id, target.variant]
                 continue
-            found = self._line(sweep, target, prepared, trials)
+            line = self._line(sweep, target, prepared, trials)
             if target.of == "reference":
-                self._known[sweep.id, target.variant] = found
-            points += found
+                self._known[sweep.id, target.variant] = line
+            points += line
         return points
 
     def _line(

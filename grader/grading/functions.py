@@ -134,40 +134,40 @@ def run_function(
     FileError : the oracle cannot say what has to come out, or the lab's own files are wrong.
     """
     sources = submission.sources[: len(submission.sources) - submission.header_sources]
-    found = {
+    by_variant = {
         v.name: Evidence(lab, v, submission.bindings[v.name], source=submission.device_source) for v in lab.variants
     }
     if not sources:
-        return found
+        return by_variant
     with effort.limited(sources[0].path):
         entry = _entry(sources, lab)
     if not isinstance(entry, FoundFunction):
-        return found
+        return by_variant
     if not IS_LINUX:
-        return _each(found, unobserved=msg("programs.not_on_this_system"))
+        return _each(by_variant, unobserved=msg("programs.not_on_this_system"))
     programs = drawn_trials.programs
     built = programs.get_text(submission.program(entry.file), []).result
     kind = FunctionRuns if lab.function is not None else ProgramRuns
     runs = kind(lab, oracle, drawn_trials.lab, drawn_trials.oracle)
     home = next(s for s in sources if s.file == entry.file)
     others = [source for source in sources if source.file != home.file]
-    first = next(iter(found.values()))
+    first = next(iter(by_variant.values()))
     try:
         for files in ([home], [home, *others]) if others else ([home],):
             program = _program(lab, files, entry)
             if built.reason == "errors" and not uses_thrust(program.whole):
-                return _each(found, compilation=Compilation("errors", errors_of(built)))
+                return _each(by_variant, compilation=Compilation("errors", errors_of(built)))
             ran = runs.of(program, first)
             cause = runs.observations[0].cause
             if cause is None or cause.id != "programs.undefined":
                 # Else the rest of it may stand in the other files.
                 break
     except InternalError as error:
-        return _each(found, unobserved=error.message)
+        return _each(by_variant, unobserved=error.message)
     compilation = _of_host(runs.observations[0], entry)
     if compilation is not None:
         _blame_lab(lab, submission, compilation.diagnostics)
-        return _each(found, compilation=compilation)
+        return _each(by_variant, compilation=compilation)
 
     def compiled(architecture: str, launch: LaunchWork) -> Resources | None:
         # A template's kernels are compiled where they are named.
@@ -176,7 +176,8 @@ def run_function(
         return result.resources.get(launch.symbol)
 
     graded = {
-        name: with_occupancy(replace(ran, variant=e.variant, binding=e.binding), compiled) for name, e in found.items()
+        name: with_occupancy(replace(ran, variant=e.variant, binding=e.binding), compiled)
+        for name, e in by_variant.items()
     }
     if gpu is None:
         return graded
@@ -220,13 +221,13 @@ def _blame_lab(lab: Lab, submission: Submission, diagnostics: Sequence[Diagnosti
     FileError : such a source is at fault.
     """
     handed_in = {Path(source.file).name for source in submission.sources if source.file not in lab.files}
-    for told in diagnostics:
-        path = lab.files.get(told.file)
+    for diagnostic in diagnostics:
+        path = lab.files.get(diagnostic.file)
         if path is None or path.suffix not in CODE_SUFFIXES:
             continue
         included = {Path(name).name for name in _INCLUDED.findall(path.read_text("utf-8", "replace"))}
         if not included & handed_in:
-            raise FileError(msg("labs.own_file", what=told.message), path, told.line or None)
+            raise FileError(msg("labs.own_file", what=diagnostic.message), path, diagnostic.line or None)
 
 
 def _each(found: Mapping[str, Evidence], **known: object) -> dict[str, Evidence]:
@@ -235,11 +236,11 @@ def _each(found: Mapping[str, Evidence], **known: object) -> dict[str, Evidence]
 
 def _of_host(observation: Observation, function: FoundFunction) -> Compilation | None:
     """Why a program was not run at all; None where it was."""
-    told = next((finding for finding in observation.findings if finding.kind == "not_run"), None)
+    fault = next((finding for finding in observation.findings if finding.kind == "not_run"), None)
     cause = observation.cause
-    if told is None and (cause is None or cause.id != "programs.device_code"):
+    if fault is None and (cause is None or cause.id != "programs.device_code"):
         return None
-    file, line = (told.file, told.line) if told is not None and told.line else (function.file, function.line)
+    file, line = (fault.file, fault.line) if fault is not None and fault.line else (function.file, function.line)
     said: str | Message = cause if cause is not None else msg("checks.compiles.refused")
     if cause is not None and cause.id == "programs.host_error":
         said = str(cause.data.get("text", ""))

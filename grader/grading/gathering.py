@@ -47,19 +47,19 @@ def gather(
             raise UsageError(msg("intake.unread", name=str(path)))
     archives = [path for path in dict.fromkeys(paths) if is_archive(path.name) and kind_of(path) == "file"]
     others = [path for path in paths if path not in archives]
-    found = Found((), is_single=False)
+    gathered = Found((), is_single=False)
     if others or not archives:
-        found = find_works(others, lab_id, known_labs, out, variants, is_single)
-    works, notices = list(found.works), list(found.notices)
+        gathered = find_works(others, lab_id, known_labs, out, variants, is_single)
+    works, notices = list(gathered.works), list(gathered.notices)
     if archives:
         handed_in = [(archive, *unpack(archive, out / UNPACKED_NAME)) for archive in archives]
-        latest, told = _latest(handed_in)
+        latest, further = _latest(handed_in)
         works += latest
-        notices += told
+        notices += further
     if roster is not None:
-        works, told = _listed(works, roster)
-        notices += told
-    return Found(distinct(works), found.is_single and not archives, tuple(notices))
+        works, further = _listed(works, roster)
+        notices += further
+    return Found(distinct(works), gathered.is_single and not archives, tuple(notices))
 
 
 def course_folders(
@@ -81,8 +81,8 @@ def course_folders(
         if is_archive(path.name) and kind_of(path) == "file":
             folders.append(path.parent)
         else:
-            found = find_works([path], lab_id, known_labs, out, variants, is_single)
-            folders.append(group_folder(path, lab_id) if found.is_single else path)
+            gathered = find_works([path], lab_id, known_labs, out, variants, is_single)
+            folders.append(group_folder(path, lab_id) if gathered.is_single else path)
     return list(dict.fromkeys(folders))
 
 
@@ -96,7 +96,7 @@ def _latest(exports: Sequence[tuple[Path, Path, Unpacked]]) -> tuple[list[Work],
             by_student.setdefault(work.person.key, []).append(_Attempt(archive, folder / work.folder, work))
             for problem in work.problems:
                 notices.append(msg("intake.problem", student=work.person.id, what=problem))
-    found = []
+    works = []
     lasts = {key: _last(attempts) for key, attempts in by_student.items()}
     people = {key: (lasts[key] or attempts[0]).work.person for key, attempts in by_student.items()}
     names = Counter(person.id for person in people.values())
@@ -107,12 +107,12 @@ def _latest(exports: Sequence[tuple[Path, Path, Unpacked]]) -> tuple[list[Work],
             person = msgspec.structs.replace(person, id=f"{person.id} {key}")
         if last is None:
             archives = ", ".join(str(attempt.archive) for attempt in attempts)
-            found.append(Work(attempts[0].path, person.id, msg("intake.twice", archives=archives), person))
+            works.append(Work(attempts[0].path, person.id, msg("intake.twice", archives=archives), person))
             continue
         if len(attempts) > 1 and not _are_the_same(attempts):
             notices.append(msg("intake.earlier", student=person.id, archive=str(last.archive)))
-        found.append(Work(last.path, person.id, last.work.refusal, person))
-    return found, notices
+        works.append(Work(last.path, person.id, last.work.refusal, person))
+    return works, notices
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +132,9 @@ class _Attempt:
 def _last(attempts: Sequence[_Attempt]) -> _Attempt | None:
     """The last in time, the earlier of two that are the same; None where nobody can tell which it is."""
     times = [attempt.time for attempt in attempts]
-    known = [time for time in times if time is not None]
-    if len(known) == len(attempts):
-        latest = max(known)
+    given = [time for time in times if time is not None]
+    if len(given) == len(attempts):
+        latest = max(given)
         attempts = [attempt for attempt, time in zip(attempts, times, strict=True) if time == latest]
     return attempts[0] if _are_the_same(attempts) else None
 
@@ -179,12 +179,12 @@ def _listed(works: Sequence[Work], roster: Sequence[Person]) -> tuple[list[Work]
             by_line.setdefault(listed.id, []).append(work)
         else:
             by_line[listed.id] = [replace(work, person=merged(person, listed))]
-    found = []
+    listed_works = []
     for listed in roster:
         if listed.id in by_line:
-            found += by_line[listed.id]
+            listed_works += by_line[listed.id]
         else:
             student = printable(listed.id)
             person = msgspec.structs.replace(listed, id=student)
-            found.append(Work(Path(), student, msg("intake.nothing"), person))
-    return found + others, notices
+            listed_works.append(Work(Path(), student, msg("intake.nothing"), person))
+    return listed_works + others, notices

@@ -219,9 +219,9 @@ class Group:
         refused = [(work.student, work.refusal) for work in self._works if work.refusal]
         at_once = min(jobs, len(tasks))
         tell = partial(_tell, out)
-        with account(out, len(tasks) + len(refused)) as told, self._grading(at_once, tell) as grading:
+        with account(out, len(tasks) + len(refused)) as tally, self._grading(at_once, tell) as grading:
             for student, reason in refused:
-                _tell_refused(student, reason, told)
+                _tell_refused(student, reason, tally)
             feeder = Feeder(grading, jobs, self._gpus)
             feeder.submit(_for_marks(task) if self._marks_first else task for task in tasks)
             # Who has no marks yet of those that get them first, and who is to be graded once more.
@@ -242,7 +242,7 @@ class Group:
                     if is_marked:
                         unmarked.discard(event.task.student)
                     if isinstance(event, Lost):
-                        self._take(event.task, lost(event), told)
+                        self._take(event.task, lost(event), tally)
                     elif isinstance(event.reply, Judged):
                         # In case that the sweeps, on which no mark depends, come to nothing.
                         self._judged[event.task.student] = event.reply.result
@@ -254,11 +254,11 @@ class Group:
                         self._mark(event.task, event.reply)
                         marked.append(self._tasks[event.task.student])
                     else:
-                        self._take(event.task, event.reply, told)
+                        self._take(event.task, event.reply, tally)
                 if marked and not unmarked:
                     feeder.submit(marked)
                     marked.clear()
-                self._collect(told)
+                self._collect(tally)
                 if self._rows.are_due:
                     self._rows.write()
                 if feeder or self._rendering.unfinished:

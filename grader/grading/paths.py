@@ -40,13 +40,13 @@ def writable(out: Path) -> Iterator[None]:
     ------
     UsageError : it cannot be made, or takes no files.
     """
-    made = [folder for folder in (out, *out.parents) if not folder.exists()]
+    created = [folder for folder in (out, *out.parents) if not folder.exists()]
     _check_writable(out)
     try:
         yield
     except UsageError:
         with contextlib.suppress(OSError):
-            for folder in made:
+            for folder in created:
                 folder.rmdir()
         raise
 
@@ -266,19 +266,19 @@ def find_stored(path: Path) -> list[StoredRun]:
     """
     try:
         runs = list(stored_groups(path)) if path.is_dir() else []
-        known = {(run.lab, entry.student) for run in runs for entry in run.entries}
+        in_groups = {(run.lab, entry.student) for run in runs for entry in run.entries}
         files = sorted(file for name in NAMES_BELOW for file in path.glob(name)) if path.is_dir() else [path]
         alone: dict[str, list[tuple[Path, Entry]]] = {}
         for file in files:
             lab, entry = _entry(file, is_alone=len(files) == 1)
-            if (lab, entry.student) not in known:
+            if (lab, entry.student) not in in_groups:
                 alone.setdefault(lab, []).append((file.parent, entry))
-        for lab, found in alone.items():
+        for lab, graded in alone.items():
             # A group that was graded before groups were listed has its table of marks.
             if (path / f"{lab}{tables.TABLE.suffix}").exists():
-                runs.append(_run(path, lab, found, is_group=True))
+                runs.append(_run(path, lab, graded, is_group=True))
             else:
-                runs += [_run(one[0], lab, [one], is_group=False) for one in found]
+                runs += [_run(one[0], lab, [one], is_group=False) for one in graded]
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
     if not runs:

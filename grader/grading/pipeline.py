@@ -104,15 +104,15 @@ def grade(
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             emulated = _called(lab, reading, folder, compiler, secret, warm, checked, functions)
-        submission, found = emulated.submission, emulated.found
+        submission, by_variant = emulated.submission, emulated.found
         environment = _environment(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
         # Run and time on the GPU, where there is one.
         if gpu is not None:
-            gpu.prepare(lab, submission, found)
+            gpu.prepare(lab, submission, by_variant)
         gpu = _opened(gpu, backend)
         if gpu is not None:
-            found = gpu.grade(lab, submission, found, compiler, remeasure, profilers)
+            by_variant = gpu.grade(lab, submission, by_variant, compiler, remeasure, profilers)
             environment = gpu.environment(environment)
         if functions is not None:
             environment = functions.environment(environment)
@@ -122,9 +122,9 @@ def grade(
         foretold: dict[str, PredictedTime | Message] = {}
         if processor is not None and decides_marks(lab):
             foretold = _predictions(lab, submission, emulated, processor, compiler)
-            found = {name: replace(one, predicted=foretold.get(name)) for name, one in found.items()}
+            by_variant = {name: replace(one, predicted=foretold.get(name)) for name, one in by_variant.items()}
         # Judge, and record.
-        result = _result(lab, submission, found, environment)
+        result = _result(lab, submission, by_variant, environment)
         if judged is not None:
             judged(result)
         if lab.makes_launches:
@@ -152,11 +152,11 @@ def grade(
             return told(result)
         from grader.grading.sweeps import sweep
 
-        sweeps = sweep(lab, original, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
+        sweeps = sweep(lab, original, by_variant, oracle, compiler, ARCHITECTURE, gpu, remeasure)
         if processor is not None:
             from grader.grading.predicted_sweeps import with_predictions
 
-            sweeps = with_predictions(sweeps, lab, original, found, processor, compiler)
+            sweeps = with_predictions(sweeps, lab, original, by_variant, processor, compiler)
         return told(structs.replace(result, sweeps=sweeps))
 
 
@@ -203,15 +203,15 @@ def _emulated(
     from grader.grading.reading import compiled
 
     # Compile: what does not is evidence already.
-    made, trials, drawn_trials = _trials(lab, submission, oracle, compiler, secret, warm)
+    drawn, trials, drawn_trials = _trials(lab, submission, oracle, compiler, secret, warm)
     programs = trials.programs
-    found = compiled(lab, submission, programs)
+    by_variant = compiled(lab, submission, programs)
     # Run at the lab's sizes and at a case that is drawn.
-    found = _run(trials, drawn_trials, submission, found, checked)
-    submission, found = with_best(
-        submission, found, lambda one: _run(trials, drawn_trials, one, compiled(lab, one, programs))
+    by_variant = _run(trials, drawn_trials, submission, by_variant, checked)
+    submission, by_variant = with_best(
+        submission, by_variant, lambda one: _run(trials, drawn_trials, one, compiled(lab, one, programs))
     )
-    return _Emulated(submission, found, made, trials, drawn_trials)
+    return _Emulated(submission, by_variant, drawn, trials, drawn_trials)
 
 
 def _called(
@@ -234,13 +234,13 @@ def _called(
 
     submission = read_function(reading.found, staged(reading.found, reading.sources, lab, folder), lab)
     drawn, trials, drawn_trials = _trials(lab, submission, Oracle(lab), compiler, secret, warm)
-    found = run_function(lab, submission, trials.oracle, drawn_trials, gpu)
+    by_variant = run_function(lab, submission, trials.oracle, drawn_trials, gpu)
     sources = [_source(source) for source in submission.sources]
-    for evidence in found.values():
+    for evidence in by_variant.values():
         if checked is not None:
             file = "" if isinstance(evidence.binding, Missing) else evidence.bound.kernel.file
             checked([told(check, sources, file) for check in judge(evidence)])
-    return _Emulated(submission, found, drawn, trials, drawn_trials)
+    return _Emulated(submission, by_variant, drawn, trials, drawn_trials)
 
 
 def _trials(
@@ -294,13 +294,13 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
 
 def _host_remarks(found: Mapping[str, Evidence]) -> list[Message]:
     """What is untidy in the host code; and what is wrong in it, as far as no check of the lab asks for it."""
-    told = []
+    faults = []
     for evidence in found.values():
         asked = (spec.settings for spec in evidence.variant.checks if spec.check == "host_code")
         judged = [f for s in asked if isinstance(s, HostCodeSettings) for f in evidence.host.counted(s.of)]
-        told += [*evidence.host.untidy, *(fault for fault in evidence.host.faults if fault not in judged)]
+        faults += [*evidence.host.untidy, *(fault for fault in evidence.host.faults if fault not in judged)]
     places: dict[tuple[str, Message], list[int]] = {}
-    for fault in told:
+    for fault in faults:
         lines = places.setdefault((fault.file, fault.message), [])
         # That nothing is compared is a fault of the program, wherever its kernels are launched.
         if fault.line not in lines and not (lines and fault.kind == "not_compared"):

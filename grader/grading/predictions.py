@@ -76,18 +76,18 @@ def predict_all(
     """
     sizes = lab.timing.sizes[-1] if lab.timing is not None else lab.cases["emulator"].observe
     stores = programs, ProgramStore(compiler, processor.architecture)
-    made = {
+    predictions = {
         name: _predicted(kernel, sizes, processor, stores) for name, kernel in kernels.items() if _is_right(found[name])
     }
     measures = {}
     for variant in lab.variants:
         against = next((s.settings.against for s in variant.checks if isinstance(s.settings, SpeedupSettings)), "")
-        if against and variant.name in made:
+        if against and variant.name in predictions:
             reference = _reference(lab, against, sizes, processor, stores, compiler)
             if isinstance(reference, PredictedTime):
                 measures[variant.name] = against, reference
-    times = {name: time for name, time in made.items() if isinstance(time, PredictedTime)}
-    return made | with_ratios(times, lab.variants[0].name, measures, processor)
+    times = {name: time for name, time in predictions.items() if isinstance(time, PredictedTime)}
+    return predictions | with_ratios(times, lab.variants[0].name, measures, processor)
 
 
 def in_result(result: Result, found: Mapping[str, PredictedTime | Message]) -> Result:
@@ -121,8 +121,8 @@ def _is_right(evidence: Evidence) -> bool:
 def _predicted(
     kernel: BoundKernel, sizes: Sizes, processor: Processor, stores: tuple[ProgramStore, ProgramStore]
 ) -> PredictedTime | Message:
-    made = predict_kernel(kernel, sizes, processor, stores)
-    return made if isinstance(made, Message) else record_of(made, sizes, processor)
+    prediction = predict_kernel(kernel, sizes, processor, stores)
+    return prediction if isinstance(prediction, Message) else record_of(prediction, sizes, processor)
 
 
 def _reference(

@@ -68,8 +68,8 @@ class Reading:
         UsageError : the files take too much work to read.
         """
         sources = [texts.get(source.path, source) for source in self.sources]
-        made = [replace(s, written=s.text) if s.path in texts else s for s in sources]
-        return self.bound((sources, self._seen_of(made, self._store)))
+        as_written = [replace(s, written=s.text) if s.path in texts else s for s in sources]
+        return self.bound((sources, self._seen_of(as_written, self._store)))
 
     def with_programs_run(self, follows: Callable[[Seen], Made]) -> Made:
         """What `follows` from what is seen of its programs.
@@ -92,12 +92,12 @@ class Reading:
             except Exception:
                 # Of files as they cannot be: what is wrong with them as they are is told below.
                 ahead = None
-        seen = observing.result()
-        self._warm.seen.put(self.sources, seen[1])
+        observed = observing.result()
+        self._warm.seen.put(self.sources, observed[1])
         if self._store.recalled:
             # For the next time: what lay on the disk is what came of a program, not what it was made into.
             self._warm.beside.start(lambda: self._observed(self._kept_runs(recalls=False)))
-        return ahead[1] if ahead is not None and ahead[0] == seen else follows(seen)
+        return ahead[1] if ahead is not None and ahead[0] == observed else follows(observed)
 
     def _kept_runs(self, recalls: bool = True) -> Stored:
         from grader.programs.observed_before import Stored, default_folder
@@ -137,14 +137,14 @@ def compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[s
 
     of_host = _host_errors(submission)
     built = {file: programs.get(program).result for file, program in handed_in(submission).items()}
-    found = {}
+    by_variant = {}
     for variant in lab.variants:
         binding = submission.bindings[variant.name]
         unobserved = submission.observed.failed
         evidence = Evidence(lab, variant, binding, source=submission.device_source, unobserved=unobserved)
-        found[variant.name] = evidence
+        by_variant[variant.name] = evidence
         if isinstance(binding, Missing):
-            found[variant.name] = replace(evidence, compilation=_unread(submission, binding, programs))
+            by_variant[variant.name] = replace(evidence, compilation=_unread(submission, binding, programs))
         else:
             compilation = _compilation(submission, binding, built[binding.kernel.file])
             site = binding.requested
@@ -153,8 +153,8 @@ def compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[s
             if host.is_there:
                 compilation = _with_host_errors(compilation, of_host.get(binding.kernel.file, ()))
             other = _other_input(submission, binding.kernel)
-            found[variant.name] = replace(evidence, compilation=compilation, host=host, other_input=other)
-    return found
+            by_variant[variant.name] = replace(evidence, compilation=compilation, host=host, other_input=other)
+    return by_variant
 
 
 _DEVICE_ARRAY = re.compile(
@@ -206,24 +206,24 @@ def _host_errors(submission: Submission) -> dict[str, tuple[Diagnostic, ...]]:
     Where a header is missing nothing is certain: it may hold what a line is made of.
     """
     texts = {source.file: source.text for source in submission.sources}
-    found: dict[str, tuple[Diagnostic, ...]] = {
+    by_file: dict[str, tuple[Diagnostic, ...]] = {
         file: tuple(
             Diagnostic(file, line, msg("compiler.pasted"), msg("compiler.hint_pasted")) for line in pasted_lines(text)
         )
         for file, text in texts.items()
     }
     if submission.missing_headers:
-        return found
+        return by_file
     for run in submission.observed.runs:
         if run.probe or run.cause is None or run.cause.id != "programs.host_error" or not run.cause_line:
             continue
         said, file = str(run.cause.data.get("text", "")), run.cause_file or run.files[0]
         if file in texts and _is_certain(said, texts[file], run.cause_line):
             for own in run.files:
-                known = found.get(own, ())
-                if all((d.file, d.line) != (file, run.cause_line) for d in known):
-                    found[own] = (*known, Diagnostic(file, run.cause_line, said))
-    return found
+                earlier = by_file.get(own, ())
+                if all((d.file, d.line) != (file, run.cause_line) for d in earlier):
+                    by_file[own] = (*earlier, Diagnostic(file, run.cause_line, said))
+    return by_file
 
 
 def _is_certain(said: str, text: str, line: int) -> bool:

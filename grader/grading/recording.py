@@ -67,21 +67,21 @@ def observation_remarks(observed: Observed) -> list[Message]:
     """Why programs were not run, or not as they are."""
     if observed.absent is not None:
         return [msg("observation.absent", why=observed.absent)]
-    found = []
+    remarks = []
     for file, kernel, line in observed.uncommented:
-        found.append(msg("observation.uncommented", file=file, kernel=kernel, line=line))
+        remarks.append(msg("observation.uncommented", file=file, kernel=kernel, line=line))
     for run in (run for run in observed.runs if not run.probe):
         if run.cause is not None and not run.launches and run.cause.id != "observation.no_main":
             if len({other.files for other in observed.runs}) > 1:
-                found.append(msg("observation.read_file", file=run.files[0], why=run.cause, **_place(run)))
+                remarks.append(msg("observation.read_file", file=run.files[0], why=run.cause, **_place(run)))
             else:
-                found.append(msg("observation.read", why=run.cause, **_place(run)))
+                remarks.append(msg("observation.read", why=run.cause, **_place(run)))
         elif run.cause is not None and run.cause.id == "programs.too_long" and not observed.ended(run.files[0]):
-            found.append(msg("observation.cut", why=run.cause, **_place(run)))
+            remarks.append(msg("observation.cut", why=run.cause, **_place(run)))
         elif run.change is not None and run.launches:
             change = run.change
-            found.append(msg("observation.smaller", name=change.name, before=change.before, after=change.after))
-    return found
+            remarks.append(msg("observation.smaller", name=change.name, before=change.before, after=change.after))
+    return remarks
 
 
 def _place(run: SeenRun) -> dict[str, str | int]:
@@ -153,12 +153,12 @@ def _plain_case(run: Run) -> Case:
 
 def _hazards(evidence: Evidence) -> list[Hazard]:
     """One record a kind and line over all runs, those at exact sizes first."""
-    seen: dict[tuple[str, str, int, str], RawHazard] = {}
+    by_place: dict[tuple[str, str, int, str], RawHazard] = {}
     for run in [*evidence.runs_of("correct", "observe"), *evidence.runs_of("ragged")]:
         for hazard in run.outcome.hazards:
             file = evidence.file_of(hazard.file)
-            seen.setdefault((file, hazard.kind, hazard.line, hazard.detail), hazard)
-    return [_hazard(seen[key], key[0]) for key in sorted(seen, key=lambda k: (k[0], k[2], k[1], k[3]))]
+            by_place.setdefault((file, hazard.kind, hazard.line, hazard.detail), hazard)
+    return [_hazard(by_place[key], key[0]) for key in sorted(by_place, key=lambda k: (k[0], k[2], k[1], k[3]))]
 
 
 def _hazard(hazard: RawHazard, file: str) -> Hazard:
@@ -224,12 +224,12 @@ def _handed_twice(evidence: Evidence, interpretation: Interpretation) -> list[Me
     """That a kernel of two inputs is graded with the only one of the lab for both."""
     pairs = zip(interpretation.roles, evidence.bound.kernel.parameters, strict=True)
     pointers = [(role, p.name) for role, p in pairs if p.is_pointer]
-    found = []
+    remarks = []
     for role in dict.fromkeys(role for role, _name in pointers):
         names = [name for other, name in pointers if other == role]
         if len(names) > 1:
-            found.append(msg("remarks.handed_twice", first=names[0], second=names[1], role=role))
-    return found
+            remarks.append(msg("remarks.handed_twice", first=names[0], second=names[1], role=role))
+    return remarks
 
 
 def _left_before(evidence: Evidence, line: int, count: int) -> Message | None:

@@ -53,21 +53,21 @@ def retell(path: Path, language: str, pdf: bool, labs_folders: Sequence[Path], o
     from grader.report import terminal
 
     runs = find_stored(path)
-    known = {run.lab: labs.find(run.lab, labs_folders) for run in runs}
+    by_id = {run.lab: labs.find(run.lab, labs_folders) for run in runs}
     out = terminal.console()
     code = 0
     with rendering_pool(pdf) as rendering:
         for run in runs:
             try:
                 code = weightier(
-                    (code, _Retelling(run, known[run.lab], language, pdf, rendering, out).tell(only_stale))
+                    (code, _Retelling(run, by_id[run.lab], language, pdf, rendering, out).tell(only_stale))
                 )
             except OSError as error:
                 raise UsageError(describe_os_error(error)) from error
         for folder in dict.fromkeys(run.outputs.out for run in runs if run.is_group):
             tables = Tables(language)
-            found, left_out = course_tables(folder, {}, labs_folders)
-            shown = [table for table in found if table.entries]
+            all_tables, left_out = course_tables(folder, {}, labs_folders)
+            shown = [table for table in all_tables if table.entries]
             for line in (*tables.of_course(COURSE_EXPORTS, shown, folder), *left_out, *tables.problems):
                 out.print(visible_line(line), soft_wrap=True)
     return code
@@ -264,15 +264,15 @@ def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]
         raise UsageError(describe_os_error(error)) from error
     if not runs:
         raise UsageError(msg("session.no_group", path=str(folder)))
-    known = {run.lab: labs.find(run.lab, labs_folders) for run in runs}
+    by_id = {run.lab: labs.find(run.lab, labs_folders) for run in runs}
     deciders = {run.lab: find_decider_again(folder, run.lab) for run in runs}
     for run in runs:
         decider = deciders[run.lab]
         see_that_decisions_are_known(decider, (e.result for e in run.entries if e.result is not None), folder)
-        if run.rest != rest_of(known[run.lab]):
-            raise UsageError(_what_changed(run, known[run.lab]))
-        decider.overrides.validate(known[run.lab])
-    rescorings = [_Rescoring(run, known[run.lab], deciders[run.lab], language) for run in runs]
+        if run.rest != rest_of(by_id[run.lab]):
+            raise UsageError(_what_changed(run, by_id[run.lab]))
+        decider.overrides.validate(by_id[run.lab])
+    rescorings = [_Rescoring(run, by_id[run.lab], deciders[run.lab], language) for run in runs]
     unclear = [line for rescoring in rescorings for line in rescoring.unclear()]
     for line in unclear:
         print(visible_line(line))

@@ -96,22 +96,22 @@ def specimens(lab: Lab) -> list[Specimen]:
     file = read(lab.selftest / TABLE)
     table = file.decode(dict[str, Any])
     checks = {f"{v.name}.{spec.check}" for v in lab.variants for spec in v.checks}
-    found = [_specimen(file, lab, lab.selftest, name, data, checks) for name, data in table.items()]
+    listed = [_specimen(file, lab, lab.selftest, name, data, checks) for name, data in table.items()]
     there = {f"{kind}/{path.name}" for kind in KINDS for path in (lab.selftest / kind).glob("*.cu")}
     for name in sorted(there - table.keys()):
         raise file.error(msg("selftest.no_verdict", name=name))
-    return found
+    return listed
 
 
 def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, checks: set[str]) -> Specimen:
     verdict = file.decode(_Verdict, (name,), data)
     if not (folder / name).is_file() or Path(name).parent.name not in KINDS:
         raise file.error(msg("selftest.no_kernel", path=str(folder / name)), (name,))
-    known = [variant.name for variant in lab.variants]
+    names = [variant.name for variant in lab.variants]
     for index, variant in enumerate(verdict.variants):
-        if variant not in known:
+        if variant not in names:
             raise file.error(
-                msg("selftest.unknown_variant", variant=variant, allowed=choose(variant, known)),
+                msg("selftest.unknown_variant", variant=variant, allowed=choose(variant, names)),
                 (name, "variants", index),
             )
     for check in verdict.fails:
@@ -284,10 +284,10 @@ def problems(specimen: Specimen, outcome: Outcome) -> list[Message]:
 
 
 def _problems(specimen: Specimen, result: Result) -> list[Message]:
-    found: list[Message] = []
+    problems: list[Message] = []
     bound = {name for name, variant in result.variants.items() if variant.kernel}
     if bound != specimen.variants:
-        found.append(
+        problems.append(
             msg(
                 "selftest.binding",
                 got=", ".join(sorted(bound)) or msg("selftest.nothing"),
@@ -301,15 +301,15 @@ def _problems(specimen: Specimen, result: Result) -> list[Message]:
         if check.status == "fail":
             fails[check.id] = check.line
             if check.id not in specimen.fails:
-                found.append(msg("selftest.fails", check=check.id, message=check.message_said or check.message))
+                problems.append(msg("selftest.fails", check=check.id, message=check.message_said or check.message))
         elif check.status == "error":
-            found.append(msg("selftest.why", check=check.id, message=check.message_said or check.message))
+            problems.append(msg("selftest.why", check=check.id, message=check.message_said or check.message))
     for name, line in specimen.fails.items():
         if name not in fails:
-            found.append(msg("selftest.passes", check=name))
+            problems.append(msg("selftest.passes", check=name))
         elif fails[name] != line:
-            found.append(msg("selftest.line", check=name, got=fails[name], expected=line))
-    return found
+            problems.append(msg("selftest.line", check=name, got=fails[name], expected=line))
+    return problems
 
 
 def selftest(
@@ -332,8 +332,8 @@ def selftest(
         for one in record(lab, backend, jobs, labs_folders) if lab.selftest is not None else ():
             for said in told_of(one):
                 out.print(words.text(said), soft_wrap=True)
-    known = [specimen for lab in chosen for specimen in specimens(lab)]
-    if not known:
+    all_specimens = [specimen for lab in chosen for specimen in specimens(lab)]
+    if not all_specimens:
         raise UsageError(msg("selftest.lab_without", lab=lab_id or ""))
     count = 0
 
@@ -341,9 +341,9 @@ def selftest(
         nonlocal count
         count += 1
         mark = "✗" if outcome.problems else "✓"
-        out.print(f"{count}/{len(known)} {mark} {outcome.specimen.lab}/{outcome.specimen.name}", soft_wrap=True)
+        out.print(f"{count}/{len(all_specimens)} {mark} {outcome.specimen.lab}/{outcome.specimen.name}", soft_wrap=True)
 
-    outcomes = examine(known, backend, jobs, labs_folders, tell)
+    outcomes = examine(all_specimens, backend, jobs, labs_folders, tell)
     titles = [msg("selftest.kernel"), msg("selftest.must_fail"), msg("selftest.verdict")]
     terminal.show_table(out, [words.text(title) for title in titles], [_row(f, len(chosen) > 1) for f in outcomes])
     wrong = sum(bool(outcome.problems) for outcome in outcomes)

@@ -161,16 +161,16 @@ def task_of(path: Path, options: GradeOptions) -> GradeTask:
     """
     folders = [Path(folder) for folder in options.labs_folders]
     variants = labs.find(options.lab, folders).variants
-    known = list(labs.folders(folders))
-    found = find_works([path], options.lab, known, Path("reports"), variants)
-    if not found.is_single:
+    lab_ids = list(labs.folders(folders))
+    gathered = find_works([path], options.lab, lab_ids, Path("reports"), variants)
+    if not gathered.is_single:
         # Here a folder is one student's, unless several in it have work in them.
-        fault = _fault_of(path, options.lab, known, variants)
+        fault = _fault_of(path, options.lab, lab_ids, variants)
         if fault is not None:
-            is_group = sum(_fault_of(work.path, options.lab, known, variants) is None for work in found.works) > 1
+            is_group = sum(_fault_of(work.path, options.lab, lab_ids, variants) is None for work in gathered.works) > 1
             raise UsageError(msg("session.one_submission", path=str(path))) if is_group else fault
-        found = find_works([path], options.lab, known, Path("reports"), variants, is_single=True)
-    (work,) = found.works
+        gathered = find_works([path], options.lab, lab_ids, Path("reports"), variants, is_single=True)
+    (work,) = gathered.works
     again = command(path, options.lab, options.backend, options.labs_folders)
     return GradeTask(path=bytes(path), options=options, student=work.student, command=again)
 
@@ -193,16 +193,16 @@ def lab_of(path: Path, labs_folders: Sequence[str] = ()) -> str:
     """
     if not path.exists():
         raise UsageError(msg("session.no_such_path", path=str(path)))
-    known = sorted(labs.folders([Path(folder) for folder in labs_folders]))
-    by_name = {name.lower(): name for name in known}
+    lab_ids = sorted(labs.folders([Path(folder) for folder in labs_folders]))
+    by_name = {name.lower(): name for name in lab_ids}
     own = path if path.name not in ("", "..") else path.resolve()
-    found = [by_name[n] for n in (own.stem.lower(), own.absolute().parent.name.lower()) if n in by_name]
-    if not found and path.is_dir():
-        found = [name for name in known if any((path / f"{name}{end}").exists() for end in ("", *SUFFIXES))]
-        found = found if len(found) == 1 else []
-    if not found:
-        raise UsageError(msg("session.which_lab", path=str(path), labs=", ".join(known)))
-    return found[0]
+    names = [by_name[n] for n in (own.stem.lower(), own.absolute().parent.name.lower()) if n in by_name]
+    if not names and path.is_dir():
+        names = [name for name in lab_ids if any((path / f"{name}{end}").exists() for end in ("", *SUFFIXES))]
+        names = names if len(names) == 1 else []
+    if not names:
+        raise UsageError(msg("session.which_lab", path=str(path), labs=", ".join(lab_ids)))
+    return names[0]
 
 
 def stored_result(path: Path) -> Result:
@@ -267,14 +267,14 @@ def grade(order: Order) -> int:
         decider.overrides.validate(lab)
         roster = order.roster or decider.rules.roster
         listed = read_roster(roster) if roster is not None else None
-        found = gather(order.paths, options.lab, known_labs, order.out, listed, lab.variants, order.is_single)
-        outputs = Outputs(order.out, options.lab, (work.student for work in found.works))
+        gathered = gather(order.paths, options.lab, known_labs, order.out, listed, lab.variants, order.is_single)
+        outputs = Outputs(order.out, options.lab, (work.student for work in gathered.works))
         outputs.discard_all_partial(started_s)
-        tasks = {work.student: _task(work, options) for work in found.works if not work.refusal}
-        if found.is_single:
+        tasks = {work.student: _task(work, options) for work in gathered.works if not work.refusal}
+        if gathered.is_single:
             (task,) = tasks.values()
-            (person,) = (work.person for work in found.works if not work.refusal)
-            return grade_with_report(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
+            (person,) = (work.person for work in gathered.works if not work.refusal)
+            return grade_with_report(task, lab, outputs, rendering, order.pdf, gathered.notices, decider, person)
         from grader.gpu.process import several_gpus
         from grader.grading.cache import Identity, ResultCache
         from grader.grading.group import Group, at_once_on
@@ -298,7 +298,7 @@ def grade(order: Order) -> int:
             used = max(1, len(gpus))
             jobs = min(jobs, used * at_once_on(memory_bytes, used, len(tasks)))
         group = Group(
-            found.works,
+            gathered.works,
             tasks,
             lab,
             options.language,
@@ -312,8 +312,8 @@ def grade(order: Order) -> int:
             marks_first=is_timed and options.sweeps and bool(lab.sweeps),
             gpus=gpus,
         )
-        ignored = decider.of_nobody(options.lab, {work.student for work in found.works}, known_labs)
-        return group.grade(terminal.console(), jobs, (*found.notices, *ignored))
+        ignored = decider.of_nobody(options.lab, {work.student for work in gathered.works}, known_labs)
+        return group.grade(terminal.console(), jobs, (*gathered.notices, *ignored))
 
 
 def _looks_like_a_group(paths: Sequence[Path]) -> bool:

@@ -71,12 +71,12 @@ def find_works(
     UsageError : no such path, one that cannot be read, or a folder with nothing in it that could be a student's work.
     """
     try:
-        found = [_find(path, lab_id, {lab_id, *known_labs}, out, variants, is_single) for path in paths]
+        by_path = [_find(path, lab_id, {lab_id, *known_labs}, out, variants, is_single) for path in paths]
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
-    works = tuple(dict.fromkeys(work for one in found for work in one.works))
-    notices = tuple(notice for one in found for notice in one.notices)
-    return Found(distinct(works), len(found) == 1 and found[0].is_single, notices)
+    works = tuple(dict.fromkeys(work for one in by_path for work in one.works))
+    notices = tuple(notice for one in by_path for notice in one.notices)
+    return Found(distinct(works), len(by_path) == 1 and by_path[0].is_single, notices)
 
 
 def _find(
@@ -114,8 +114,8 @@ def _of_groups(path: Path, found: Sequence[Found], groups: Sequence[Path]) -> Fo
         for work in one.works:
             student = work.student if counts[work.student] == 1 else f"{work.student} ({name})"
             works.append(replace(work, student=student, person=Person(id=student, group=name)))
-    told = msg("session.groups", path=str(path), groups=", ".join(group.name for group in groups))
-    return Found(tuple(works), is_single=False, notices=(told, *(notice for one in found for notice in one.notices)))
+    summary = msg("session.groups", path=str(path), groups=", ".join(group.name for group in groups))
+    return Found(tuple(works), is_single=False, notices=(summary, *(notice for one in found for notice in one.notices)))
 
 
 def _student(name: str) -> str:
@@ -166,16 +166,16 @@ def _work(entry: Path, entries: Sequence[Path]) -> Work:
 
 def distinct(works: Sequence[Work]) -> tuple[Work, ...]:
     """The works with those refused that have the id of an earlier one; names that only read alike are told apart."""
-    known: dict[str, Work] = {}
+    by_student: dict[str, Work] = {}
     result = []
     for work in works:
-        first = known.get(work.student)
+        first = by_student.get(work.student)
         if first is None:
-            known[work.student] = work
+            by_student[work.student] = work
         elif first.path.parent == work.path.parent:
-            number = next(n for n in range(2, len(works) + 2) if f"{work.student} ({n})" not in known)
+            number = next(n for n in range(2, len(works) + 2) if f"{work.student} ({n})" not in by_student)
             work = replace(work, student=f"{work.student} ({number})")
-            known[work.student] = work
+            by_student[work.student] = work
         else:
             work = replace(work, refusal=msg("session.same_name", path=str(first.path)))
         result.append(work)
@@ -286,9 +286,9 @@ def _is_called_after(name: str, variants: Sequence[Variant]) -> bool:
     """Whether a whole word of a folder's name is a variant's: `tiled`, `row_buffer`, not `caroline`."""
     for variant in variants:
         for pattern in (re.escape(variant.name), *variant.names):
-            for found in re.finditer(pattern, name, re.IGNORECASE):
-                begins = not name[: found.start()][-1:].isalnum()
-                if begins and not name[found.end() :][:1].isalpha() and found[0] and not found[0].isdigit():
+            for match in re.finditer(pattern, name, re.IGNORECASE):
+                begins = not name[: match.start()][-1:].isalnum()
+                if begins and not name[match.end() :][:1].isalpha() and match[0] and not match[0].isdigit():
                     return True
     return False
 

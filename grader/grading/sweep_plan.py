@@ -75,15 +75,15 @@ class PreparedPoint:
 
 def places(sweep: Sweep, backend: str) -> list[Place]:
     """The points of a sweep, line by line."""
-    found = []
+    points = []
     for line in sweep.lines.values[backend] if sweep.lines else (None,):
         for x in sweep.x.values[backend]:
             sizes = dict(sweep.base[backend])
             for parameter in parameters_of(sweep):
                 values = values_of(sweep, x, line)
                 sizes |= {name: formula.integer(text, values) for name, text in parameter.sizes.items()}
-            found.append(Place(x, line, sizes))
-    return found
+            points.append(Place(x, line, sizes))
+    return points
 
 
 def parameters_of(sweep: Sweep) -> list[SweepParameter]:

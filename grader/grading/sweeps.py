@@ -126,7 +126,7 @@ class GpuSweeps:
                     self._plans[sweep.id, target.variant, target.of] = self._planned(sweep, target)
 
     def _planned(self, sweep: Sweep, target: Target) -> list[PreparedPoint | SweepPoint]:
-        found: list[PreparedPoint | SweepPoint] = []
+        points: list[PreparedPoint | SweepPoint] = []
         for place in places(sweep, "gpu"):
             point = prepare(self._lab, sweep, target, place)
             if isinstance(point, PreparedPoint):
@@ -135,8 +135,8 @@ class GpuSweeps:
                 plain = None if sweep.host_memory else self._as_it_stands(point)
                 for one in (point, *([plain] if plain else [])):
                     self._programs[one.target.of].order(one.kernel.program(one.place.sizes))
-            found.append(point)
-        return found
+            points.append(point)
+        return points
 
     def run(self, left_out: Mapping[str, Message]) -> list[SweepRecord]:
         """All of the lab's sweeps as planned; `left_out`: variants that are not swept, and why.
@@ -153,11 +153,11 @@ class GpuSweeps:
         for target in self._targets:
             loaded: list[LoadedPoint] = []
             for planned in self._plans.get((sweep.id, target.variant, target.of), ()):
-                found = self._load(planned) if isinstance(planned, PreparedPoint) else planned
-                if isinstance(found, LoadedPoint):
-                    loaded.append(found)
+                outcome = self._load(planned) if isinstance(planned, PreparedPoint) else planned
+                if isinstance(outcome, LoadedPoint):
+                    loaded.append(outcome)
                 else:
-                    points += for_each_mode(sweep, found)
+                    points += for_each_mode(sweep, outcome)
             if sweep.host_memory:
                 points += [row for one in loaded for row in self._host_copies(sweep, one)]
             else:
@@ -214,9 +214,9 @@ class GpuSweeps:
             here = [loaded[kernel.name] for kernel in timed if kernel.name in loaded]
             names = [o.name for o in here if o.name not in wrong]
             round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
-            found, _mhz = sample_rounds(self._bench, names, [], sampling.series_plan(2 * round_us, BUDGET_US))
-            wrong |= {problem.name for problem in found.problems}
-            return [self._point(sweep, one, found, one.name in wrong) for one in here]
+            samples, _mhz = sample_rounds(self._bench, names, [], sampling.series_plan(2 * round_us, BUDGET_US))
+            wrong |= {problem.name for problem in samples.problems}
+            return [self._point(sweep, one, samples, one.name in wrong) for one in here]
 
         l2 = self._lab.timing.l2 if self._lab.timing else "cold"
         conditions = Conditions(self._pools, l2, tolerance_between(self._lab, group[0].point.place.sizes))
@@ -361,8 +361,8 @@ def count_work(
 
     targets, left_out = targets_of(lab, original, evidence)
     key = key_of({}, "", lab_files(lab), compiler.nvrtc_version(), architecture, "")
-    known = _known.setdefault(key, {})
-    return EmulatorSweeps(lab, oracle, compiler, known).run(targets, left_out)
+    cached = _known.setdefault(key, {})
+    return EmulatorSweeps(lab, oracle, compiler, cached).run(targets, left_out)
 
 
 def measure_time(
@@ -395,9 +395,9 @@ def measure_time(
         device.driver,
     )
     file = folder() / f"{key}.sweeps.json"
-    found = None if remeasure else find(file, left_out)
-    if found is not None:
-        return found
+    stored = None if remeasure else find(file, left_out)
+    if stored is not None:
+        return stored
 
     types = [target.kernel.dtypes for target in targets]
     own_types = {p.name: p.dtype for p in lab.parameters if p.is_array}

@@ -97,17 +97,17 @@ def course_tables(out: Path, known: Mapping[str, Table], labs_folders: Sequence[
 
     A lab that is not known here any more, or whose results cannot be read, is left out; a line for each says so.
     """
-    found, left_out = dict(known), []
+    by_lab, left_out = dict(known), []
     for file in group_lists(out, skipped=known):
         try:
             run = stored_group(file)
             entries = [_brief(linked(entry, run.outputs)) for entry in run.entries]
-            found[run.lab] = Table(labs.find(run.lab, labs_folders), entries)
+            by_lab[run.lab] = Table(labs.find(run.lab, labs_folders), entries)
         except OSError as error:
             left_out.append(text(msg("session.left_out", lab=file.stem, reason=describe_os_error(error))))
         except UsageError as error:
             left_out.append(text(msg("session.left_out", lab=file.stem, reason=str(error))))
-    return weighted([found[name] for name in sorted(found)], out), left_out
+    return weighted([by_lab[name] for name in sorted(by_lab)], out), left_out
 
 
 def weighted(tables: Sequence[Table], out: Path) -> list[Table]:
@@ -139,10 +139,10 @@ def export(
         raise UsageError(msg("session.no_group", path=str(folder))) from error
     if not stored:
         raise UsageError(msg("session.no_group", path=str(folder)))
-    known = [run.lab for run in stored]
+    graded = [run.lab for run in stored]
     for lab in lab_ids:
-        if lab not in known:
-            raise UsageError(msg("session.not_graded_here", path=str(folder), lab=lab, known=", ".join(known)))
+        if lab not in graded:
+            raise UsageError(msg("session.not_graded_here", path=str(folder), lab=lab, known=", ".join(graded)))
     runs = [run for run in stored if not lab_ids or run.lab in lab_ids]
     # A course's file of one lab alone would take the place of that of all.
     has_course = any(isinstance(FORMATS[name], CourseExport) for name in formats)
@@ -191,13 +191,13 @@ def compare_once(lab: Lab, entries: Sequence[Entry], out: Path) -> Similar:
         digest.update(len(raw).to_bytes(8, "little") + raw)
     key = digest.hexdigest()
     with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
-        known = msgspec.json.decode(read_kept(file), type=_Known)
-        if known.key == key:
-            return known.found
-    found = compare(lab, entries)
+        kept = msgspec.json.decode(read_kept(file), type=_Known)
+        if kept.key == key:
+            return kept.found
+    similar = compare(lab, entries)
     with contextlib.suppress(OSError):
-        write_atomically(file, msgspec.json.encode(_Known(key, found)))
-    return found
+        write_atomically(file, msgspec.json.encode(_Known(key, similar)))
+    return similar
 
 
 def compare(lab: Lab, entries: Sequence[Entry], archive: dict[str, str] | None = None) -> Similar:
@@ -207,13 +207,13 @@ def compare(lab: Lab, entries: Sequence[Entry], archive: dict[str, str] | None =
 
 def _works(entries: Sequence[Entry]) -> dict[str, str]:
     """The sources by student; what a team handed in together is one work, the first of them stands for it."""
-    found, teams = {}, set()
+    sources, teams = {}, set()
     for entry in entries:
         team = entry.person.team if entry.person is not None else ""
         if entry.source and (not team or team not in teams):
-            found[entry.student] = entry.source
+            sources[entry.student] = entry.source
             teams.add(team)
-    return found
+    return sources
 
 
 def _starters(lab: Lab) -> list[str]:
@@ -268,13 +268,13 @@ def _archive(folder: Path, lab: Lab, known_labs: Collection[str]) -> dict[str, s
         for run in stored_groups(folder):
             if run.lab == lab.id:
                 return {str(folder / e.student): source_of(e.result) for e in run.entries if e.result is not None}
-    found = {}
+    texts = {}
     for work in find_works([folder], lab.id, known_labs, folder / "reports", lab.variants).works:
         # What could not be graded then is nothing to compare with now.
         with contextlib.suppress(UsageError):
             sources = read_sources(find_sources(work.path, lab.id, known_labs, lab.variants))
-            found[str(folder / work.student)] = "\n".join(source.text for source in sources)
-    return found
+            texts[str(folder / work.student)] = "\n".join(source.text for source in sources)
+    return texts
 
 
 TABLES_EVERY_S = 5.0
@@ -384,8 +384,8 @@ class Rows:
     def write_course(self, entries: list[Entry]) -> list[str]:
         """Write the marks of all labs in the folder of outputs; returns lines that name the files."""
         writer = Tables(self._language)
-        known = {self._lab.id: Table(self._lab, entries)}
-        tables, left_out = course_tables(self._outputs.out, known, [self._lab.path.parent.parent])
+        own = {self._lab.id: Table(self._lab, entries)}
+        tables, left_out = course_tables(self._outputs.out, own, [self._lab.path.parent.parent])
         lines = writer.of_course(COURSE_EXPORTS, tables, self._outputs.out)
         self._is_unwritten = self._is_unwritten or bool(writer.problems)
         return lines + left_out + writer.problems

@@ -206,16 +206,16 @@ def _parts(size: int) -> Iterator[slice]:
 
 def _locate(value: np.generic, inputs: Mapping[str, Array]) -> tuple[str, Index] | None:
     """The one place in the inputs where `value` stands."""
-    found: tuple[str, Index] | None = None
+    place: tuple[str, Index] | None = None
     for name, array in inputs.items():
         if array.dtype != value.dtype:
             continue
         places = np.flatnonzero(_bits(array) == _bits(np.asarray(value)))
-        if places.size > 1 or (places.size and found):
+        if places.size > 1 or (places.size and place):
             return None
         if places.size:
-            found = name, tuple(int(i) for i in np.unravel_index(int(places[0]), array.shape))
-    return found
+            place = name, tuple(int(i) for i in np.unravel_index(int(places[0]), array.shape))
+    return place
 
 
 Float64 = npt.NDArray[np.float64]
@@ -288,10 +288,10 @@ def slack(absolute: float, rows: int, columns: int) -> float:
 
 def _times(matrix: Array, vectors: Float64) -> Float64:
     """The product in float64, of a matrix that is not converted at one go."""
-    found = np.empty((matrix.shape[0], vectors.shape[1]))
+    product = np.empty((matrix.shape[0], vectors.shape[1]))
     for begin in range(0, matrix.shape[0], CHUNK_ROWS):
-        found[begin : begin + CHUNK_ROWS] = matrix[begin : begin + CHUNK_ROWS].astype(np.float64) @ vectors
-    return found
+        product[begin : begin + CHUNK_ROWS] = matrix[begin : begin + CHUNK_ROWS].astype(np.float64) @ vectors
+    return product
 
 
 def blank(shape: tuple[int, ...], dtype: str) -> Array:

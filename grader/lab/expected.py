@@ -72,13 +72,13 @@ class Oracle:
             def compute() -> Float64:
                 return np.asarray(self._module.projection(inputs, dict(sizes), name, vectors), np.float64)
 
-            found = self._call(sizes, compute)
-            self._shaped(name, found, (rows_of(shapes[name]), vectors.shape[1]))
-            return found
+            product = self._call(sizes, compute)
+            self._shaped(name, product, (rows_of(shapes[name]), vectors.shape[1]))
+            return product
 
         def rows(name: str, which: npt.NDArray[np.intp]) -> Array:
-            found = self._call(sizes, lambda: np.asarray(self._module.rows(inputs, dict(sizes), name, which)))
-            return self._shaped(name, found, (which.size, shapes[name][-1]))
+            values = self._call(sizes, lambda: np.asarray(self._module.rows(inputs, dict(sizes), name, which)))
+            return self._shaped(name, values, (which.size, shapes[name][-1]))
 
         shapes = {p.name: p.extents_at(sizes) for p in outputs}
         return Projected(
@@ -299,7 +299,7 @@ def boxes(mask: Mask) -> list[list[tuple[int, int]]]:
     if mask.ndim == 1:
         edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
         return [[(int(a), int(b) - 1)] for a, b in edges.reshape(-1, 2)]
-    found: list[list[tuple[int, int]]] = []
+    covering: list[list[tuple[int, int]]] = []
     growing: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
     for row in range(mask.shape[0]):
         current = {}
@@ -307,9 +307,9 @@ def boxes(mask: Mask) -> list[list[tuple[int, int]]]:
             box = growing.get(tuple(inner))
             if box is None:
                 box = [(row, row), *inner]
-                found.append(box)
+                covering.append(box)
             else:
                 box[0] = (box[0][0], row)
             current[tuple(inner)] = box
         growing = current
-    return found
+    return covering

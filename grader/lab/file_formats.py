@@ -129,18 +129,18 @@ def _picture(rule: FileRule, data: bytes, shape: tuple[int, ...]) -> Array | Mes
 def _text(
     rule: FileRule, data: bytes, shape: tuple[int, ...], dtype: np.dtype[np.generic], sizes: Sizes
 ) -> Array | Message:
-    found = printed(data, rule.label) if rule.name == STDOUT else _numbers_in(data)
+    numbers = printed(data, rule.label) if rule.name == STDOUT else _numbers_in(data)
     head = [str(n) for n in (shape if rule.format == "wb" else [sizes[name] for name in rule.header])]
-    given = found[: len(head)]
+    given = numbers[: len(head)]
     if head and given != head:
         return _other_header(rule.name, given, head)
-    found = found[len(head) :]
+    numbers = numbers[len(head) :]
     if rule.label:
-        if not found:
+        if not numbers:
             return msg("outputs.no_label", label=rule.label)
         # What else the line says follows them.
-        found = found[: prod(shape)]
-    return _numbers(rule.name, found, shape, dtype)
+        numbers = numbers[: prod(shape)]
+    return _numbers(rule.name, numbers, shape, dtype)
 
 
 def printed(data: bytes, label: str = "") -> list[str]:
@@ -148,17 +148,17 @@ def printed(data: bytes, label: str = "") -> list[str]:
 
     Of several lines with the label the last one counts, as a program may print what it computes step by step.
     """
-    found: list[str] = []
+    numbers: list[str] = []
     for line in data.decode("utf-8", "replace").split("\n"):
         at = line.casefold().find(label.casefold())
         if at < 0 or (not label and _OF_TIME.search(line)):
             continue
         row = [m[0] for m in _NUMBER.finditer(line, at + len(label)) if not _TIME.match(line, m.end())]
         if label and row:
-            found = row
+            numbers = row
         elif not label:
-            found += row
-    return found
+            numbers += row
+    return numbers
 
 
 def _numbers_in(data: bytes) -> list[str]:

@@ -91,11 +91,11 @@ def function_of(
     if parsed.returns != "void":
         raise file.error(msg("labs.signature_returns", got=parsed.returns), at)
     names = [argument.name for argument in parsed.arguments]
-    known = [parameter.name for parameter in parameters]
+    expected = [parameter.name for parameter in parameters]
     for name in names:
-        if name not in known:
-            raise file.error(msg("labs.unknown_name", name=name, allowed=choose(name, known)), at)
-    for name in known:
+        if name not in expected:
+            raise file.error(msg("labs.unknown_name", name=name, allowed=choose(name, expected)), at)
+    for name in expected:
         if names.count(name) != 1:
             raise file.error(msg("labs.signature_lacks", name=name, signature=parsed.spelled), ("parameters", name))
     by_name = {argument.name: argument for argument in parsed.arguments}
@@ -114,7 +114,7 @@ def check_harness(path: Path, parameters: Sequence[Parameter]) -> None:
     for name in ("grader_call_begins", "grader_call_ends"):
         if name not in text:
             raise FileError(msg("labs.harness_calls", name=name), path)
-    known = {parameter.name: parameter for parameter in parameters}
+    by_name = {parameter.name: parameter for parameter in parameters}
     asked = set()
     for match in _ASKED.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
@@ -122,16 +122,16 @@ def check_harness(path: Path, parameters: Sequence[Parameter]) -> None:
         if name is None:
             # By its place, which may be computed.
             return
-        if name not in known:
-            raise FileError(msg("labs.harness_asks", name=name, allowed=choose(name, known)), path, line)
+        if name not in by_name:
+            raise FileError(msg("labs.harness_asks", name=name, allowed=choose(name, by_name)), path, line)
         asked.add(name)
-        parameter, given = known[name], argument_of(match["type"])
+        parameter, given = by_name[name], argument_of(match["type"])
         if given is None or given.type not in DTYPES:
             continue
         if DTYPES[given.type] != parameter.dtype or bool(given.pointers) != parameter.is_array:
             wanted = f"{parameter.dtype}{' *' if parameter.is_array else ''}"
             raise FileError(msg("labs.harness_type", name=name, wanted=wanted, got=match["type"].strip()), path, line)
-    for name in known:
+    for name in by_name:
         if name not in asked:
             raise FileError(msg("labs.harness_lacks", name=name), path)
 
@@ -143,14 +143,14 @@ def _typed(file: YamlFile, parameter: Parameter, argument: Argument) -> Paramete
     is_only_read = parameter.is_input and not parameter.is_output
     if not dtype or argument.pointers != parameter.is_array or argument.is_const != is_only_read:
         wanted = ("const T *" if is_only_read else "T *") if parameter.is_array else "T"
-        told = msg(
+        message = msg(
             "labs.signature_type",
             kind=parameter.kind.name,
             wanted=wanted,
             got=argument.spelled,
             types=", ".join(DTYPES),
         )
-        raise file.error(told, keys)
+        raise file.error(message, keys)
     is_float = np.dtype(dtype).kind == "f"
     if parameter.is_size and is_float:
         raise file.error(msg("labs.signature_size", got=argument.spelled), keys)

@@ -29,11 +29,11 @@ def folders(extra_dirs: Sequence[Path] = ()) -> dict[str, Path]:
     for directory in extra_dirs:
         if not directory.is_dir():
             raise UsageError(msg("labs.no_folder", directory=str(directory)))
-    found: dict[str, Path] = {}
+    by_name: dict[str, Path] = {}
     for directory in (data_root() / "assignments", Path("assignments"), *extra_dirs):
         if directory.is_dir():
-            found |= {f.name: f for f in sorted(directory.iterdir()) if (f / "lab.yaml").is_file()}
-    return found
+            by_name |= {f.name: f for f in sorted(directory.iterdir()) if (f / "lab.yaml").is_file()}
+    return by_name
 
 
 def find(lab_id: str, extra_dirs: Sequence[Path] = ()) -> Lab:
@@ -47,10 +47,10 @@ def find(lab_id: str, extra_dirs: Sequence[Path] = ()) -> Lab:
     from grader.lab.file import load
     from grader.yaml_file import choose
 
-    known = folders(extra_dirs)
-    if lab_id not in known:
-        raise UsageError(msg("labs.unknown_lab", lab=lab_id, allowed=choose(lab_id, known)))
-    return load(known[lab_id])
+    by_name = folders(extra_dirs)
+    if lab_id not in by_name:
+        raise UsageError(msg("labs.unknown_lab", lab=lab_id, allowed=choose(lab_id, by_name)))
+    return load(by_name[lab_id])
 
 
 def by_course(lab: Lab) -> tuple[float, str]:
@@ -98,18 +98,18 @@ def create(
         into.mkdir(parents=True, exist_ok=True)
         # Made aside and moved there whole: a skeleton that is cut short is never taken for a lab.
         with tempfile.TemporaryDirectory(prefix=".new-lab-", dir=into) as aside:
-            made = Path(aside) / name
+            draft = Path(aside) / name
             # Installing compiles every Python file it brings, those of the skeleton too.
             no_traces = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
-            shutil.copytree(skeleton, made, ignore=no_traces)
-            for file in sorted(path for path in made.rglob("*") if path.is_file()):
+            shutil.copytree(skeleton, draft, ignore=no_traces)
+            for file in sorted(path for path in draft.rglob("*") if path.is_file()):
                 data = file.read_bytes()
                 for place, text in texts.items():
                     data = data.replace(f"@{place}@".encode(), text.encode())
                 file.write_bytes(data)
                 # What is no Python before it is filled in is called otherwise there.
                 file.rename(file.with_name(file.name.removesuffix(".in")))
-            made.rename(folder)
+            draft.rename(folder)
     except OSError as error:
         raise UsageError(msg("labs.cannot_write", path=str(folder), reason=system_reason(error))) from error
     return folder

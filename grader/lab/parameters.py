@@ -139,8 +139,8 @@ def arguments_of(text: str, alias: Callable[[str], str | None] = lambda _name: N
     parts = [part for part in _split(text) if part.strip()]
     if [part.strip() for part in parts] == ["void"]:
         return []
-    found = [argument_of(part.partition("=")[0], alias) for part in parts]
-    return [a for a in found if a is not None] if None not in found else None
+    arguments = [argument_of(part.partition("=")[0], alias) for part in parts]
+    return [a for a in arguments if a is not None] if None not in arguments else None
 
 
 def _split(text: str) -> list[str]:
@@ -181,9 +181,9 @@ def argument_of(text: str, alias: Callable[[str], str | None] = lambda _name: No
     elif 1 <= len(others) <= 2:
         kind, name = others[0], others[1] if len(others) == 2 else ""
         meant = alias(kind)
-        known = argument_of(meant) if meant is not None and meant != kind else None
-        if known is not None:
-            kind, pointers, is_const = known.type, pointers + known.pointers, is_const or known.is_const
+        aliased = argument_of(meant) if meant is not None and meant != kind else None
+        if aliased is not None:
+            kind, pointers, is_const = aliased.type, pointers + aliased.pointers, is_const or aliased.is_const
     else:
         return None
     kind = "half" if kind == "__half" else kind

@@ -86,21 +86,21 @@ def program_of(
     FileError : a place holder that nothing stands for, an array that the program is not handed or that nobody finds
       afterwards, two arrays in one file, a signature that does not parse.
     """
-    known = {parameter.name: parameter for parameter in parameters}
+    by_name = {parameter.name: parameter for parameter in parameters}
     placed: list[tuple[KeyPath, str]] = [(("arguments", i), word) for i, word in enumerate(arguments)]
     placed.append((("stdin",), stdin))
     handed: set[str] = set()
     for keys, text in placed:
         for name in _PLACE.findall(text):
-            if name not in known:
-                raise file.error(msg("labs.unknown_name", name=name, allowed=choose(name, known)), keys)
-            parameter = known[name]
+            if name not in by_name:
+                raise file.error(msg("labs.unknown_name", name=name, allowed=choose(name, by_name)), keys)
+            parameter = by_name[name]
             at_hand = parameter.file is not None and parameter.file.name not in (STDOUT, COPIED)
             if parameter.is_array and not at_hand and (keys != ("stdin",) or not parameter.is_input):
                 raise file.error(msg("labs.not_handed", name=name), keys)
             handed.add(name)
-    seen: dict[str, str] = {}
-    for name, parameter in known.items():
+    by_file: dict[str, str] = {}
+    for name, parameter in by_name.items():
         rule, keys = parameter.file, ("parameters", name)
         if (parameter.is_input and rule is None and name not in handed) or (
             parameter.kind.is_number and name not in handed
@@ -109,9 +109,9 @@ def program_of(
         if parameter.is_output and rule is None:
             raise file.error(msg("labs.no_output_file", stdout=STDOUT, copied=COPIED), keys)
         if rule is not None and rule.name != COPIED:
-            if rule.name in seen and (rule.name != STDOUT or not rule.label):
-                raise file.error(msg("labs.file_twice", file=rule.name, name=seen[rule.name]), (*keys, "file"))
-            seen[rule.name] = name
+            if rule.name in by_file and (rule.name != STDOUT or not rule.label):
+                raise file.error(msg("labs.file_twice", file=rule.name, name=by_file[rule.name]), (*keys, "file"))
+            by_file[rule.name] = name
     parsed = signature_of(signature) if signature else None
     if signature and parsed is None:
         raise file.error(msg("labs.signature_form", got=signature), ("signature",))
@@ -125,9 +125,9 @@ def filled_in(text: str, values: dict[str, str]) -> str:
 
 def lab_files(file: YamlFile, references: Path, names: Sequence[str]) -> dict[str, Path]:
     """The lab's own files that go with what is handed in, by name.  FileError where one is not there."""
-    found = {}
+    paths = {}
     for i, name in enumerate(names):
         if not _NAME.fullmatch(name) or ".." in PurePosixPath(name).parts:
             raise file.error(msg("labs.file_name", got=name), ("files", i))
-        found[name] = sibling(file, references / name, ("files", i))
-    return found
+        paths[name] = sibling(file, references / name, ("files", i))
+    return paths

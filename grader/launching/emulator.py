@@ -78,14 +78,14 @@ class Variables:
         """Make of each number what it would be after so many more launches; False where none changes evenly."""
         if len(self._seen) < LOOKS:
             return False
-        found = False
+        aged = False
         for number, array in enumerate(self._arrays):
-            seen = np.stack([looks[number] for looks in self._seen])
+            past = np.stack([looks[number] for looks in self._seen])
             current = _whole_words(array)
             # A variable of eight bytes is one number, not two.
             wholes, numbers = (np.uint64, np.float64) if len(current) == 2 else (np.uint32, np.float32)
-            found |= _age(seen.view(wholes), seen.view(numbers), current.view(wholes), current.view(numbers), launches)
-        return found
+            aged |= _age(past.view(wholes), past.view(numbers), current.view(wholes), current.view(numbers), launches)
+        return aged
 
 
 def _whole_words(array: MemoryArray) -> Array:
@@ -163,9 +163,9 @@ class Emulator:
         part = program.part(request)
         self._launched[part.content] += 1
         number = self._launched[part.content]
-        known = self._remembered.get(part, number, request) if self._remembered is not None else None
-        if known is not None:
-            return known
+        remembered = self._remembered.get(part, number, request) if self._remembered is not None else None
+        if remembered is not None:
+            return remembered
         # Addresses and clocks are the same in every grading of a kernel, and others in each of its launches.
         outcome = _Launches(part.module, Device(_poison(request), part.seed + number)).run(request)
         if self._remembered is not None:

@@ -179,12 +179,12 @@ class SizeRules:
 
     def _is_for_squares(self) -> bool:
         interpretation = self.interpretation
-        known = {
+        roles = {
             *interpretation.roles,
             *dict(interpretation.constants),
             *(role for _text, role in interpretation.template),
         }
-        return interpretation.square_only or not known.issuperset(self.lab.equal_sizes)
+        return interpretation.square_only or not roles.issuperset(self.lab.equal_sizes)
 
     def _with_pinned(self, sizes: Sizes) -> Sizes:
         """`sizes` with those that the program has fixed for good; sizes that have to be equal to one of them are."""

@@ -107,8 +107,8 @@ class ProgramStore:
 
     def get_text(self, sources: Mapping[str, str], expressions: Sequence[str], target: str = "") -> Built:
         """The same of sources that are no submission's, the main file first."""
-        found = self._ordered(sources, tuple(expressions), target)
-        return found.result() if isinstance(found, Future) else found
+        built = self._ordered(sources, tuple(expressions), target)
+        return built.result() if isinstance(built, Future) else built
 
     def texts(self, program: DeviceProgram) -> dict[str, str]:
         """What the compiler is given of a program, the main file first."""
@@ -194,12 +194,12 @@ class RememberedCompiler(CompilerProcess):
         held = tuple(line for _number, line in kept), lines if counts_lines else ()
         asked = repr((file, held, headers, tuple(names), architecture, tuple(options)))
         key = hashlib.blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=20).digest()
-        known = self._kept.get(key)
-        if known is not None:
-            told = _told_of(known, file, text, lines)
-            if told is not None:
+        stored = self._kept.get(key)
+        if stored is not None:
+            adapted = _told_of(stored, file, text, lines)
+            if adapted is not None:
                 self._kept.move_to_end(key)
-                return told
+                return adapted
         result = super().compile(sources, names, architecture, wall_limit_s, options)
         if result.ok:
             self._keep(key, _Kept(text, lines, result))

@@ -110,36 +110,36 @@ def profile(
     """A launch, from its traces; the first of `together` is complete."""
     base = together[0]
     total = prod(grid)
-    made = Profile(total, resident, base.warps)
-    _count(base, made)
+    profile = Profile(total, resident, base.warps)
+    _count(base, profile)
     missed, loads = _replay(
         together, l1_bytes * len(together) // max(1, min(resident, ceil(total / processor.multiprocessors)))
     )
     fetched = sum(m for m, _n, _w in missed.values())
     ratio = fetched / max(1.0, sum(n for _m, n, _w in missed.values()))
-    made.l2_sectors = loads * ratio
-    _sectors(base, missed, made)
-    made.hot_requests, made.hot_lanes = _hottest(base, neighbours)
+    profile.l2_sectors = loads * ratio
+    _sectors(base, missed, profile)
+    profile.hot_requests, profile.hot_lanes = _hottest(base, neighbours)
     wave = min(total, resident * processor.multiprocessors)
-    made.read_bytes, made.written_bytes, each_wave = _memory_bytes(
+    profile.read_bytes, profile.written_bytes, each_wave = _memory_bytes(
         base, neighbours, grid, wave, loads * ratio, processor
     )
     # Blocks of a wave go on together: what is new to the wave all of them wait for.
-    from_memory = min(1.0, made.read_bytes / max(1.0, each_wave * total / wave))
+    from_memory = min(1.0, profile.read_bytes / max(1.0, each_wave * total / wave))
     late = processor.latency
     far = late["l2"] + from_memory * (late["dram"] - late["l2"])
     waits = {key: late["l1"] + (far - late["l1"]) * w / max(1, n) for key, (_m, n, w) in missed.items()}
     warp = _busiest(base)
     conflicts = _shared_waits(base)
     by_line: dict[int, float] = {}
-    made.path = _path(base, warp, processor, waits, far, conflicts, by_line)
-    made.path_inside = _path(base, warp, processor, {}, 0.0, conflicts, {})
-    made.path_unconflicted = made.path
+    profile.path = _path(base, warp, processor, waits, far, conflicts, by_line)
+    profile.path_inside = _path(base, warp, processor, {}, 0.0, conflicts, {})
+    profile.path_unconflicted = profile.path
     if any(conflicts.values()):
-        made.path_unconflicted = _path(base, warp, processor, waits, far, dict.fromkeys(conflicts, 0.0), {})
+        profile.path_unconflicted = _path(base, warp, processor, waits, far, dict.fromkeys(conflicts, 0.0), {})
     for number, cycles in by_line.items():
-        made.line(number).path = cycles
-    return made
+        profile.line(number).path = cycles
+    return profile
 
 
 def _global(trace: BlockTrace) -> list[Request]:
@@ -202,8 +202,8 @@ def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]],
             made.stored_sectors += cost
             made.stored_dense += ideal
             made.line(event.instruction.location.line).stored_sectors += cost
-    known = {key: missed.get(key, (1.0, 1.0, 1.0)) for key in asked}
-    fetched = {key: asked[key][1] * m / max(1.0, n) for key, (m, n, _waiting) in known.items()}
+    measured = {key: missed.get(key, (1.0, 1.0, 1.0)) for key in asked}
+    fetched = {key: asked[key][1] * m / max(1.0, n) for key, (m, n, _waiting) in measured.items()}
     scale = made.l2_sectors / max(1.0, sum(fetched.values()))
     for key, (number, _cost, ideal) in asked.items():
         made.line(int(number)).l2_sectors += scale * fetched[key]
@@ -292,11 +292,11 @@ def _hottest(base: BlockTrace, neighbours: Sequence[BlockTrace | None]) -> tuple
 def _footprint(trace: BlockTrace, op: str, most: int) -> dict[int, np.ndarray]:
     """Sectors by array that loads, or stores and atomics, touch, in the first `most` requests."""
     parts: dict[int, list[np.ndarray]] = {}
-    seen: set[tuple[int, int]] = set()
+    visited: set[tuple[int, int]] = set()
     for event in _global(trace)[:most]:
-        if (event.op == "load") != (op == "load") or (id(event.pattern), event.place) in seen:
+        if (event.op == "load") != (op == "load") or (id(event.pattern), event.place) in visited:
             continue
-        seen.add((id(event.pattern), event.place))
+        visited.add((id(event.pattern), event.place))
         parts.setdefault(event.array, []).append(event.pattern.sectors + event.place)
     return {array: np.unique(np.concatenate(sectors)) for array, sectors in parts.items()}
 

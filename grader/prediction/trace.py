@@ -110,11 +110,11 @@ class _Follower(Observer):
         if trace.steps > self._most[len(self.traces) - 1]:
             raise Enough
         trace.steps += len(instructions)
-        known = self._schedules.get(id(instructions))
-        if known is None:
+        scheduled = self._schedules.get(id(instructions))
+        if scheduled is None:
             # The instructions are kept beside: their id is nobody else's then.
-            known = self._schedules[id(instructions)] = (schedule(instructions), instructions)
-        trace.events.append(Executed(known[0], _warps_of(lanes)))
+            scheduled = self._schedules[id(instructions)] = (schedule(instructions), instructions)
+        trace.events.append(Executed(scheduled[0], _warps_of(lanes)))
 
     def access(self, event: Access) -> None:
         parts = event.together
@@ -132,12 +132,12 @@ class _Follower(Observer):
             shift = start - start % period
             memo = resolved.lanes.memo if resolved.vec is None else resolved.vec.memo
             key = ("pattern", event.op, event.width, shared, start % period, id(resolved.lanes))
-            known = memo.get(key)
-            if known is None:
+            cached = memo.get(key)
+            if cached is None:
                 addresses = resolved.offsets() + (base - shift)
-                made = _pattern(resolved.lanes, addresses, event.width, event.op, shared)
-                known = remember(memo, key, (made, resolved.lanes))
-            pattern = known[0]
+                new_pattern = _pattern(resolved.lanes, addresses, event.width, event.op, shared)
+                cached = remember(memo, key, (new_pattern, resolved.lanes))
+            pattern = cached[0]
         array = self._arrays.setdefault(id(resolved.array), len(self._arrays))
         space = "shared" if shared else "global"
         self.traces[-1].events.append(
@@ -149,10 +149,10 @@ class _Follower(Observer):
 
 
 def _warps_of(lanes: Lanes) -> Array:
-    known: Array | None = lanes.memo.get("warps")
-    if known is None:
-        known = lanes.memo["warps"] = np.unique(lanes.ids >> 5)
-    return known
+    warps: Array | None = lanes.memo.get("warps")
+    if warps is None:
+        warps = lanes.memo["warps"] = np.unique(lanes.ids >> 5)
+    return warps
 
 
 def _pattern(lanes: Lanes, addresses: Array, width: int, op: str, shared: bool) -> Pattern:

@@ -139,12 +139,12 @@ class Channel(Generic[Received]):
         ------
         PeerGone : as `receive` does; messages that were complete before come first, at the call before.
         """
-        found: list[Received] = []
+        messages: list[Received] = []
         while True:
             while (message := self._next()) is not None:
-                found.append(message)
-            if found or not self.has_news():
-                return found
+                messages.append(message)
+            if messages or not self.has_news():
+                return messages
             self._read(_DONT_WAIT)
 
     def _read(self, flags: int) -> None:

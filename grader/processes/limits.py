@@ -230,18 +230,18 @@ def shortage() -> str:
     if resource is None:
         return ""
     descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    found = [f"ulimit -n {descriptors}"] if 0 <= descriptors < _ENOUGH_DESCRIPTORS else []
+    limits = [f"ulimit -n {descriptors}"] if 0 <= descriptors < _ENOUGH_DESCRIPTORS else []
     for kind, option in ((resource.RLIMIT_AS, "v"), (resource.RLIMIT_DATA, "d")):
         size = resource.getrlimit(kind)[0]
         if size != resource.RLIM_INFINITY and size < _ENOUGH_ADDRESS_BYTES and _set_here.get(kind) != size:
-            found.append(f"ulimit -{option} {size // 1024}")
+            limits.append(f"ulimit -{option} {size // 1024}")
     seconds = resource.getrlimit(resource.RLIMIT_CPU)[0]
     if seconds != resource.RLIM_INFINITY:
-        found.append(f"ulimit -t {seconds}")
+        limits.append(f"ulimit -t {seconds}")
     file_bytes = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if file_bytes != resource.RLIM_INFINITY:
-        found.append(f"ulimit -f {file_bytes // 1024}")
-    return ", ".join(found)
+        limits.append(f"ulimit -f {file_bytes // 1024}")
+    return ", ".join(limits)
 
 
 def enter(descriptor: str, parent: str, data_bytes: str, module: str, *arguments: str) -> None:

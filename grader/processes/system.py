@@ -35,14 +35,14 @@ READ, WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
 
 def available_bytes() -> int:
     """Memory that a process may still take, by what Linux and the control group that it is in say; 4 GiB if neither."""
-    found = []
+    amounts = []
     with suppress(OSError, StopIteration, ValueError):
         lines = Path("/proc/meminfo").read_text().splitlines()
-        found.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) << 10)
+        amounts.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) << 10)
     group = Path("/sys/fs/cgroup")
     with suppress(OSError, ValueError):
-        found.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
-    return max(0, min(found, default=4 << 30))
+        amounts.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    return max(0, min(amounts, default=4 << 30))
 
 
 def isolated_python() -> list[str]:

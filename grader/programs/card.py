@@ -77,12 +77,12 @@ def _model(handle: Any) -> Model:
     """What the driver knows of a device, by the runtime's names, whose numbers are the driver's."""
     from cuda.bindings.driver import CUdevice_attribute
 
-    found = dict(model_of(NEWEST).attributes)
+    values = dict(model_of(NEWEST).attributes)
     for number, name in numbers().items():
         with contextlib.suppress(DriverError, ValueError):
-            found[name] = int(driver.call("cuDeviceGetAttribute", CUdevice_attribute(number), handle))
+            values[name] = int(driver.call("cuDeviceGetAttribute", CUdevice_attribute(number), handle))
     name = driver.call("cuDeviceGetName", 128, handle).split(b"\0")[0].decode(errors="replace")
-    return Model(name, int(driver.call("cuDeviceTotalMem", handle)), model_of(NEWEST).cores_per_multiprocessor, found)
+    return Model(name, int(driver.call("cuDeviceTotalMem", handle)), model_of(NEWEST).cores_per_multiprocessor, values)
 
 
 class _Queued(msgspec.Struct, frozen=True):
@@ -255,8 +255,8 @@ class Card(Loaded, Queues):
             except DriverError:
                 # Nothing uses it, so that the assembler has left it out.
                 continue
-            known = self.memory.live.get(int(base))
-            return known or self.memory.keep(CardAllocation(name, int(base), int(size), "symbol", 0, "", queues=self))
+            live = self.memory.live.get(int(base))
+            return live or self.memory.keep(CardAllocation(name, int(base), int(size), "symbol", 0, "", queues=self))
         return None
 
     # -- work --------------------------------------------------------------------------------
@@ -330,10 +330,10 @@ class Card(Loaded, Queues):
     def _hangs(self, number: int) -> LateEnd | DriverError:
         """What has not ended is the first launch of a stream whose mark has not come, else the last before."""
         error = DriverError("wait", LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT")
-        found = self._lost(error)
+        end = self._lost(error)
         queued = self._queued.get(number)
-        if isinstance(found, LateEnd):
-            self._end = LateEnd(found.told, msgspec.structs.replace(found.outcome, status="hangs"))
+        if isinstance(end, LateEnd):
+            self._end = LateEnd(end.told, msgspec.structs.replace(end.outcome, status="hangs"))
         elif queued:
             self._end = LateEnd(queued[-1].told, Outcome("hangs", code=LAUNCH_TIMEOUT))
         return self._end or error

@@ -138,10 +138,10 @@ class CardMemory(Memory):
     def share(self, name: str, size: int, kind: str, line: int, file: str, host: int) -> Allocation:
         """Registered where it is page-locked memory that can be, else with a twin."""
         base = self._registered(host, size) if kind in ("pinned", "registered") else 0
-        found = CardAllocation(name, base or self._taken(size), size, kind, line, file, host, queues=self._queues)
-        found.is_registered = bool(base)
+        allocation = CardAllocation(name, base or self._taken(size), size, kind, line, file, host, queues=self._queues)
+        allocation.is_registered = bool(base)
         self._twins_made |= not base
-        return self.keep(found)
+        return self.keep(allocation)
 
     def _registered(self, host: int, size: int) -> int:
         """Where the device reaches memory of the host's; 0 where the driver does not take it."""
@@ -178,8 +178,8 @@ class CardMemory(Memory):
     def find(self, address: int) -> Allocation | None:
         """The allocation that an address lies in, or shortly behind."""
         index = bisect_right(self._bases, address) - 1
-        found = self.live[self._bases[index]] if index >= 0 else None
-        return found if found is not None and address < found.base + found.size + PAGE else None
+        allocation = self.live[self._bases[index]] if index >= 0 else None
+        return allocation if allocation is not None and address < allocation.base + allocation.size + PAGE else None
 
     def is_device_address(self, address: int) -> bool:
         """Whether it lies where the driver has memory, or where no memory of the host's lies."""
@@ -251,12 +251,12 @@ class CardMemory(Memory):
             twin.used_in.add(stream.number)
 
     def _twins(self, arguments: Sequence[bytes]) -> list[CardAllocation]:
-        found: dict[int, CardAllocation] = {}
+        twins: dict[int, CardAllocation] = {}
         for raw in arguments:
             allocation = self.find(int.from_bytes(raw, "little")) if len(raw) == 8 else None
             if isinstance(allocation, CardAllocation) and allocation.host and not allocation.is_registered:
-                found[allocation.base] = allocation
-        return list(found.values())
+                twins[allocation.base] = allocation
+        return list(twins.values())
 
     def take_back(self, streams: set[int]) -> None:
         """After the host has waited for streams: it gets what kernels have written into twins there."""
@@ -305,19 +305,19 @@ def rectangles(rows: Rows) -> list[tuple[int, int, int, int, int, int]]:
     >>> rectangles([(0, 0, 4), (8, 16, 4), (16, 32, 4), (100, 48, 4)])
     [(0, 0, 4, 8, 16, 3), (100, 48, 4, 4, 4, 1)]
     """
-    found: list[tuple[int, int, int, int, int, int]] = []
+    merged: list[tuple[int, int, int, int, int, int]] = []
     for a, b, size in rows:
-        if found:
-            to, source, width, to_pitch, from_pitch, height = found[-1]
+        if merged:
+            to, source, width, to_pitch, from_pitch, height = merged[-1]
             steps = a - to, b - source
             if height == 1 and size == width and min(steps) >= size:
-                found[-1] = (to, source, width, *steps, 2)
+                merged[-1] = (to, source, width, *steps, 2)
                 continue
             if height > 1 and size == width and steps == (to_pitch * height, from_pitch * height):
-                found[-1] = (to, source, width, to_pitch, from_pitch, height + 1)
+                merged[-1] = (to, source, width, to_pitch, from_pitch, height + 1)
                 continue
-        found.append((a, b, size, size, size, 1))
-    return found
+        merged.append((a, b, size, size, size, 1))
+    return merged
 
 
 def _two_dimensional(to: int, source: int, shape: tuple[int, int, int, int], direction: str) -> Any:

@@ -45,14 +45,14 @@ def parts_of(name: str) -> list[str]:
     """
     if not name.startswith("_Z"):
         return [name, ""]
-    found: list[str] = []
+    parts: list[str] = []
     place = 3 if name.startswith("_ZN") else 2
     while match := _SOURCE_NAME.match(name, place):
         place = match.end() + int(match[1])
         part = name[match.end() : place]
         if not part.startswith(("_GLOBAL__N_", "_INTERNAL_")):
-            found.append(part)
-    return [*found, name[place:].removesuffix("E")]
+            parts.append(part)
+    return [*parts, name[place:].removesuffix("E")]
 
 
 def _of_program(module: Module) -> set[tuple[str, ...]]:
@@ -99,10 +99,10 @@ class Loaded:
         PtxError : the emulator cannot read it.
         """
         module = parse(ptx)
-        known = self._modules.setdefault(unit, {})
-        for other in [other for other, old in known.items() if _of_program(module) & _of_program(old)]:
-            del known[other]
-        known[compiler] = module
+        modules = self._modules.setdefault(unit, {})
+        for other in [other for other, old in modules.items() if _of_program(module) & _of_program(old)]:
+            del modules[other]
+        modules[compiler] = module
         self._known.clear()
 
     def _once(self, what: str, unit: int, name: str, find: Callable[[int, str], Any]) -> Any:
@@ -129,12 +129,12 @@ class Loaded:
 
     def entry(self, unit: int, symbol: str) -> str | None:
         """The kernel's name in the unit's modules, None where it is in none."""
-        found: str | None = self._once("entry", unit, symbol, self._entry)
-        return found
+        name: str | None = self._once("entry", unit, symbol, self._entry)
+        return name
 
     def _entry(self, unit: int, symbol: str) -> str | None:
-        found = (_entry_of(module.entries(), symbol) for module in self._modules[unit].values())
-        return next((name for name in found if name is not None), None)
+        names = (_entry_of(module.entries(), symbol) for module in self._modules[unit].values())
+        return next((name for name in names if name is not None), None)
 
     def parameter_sizes(self, unit: int, entry: str) -> list[int]:
         """Bytes of each parameter."""

@@ -67,16 +67,16 @@ class Allocation:
 
     def view(self, offset: int = 0, size: int | None = None) -> Bytes:
         """Its bytes from `offset` on, charged as moved; what is changed in them counts once `put_back` has them."""
-        found = self.seen(offset, size)
+        content = self.seen(offset, size)
         self.array.digest = None
-        return found
+        return content
 
     def seen(self, offset: int = 0, size: int | None = None) -> Bytes:
         """The same to be looked at only."""
         size = self.size - offset if size is None else size
         self.meter.charge(size)
-        found: Bytes = self.array.data[offset : offset + size]
-        return found
+        content: Bytes = self.array.data[offset : offset + size]
+        return content
 
     def put_back(self, changed: npt.NDArray[Any]) -> None:
         """What was changed in a view of its bytes, or in a part of one, is there for kernels from now on."""
@@ -87,8 +87,8 @@ class Allocation:
             return None
         size = self.size - offset if size is None else size
         self.meter.charge(size)
-        found: Bytes = self.array.valid[offset : offset + size]
-        return found
+        valid: Bytes = self.array.valid[offset : offset + size]
+        return valid
 
 
 class _Arrays(Device):
@@ -121,7 +121,7 @@ class _Arrays(Device):
 
     def remove(self, array: MemoryArray) -> None:
         """Nothing lies there any more."""
-        slots = [slot for slot, known in enumerate(self.arrays) if known is array]
+        slots = [slot for slot, other in enumerate(self.arrays) if other is array]
         for slot in slots:
             self.arrays[slot] = None
         if len(slots) == 1:

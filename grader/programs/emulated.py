@@ -70,20 +70,20 @@ class Repeats:
 
         launch: what besides memory decides what it does; nothing else may.
         """
-        known = self._kernels.setdefault(launch, _Kernel())
-        known.launches += 1
+        kernel = self._kernels.setdefault(launch, _Kernel())
+        kernel.launches += 1
         arrays = self._arrays()
         size = sum(array.data.size for array in arrays)
-        is_worth = known.misses < TRIES and known.instructions >= size * INSTRUCTIONS_PER_BYTE
+        is_worth = kernel.misses < TRIES and kernel.instructions >= size * INSTRUCTIONS_PER_BYTE
         device = self._memory.device
         has_heap = device.heap is not None or device.launch_arguments is not None
-        if known.launches == 1 or not is_worth or has_heap:
-            return self._execute(known, execute)
+        if kernel.launches == 1 or not is_worth or has_heap:
+            return self._execute(kernel, execute)
         before = {array.base: self._digest(array) for array in arrays}
         key = launch, hashlib.sha256(b"".join(before.values())).digest()
         left = self._left.get(key)
         if left is not None:
-            known.misses = 0
+            kernel.misses = 0
             self._left.move_to_end(key)
             at = {array.base: array for array in arrays}
             for base, data, valid, digest in left.changed:
@@ -94,8 +94,8 @@ class Repeats:
                         array.valid[:] = valid
                     array.digest = digest
             return left.outcome
-        known.misses += 1
-        outcome = self._execute(known, execute)
+        kernel.misses += 1
+        outcome = self._execute(kernel, execute)
         if outcome.status == "ran" and len(self._arrays()) == len(arrays):
             self._keep(key, outcome, [array for array in arrays if before[array.base] != self._digest(array)])
         return outcome
@@ -197,18 +197,18 @@ class Gpu(Loaded):
         """A `__device__` or `__constant__` variable as memory."""
         for module in self._modules[unit].values():
             variables = linked(module, self._device).variables
-            found = variables.get(name)
-            if found is None:
+            variable = variables.get(name)
+            if variable is None:
                 wanted = parts_of(name)
                 similar = [key for key in variables if parts_of(key) == wanted]
-                found = variables[similar[0]] if len(similar) == 1 else None
-            if found is not None:
-                return self._variable(name, found)
+                variable = variables[similar[0]] if len(similar) == 1 else None
+            if variable is not None:
+                return self._variable(name, variable)
         return None
 
     def _variable(self, name: str, array: MemoryArray) -> Allocation:
-        known = self.memory.live.get(array.base)
-        return known or self.memory.keep(Allocation(name, array.base, array.size, "symbol", 0, "", array=array))
+        allocation = self.memory.live.get(array.base)
+        return allocation or self.memory.keep(Allocation(name, array.base, array.size, "symbol", 0, "", array=array))
 
     def run(self, asked: Asked) -> Outcome:
         """Run one kernel."""

@@ -92,16 +92,16 @@ class DeviceCompiler:
         if wanted.sources:
             return self._own_source(wanted)
         if not wanted.whole:
-            found = self._by_nvrtc(wanted.unit, wanted.names)
-            if found.ptx:
-                return found
+            code = self._by_nvrtc(wanted.unit, wanted.names)
+            if code.ptx:
+                return code
         self._thread.done()
         self._clang.done()
         whole = self._by_clang[wanted.unit]
         if whole.ptx or wanted.whole or uses_thrust(self._program.whole):
             return whole
         # What is wrong with a program NVRTC says as nvcc does.
-        return found
+        return code
 
     def _by_nvrtc(self, unit: int, names: Sequence[str]) -> Code:
         self._thread.done()
@@ -121,7 +121,7 @@ class DeviceCompiler:
     def _whole(self, unit: int) -> Code:
         """Both halves' compiler's code of a file, with NVRTC's of the functions that it lacks."""
         program = self._program
-        made = compile_device(
+        compiled = compile_device(
             program.units[unit],
             program.units,
             program.whole,
@@ -129,24 +129,24 @@ class DeviceCompiler:
             self._architecture,
             program.macro_options,
         )
-        if not made.ptx:
-            first = made.diagnostics[0] if made.diagnostics else None
-            return Code("", f"{first.file}:{first.line}: {first.text}" if first else made.reason, "clang")
-        source = missing(made.ptx)
+        if not compiled.ptx:
+            first = compiled.diagnostics[0] if compiled.diagnostics else None
+            return Code("", f"{first.file}:{first.line}: {first.text}" if first else compiled.reason, "clang")
+        source = missing(compiled.ptx)
         if not source:
-            return Code(made.ptx, "", "clang")
+            return Code(compiled.ptx, "", "clang")
         self._thread.done()
         assert self._compiler is not None
         functions = self._compiler.compile({_FUNCTIONS: source}, [], self._architecture, options=_RELOCATABLE)
         if not functions.ptx:
             return Code("", complaint(functions), "clang")
-        return Code(joined(made.ptx, functions.ptx), "", "clang")
+        return Code(joined(compiled.ptx, functions.ptx), "", "clang")
 
     def diagnostics(self, unit: int) -> tuple[Diagnostic, ...]:
         """What NVRTC had to say of a file."""
         self._thread.join()
-        found = self._first.get(unit)
-        return found.diagnostics if found is not None else ()
+        code = self._first.get(unit)
+        return code.diagnostics if code is not None else ()
 
 
 class _Thread:

@@ -207,7 +207,7 @@ def _bodies(text: str, name: str) -> Iterator[tuple[list[str], slice]]:
     for match in re.finditer(
         rf"(#[ ]?define[ ])?\b{re.escape(name)}[ ]?\(([^(){{}};]*)\)(\s*(?:noexcept\s*)?\{{)?", text
     ):
-        names = [found[1] if (found := _LAST_WORD.search(part)) else "" for part in match[2].split(",")]
+        names = [word[1] if (word := _LAST_WORD.search(part)) else "" for part in match[2].split(",")]
         if match[1]:
             rest = _LOGICAL_LINE.match(text, match.end(2))
             assert rest is not None, "it matches the empty text too"

@@ -131,17 +131,17 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
             ways = ways_to_start(files, sizes, threads)
             words = [word for way in ways for word in way.arguments]
             program = read_program([source.path for source in files], words, texts_made(files), files[0].root)
-            known = store.get(program, ways) if store is not None else None
+            stored = store.get(program, ways) if store is not None else None
             choices = ways_to_choose(files, sizes, threads)
-            seen = _runs_and_results(files, ways, choices, remembered) if known is None else known
-            if len(files) > 1 and any(run.cause and run.cause.id == "programs.defined_twice" for run in seen):
+            new_runs = _runs_and_results(files, ways, choices, remembered) if stored is None else stored
+            if len(files) > 1 and any(run.cause and run.cause.id == "programs.defined_twice" for run in new_runs):
                 # What lies beside it is no part of it but another version.
-                seen = _runs_and_results(files[:1], ways, choices, remembered)
+                new_runs = _runs_and_results(files[:1], ways, choices, remembered)
         except InternalError as error:
             return Observed(tuple(runs), failed=error.message)
-        if store is not None and known is None and not any(run.cause and run.cause.id in NOT_KEPT for run in seen):
-            store.put(program, ways, seen)
-        runs += seen
+        if store is not None and stored is None and not any(run.cause and run.cause.id in NOT_KEPT for run in new_runs):
+            store.put(program, ways, new_runs)
+        runs += new_runs
     hung = next((run.cause for run in runs if run.cause is not None and run.cause.id in HANGS), None)
     return Observed(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
 
@@ -164,9 +164,9 @@ class _Results:
             self._traced, self._asked = len(found), []
         elif _has_results(found[-1]) and all(_kernels(found[-1]) >= _kernels(one) for one in found[: self._traced]):
             self.whole = self._asked[-1], found[-1]
-        seen = [*zip(self._ways, found[: self._traced], strict=False)]
-        most = max((len(_kernels(one)) for _way, one in seen), default=0)
-        left = [way for way, one in seen if one.exit is not None and len(_kernels(one)) == most and _is_small(one)]
+        observed = [*zip(self._ways, found[: self._traced], strict=False)]
+        most = max((len(_kernels(one)) for _way, one in observed), default=0)
+        left = [way for way, one in observed if one.exit is not None and len(_kernels(one)) == most and _is_small(one)]
         # It was seen as it is, and need not have been given sizes.
         left += [way for way in self._ways[self._traced :] if way.arguments]
         left = [way for way in left if way not in self._asked]
@@ -200,12 +200,12 @@ def _runs_and_results(
 ) -> list[SeenRun]:
     """All runs of one program that show something which those before did not; the last one with its kernels."""
     results = _Results(ways)
-    found = _runs(files, ways, choices, remembered, results)
+    runs = _runs(files, ways, choices, remembered, results)
     if results.whole is not None:
         start, observation = results.whole
-        return [*found, dataclasses.replace(seen_run(files, observation, start), results=True)]
-    smaller = _smaller_results(files, found, remembered)
-    return [*found, smaller] if smaller is not None else found
+        return [*runs, dataclasses.replace(seen_run(files, observation, start), results=True)]
+    smaller = _smaller_results(files, runs, remembered)
+    return [*runs, smaller] if smaller is not None else runs
 
 
 def _smaller_results(
@@ -230,9 +230,9 @@ def _smaller_results(
             root=files[0].root,
             remembered=remembered,
         )[0]
-        seen = dataclasses.replace(seen_run(files, observation, run, change), results=True)
-        if _has_results(observation) and {launch.kernel for launch in seen.launches} == wanted:
-            return seen
+        smaller = dataclasses.replace(seen_run(files, observation, run, change), results=True)
+        if _has_results(observation) and {launch.kernel for launch in smaller.launches} == wanted:
+            return smaller
     return None
 
 
@@ -248,9 +248,9 @@ def _runs(
     choices: what it is given besides, where some of its kernels were not launched.
     """
     paths, root = [source.path for source in files], files[0].root
-    made = texts_made(files)
+    texts = texts_made(files)
     wanted = launched_in(files)
-    seen: set[str] = set()
+    kernels: set[str] = set()
     # One template may be several variants; only who chooses launches them in several runs.
     instances = instances_in(files) if choices else {}
     seen_instances: set[tuple[str, tuple[str, ...]]] = set()
@@ -258,21 +258,21 @@ def _runs(
 
     def has_all() -> bool:
         counts = Counter(name for name, _arguments in seen_instances)
-        return wanted <= seen and all(counts[name] >= count for name, count in instances.items())
+        return wanted <= kernels and all(counts[name] >= count for name, count in instances.items())
 
     def is_enough(observation: Observation) -> bool:
         launched = [_plain(launch.kernel) for launch in observation.launches if _is_whole(launch) and not launch.error]
-        seen.update(name for name, _arguments in launched)
+        kernels.update(name for name, _arguments in launched)
         seen_instances.update(launched)
         # Without arguments it may have been told how to be called, and be larger than with them.
         started.append(ways[len(started)] if len(started) < len(ways) else Start())
         is_last_word = bool(started[-1].arguments) or not any(way.arguments for way in ways)
         return has_all() or (is_last_word and _is_too_large(observation))
 
-    found = [
+    runs = [
         seen_run(files, observation, way)
         for observation, way in zip(
-            observe_each(paths, ways, TRACED, made, is_enough, root=root, remembered=remembered, then=results.then)[
+            observe_each(paths, ways, TRACED, texts, is_enough, root=root, remembered=remembered, then=results.then)[
                 : len(started) or 1
             ],
             ways,
@@ -281,22 +281,22 @@ def _runs(
     ]
     # Those that come with sizes need not be as large as the program is by itself.
     with_sizes = bool(choices) and (len(choices[0].arguments) > 1 or bool(choices[0].stdin))
-    is_runnable = any(run.ended or run.launches for run in found)
-    is_large = any(run.cause is not None and run.cause.id in TOO_LARGE for run in found)
+    is_runnable = any(run.ended or run.launches for run in runs)
+    is_large = any(run.cause is not None and run.cause.id in TOO_LARGE for run in runs)
     if choices and not has_all() and (is_runnable or (is_large and with_sizes)):
-        found += [
+        runs += [
             seen_run(files, observation, way)
             for observation, way in zip(
-                observe_each(paths, choices, TRACED, made, is_enough, root=root, remembered=remembered),
+                observe_each(paths, choices, TRACED, texts, is_enough, root=root, remembered=remembered),
                 choices,
                 strict=False,
             )
         ]
     # What is refused whatever it works upon is refused with kernels run, too.
-    refused = {launch.kernel for run in found if not run.arguments for launch in run.launches if launch.refused}
-    if wanted <= seen | refused or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
-        return _telling(found)
-    return _telling([*found, *_further(files, ways, found[: len(ways)], wanted, seen, remembered)])
+    refused = {launch.kernel for run in runs if not run.arguments for launch in run.launches if launch.refused}
+    if wanted <= kernels | refused or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in runs):
+        return _telling(runs)
+    return _telling([*runs, *_further(files, ways, runs[: len(ways)], wanted, kernels, remembered)])
 
 
 def _further(
@@ -314,13 +314,13 @@ def _further(
     way = tuple(start.arguments)
     was_too_large = before[-1].cause is not None and before[-1].cause.id in TOO_LARGE
     paths, root = [source.path for source in files], files[0].root
-    found: list[SeenRun] = []
+    runs: list[SeenRun] = []
     if not was_too_large:
         observation = observe_each(paths, [start], EXECUTED, texts_made(files), root=root, remembered=remembered)[0]
-        found.append(seen_run(files, observation, start))
-        seen.update(launch.kernel for launch in found[-1].launches)
+        runs.append(seen_run(files, observation, start))
+        seen.update(launch.kernel for launch in runs[-1].launches)
         if wanted <= seen:
-            return found
+            return runs
     texts = {source.file: source.text for source in files}
     for limits in (TRACED, EXECUTED) if was_too_large else (EXECUTED,):
         for change in changes(texts, way, before[-1].cause.id if before[-1].cause else "")[:MAX_SMALLER]:
@@ -329,14 +329,14 @@ def _further(
             observation = observe_each(
                 paths, [run], limits, {**texts_made(files), **replaced}, root=root, remembered=remembered
             )[0]
-            found.append(seen_run(files, observation, run, change))
-            seen.update(launch.kernel for launch in found[-1].launches)
+            runs.append(seen_run(files, observation, run, change))
+            seen.update(launch.kernel for launch in runs[-1].launches)
             if wanted <= seen:
-                return found
-            if found[-1].ended:
+                return runs
+            if runs[-1].ended:
                 # Smaller still shows no more.
                 break
-    return found
+    return runs
 
 
 def texts_made(files: Sequence[SourceText]) -> dict[str, str]:
@@ -368,17 +368,17 @@ def seen_run(
     """A run as binding takes it."""
     # What a device refuses because of numbers that we chose is nobody's fault.
     is_ours = bool(run.arguments or run.stdin)
-    told = None
+    seen_change = None
     if change is not None:
         before, after = change.numbers
-        told = SeenChange(change.file, change.line, change.name, before, after, change.value)
-    made = [
-        dataclasses.replace(_launch(x), change=told)
+        seen_change = SeenChange(change.file, change.line, change.name, before, after, change.value)
+    all_launches = [
+        dataclasses.replace(_launch(x), change=seen_change)
         if _is_whole(x) and not (is_ours and x.status == "failed")
         else None
         for x in observation.launches
     ]
-    launches = tuple(dict.fromkeys(launch for launch in made if launch is not None))
+    launches = tuple(dict.fromkeys(launch for launch in all_launches if launch is not None))
     is_whole = len(observation.launches) < MAX_LAUNCHES and len(observation.copies) < MAX_COPIES
     places = {launch: place for place, launch in enumerate(launches)}
     lines = {launch.kernel: launch.line for launch in reversed(observation.launches)}
@@ -392,7 +392,7 @@ def seen_run(
         cause_line=place.line,
         arguments=tuple(run.arguments),
         stdin=run.stdin,
-        change=told,
+        change=seen_change,
         asked_for=tuple(dict.fromkeys(_plain(launch.kernel)[0] for launch in observation.launches)),
         faults=tuple(
             SeenFault(f.kind, f.file, f.line, f.message, f.severity == "remark")
@@ -408,7 +408,7 @@ def seen_run(
         exit=observation.exit,
         order=tuple(
             SeenStep(-1 if launch is None else places[launch], tuple(a.serial for a in x.arguments))
-            for x, launch in zip(observation.launches, made, strict=True)
+            for x, launch in zip(observation.launches, all_launches, strict=True)
         )
         if is_whole
         else (),

@@ -105,31 +105,31 @@ def observe(
         held.append((descriptor, data))
 
     # What it prints is not known to be what is shown until it has ended.
-    told = hold if smaller else emit
+    sink = hold if smaller else emit
 
     def run(program: Program, start: Start, emit: Callable[[int, bytes], None]) -> Observation:
         at_once = limits.executes or _asks_for_code(program)
         make = partial(Observer, program, model, emit, progress, host_cache, on_gpu=on_gpu, at_once=at_once)
         return _observe(make, program, [(start, limits)])[0]
 
-    found = run(program, Start(arguments, stdin), told)
-    if smaller and is_too_large(found):
+    observed = run(program, Start(arguments, stdin), sink)
+    if smaller and is_too_large(observed):
         first_said = list(held)
-        for change in changes(program.original, arguments, found.cause.id if found.cause else "")[:MAX_TRIES]:
+        for change in changes(program.original, arguments, observed.cause.id if observed.cause else "")[:MAX_TRIES]:
             held.clear()
             replaced, others = applied(change, program.original, arguments)
             again = read_program(paths, others, replaced, root, folders, defined)
             second = run(again, Start(others, stdin), hold)
             if not is_too_large(second):
-                found = _at_smaller_size(second, change)
+                observed = _at_smaller_size(second, change)
                 break
         else:
             held[:] = first_said
     for descriptor, data in held:
         emit(descriptor, data)
     mended = [ProgramFinding("mended", "warning", msg("programs.mended"), line, file) for file, line in program.mended]
-    found.findings = [*mended, *found.findings]
-    return found
+    observed.findings = [*mended, *observed.findings]
+    return observed
 
 
 def observe_each(
@@ -175,8 +175,8 @@ def is_too_large(observation: Observation) -> bool:
 def _at_smaller_size(observation: Observation, change: Change) -> Observation:
     """A run with one of the program's numbers made smaller, which says so."""
     before, after = change.numbers
-    told = msg("programs.smaller", name=change.name, before=before, after=after)
-    remark = ProgramFinding("smaller", "remark", told, change.line if change.file else 0, change.file)
+    message = msg("programs.smaller", name=change.name, before=before, after=after)
+    remark = ProgramFinding("smaller", "remark", message, change.line if change.file else 0, change.file)
     observation.findings = [remark, *observation.findings]
     observation.smaller = {"name": change.name, "file": change.file, "line": change.line}
     observation.smaller |= {"before": before, "after": after}
@@ -245,22 +245,22 @@ def _observe(
 ) -> list[Observation]:
     if program.obstacle is not None:
         return [_not_run(program.obstacle, *program.obstacle_at)]
-    found: list[Observation] = []
+    observations: list[Observation] = []
     with contextlib.closing(observer()) as running:
         for run in runs:
-            seen = running.seen(*run)
-            if seen is None:
+            observation = running.seen(*run)
+            if observation is None:
                 assert running.host is not None
                 return [_not_run(*_why_not(running.host, program))]
-            found.append(seen)
-            if enough(seen):
+            observations.append(observation)
+            if enough(observation):
                 break
-        while then is not None and (further := then(found)) is not None:
-            seen = running.seen(*further)
-            if seen is None:
+        while then is not None and (further := then(observations)) is not None:
+            observation = running.seen(*further)
+            if observation is None:
                 break
-            found.append(seen)
-    return found
+            observations.append(observation)
+    return observations
 
 
 def _opened_on_gpu() -> ProgramProcess:
@@ -335,13 +335,13 @@ def _host(program: Program, library: Library, architecture: str, cache: Path | N
     kept = cache / f"{digest.hexdigest()[:32]}.msgpack"
     if kept.is_file():
         return msgspec.msgpack.decode(kept.read_bytes(), type=HostProgram)
-    found = compile_program(program.units, program.host, library, architecture, program.macro_options)
-    if found.module:
+    compiled = compile_program(program.units, program.host, library, architecture, program.macro_options)
+    if compiled.module:
         # Others may be looking for it.
         own = kept.with_suffix(f".{os.getpid()}")
-        own.write_bytes(msgspec.msgpack.encode(found))
+        own.write_bytes(msgspec.msgpack.encode(compiled))
         own.replace(kept)
-    return found
+    return compiled
 
 
 def _why_not(host: HostProgram, program: Program) -> tuple[Message, str, int]:

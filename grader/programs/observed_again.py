@@ -24,14 +24,14 @@ def with_comments_run(
 
     seen: of the files as they are, which is what remains where a program runs as it is and does not run with these.
     """
-    changed, found = with_launches_of_comments(sources)
-    if not found or seen.failed is not None:
+    changed, uncommented = with_launches_of_comments(sources)
+    if not uncommented or seen.failed is not None:
         return list(sources), seen
     again = observed(changed)
     ran = {run.files for run in seen.runs if run.launches}
     if again.failed is not None or not ran <= {run.files for run in again.runs if run.launches}:
         return list(sources), seen
-    return changed, dataclasses.replace(again, uncommented=found)
+    return changed, dataclasses.replace(again, uncommented=uncommented)
 
 
 # A program run once more with sizes that are no multiple of anything: how it rounds its grids shows then.
@@ -50,7 +50,7 @@ _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$|side|^(?:
 
 def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | None) -> Observed:
     """`observed` with a run of each program in which the sizes that its kernels are handed are a little smaller."""
-    found: list[SeenRun] = []
+    probes: list[SeenRun] = []
     for files in programs_of(sources):
         names = tuple(source.file for source in files)
         first = next((run for run in observed.runs if run.files == names and run.launches and not run.change), None)
@@ -72,17 +72,17 @@ def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | No
         try:
             texts = {**texts_made(files), **texts}
             program = read_program(paths, arguments, texts, files[0].root)
-            known = store.get(program, ways) if store is not None else None
-            if known is None:
+            new_runs = store.get(program, ways) if store is not None else None
+            if new_runs is None:
                 remembered = store.programs if store is not None else None
                 observation = observe_each(paths, ways, TRACED, texts, root=files[0].root, remembered=remembered)[0]
-                known = [dataclasses.replace(seen_run(files, observation, ways[0]), probe=True, faults=())]
+                new_runs = [dataclasses.replace(seen_run(files, observation, ways[0]), probe=True, faults=())]
                 if store is not None:
-                    store.put(program, ways, known)
+                    store.put(program, ways, new_runs)
         except InternalError:
             continue
-        found += known
-    return dataclasses.replace(observed, runs=(*observed.runs, *found))
+        probes += new_runs
+    return dataclasses.replace(observed, runs=(*observed.runs, *probes))
 
 
 def _smaller(word: str, sizes: set[int]) -> str:
@@ -98,5 +98,5 @@ def _changed(texts: Mapping[str, str], sizes: set[int]) -> dict[str, str]:
             return match[0]
         return match[0][: match.start("number") - match.start()] + str(int(match["number"]) - LESS)
 
-    made = {name: _NUMBER.sub(other, text) for name, text in texts.items()}
-    return {name: text for name, text in made.items() if text != texts[name]}
+    changed = {name: _NUMBER.sub(other, text) for name, text in texts.items()}
+    return {name: text for name, text in changed.items() if text != texts[name]}

@@ -45,10 +45,10 @@ class LastSeen:
             return None
         lines: dict[tuple[str, int], int] = {}
         for source in sources:
-            known = _lines_now(self._texts[source.file].split("\n"), source.text.split("\n"))
-            if known is None:
+            moved = _lines_now(self._texts[source.file].split("\n"), source.text.split("\n"))
+            if moved is None:
                 return None
-            lines |= {(source.file, before): now for before, now in known.items()}
+            lines |= {(source.file, before): now for before, now in moved.items()}
         return dataclasses.replace(self._seen, runs=tuple(_on_lines(run, lines) for run in self._seen.runs))
 
 
@@ -59,14 +59,14 @@ def _has_launches(seen: Observed) -> bool:
 def _lines_now(before: Sequence[str], now: Sequence[str]) -> dict[int, int] | None:
     """Where each line has gone that is still there, 1-based."""
     matcher = difflib.SequenceMatcher(None, before, now, autojunk=False)
-    found: dict[int, int] = {}
+    lines: dict[int, int] = {}
     same = 0
     for kind, start, end, first, last in matcher.get_opcodes():
         same += (end - start) * (kind == "equal")
         # Lines of which each was changed where it stands are those that they were.
         if kind == "equal" or (kind == "replace" and end - start == last - first):
-            found |= {start + offset + 1: first + offset + 1 for offset in range(end - start)}
-    return found if same >= ALIKE * len(before) else None
+            lines |= {start + offset + 1: first + offset + 1 for offset in range(end - start)}
+    return lines if same >= ALIKE * len(before) else None
 
 
 def _on_lines(run: SeenRun, lines: Lines) -> SeenRun:
@@ -123,9 +123,9 @@ class Stored:
         if not self._recalls:
             return None
         try:
-            found = msgspec.msgpack.decode(self._place(program, ways).read_bytes(), type=list[SeenRun])
+            runs = msgspec.msgpack.decode(self._place(program, ways).read_bytes(), type=list[SeenRun])
             self.recalled = True
-            return found
+            return runs
         except (OSError, msgspec.MsgspecError):
             return None
 

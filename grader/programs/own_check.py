@@ -67,7 +67,7 @@ class Said:
 
 def said(observation: Observation) -> tuple[Said, ...]:
     """What a program that was run with its kernels says of its results, in its order."""
-    found: list[tuple[int, str, bool]] = []
+    rows: list[tuple[int, str, bool]] = []
     for descriptor, content in ((1, observation.stdout), (2, observation.stderr)):
         marks = [mark for mark in observation.printed_after if mark[0] == descriptor]
         starts = [mark[1] for mark in marks]
@@ -76,14 +76,14 @@ def said(observation: Observation) -> tuple[Said, ...]:
             if verdict is not None:
                 # A line is there as soon as its end is.
                 at = bisect_right(starts, offset + len(line.encode()) - 1) - 1
-                found.append((marks[at][2] if at >= 0 else 0, line, verdict))
-    found.sort(key=lambda row: row[0])
+                rows.append((marks[at][2] if at >= 0 else 0, line, verdict))
+    rows.sort(key=lambda row: row[0])
     before = 0
     lines: list[Said] = []
-    for launches, line, verdict in found[:MAX_LINES]:
-        made = {launch.kernel for launch in observation.launches[before:launches]}
-        kernel = _named_in(line, observation) or (next(iter(made)) if len(made) == 1 else "")
-        if not made and lines and not kernel:
+    for launches, line, verdict in rows[:MAX_LINES]:
+        launched = {launch.kernel for launch in observation.launches[before:launches]}
+        kernel = _named_in(line, observation) or (next(iter(launched)) if len(launched) == 1 else "")
+        if not launched and lines and not kernel:
             kernel = lines[-1].kernel
         lines.append(Said(line, verdict, kernel))
         before = max(before, launches)
@@ -118,5 +118,5 @@ def verdict_of(line: str) -> bool | None:
 def _named_in(line: str, observation: Observation) -> str:
     """The kernel whose name stands in a line; "" for none, or several."""
     names = {launch.kernel.partition("<")[0].rpartition("::")[2]: launch.kernel for launch in observation.launches}
-    found = [kernel for name, kernel in names.items() if re.search(rf"\b{re.escape(name)}\b", line)]
-    return found[0] if len(found) == 1 else ""
+    kernels = [kernel for name, kernel in names.items() if re.search(rf"\b{re.escape(name)}\b", line)]
+    return kernels[0] if len(kernels) == 1 else ""

@@ -120,11 +120,11 @@ class RememberedRuns:
 
     def get(self, arguments: Sequence[str], stdin: bytes, answer: Answer) -> Observation | None:
         """What a run comes to: known, where it was made before and all device code that it asked for is the same."""
-        known = self._runs.get(self._key(arguments, stdin))
-        found = self._told(known, answer) if known is not None else None
-        if found is None:
+        earlier = self._runs.get(self._key(arguments, stdin))
+        observation = self._told(earlier, answer) if earlier is not None else None
+        if observation is None:
             self._missed.set()
-        return found
+        return observation
 
     def _told(self, known: _Run, answer: Answer) -> Observation | None:
         now = [(code, _answered(answer(wanted))) for wanted, code in known.asked]

@@ -69,14 +69,14 @@ def halved(number: int, wanted: int) -> int:
 def changes(texts: Mapping[str, str], arguments: Sequence[str], cause: str) -> list[Change]:
     """Numbers that may be the program's size, the most promising first; cause: id of what ended the program."""
     wanted = WANTED_ON_THE_HOST if cause == "programs.too_long" else WANTED
-    found: list[tuple[int, Change]] = []
+    weighted: list[tuple[int, Change]] = []
     for index, argument in enumerate(arguments):
         if argument.isdigit() and int(argument) >= 2 * wanted and halved(int(argument), wanted) < int(argument):
             after = halved(int(argument), wanted)
-            found.append((1 << 40, Change("", index, argument, argument, str(after), index, after)))
+            weighted.append((1 << 40, Change("", index, argument, argument, str(after), index, after)))
     for file, text in texts.items():
-        found += _in_text(file, text, wanted)
-    unique = {(change.file, change.position): (weight, change) for weight, change in found}
+        weighted += _in_text(file, text, wanted)
+    unique = {(change.file, change.position): (weight, change) for weight, change in weighted}
     numbers = [change for weight, change in unique.values() if weight > 1 and change.before.isdigit()]
     unique |= _together([change for change in numbers if not change.base])
     ordered = sorted(unique.values(), key=lambda item: (-item[0], item[1].file, item[1].position))
@@ -89,15 +89,15 @@ def _together(changes: Sequence[Change]) -> dict[tuple[str, int], tuple[int, Cha
     for change in changes:
         if change.file:
             alike.setdefault((change.file, change.before), []).append(change)
-    found = {}
+    together = {}
     for group in alike.values():
         names = dict.fromkeys(change.name for change in group)
         if len(names) > 1:
             first = min(group, key=lambda change: change.position)
             also = tuple(sorted(change.position for change in group if change is not first))
             one = replace(first, name=", ".join(names), also=also)
-            found[first.file, first.position] = int(first.before), one
-    return found
+            together[first.file, first.position] = int(first.before), one
+    return together
 
 
 def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, Change]]:

@@ -173,11 +173,11 @@ def _read_program(
         for match in _INCLUDE.finditer(parsed.source.text):
             wanted = match[3].strip()
             line = parsed.source.text.count("\n", 0, match.start()) + 1
-            found = _own_header(wanted, parsed.source.path, own, *folders, folder)
-            if found is not None:
-                place = _place(found, folder)
+            file = _own_header(wanted, parsed.source.path, own, *folders, folder)
+            if file is not None:
+                place = _place(file, folder)
                 if place not in headers and place not in units and len(headers) < MAX_HEADERS:
-                    headers[place] = read(found)
+                    headers[place] = read(file)
                     queue.append((place, headers[place]))
             elif _is_active(parsed, line):
                 cause = _cause_of(wanted)
@@ -190,7 +190,7 @@ def _read_program(
     idle = frozenset(wanted for cause, wanted, _at in obstacles if cause not in used)
     if used & _INSTALLED and thrust_folder() is not None:
         used -= _INSTALLED
-    cause, header, at = next((found for found in obstacles if found[0] in used), ("", "", ("", 0)))
+    cause, header, at = next((obstacle for obstacle in obstacles if obstacle[0] in used), ("", "", ("", 0)))
     device = {}
     for name, parsed in units.items():
         code = device_code(parsed, folder, read, folders=folders)
@@ -237,11 +237,11 @@ def _place(path: Path, folder: Path) -> str:
 
 
 def _own_header(name: str, beside: Path, *places: Path) -> Path | None:
-    found = find_header(name, beside.parent, *places)
-    if found is None and name.startswith("../"):
+    path = find_header(name, beside.parent, *places)
+    if path is None and name.startswith("../"):
         # The rest of a course's tree was not handed in; its file may lie beside.
-        found = find_header(Path(name).name, beside.parent, *places)
-    return found
+        path = find_header(Path(name).name, beside.parent, *places)
+    return path
 
 
 def host_text(parsed: ParsedFile, places: Sequence[Path], idle: Collection[str], *, whole: bool = False) -> str:
@@ -309,8 +309,8 @@ def _unpasted(match: re.Match[str]) -> str:
 
 def pasted_lines(text: str) -> list[int]:
     """Lines of code, not of comments or texts, in which « or » stand."""
-    found = [match for match in _PASTED.finditer(text) if match["open"] or match["close"]]
-    return sorted({text.count("\n", 0, match.start()) + 1 for match in found})
+    pasted = [match for match in _PASTED.finditer(text) if match["open"] or match["close"]]
+    return sorted({text.count("\n", 0, match.start()) + 1 for match in pasted})
 
 
 def _methods(node: Node) -> list[Node]:
@@ -319,22 +319,22 @@ def _methods(node: Node) -> list[Node]:
 
 def _include(match: re.Match[str], beside: Path, places: Sequence[Path]) -> str:
     wanted = match[3].strip()
-    found = _own_header(wanted, beside, *places)
+    path = _own_header(wanted, beside, *places)
     own, folder = places[0], places[-1]
-    if found is None and wanted != wanted.lower() and (_STAND_INS / wanted.lower()).is_file():
+    if path is None and wanted != wanted.lower() and (_STAND_INS / wanted.lower()).is_file():
         # Where letters' case makes no other file: `Windows.h`.
         return f"{match[1]}<{wanted.lower()}>"
     near = (own, folder) if match[2] == "<" else (beside.parent, own, folder)
-    if found is not None and not any((place / wanted).is_file() for place in near):
+    if path is not None and not any((place / wanted).is_file() for place in near):
         # Of a folder that only the build's files name.
-        return f'{match[1]}"{_place(found, folder)}"'
+        return f'{match[1]}"{_place(path, folder)}"'
     if "/" not in wanted or match[2] == "<":
         return match[0]
-    if found is None:
+    if path is None:
         # A course's own, in a folder that was not handed in: `../common/book.h`.
         name = Path(wanted).name
         return f"{match[1]}<{name}>" if (_STAND_INS / name).is_file() else match[0]
-    return f'{match[1]}"{_place(found, folder)}"' if wanted.startswith("../") else match[0]
+    return f'{match[1]}"{_place(path, folder)}"' if wanted.startswith("../") else match[0]
 
 
 _OF_SOURCES = frozenset({".cu", ".cuh", ".h", ".hpp"})
@@ -348,7 +348,7 @@ def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str
         names.update(dict.fromkeys(_QUOTED.findall(parsed.source.text)))
     # A program that has NVRTC compile device code as it runs reads that from files, its own among them.
     reads_sources = any(_WITH_NVRTC.search(parsed.source.text) for parsed in files.values())
-    found: dict[str, bytes] = {}
+    data: dict[str, bytes] = {}
     room = MAX_DATA_BYTES
     below = _below(folder)
     for name in names:
@@ -356,16 +356,16 @@ def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str
         # A path is often put together as the program runs: the folder's name and the file's.
         for place in (relative, *below.get(relative, ())):
             is_source = place in files or Path(place).suffix in _OF_SOURCES
-            if len(found) >= MAX_DATA_FILES or (is_source and not reads_sources):
+            if len(data) >= MAX_DATA_FILES or (is_source and not reads_sources):
                 continue
             try:
                 path = folder / place
                 if path.is_file() and path.resolve().is_relative_to(folder) and path.stat().st_size <= room:
-                    found[place] = path.read_bytes()
-                    room -= len(found[place])
+                    data[place] = path.read_bytes()
+                    room -= len(data[place])
             except (OSError, ValueError):
                 continue
-    return found
+    return data
 
 
 def _below(folder: Path) -> dict[str, list[str]]:

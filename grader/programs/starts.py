@@ -61,12 +61,12 @@ def programs_of(sources: Sequence[SourceText]) -> list[tuple[SourceText, ...]]:
 
 def _included(source: SourceText, texts: Mapping[Path, str]) -> list[Path]:
     """Those of the files with `texts` that one includes: where it says, or beside it where there is none."""
-    found = []
+    paths = []
     for name in _INCLUDED.findall(texts[source.path]):
         said = os.path.normpath(source.path.parent / name)
         there = [path for path in texts if os.path.normpath(path) == said]
-        found += there or [path for path in texts if path.name == Path(name).name and path != source.path]
-    return found
+        paths += there or [path for path in texts if path.name == Path(name).name and path != source.path]
+    return paths
 
 
 def _belongs_to(other: SourceText, main: SourceText, mains: Sequence[SourceText]) -> bool:
@@ -96,10 +96,10 @@ def launched_in(sources: Sequence[SourceText]) -> set[str]:
 def instances_in(sources: Sequence[SourceText]) -> dict[str, int]:
     """Templates that a program may launch with other arguments from place to place, with how many of them."""
     text = "\n".join(without_comments(source.text) for source in sources)
-    found: dict[str, set[str]] = {}
+    instances: dict[str, set[str]] = {}
     for name, arguments in _INSTANCE.findall(text):
-        found.setdefault(name, set()).add("".join(arguments.split()))
-    return {name: len(arguments) for name, arguments in found.items() if len(arguments) > 1}
+        instances.setdefault(name, set()).add("".join(arguments.split()))
+    return {name: len(arguments) for name, arguments in instances.items() if len(arguments) > 1}
 
 
 def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Start]:
@@ -176,10 +176,10 @@ def _choosing_argument(text: str) -> tuple[int, list[str]]:
         if (first or second) in holders:
             words.setdefault(holders[first or second], {})[word] = None
     # Options are handed in beside what they are for, not in place of it.
-    told = {place: [w for w in found if not w.startswith("-")] for place, found in words.items()}
-    place = max(told, key=lambda place: len(told[place]), default=0)
-    if place and told[place]:
-        return place, told[place][:MAX_CHOICES]
+    plain = {place: [w for w in choices if not w.startswith("-")] for place, choices in words.items()}
+    place = max(plain, key=lambda place: len(plain[place]), default=0)
+    if place and plain[place]:
+        return place, plain[place][:MAX_CHOICES]
     switch = _SWITCH.search(text)
     if switch is not None:
         argument = _ARGUMENT.search(switch[1])
@@ -196,8 +196,8 @@ def _choosing_argument(text: str) -> tuple[int, list[str]]:
 
 def _values(numbers: Iterable[int]) -> list[str]:
     """What to hand in where a number is compared with these; of none of them speaks an `else`, or a `default`."""
-    known = set(numbers)
-    values = sorted({*known, max(known) + 1, 0}) if known else []
+    compared = set(numbers)
+    values = sorted({*compared, max(compared) + 1, 0}) if compared else []
     return [str(number) for number in values][:MAX_CHOICES]
 
 
@@ -231,16 +231,16 @@ def _side_of_tile(sources: Sequence[SourceText]) -> int | None:
             if word is not None:
                 defaults = dict(zip(item.template_parameters, item.template_defaults, strict=False))
                 body = item.node.child_by_field_name("body")
-                known = local_values(parsed, body) if body is not None else None
-                found = parsed.constants.integer(defaults.get(word[0]) or word[0], known)
-                return found if found is not None and 4 <= found <= MAX_THREADS_PER_BLOCK else None
+                values = local_values(parsed, body) if body is not None else None
+                side = parsed.constants.integer(defaults.get(word[0]) or word[0], values)
+                return side if side is not None and 4 <= side <= MAX_THREADS_PER_BLOCK else None
     return None
 
 
 def _parsed(sources: Sequence[SourceText]) -> list[ParsedFile]:
     """The files that can be read: of any other binding says why it cannot."""
-    found = []
+    files = []
     for source in sources:
         with contextlib.suppress(UsageError):
-            found.append(parse(source))
-    return found
+            files.append(parse(source))
+    return files

@@ -62,10 +62,10 @@ class ResolvedAddress:
 
 def as_int64(vec: Vec) -> Array:
     """The elements sign-extended to 64 bits (addresses are small, so offsets may be negative)."""
-    found = vec.memo.get("int64")
-    if found is None:
-        found = remember(vec.memo, "int64", vec.array.view(SIGNED[vec.dtype.itemsize]).astype(np.int64))
-    return found
+    elements = vec.memo.get("int64")
+    if elements is None:
+        elements = remember(vec.memo, "int64", vec.array.view(SIGNED[vec.dtype.itemsize]).astype(np.int64))
+    return elements
 
 
 def locate(space: Space, address: Value, offset: int, width: int, lanes: Lanes) -> ResolvedAddress | None:
@@ -181,8 +181,8 @@ def element_dtype(name: str) -> np.dtype[Any] | None:
     if name in ("f16", "bf16"):
         return np.dtype(np.uint16)
     kind, bits = _KINDS.get(name[:1]), name[1:]
-    known = kind and bits in ("8", "16", "32", "64") and name != "f8"
-    return np.dtype(f"{kind}{int(bits) // 8}") if known else None
+    is_known = kind and bits in ("8", "16", "32", "64") and name != "f8"
+    return np.dtype(f"{kind}{int(bits) // 8}") if is_known else None
 
 
 class Access:

@@ -40,14 +40,14 @@ def add(a: Value, b: Value, bits: int) -> Value | None:
     if (vec.lasting, id(vec)) > (other.lasting, id(other)):
         # Kept with one of the two, or they would hold on to each other; never with one that outlives the other.
         vec, other = other, vec
-    found = vec.memo.get(("sum", id(other)))
-    if found is None:
+    cached = vec.memo.get(("sum", id(other)))
+    if cached is None:
         dtype = UNSIGNED[bits // 8]
         total = Vec(vec.array.view(dtype) + other.array.view(dtype), vec.lanes)
         if lasting:
             keep(total)
-        found = remember(vec.memo, ("sum", id(other)), (other, total))
-    return shifted(found[1], shift + other_shift)
+        cached = remember(vec.memo, ("sum", id(other)), (other, total))
+    return shifted(cached[1], shift + other_shift)
 
 
 def sub(a: Value, b: Value, bits: int) -> Value | None:
@@ -58,12 +58,12 @@ def sub(a: Value, b: Value, bits: int) -> Value | None:
 
 
 def _derived(vec: Vec, key: Any, compute: Callable[[], Array]) -> Vec:
-    found = vec.memo.get(key)
-    if found is None:
-        found = remember(vec.memo, key, Vec(compute(), vec.lanes))
+    derived = vec.memo.get(key)
+    if derived is None:
+        derived = remember(vec.memo, key, Vec(compute(), vec.lanes))
         if vec.lasting:
-            keep(found)
-    return found
+            keep(derived)
+    return derived
 
 
 def mul_lo(a: Value, b: Value, bits: int) -> Value | None:

@@ -48,15 +48,15 @@ def sources(instruction: Instruction) -> tuple[Register, ...]:
     """The registers that an instruction reads, its guard and the bases of addresses among them."""
     operands = instruction.operands
     skip = 1 if instruction.opcode == "call" or _writes_first(instruction) else 0
-    found: list[Register] = []
+    registers: list[Register] = []
     for operand in operands[skip:]:
         if type(operand) is Register:
-            found.append(operand)
+            registers.append(operand)
         else:
-            found.extend(_registers(operand))
+            registers.extend(_registers(operand))
     if instruction.guard is not None:
-        found.append(instruction.guard.register)
-    return tuple(found)
+        registers.append(instruction.guard.register)
+    return tuple(registers)
 
 
 def live_at_entry(
@@ -175,9 +175,9 @@ class BackwardSlice:
     @classmethod
     def of_anything(cls) -> BackwardSlice:
         """That of a value which a whole warp has made together: all that any lane has loaded may be in it."""
-        found = cls()
-        found.complete, found.exchanged = False, True
-        return found
+        anything = cls()
+        anything.complete, anything.exchanged = False, True
+        return anything
 
 
 def backward_slice(function: Function, store: Instruction, element: int = 0) -> BackwardSlice:
@@ -187,7 +187,7 @@ def backward_slice(function: Function, store: Instruction, element: int = 0) -> 
         if isinstance(item, Instruction):
             for register in destinations(item):
                 writers[register.index].append(item)
-    found = BackwardSlice()
+    backward = BackwardSlice()
     values = store.operands[-1:] if store.opcode == "st" else store.operands[1:]
     pending: list[int] = []
     for operand in values:
@@ -195,15 +195,15 @@ def backward_slice(function: Function, store: Instruction, element: int = 0) -> 
             operand = operand.elements[element]
         if isinstance(operand, Register):
             pending.append(operand.index)
-    seen: set[int] = set()
+    visited: set[int] = set()
     while pending:
         register_index = pending.pop()
-        if register_index in seen:
+        if register_index in visited:
             continue
-        seen.add(register_index)
+        visited.add(register_index)
         for writer in writers[register_index]:
-            _follow(function, writer, register_index, found, pending)
-    return found
+            _follow(function, writer, register_index, backward, pending)
+    return backward
 
 
 def _follow(

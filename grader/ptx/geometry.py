@@ -128,12 +128,12 @@ class Geometry:
         ids = np.concatenate([part.ids for part in parts])
         ids.sort()
         key = ids.tobytes()
-        found = self._unions.get(key)
-        if found is None:
+        union = self._unions.get(key)
+        if union is None:
             if len(self._unions) >= MAX_UNIONS:
                 self._unions.clear()
-            found = self._unions[key] = Lanes(self.layout, ids)
-        return found
+            union = self._unions[key] = Lanes(self.layout, ids)
+        return union
 
     def forget(self) -> None:
         """No thread runs any more."""
@@ -144,7 +144,7 @@ class Geometry:
         else:
             layout.forget_launch()
             _kept[layout.block, layout.blocks, self.first_block, self.grid, self.order] = self
-        while len(_kept) > KEPT_SHAPES or sum(known.layout.kept_bytes for known in _kept.values()) > KEPT_BYTES:
+        while len(_kept) > KEPT_SHAPES or sum(kept.layout.kept_bytes for kept in _kept.values()) > KEPT_BYTES:
             _kept.pop(next(iter(_kept))).layout.forget()
 
 
@@ -158,6 +158,6 @@ def geometry_of(block: Index3, blocks: int, first_block: int, grid: Index3, orde
     What an earlier launch of the same shape has found out of where threads stand, and of what follows from that alone,
     comes with it: most of what small launches cost.  Of grids that do not run side by side as a whole nothing is kept.
     """
-    found = _kept.pop((block, blocks, first_block, grid, order), None)
+    kept = _kept.pop((block, blocks, first_block, grid, order), None)
     whole = blocks == math.prod(grid)
-    return Geometry(Layout(block, blocks, whole), first_block, grid, order) if found is None else found
+    return Geometry(Layout(block, blocks, whole), first_block, grid, order) if kept is None else kept

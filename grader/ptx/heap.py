@@ -166,8 +166,8 @@ class Heap:
         before = np.maximum(np.searchsorted(starts, offsets, "right") - 1, 0)
         after = np.minimum(before + 1, len(starts) - 1)
         past = offsets - (starts[before] + sizes[before])
-        found: Array = np.where((past >= 0) & (after != before) & (starts[after] - offsets < past), after, before)
-        return found
+        nearest: Array = np.where((past >= 0) & (after != before) & (starts[after] - offsets < past), after, before)
+        return nearest
 
     def _tables(self) -> tuple[Array, Array, Array]:
         """Starts, sizes and whether they live, of all allocations in ascending order."""
@@ -185,5 +185,5 @@ def heap_of(device: Device) -> Heap:
     """The heap of a device, made when a kernel first asks for it."""
     if device.heap is None:
         device.heap = Heap(device, device.heap_bytes)
-    found: Heap = device.heap
-    return found
+    heap: Heap = device.heap
+    return heap

@@ -223,8 +223,8 @@ class _Run:
         self._what = what
         # Of the clock that the limit on time is held against; engines may begin anew.
         self._began_s = time.process_time()
-        found = (a.device for a in what.arguments if isinstance(a, Buffer))
-        self.device = device = what.device or next(found, None) or Device()
+        devices = (a.device for a in what.arguments if isinstance(a, Buffer))
+        self.device = device = what.device or next(devices, None) or Device()
         self.program = program_of(module)
         entry = what.entry
         function = module.functions.get(entry)
@@ -282,8 +282,8 @@ class _Run:
 
     def _begin(self, patience: int | None) -> Outcome:
         """A fresh start: nothing executed, nothing found."""
-        for known in self.program.codes():
-            for code_block in known.blocks:
+        for code in self.program.codes():
+            for code_block in code.blocks:
                 code_block.executions = code_block.places = 0
         what = self._what
         budget = Budget(what.limits or Limits(), began_s=self._began_s, patience=patience)
@@ -352,8 +352,8 @@ class _Run:
         )
         report.counters.sampled_blocks, report.counters.total_blocks = outcome.sampled_blocks, self._total
         counts = report.opcode_counts
-        for known in self.program.codes():
-            for code_block in known.blocks:
+        for code in self.program.codes():
+            for code_block in code.blocks:
                 if code_block.executions:
                     for instruction in code_block.instructions:
                         counts[instruction.opcode] = counts.get(instruction.opcode, 0) + code_block.executions
@@ -375,10 +375,10 @@ def linked(module: Module, device: Device, limits: Limits | None = None) -> Link
 
     Raises LimitExceeded when its variables take more than the limits allow.
     """
-    found = device.modules.get(id(module))
-    if found is None:
-        found = device.modules[id(module)] = (module, Linker(program_of(module), device, limits or Limits()))
-    return found[1]
+    cached = device.modules.get(id(module))
+    if cached is None:
+        cached = device.modules[id(module)] = (module, Linker(program_of(module), device, limits or Limits()))
+    return cached[1]
 
 
 def _three(sizes: Sequence[int], what: str, limits: Index3) -> Index3:

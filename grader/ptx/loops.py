@@ -166,11 +166,11 @@ def loop_order(successors: Graph) -> list[int]:
         parent.append(enclosing[-1] if enclosing else None)
 
     def chain(loop: int | None) -> list[int]:
-        found: list[int] = []
+        loops: list[int] = []
         while loop is not None:
-            found.append(loop)
+            loops.append(loop)
             loop = parent[loop]
-        return found
+        return loops
 
     chains = {node: chain(innermost[node]) for node in order}
 
@@ -378,15 +378,15 @@ class _Slice:
 def _decision(
     code: _Code, successors: Graph, loop: NaturalLoop, controllers: Mapping[int, set[int]], module: Module | None
 ) -> ExitDecision:
-    found = _Slice(code, loop, controllers, module)
-    found.add_branches(block for block in loop.body if any(target not in loop.body for target in successors[block]))
-    found.close()
-    waits, polls = found.waits, found.polls
-    if found.reads_memory and not found.unknown:
+    exits = _Slice(code, loop, controllers, module)
+    exits.add_branches(block for block in loop.body if any(target not in loop.body for target in successors[block]))
+    exits.close()
+    waits, polls = exits.waits, exits.polls
+    if exits.reads_memory and not exits.unknown:
         # Who writes that memory has a say as well.
-        found.add_stores()
-        found.close()
-    return ExitDecision(frozenset(found.registers), waits, found.reads_memory, found.unknown, polls)
+        exits.add_stores()
+        exits.close()
+    return ExitDecision(frozenset(exits.registers), waits, exits.reads_memory, exits.unknown, polls)
 
 
 def _reads_clock(instruction: Instruction) -> bool:
@@ -423,15 +423,15 @@ def _call_waits(call: Instruction, module: Module | None) -> bool:
     if module is None:
         return True
     pending = [call]
-    seen: set[str] = set()
+    visited: set[str] = set()
     while pending:
         target = pending.pop().operands[1]
         if not isinstance(target, Symbol):
             return True
         callee: Function | None = module.functions.get(target.name)
-        if target.name in seen or callee is None:
+        if target.name in visited or callee is None:
             continue
-        seen.add(target.name)
+        visited.add(target.name)
         for item in callee.body:
             if isinstance(item, Instruction):
                 if reads_other_threads(item):

@@ -136,21 +136,21 @@ class MemoryArray:
 
     def view(self, dtype: np.dtype[Any]) -> Array:
         """The whole storage as elements of `dtype`."""
-        found = self.views.get(dtype)
-        if found is None:
-            found = self.views[dtype] = self.data.view(dtype)
-        return found
+        elements = self.views.get(dtype)
+        if elements is None:
+            elements = self.views[dtype] = self.data.view(dtype)
+        return elements
 
     def row_starts(self, lanes: Lanes, element_bytes: int) -> Array | None:
         """(n,) index of each lane's row in elements, or None for a single copy."""
         if not self.rows:
             return None
         key = ("rows", self.rows, self.row_bytes, element_bytes)
-        found = lanes.memo.get(key)
-        if found is None:
+        starts = lanes.memo.get(key)
+        if starts is None:
             number = lanes.blocks if self.rows == "block" else lanes.ids
-            found = remember(lanes.memo, key, number * (self.row_bytes // element_bytes))
-        return found
+            starts = remember(lanes.memo, key, number * (self.row_bytes // element_bytes))
+        return starts
 
 
 class Buffer:
@@ -412,8 +412,8 @@ SIZE = 8
 
 def workspace_of(device: Device) -> MemoryArray:
     """That of a device, as it is before a launch; made at first use."""
-    found = device.workspace
-    if found is None:
-        found = device.workspace = device.allocate("barrier of the grid", "global", SIZE, None, initialised=True)
-    found.data[:SIZE] = np.array([SIZE, 0], np.uint32).view(np.uint8)
-    return found
+    workspace = device.workspace
+    if workspace is None:
+        workspace = device.workspace = device.allocate("barrier of the grid", "global", SIZE, None, initialised=True)
+    workspace.data[:SIZE] = np.array([SIZE, 0], np.uint32).view(np.uint8)
+    return workspace

@@ -191,9 +191,9 @@ class Lanes:
 
     def forget_launch(self) -> None:
         """Forget what was derived from values and sets that do not outlive a launch."""
-        for key, found in list(self.memo.items()):
+        for key, entry in list(self.memo.items()):
             # Selected values, and positions in other sets; what else there is follows from the set alone.
-            thing = found[0] if isinstance(found, tuple) else found
+            thing = entry[0] if isinstance(entry, tuple) else entry
             if not getattr(thing, "lasting", True):
                 del self.memo[key]
 
@@ -204,12 +204,12 @@ class Lanes:
     def positions_in(self, ancestor: Lanes) -> Array:
         """(n,) positions of these lanes in a set that holds them all."""
         key = ("pos", id(ancestor))
-        found = self.memo.get(key)
-        if found is None:
+        cached = self.memo.get(key)
+        if cached is None:
             complete = ancestor.n == int(ancestor.ids[-1]) + 1
             positions = self.ids if complete else np.searchsorted(ancestor.ids, self.ids)
-            found = remember(self.memo, key, (ancestor, positions))
-        return found[1]
+            cached = remember(self.memo, key, (ancestor, positions))
+        return cached[1]
 
 
 UNSIGNED: dict[int, np.dtype[Any]] = {
@@ -273,12 +273,12 @@ class Vec:
         root = self.root or self
         if root.lanes is lanes:
             return root
-        found = lanes.memo.get(id(root))
-        if found is None:
-            found = remember(lanes.memo, id(root), Vec(None, lanes, root, self.dtype))
+        selected = lanes.memo.get(id(root))
+        if selected is None:
+            selected = remember(lanes.memo, id(root), Vec(None, lanes, root, self.dtype))
             if root.lasting and lanes.lasting:
-                keep(found)
-        return found
+                keep(selected)
+        return selected
 
 
 def keep(vec: Vec) -> Vec:

@@ -95,29 +95,29 @@ def uses_of(instruction: Instruction) -> list[str]:
     """What of the machine an instruction uses, by the names of `grader.ptx.records.LineWork.uses`."""
     opcode = instruction.opcode
     spaces = {modifier.split("::")[0] for modifier in instruction.modifiers}
-    known = facts(opcode)
-    found = []
-    if "shared" in spaces and known.memory:
-        found.append("shared")
-    if "const" in spaces and known.memory == "load":
-        found.append("constant")
+    opcode_facts = facts(opcode)
+    uses = []
+    if "shared" in spaces and opcode_facts.memory:
+        uses.append("shared")
+    if "const" in spaces and opcode_facts.memory == "load":
+        uses.append("constant")
     if opcode in ("atom", "red"):
-        found.append("atomics")
+        uses.append("atomics")
         if not spaces.isdisjoint(_FLOATS):
-            found.append("float_atomics")
+            uses.append("float_atomics")
     if opcode in _SHUFFLES:
-        found.append("shuffles")
+        uses.append("shuffles")
     if opcode in _VOTES:
-        found.append("votes")
+        uses.append("votes")
     if is_barrier(opcode) and "warp" not in spaces:
-        found.append("barriers")
-    if known.memory == "fence":
-        found.append("fences")
-    if known.memory in ("texture", "surface"):
-        found.append("textures")
+        uses.append("barriers")
+    if opcode_facts.memory == "fence":
+        uses.append("fences")
+    if opcode_facts.memory in ("texture", "surface"):
+        uses.append("textures")
     if opcode in ("wmma", "mma"):
-        found.append("tensor_cores")
-    return found
+        uses.append("tensor_cores")
+    return uses
 
 
 def _additions(instruction: Instruction, data: frozenset[int]) -> int:
@@ -138,30 +138,30 @@ def _data_registers(function: Function) -> frozenset[int]:
             continue
         for register in destinations(item):
             writers[register.index].append(item)
-        known = facts(item.opcode)
+        opcode_facts = facts(item.opcode)
         if item.opcode == "st":
             pending += _indices(item.operands[1:2])
         elif item.opcode in ("atom", "red"):
             # The first operand that is no result is the address.
             pending += _indices(item.operands[2 if item.opcode == "atom" else 1 :])
-        elif known.exchanges and not known.fragments:
+        elif opcode_facts.exchanges and not opcode_facts.fragments:
             pending += _indices(item.operands[1:2])
-    found: set[int] = set()
+    indices: set[int] = set()
     while pending:
         index = pending.pop()
-        if index in found:
+        if index in indices:
             continue
-        found.add(index)
+        indices.add(index)
         for writer in writers[index]:
             # What comes from memory is data whatever it was found by; what the warp exchanges is listed already.
             if not facts(writer.opcode).memory and not facts(writer.opcode).exchanges:
                 pending += [register.index for register in sources(writer) if register.type != "pred"]
-    return frozenset(found)
+    return frozenset(indices)
 
 
 def _indices(operands: Iterable[object]) -> list[int]:
-    found = []
+    indices = []
     for operand in operands:
         elements = operand.elements if isinstance(operand, Vector) else (operand,)
-        found += [element.index for element in elements if isinstance(element, Register) and element.type != "pred"]
-    return found
+        indices += [element.index for element in elements if isinstance(element, Register) and element.type != "pred"]
+    return indices

@@ -132,26 +132,26 @@ def clues_of(
     hazards : of the run that shows the fault.  lines : others that the check speaks of.
     names : what the lab's arrays are called in the kernel, by role.
     """
-    found = sorted(hazards, key=lambda h: (_ORDER.index(h.kind) if h.kind in _ORDER else len(_ORDER), h.line))
+    ordered = sorted(hazards, key=lambda h: (_ORDER.index(h.kind) if h.kind in _ORDER else len(_ORDER), h.line))
     weights: dict[int, float] = dict.fromkeys(lines, 1.0)
     suspects: dict[tuple[int, str], float] = {}
-    for hazard in found:
+    for hazard in ordered:
         weights[hazard.line] = 1.0
         if hazard.other_line:
             weights[hazard.other_line] = 1.0
     symptoms = ["ragged" if check == "ragged_sizes" else "exact"]
     if check in ("bank_conflicts", "coalescing"):
         symptoms = [check]
-    if found:
-        symptoms += dict.fromkeys(_named(h) for h in found if h is found[0] or h.kind == "out_of_bounds")
-    if "race" in symptoms and is_collision(found):
+    if ordered:
+        symptoms += dict.fromkeys(_named(h) for h in ordered if h is ordered[0] or h.kind == "out_of_bounds")
+    if "race" in symptoms and is_collision(ordered):
         symptoms[symptoms.index("race")] = "collide"
-    outside = {(h.line, _name(h.space, h.array, names)): 1.0 for h in found if h.kind == "out_of_bounds"}
+    outside = {(h.line, _name(h.space, h.array, names)): 1.0 for h in ordered if h.kind == "out_of_bounds"}
     if diagnosis is not None:
-        made, parts = _lines_of(diagnosis, names)
+        by_line, parts = _lines_of(diagnosis, names)
         # What leaves its array comes of that one index, whatever else the wrong value was made from.
         less = FADING if outside else 1.0
-        for line, weight in made.items():
+        for line, weight in by_line.items():
             weights[line] = max(weights.get(line, 0.0), less * weight)
         suspects |= {} if outside else parts
         symptoms += _symptoms(diagnosis)
@@ -164,12 +164,12 @@ def clues_of(
     suspects |= outside
     if "write_write" in symptoms:
         # Two threads with one index: what is elsewhere comes of it.
-        weights = {n: w if n == found[0].line else UNLIKELY * w for n, w in weights.items()}
+        weights = {n: w if n == ordered[0].line else UNLIKELY * w for n, w in weights.items()}
     # What leaves a shared array may be right, and the array too small.
-    short = {h.array for h in found if h.kind == "out_of_bounds" and h.space == "shared"}
+    short = {h.array for h in ordered if h.kind == "out_of_bounds" and h.space == "shared"}
     weights |= dict.fromkeys(_lines_that_declare(functions, short), 1.0)
-    if found and found[0].kind == "uninitialized":
-        weights |= dict.fromkeys(_lines_that_fill(functions, found[0].array), 1.0)
+    if ordered and ordered[0].kind == "uninitialized":
+        weights |= dict.fromkeys(_lines_that_fill(functions, ordered[0].array), 1.0)
     traced, places = _traced_back(functions, weights, suspects)
     return Clues(traced, places, tuple(dict.fromkeys(s for s in symptoms if s in _SHIFTS)))
 
@@ -277,40 +277,40 @@ def _read_again(
     lacking = {one.array for one in diagnosis.missing}
     arrays = {names.get(array, array) for array in lacking}
     arrays |= {read.array for read in diagnosis.reads if lacking & {source.array for source in read.put_from}}
-    found: dict[tuple[int, str], float] = {}
+    suspects: dict[tuple[int, str], float] = {}
     for function in functions:
         lines: dict[tuple[str, str], set[int]] = {}
         for access in function.accesses:
             if access.array in arrays:
                 text = function.parsed.source.text[access.start : access.end]
                 lines.setdefault((access.array, "".join(text.split())), set()).add(access.line)
-        found |= {(n, array): 1.0 for (array, _text), of in lines.items() if len(of) > 1 for n in of}
-    return found
+        suspects |= {(n, array): 1.0 for (array, _text), of in lines.items() if len(of) > 1 for n in of}
+    return suspects
 
 
 def _symptoms(diagnosis: Diagnosis) -> list[str]:
-    found = []
+    symptoms = []
     rule = diagnosis.values.id if diagnosis.values is not None else ""
     region = diagnosis.region.id if diagnosis.region is not None else ""
     if diagnosis.unwritten and diagnosis.writer is None:
-        found.append("unwritten")
+        symptoms.append("unwritten")
     if diagnosis.unwritten and diagnosis.writer is not None:
         # What belongs there was stored where something else belongs.
-        found.append("misplaced")
+        symptoms.append("misplaced")
     if rule in ("nan", "filling", "onto_unset") or (diagnosis.got is None and diagnosis.writer is not None):
-        found.append("garbage")
+        symptoms.append("garbage")
     turned = ("copy", "transposed_tiles", "swapped_tiles", "transposed", "output_pitch", "input_pitch")
     if rule in (*turned, "constant_columns", "constant_rows") or "diagonal" in region:
-        found.append("exchanged")
+        symptoms.append("exchanged")
     if diagnosis.surplus and not diagnosis.missing:
-        found.append("too_many")
+        symptoms.append("too_many")
     if rule in ("shifted", "offset", "scaled"):
-        found.append("off_by_one")
+        symptoms.append("off_by_one")
     if rule == "shifted":
-        found.append("moved")
+        symptoms.append("moved")
     if rule in ("whole", "zero"):
-        found.append("whole")
-    return found
+        symptoms.append("whole")
+    return symptoms
 
 
 def _traced_back(
@@ -320,14 +320,14 @@ def _traced_back(
 
     suspects: accesses that are to blame by line and array; of their lines only the names in their indices count.
     """
-    found = dict(weights)
+    traced = dict(weights)
     places: list[tuple[int, int, float]] = []
     for function in functions:
         own, words = _accesses(function, suspects)
         places += own
         for _round in range(3):
             heavy: dict[str, float] = {}
-            for line, weight in found.items():
+            for line, weight in traced.items():
                 for word in words.get(line, _words(function, line)):
                     heavy[word] = max(heavy.get(word, 0.0), weight)
             for node in function.nodes:
@@ -335,14 +335,14 @@ def _traced_back(
                 if name in heavy:
                     line = function.line(node)
                     fading = ALIAS if _is_alias(function, node, name) else FADING
-                    found[line] = max(found.get(line, 0.0), fading * heavy[name])
+                    traced[line] = max(traced.get(line, 0.0), fading * heavy[name])
             for node in function.nodes:
                 if node.type == "if_statement" or node.type in LOOPS:
-                    inside = [w for n, w in found.items() if node.start_point.row < n <= node.end_point.row + 1]
+                    inside = [w for n, w in traced.items() if node.start_point.row < n <= node.end_point.row + 1]
                     line = function.line(node)
-                    found[line] = max([found.get(line, 0.0), *(0.9 * w for w in inside)])
-        places += _declarations(function, found, heavy)
-    return found, places
+                    traced[line] = max([traced.get(line, 0.0), *(0.9 * w for w in inside)])
+        places += _declarations(function, traced, heavy)
+    return traced, places
 
 
 def _accesses(
@@ -352,9 +352,9 @@ def _accesses(
     there = {(a.line, a.array) for a in function.accesses}
     # What the text calls otherwise (a pointer into the array) is none of the accesses known here.
     unknown = {line for line, array in suspects if (line, array) not in there}
-    known = [a for a in function.accesses if (a.line, a.array) in suspects and a.line not in unknown]
+    exact = [a for a in function.accesses if (a.line, a.array) in suspects and a.line not in unknown]
     words: dict[int, set[str]] = {}
-    for access in known:
+    for access in exact:
         words.setdefault(access.line, {access.array}).update(access.words)
     places = [(a.start, a.end, suspects.get((a.line, a.array), RIGHT)) for a in function.accesses if a.line in words]
     return places, words
@@ -423,8 +423,8 @@ class TurnedAway:
         """What was seen."""
         if not self.right:
             return msg("repairs.turned_away_wrong", line=self.line, n=self.unwritten)
-        seen = msg("repairs.turned_away", line=self.line, n=self.unwritten, right=self.right)
-        return joined(seen, msg("repairs.guard_protects") if self.protects else None) or seen
+        message = msg("repairs.turned_away", line=self.line, n=self.unwritten, right=self.right)
+        return joined(message, msg("repairs.guard_protects") if self.protects else None) or message
 
 
 def turned_away(screen: Screen, variant: str, functions: Sequence[Function]) -> TurnedAway | None:
@@ -434,12 +434,12 @@ def turned_away(screen: Screen, variant: str, functions: Sequence[Function]) -> 
     if unwritten is None or not unwritten.any():
         return None
     changes = [(function, change) for function in functions for change in opened(function)][:MAX_GUARDS]
-    found = []
+    candidates = []
     for change, run in screen.runs(changes):
         one = _judged(screen, variant, change, before, run, unwritten)
         if one is not None:
-            found.append(one)
-    return max(found, key=lambda one: (one.right, -one.line), default=None)
+            candidates.append(one)
+    return max(candidates, key=lambda one: (one.right, -one.line), default=None)
 
 
 def opened(function: Function) -> Iterator[Change]:

@@ -90,8 +90,8 @@ def _between_barriers(function: Function, extents: Mapping[str, Sequence[str]]) 
     spoken_of = {w for n in function.nodes if n.type == "if_statement" for w in function.names_in(n)}
     parameters = [v for v in function.variables if v.start == function.body.start_byte]
     sizes = [v.name for v in parameters if v.role == "size" and v.name not in spoken_of]
-    known = function.known_at(function.barriers[0]).values()
-    indices = [v.name for v in known if v.role == "index" and v.start > function.body.start_byte]
+    variables = function.known_at(function.barriers[0]).values()
+    indices = [v.name for v in variables if v.role == "index" and v.start > function.body.start_byte]
     for text in [*(f"{index} < {size}" for size in sizes[::-1] for index in indices), ""][:MAX_GUARDS]:
         places: dict[int, tuple[Node, str]] = {}
         for access in function.nodes:
@@ -162,8 +162,8 @@ def _guarded(
 
 def _usable(function: Function, outer: Node, text: str, names: set[str]) -> bool:
     """Whether the names of a condition are known before a statement."""
-    known = set(function.known_at(outer))
-    return all(word in known for word in WORD.findall(text) if word in names)
+    visible = set(function.known_at(outer))
+    return all(word in visible for word in WORD.findall(text) if word in names)
 
 
 def _barriers_in(function: Function, node: Node) -> list[Node]:
@@ -255,8 +255,8 @@ def _side(function: Function, node: Node) -> str:
 
 def _pool(function: Function, access: Node) -> list[str]:
     """Conditions of the function's other branches, and comparisons of its indices with its sizes."""
-    known = function.known_at(access)
-    found: list[str] = []
+    variables = function.known_at(access)
+    conditions: list[str] = []
     for node in function.nodes:
         if node.type == "if_statement":
             condition = condition_of(node)
@@ -268,16 +268,16 @@ def _pool(function: Function, access: Node) -> list[str]:
             continue
         body = node.child_by_field_name("consequence")
         if body is not None and function.text(body).lstrip("{ ").startswith("return"):
-            found.append(f"!({function.text(condition)})")
+            conditions.append(f"!({function.text(condition)})")
         else:
-            found.append(function.text(condition))
+            conditions.append(function.text(condition))
     words = function.parsed.words(access)
-    indices = sorted((v for v in known.values() if v.role == "index"), key=lambda v: v.name not in words)
-    sizes = [v for v in known.values() if v.role == "size"]
+    indices = sorted((v for v in variables.values() if v.role == "index"), key=lambda v: v.name not in words)
+    sizes = [v for v in variables.values() if v.role == "size"]
     sizes.sort(key=lambda v: v.start == 0)
-    found += _other_ends(tuple(found), [s.name for s in sizes[:2]])
-    found += [f"{i.name} < {s.name}" for i in indices[:3] for s in sizes[:2]]
-    return list(dict.fromkeys(found))
+    conditions += _other_ends(tuple(conditions), [s.name for s in sizes[:2]])
+    conditions += [f"{i.name} < {s.name}" for i in indices[:3] for s in sizes[:2]]
+    return list(dict.fromkeys(conditions))
 
 
 def _other_ends(conditions: Sequence[str], sizes: Sequence[str]) -> Iterator[str]:

@@ -44,9 +44,9 @@ def kind_at(function: Function, node: Node) -> Kind:
     assigned = next((a for a in ancestors(node, function.body) if a.type == "assignment_expression"), None)
     if assigned is not None:
         left = assigned.child_by_field_name("left")
-        known = function.known_at(node)
+        variables = function.known_at(node)
         name = function.text(left) if left is not None else ""
-        if name in known and known[name].role in ("index", "size"):
+        if name in variables and variables[name].role in ("index", "size"):
             return "index"
     return "expression"
 
@@ -141,10 +141,10 @@ def _keeps_within(function: Function, node: Node, sign: str) -> bool:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if sign not in ("<", ">=") or left is None or right is None or kind_at(function, node) != "guard":
         return False
-    known = function.known_at(node)
-    size = known.get(function.text(right))
+    variables = function.known_at(node)
+    size = variables.get(function.text(right))
     is_parameter = size is not None and size.role == "size" and size.start == function.body.start_byte
-    return is_parameter and any(known[w].role == "index" for w in function.parsed.words(left) & known.keys())
+    return is_parameter and any(variables[w].role == "index" for w in function.parsed.words(left) & variables.keys())
 
 
 def _counts_whole_parts(function: Function, node: Node) -> bool:
@@ -190,8 +190,8 @@ def expression_changes(function: Function) -> Iterator[Change]:
 def _change(
     function: Function, node: Node, text: str, cost: float, group: str, kind: Kind | None = None
 ) -> Iterator[Change]:
-    found = kind or kind_at(function, node)
-    yield Change(found, function.line(node), (function.replaced(node, text),), cost, group)
+    change_kind = kind or kind_at(function, node)
+    yield Change(change_kind, function.line(node), (function.replaced(node, text),), cost, group)
 
 
 def _component(function: Function, node: Node) -> Iterator[Change]:
@@ -217,11 +217,11 @@ def _name(function: Function, node: Node) -> Iterator[Change]:
     parent = node.parent
     if parent is None or _is_declared(function, node) or parent.type in ("call_expression", "field_expression"):
         return
-    known = function.known_at(node)
-    own = known.get(function.text(node))
+    variables = function.known_at(node)
+    own = variables.get(function.text(node))
     if own is None or (_is_target(node) and own.role != "array"):
         return
-    for other in known.values():
+    for other in variables.values():
         if other.name == own.name:
             continue
         cost = _exchange_cost(own, other)
@@ -395,9 +395,9 @@ def _subscript(function: Function, node: Node) -> Iterator[Change]:
     place = last.end_byte
     for step in (" + 1", " - 1"):
         yield Change("index", function.line(node), (function.inserted(place, step),), 3.4, "off_by_one")
-    known = function.known_at(node)
+    variables = function.known_at(node)
     words = function.names_in(last)
-    for variable in known.values():
+    for variable in variables.values():
         # A halo is as wide again on its other side.
         is_new = variable.name not in words
         if (is_new and variable.role in ("size", "index")) or (variable.role == "size" and variable.start == 0):
@@ -423,11 +423,11 @@ def _assignment(function: Function, node: Node) -> Iterator[Change]:
         return
     for other in ASSIGNMENTS.get(operator.type, ()):
         kind = kind_at(function, node)
-        found: Kind = "initial_value" if {operator.type, other} == {"=", "+="} else kind
-        cost = 2.0 if found == "initial_value" else 3.0
+        change_kind: Kind = "initial_value" if {operator.type, other} == {"=", "+="} else kind
+        cost = 2.0 if change_kind == "initial_value" else 3.0
         detail = {("+=", "="): "stored", ("=", "+="): "added"}.get((operator.type, other), "")
         edit = function.replaced(operator, other)
-        yield Change(found, function.line(operator), (edit,), cost, "assignment", detail)
+        yield Change(change_kind, function.line(operator), (edit,), cost, "assignment", detail)
 
 
 def _update(function: Function, node: Node) -> Iterator[Change]:

@@ -131,8 +131,8 @@ def _effect(unit: str, worst: LineCounters | None, after: Counters, array: str =
 def _array(diff: Sequence[str]) -> str:
     """The shared array that a change declares otherwise, "tile[32][33]"; "" where it changes something else."""
     added = [row for row in diff if row.startswith("+") and "__shared__" in row]
-    before = {found for row in diff if row.startswith("-") for found in _ARRAY.findall(row)}
-    names = [found for row in added for found in _ARRAY.findall(row) if found not in before]
+    before = {name for row in diff if row.startswith("-") for name in _ARRAY.findall(row)}
+    names = [name for row in added for name in _ARRAY.findall(row) if name not in before]
     return str(names[0]) if len(names) == 1 else ""
 
 
@@ -169,13 +169,13 @@ class Proof:
         """
         text = changed(self.source.text, change)
         submission = self.rebind({self.source.path: replace(self.source, text=text)})
-        known = self.kernel.binding
-        found = submission.bindings.get(known.variant)
-        if not isinstance(found, VariantBinding) or found.kernel.name != known.kernel.name:
+        before = self.kernel.binding
+        after = submission.bindings.get(before.variant)
+        if not isinstance(after, VariantBinding) or after.kernel.name != before.kernel.name:
             return None
-        if [p.name for p in found.kernel.parameters] != [p.name for p in known.kernel.parameters]:
+        if [p.name for p in after.kernel.parameters] != [p.name for p in before.kernel.parameters]:
             return None
-        binding = replace(found, interpretations=(self.kernel.interpretation,), expression=known.expression)
+        binding = replace(after, interpretations=(self.kernel.interpretation,), expression=before.expression)
         kernel = BoundKernel(self.kernel.lab, submission, binding, self.kernel.interpretation)
         return self.of_kernel(self.trials, self.drawn_trials, kernel, self.evidence)
 

@@ -177,7 +177,7 @@ class Function:
     @cached_property
     def accesses(self) -> tuple[Access, ...]:
         """What it reads and writes of arrays by index, in order of the text."""
-        found = []
+        accesses = []
         for node in self.nodes:
             parent = node.parent
             is_inner = parent is not None and parent.child_by_field_name("argument") == node
@@ -191,8 +191,8 @@ class Function:
                 base = base.child_by_field_name("argument")
             if base is not None:
                 place = (self.at(node.start_byte), self.at(node.end_byte))
-                found.append(Access(self.text(base), self.line(node), *place, frozenset(words), node))
-        return tuple(found)
+                accesses.append(Access(self.text(base), self.line(node), *place, frozenset(words), node))
+        return tuple(accesses)
 
     @cached_property
     def barriers(self) -> tuple[Node, ...]:
@@ -218,10 +218,10 @@ class Function:
         words = {word for k in parsed.functions.values() if k.is_device for word in parsed.words(k.node)}
         names = [n for n, macro in parsed.constants.macros.items() if macro.parameters is None]
         names += list(parsed.constants.values)
-        found = 0
+        count = 0
         for name in names:
-            if name in words and found < MAX_CONSTANTS and isinstance(parsed.constants.evaluate(name), int):
-                found += 1
+            if name in words and count < MAX_CONSTANTS and isinstance(parsed.constants.evaluate(name), int):
+                count += 1
                 yield Variable(name, "size", 0, len(parsed.data))
         for name in self.item.template_parameters:
             if name and not re.fullmatch(r"T\d?|[A-Z]?[a-z]*[Tt]ype", name):
@@ -313,17 +313,17 @@ def functions_of(parsed: ParsedFile, kernel: str) -> list[Function]:
     item = parsed.functions.get(kernel)
     if item is None or item.node.child_by_field_name("body") is None:
         return []
-    found = {kernel: item}
+    by_name = {kernel: item}
     pending = [item]
-    while pending and len(found) < MAX_FUNCTIONS:
+    while pending and len(by_name) < MAX_FUNCTIONS:
         current = pending.pop(0)
         words = parsed.words(current.node)
         for name, other in parsed.functions.items():
-            is_called = name in words and name not in found and other.is_device and not other.is_kernel
+            is_called = name in words and name not in by_name and other.is_device and not other.is_kernel
             if is_called and other.node.child_by_field_name("body") is not None:
-                found[name] = other
+                by_name[name] = other
                 pending.append(other)
-    return [Function(parsed, other, other.is_kernel) for other in found.values()]
+    return [Function(parsed, other, other.is_kernel) for other in by_name.values()]
 
 
 def host_functions(parsed: ParsedFile) -> Iterator[Function]:

@@ -112,11 +112,11 @@ def host_repairs(
         wanted = [s for s in left if s.is_wrong or s.names(parsed, change)]
         mended = [(s, names) for s in wanted if (names := _mended(s, submission))]
         diff = tuple(diff_lines(source.text, changed(source.text, change)))
-        told = all(s.is_wrong for s, _names in mended)
+        is_checked = all(s.is_wrong for s, _names in mended)
         together = tuple(s.evidence.variant.name for s, _names in mended)
         for subject, names in mended:
             name = subject.evidence.variant.name
-            proof = "own_check" if told else "run"
+            proof = "own_check" if is_checked else "run"
             repairs.append(
                 FoundRepair(
                     name, parsed.file, change, names, is_complete=True, diff=diff, together=together, proof=proof
@@ -149,10 +149,10 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
             never.add(subject.kernel.binding.kernel.name)
         for file, line, message in subject.faults():
             lines.setdefault(file, set()).add(line)
-            told = _arrays_of(message)
-            arrays |= told
+            mentioned = _arrays_of(message)
+            arrays |= mentioned
             if message.id.rpartition(".")[2] in UNFILLED:
-                unfilled |= told - {str(message.data.get("other", ""))}
+                unfilled |= mentioned - {str(message.data.get("other", ""))}
             if message.id.startswith(WAITS):
                 waiting.append((file, line, _launched(message)))
     rows: list[tuple[float, ParsedFile, Change]] = []
@@ -175,8 +175,8 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
 
 
 def _arrays_of(message: Message) -> set[str]:
-    told = (str(message.data.get(key, "")) for key in ("array", "other", "name"))
-    return {plain for name in told if (plain := name.rpartition("::")[2])}
+    names = (str(message.data.get(key, "")) for key in ("array", "other", "name"))
+    return {plain for name in names if (plain := name.rpartition("::")[2])}
 
 
 def _launched(message: Message) -> int:

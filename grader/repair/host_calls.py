@@ -142,27 +142,27 @@ def _others(host: Host, call: Call, index: int) -> list[str]:
     """What else stands on that side of a copy, or is allocated there; for a variable of the device other variables."""
     own = call.text(index)
     is_symbol = "Symbol" in call.name and index == ("From" in call.name)
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     if is_symbol:
         for other in host.calls:
             if "Symbol" in other.name:
-                found[other.text(int("From" in other.name))] = None
+                texts[other.text(int("From" in other.name))] = None
         text = host.parsed.source.text
-        found |= dict.fromkeys(re.findall(r"\b__(?:constant|device)__\s+(?:[\w:]+\s+){1,4}(\w+)\s*[\[;=]", text))
+        texts |= dict.fromkeys(re.findall(r"\b__(?:constant|device)__\s+(?:[\w:]+\s+){1,4}(\w+)\s*[\[;=]", text))
     else:
         side = _side(call, index)
         for other in host.calls:
             if other.function.item != call.function.item:
                 continue
             if other.name in ALLOCATES and side == "device":
-                found |= dict.fromkeys(sorted(_names(other.text(0)) - {"void"}))
+                texts |= dict.fromkeys(sorted(_names(other.text(0)) - {"void"}))
             elif other.name in ("cudaMemcpy", "cudaMemcpyAsync"):
                 for place in (0, 1):
                     if _side(other, place) == side:
-                        found[other.text(place)] = None
+                        texts[other.text(place)] = None
         if side == "host":
-            found |= dict.fromkeys(_host_arrays(call))
-    return [text for text in found if text and text != own][:MAX_NAMES]
+            texts |= dict.fromkeys(_host_arrays(call))
+    return [text for text in texts if text and text != own][:MAX_NAMES]
 
 
 def _side(call: Call, index: int) -> str:
@@ -262,8 +262,8 @@ def _definition(function: Function, node: Node) -> Node:
 
 def _widths(function: Function, call: Call) -> list[str]:
     """What the elements may be: the types that the function's other sizes name."""
-    found = dict.fromkeys(re.findall(r"sizeof\s*\(\s*((?:unsigned\s+)?\w+)\s*\)", function.text(function.body)))
-    kinds = [name for name in found if name in ("float", "double", "int", "unsigned", "unsigned int")]
+    types = dict.fromkeys(re.findall(r"sizeof\s*\(\s*((?:unsigned\s+)?\w+)\s*\)", function.text(function.body)))
+    kinds = [name for name in types if name in ("float", "double", "int", "unsigned", "unsigned int")]
     return (kinds or ["float"])[:2]
 
 
@@ -362,10 +362,10 @@ def _missing_symbol(host: Host, name: str, plain: str, is_array: bool) -> Iterat
     for launch in host.launches[:1]:
         function = launch.function
         statement = _statement(function, launch.grid)
-        known = [d for node in function.nodes if node.type == "declaration" for d in _declared(node)]
-        known = [d for d in dict.fromkeys(known) if function.at(launch.grid.start_byte)]
-        known.sort(key=lambda text: _LEADING.sub("", text).lower() != plain)
-        for number, source in enumerate(known[:MAX_NAMES]):
+        declared = [d for node in function.nodes if node.type == "declaration" for d in _declared(node)]
+        declared = [d for d in dict.fromkeys(declared) if function.at(launch.grid.start_byte)]
+        declared.sort(key=lambda text: _LEADING.sub("", text).lower() != plain)
+        for number, source in enumerate(declared[:MAX_NAMES]):
             if statement is None:
                 continue
             sign = "" if is_array else "&"

@@ -39,7 +39,7 @@ class Launch:
 
 def launches_of(parsed: ParsedFile) -> list[Launch]:
     """Every launch in the host code of a file, in order of the text."""
-    found = []
+    launches = []
     for function in host_functions(parsed):
         for node in function.nodes:
             if node.type != "call_expression":
@@ -52,8 +52,8 @@ def launches_of(parsed: ParsedFile) -> list[Launch]:
             name = function.text(callee).partition("<")[0].strip()
             shared = parts[2] if len(parts) > 2 else None
             given = tuple(_listed(arguments))
-            found.append(Launch(function, function.line(node), name, parts[0], parts[1], shared, given))
-    return found
+            launches.append(Launch(function, function.line(node), name, parts[0], parts[1], shared, given))
+    return launches
 
 
 def crosswise(launches: Sequence[Launch], parameters: Sequence[Sequence[str]]) -> Iterator[Change]:
@@ -111,8 +111,8 @@ def _block_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
     """Sides of the block that are others than the constants that the kernel is written with."""
     function = launch.function
     axes = [_source(function, axis) for axis in _axes(function, launch.block)]
-    known = [name for name in constants if name not in {function.text(axis) for axis in axes}]
-    for count, name in enumerate(known):
+    others = [name for name in constants if name not in {function.text(axis) for axis in axes}]
+    for count, name in enumerate(others):
         cost = 1.5 + 0.3 * count
         if len(axes) >= 2:
             both = tuple(_replaced(function, axis, name) for axis in axes[:2])
@@ -147,8 +147,8 @@ def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Ch
     """Numbers of bytes that count something else, or less than the block stores."""
     function = launch.function
     numbers = [function.text(a) for a in launch.arguments if a.type in ("identifier", "number_literal")]
-    known = function.known_at(launch.grid)
-    scalars = [t for t in numbers if t.isdigit() or (t in known and known[t].role != "array")]
+    variables = function.known_at(launch.grid)
+    scalars = [t for t in numbers if t.isdigit() or (t in variables and variables[t].role != "array")]
     sides = [function.text(_source(function, axis)) for axis in _axes(function, launch.block)]
     threads = " * ".join(dict.fromkeys(s for s in sides if s != "1")) if len(sides) == 1 else ""
     written = function.text(_source(function, launch.shared)) if launch.shared is not None else ""
@@ -223,35 +223,35 @@ def _axes(function: Function, node: Node) -> list[Node]:
 def _members(function: Function, node: Node) -> list[Node]:
     """What `grid.x` and `grid.y` are set to before a launch."""
     name = function.text(node)
-    found: dict[str, Node] = {}
+    by_axis: dict[str, Node] = {}
     for other in function.nodes:
         left = other.child_by_field_name("left") if other.type == "assignment_expression" else None
         right = other.child_by_field_name("right") if left is not None else None
         if left is not None and right is not None and other.start_byte < node.start_byte:
             for axis in "xy":
                 if function.text(left).replace(" ", "") == f"{name}.{axis}":
-                    found[axis] = right
-    return [found[axis] for axis in "xy" if axis in found] if "x" in found else []
+                    by_axis[axis] = right
+    return [by_axis[axis] for axis in "xy" if axis in by_axis] if "x" in by_axis else []
 
 
 def _definitions(function: Function, node: Node) -> list[Node]:
     """What a variable is given, the last definition before its use first."""
-    name, found = function.text(node), []
+    name, definitions = function.text(node), []
     for other in function.nodes:
         if other.start_byte >= node.start_byte:
             break
         if other.type == "init_declarator" and declared_name(other) == name:
             value = other.child_by_field_name("value")
             given = value or next((c for c in other.named_children if c.type == "argument_list"), None)
-            found += [given] if given is not None else []
+            definitions += [given] if given is not None else []
         elif other.type == "function_declarator" and declared_name(other) == name:
             given = other.child_by_field_name("parameters")
-            found += [given] if given is not None else []
+            definitions += [given] if given is not None else []
         elif other.type == "assignment_expression":
             left, right = other.child_by_field_name("left"), other.child_by_field_name("right")
             if left is not None and right is not None and function.text(left) == name:
-                found.append(right)
-    return found[::-1]
+                definitions.append(right)
+    return definitions[::-1]
 
 
 def _source(function: Function, node: Node) -> Node:

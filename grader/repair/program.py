@@ -88,26 +88,26 @@ def program_repairs(
     def repaired(one: _Tried, wanted: Sequence[Failing]) -> list[FoundRepair]:
         if one.change.kind == "launch" and not one.was_run:
             one = _run_anew(original, one, wanted, rerun)
-        made = [r for s in wanted if (r := _proven(trials, drawn_trials, s, one)) is not None and r.is_complete]
-        together = tuple(repair.variant for repair in made) if len(made) > 1 else ()
-        return [replace(repair, together=together) for repair in made]
+        complete = [r for s in wanted if (r := _proven(trials, drawn_trials, s, one)) is not None and r.is_complete]
+        together = tuple(repair.variant for repair in complete) if len(complete) > 1 else ()
+        return [replace(repair, together=together) for repair in complete]
 
     kept: list[_Tried] = []
     for one in _tried(original, trials, failing, passing, budget, rerun):
         kept.append(one)
         if len(one.kernels) == len(failing) and proven < MAX_PROVEN:
             proven += 1
-            found = repaired(one, failing)
-            if len(found) == len(failing):
-                return found
-    left, found = list(failing), []
+            repairs = repaired(one, failing)
+            if len(repairs) == len(failing):
+                return repairs
+    left, repairs = list(failing), []
     for one in sorted(kept, key=lambda one: (-len(one.kernels), one.cost)):
         wanted = [subject for subject in left if subject.name in one.kernels]
         if wanted and proven < MAX_PROVEN + len(failing):
             proven += 1
-            found += repaired(one, wanted)
-            left = [subject for subject in left if subject.name not in {repair.variant for repair in found}]
-    return found
+            repairs += repaired(one, wanted)
+            left = [subject for subject in left if subject.name not in {repair.variant for repair in repairs}]
+    return repairs
 
 
 def _tried(
@@ -186,15 +186,15 @@ def _ranked(original: Original, failing: Sequence[Failing]) -> list[tuple[Parsed
             if name in wanted
         ]
         parameters = [[p.name for p in subject.kernel.binding.kernel.parameters] for _launch, subject in launches]
-        found = list(crosswise([launch for launch, _subject in launches], parameters))
+        changes = list(crosswise([launch for launch, _subject in launches], parameters))
         for launch, subject in launches:
-            found += launch_changes(launch, _constants(subject), _pairs(subject))
+            changes += launch_changes(launch, _constants(subject), _pairs(subject))
         # Constants and macros are tried where every failing kernel is written with them.
         words = [mentioned(s.parsed, s.parsed.functions[s.kernel.binding.kernel.name]) for s in failing]
         shared = set.intersection(*words) if words else set()
         values = {name: value for s in failing for name, value in _constants(s).items()}
-        found += [*macro_changes(parsed, shared), *constant_changes(parsed, shared, values)]
-        by_cost = [(change.cost + shifts.get(change.group, 0.0), change, True) for change in found]
+        changes += [*macro_changes(parsed, shared), *constant_changes(parsed, shared, values)]
+        by_cost = [(change.cost + shifts.get(change.group, 0.0), change, True) for change in changes]
         by_cost += [
             (change.cost + shifts.get(change.group, 0.0), change, False)
             for launch in launches_of(parsed)
@@ -244,28 +244,28 @@ def _kernels_at(original: Original, parsed: ParsedFile, launch: Launch) -> list[
 
     here = {s.kernel for s in submission.launches if is_here(s.file or parsed.file, s.line)}
     called = {launch.callee} & here or here
-    seen = {s.kernel for s in submission.launches if s.observed}
+    observed = {s.kernel for s in submission.launches if s.observed}
     true = {name for name, path, line in submission.read_true if is_here(path, line)}
-    return sorted(called & true | called - seen)
+    return sorted(called & true | called - observed)
 
 
 def _constants(subject: Failing) -> dict[str, int]:
     """The constants that a kernel is written with; of a template its arguments, as they are written."""
     parsed = subject.parsed
     item = parsed.functions[subject.kernel.binding.kernel.name]
-    found = {}
+    constants = {}
     for name in sorted(mentioned(parsed, item)):
         value = parsed.constants.evaluate(name)
         if isinstance(value, int) and 1 < value <= 1024:
-            found[name] = value
+            constants[name] = value
     requested = subject.evidence.bound.requested
     for text in requested.template_texts or requested.template_arguments if requested is not None else ():
         if text.isdigit() and int(text) > 1:
-            found[text] = int(text)
+            constants[text] = int(text)
     for array in subject.kernel.binding.kernel.shared_arrays:
         # What a tile's sides are as numbers, where no constant has a name.
-        found |= {str(side): side for side in array.dims if side and side > 1 and side not in found.values()}
-    return found
+        constants |= {str(side): side for side in array.dims if side and side > 1 and side not in constants.values()}
+    return constants
 
 
 def _pairs(subject: Failing) -> list[tuple[int, int]]:
@@ -286,18 +286,18 @@ def _pairs(subject: Failing) -> list[tuple[int, int]]:
 
 def _rebound(kernel: BoundKernel, submission: Submission) -> BoundKernel | None:
     """The kernel in a changed program, read as that launches it; None where it is another one there."""
-    known, found = kernel.binding, submission.bindings.get(kernel.binding.variant)
-    if not isinstance(found, VariantBinding) or found.kernel.name != known.kernel.name:
+    before, after = kernel.binding, submission.bindings.get(kernel.binding.variant)
+    if not isinstance(after, VariantBinding) or after.kernel.name != before.kernel.name:
         return None
-    if [p.name for p in found.kernel.parameters] != [p.name for p in known.kernel.parameters]:
+    if [p.name for p in after.kernel.parameters] != [p.name for p in before.kernel.parameters]:
         return None
-    return BoundKernel(kernel.lab, submission, found, found.interpretations[0])
+    return BoundKernel(kernel.lab, submission, after, after.interpretations[0])
 
 
 def _others(failing: Sequence[Failing], submission: Submission) -> dict[str, BoundKernel]:
     """The failing kernels in a changed program, those that are as they were left out."""
-    found = ((s.name, s.kernel, _rebound(s.kernel, submission)) for s in failing)
-    return {name: after for name, before, after in found if after is not None and _is_other(before, after)}
+    rebound = ((s.name, s.kernel, _rebound(s.kernel, submission)) for s in failing)
+    return {name: after for name, before, after in rebound if after is not None and _is_other(before, after)}
 
 
 def _is_other(before: BoundKernel, after: BoundKernel) -> bool:

@@ -115,9 +115,9 @@ def search(
     for number, subject in enumerate(subjects):
         share = Budget(budget.work * subject.parts // sum(s.parts for s in subjects[number:]))
         before = share.work
-        made, condition = _of_kernel(subject, share)
+        of_subject, condition = _of_kernel(subject, share)
         budget.work -= before - share.work
-        repairs += made
+        repairs += of_subject
         conditions += [condition] if condition is not None else []
     order = list(found)
     return sorted(repairs, key=lambda r: order.index(r.variant)), conditions
@@ -159,9 +159,9 @@ def _of_shared_functions(subjects: Sequence[_Subject], budget: Budget) -> list[F
         for function in subject.screen.functions[1:]:
             callers.setdefault((subject.parsed.file, function.item.start), []).append(subject)
     groups = {tuple(s.name for s in group): group for group in callers.values() if len(group) > 1}
-    found: list[FoundRepair] = []
+    shared_repairs: list[FoundRepair] = []
     for names, group in sorted(groups.items(), key=lambda row: -len(row[0])):
-        if any(repair.variant in names for repair in found):
+        if any(repair.variant in names for repair in shared_repairs):
             continue
         first = min(group, key=lambda s: s.screen.symptom.cases[0].instructions)
         shared = {place[1] for place, all_of in callers.items() if len(all_of) >= len(group)}
@@ -172,12 +172,12 @@ def _of_shared_functions(subjects: Sequence[_Subject], budget: Budget) -> list[F
         for number, change in enumerate(first.screen.survivors(ranked, share)):
             repairs = [r for s in group if (r := _graded(s, change, share)) is not None and r.is_complete]
             if len(repairs) == len(group):
-                found += [replace(r, together=names) for r in repairs]
+                shared_repairs += [replace(r, together=names) for r in repairs]
                 break
             if number >= MAX_SHARED_PROOFS - 1:
                 break
         budget.work -= before - share.work
-    return found
+    return shared_repairs
 
 
 def _of_kernel(subject: _Subject, budget: Budget) -> tuple[list[FoundRepair], Condition | None]:
@@ -251,10 +251,10 @@ def _ranked(
     extents, covers = _extents(kernel, names), _covered(kernel, names)
     rows: list[tuple[float, int, Function, Change]] = []
     for function in functions:
-        found = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
-        found += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
-        found += surplus_changes(function, covers)
-        for change in found:
+        changes = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
+        changes += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
+        changes += surplus_changes(function, covers)
+        for change in changes:
             if symptom.is_stopped and change.group == "returns":
                 # What goes with such a return is the call in its condition, not that threads end there.
                 continue
@@ -289,19 +289,19 @@ def _extents(kernel: BoundKernel, names: dict[str, str]) -> dict[str, tuple[str,
     """What the axes of the lab's arrays are called in the kernel, by the arrays' names there."""
     sizes = set(kernel.lab.size_names)
     equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
-    found = {}
+    extents = {}
     for parameter in kernel.lab.parameters:
         if parameter.is_size or parameter.name not in names:
             continue
         axes = []
         for axis in parameter.shape:
-            known = names.get(str(axis)) if axis in sizes else str(axis)
-            if known is None and axis in kernel.lab.equal_sizes and equal:
-                known = equal[0]
-            axes.append(known)
+            extent = names.get(str(axis)) if axis in sizes else str(axis)
+            if extent is None and axis in kernel.lab.equal_sizes and equal:
+                extent = equal[0]
+            axes.append(extent)
         if all(axes):
-            found[names[parameter.name]] = tuple(str(a) for a in axes)
-    return found
+            extents[names[parameter.name]] = tuple(str(a) for a in axes)
+    return extents
 
 
 DETAILS = {
@@ -370,8 +370,8 @@ def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Seque
     by_place = {(repair.variant, name): repair for repair in reversed(found) for name in repair.mends}
     by_check = {(one.variant, one.check): one for one in conditions}
     # A return that ends too many is said in full by the change.
-    known = {(r.variant, name) for r in found if r.is_complete and r.change.group == "returns" for name in r.mends}
-    by_check = {place: one for place, one in by_check.items() if place not in known}
+    of_returns = {(r.variant, name) for r in found if r.is_complete and r.change.group == "returns" for name in r.mends}
+    by_check = {place: one for place, one in by_check.items() if place not in of_returns}
     checks = [_with_condition(check, by_check.get((check.variant, check.check))) for check in result.checks]
     checks = [_with_repair(check, by_place.get((check.variant, check.check))) for check in checks]
     return structs.replace(result, checks=checks)
@@ -403,8 +403,8 @@ def answers(result: Result) -> str:
 def hint_msg(found: FoundRepair) -> Message | None:
     """Line and kind of the fault, and what was seen with one change there."""
     change = found.change
-    known = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
-    fault = msg(f"repairs.{known}", line=change.line, **({"to_line": change.to_line} if change.to_line else {}))
+    kind = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
+    fault = msg(f"repairs.{kind}", line=change.line, **({"to_line": change.to_line} if change.to_line else {}))
     if found.proof:
         return joined(fault, msg(f"repairs.verified_by_{found.proof}"))
     if not found.is_complete:
@@ -428,8 +428,8 @@ def _beside(said: Message, change: Change) -> Message | None:
 def _with_condition(check: Check, condition: Condition | None) -> Check:
     if condition is None or check.status != "fail":
         return check
-    known = check.hint_said if check.hint_said is not None and check.hint_said.id not in NOT_KNOWN else None
-    return told(structs.replace(check, hint_said=joined(condition.hint, known)))
+    hint = check.hint_said if check.hint_said is not None and check.hint_said.id not in NOT_KNOWN else None
+    return told(structs.replace(check, hint_said=joined(condition.hint, hint)))
 
 
 def _with_repair(check: Check, found: FoundRepair | None) -> Check:
@@ -449,6 +449,6 @@ def _with_repair(check: Check, found: FoundRepair | None) -> Check:
         # What was only supposed of the same fault has nothing to add to what was run.
         others = OTHER_WAY if found.change.kind != "launch" else frozenset[str]()
         beside = [said for said in beside if said.id in SEEN | others]
-    known = joined(*beside)
-    choice = msg("repairs.either") if known is not None and known.id in OTHER_WAY else None
-    return told(structs.replace(check, hint_said=joined(hint_msg(found), choice, known), repair=repair))
+    rest = joined(*beside)
+    choice = msg("repairs.either") if rest is not None and rest.id in OTHER_WAY else None
+    return told(structs.replace(check, hint_said=joined(hint_msg(found), choice, rest), repair=repair))

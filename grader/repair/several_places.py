@@ -73,14 +73,14 @@ def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str,
             swap = {one: other, other: one}
             yield "index", "".join(swap.get(token, token) for token in tokens), 1.2
     for place, token in enumerate(tokens):
-        made: list[tuple[Kind, str, float]] = []
+        replacements: list[tuple[Kind, str, float]] = []
         if token in used:
-            made = [("index", name, 1.7) for name in parameters if name != token]
+            replacements = [("index", name, 1.7) for name in parameters if name != token]
         elif token in _OTHERS:
-            made = [("expression", other, 2.2) for other in _OTHERS[token]]
+            replacements = [("expression", other, 2.2) for other in _OTHERS[token]]
         elif token.isdigit():
-            made = [("expression", str(int(token) + step), 2.0) for step in (1, -1) if int(token) + step >= 0]
-        for kind, other, cost in made:
+            replacements = [("expression", str(int(token) + step), 2.0) for step in (1, -1) if int(token) + step >= 0]
+        for kind, other, cost in replacements:
             yield kind, "".join([*tokens[:place], other, *tokens[place + 1 :]]), cost
 
 
@@ -124,15 +124,15 @@ def _sizes(node: Node) -> list[Node]:
 def _axes_of_sizes(node: Node) -> Iterator[tuple[Node, tuple[bool, bool]]]:
     """The sizes of a declaration's arrays; whether each is the fastest axis, and whether there are others."""
     for declarator in node.children_by_field_name("declarator"):
-        fastest, found = True, []
+        fastest, sizes = True, []
         current: Node | None = declarator
         while current is not None and current.type == "array_declarator":
             size = current.child_by_field_name("size")
             if size is not None:
-                found.append((size, fastest))
+                sizes.append((size, fastest))
             fastest, current = False, current.child_by_field_name("declarator")
-        for size, is_fastest in found:
-            yield size, (is_fastest, len(found) > 1)
+        for size, is_fastest in sizes:
+            yield size, (is_fastest, len(sizes) > 1)
 
 
 def _size_changes(function: Function, size: Node, is_row: bool, texts: list[str]) -> Iterator[Change]:
@@ -143,8 +143,8 @@ def _size_changes(function: Function, size: Node, is_row: bool, texts: list[str]
     if base != text:
         options.append((base, 2.6))
     mentioned = function.parsed.words(size)
-    known: dict[str, Variable] = function.known_at(size)
-    for variable in known.values():
+    variables: dict[str, Variable] = function.known_at(size)
+    for variable in variables.values():
         if variable.role == "size" and variable.name not in mentioned and variable.start == 0:
             options += [(f"{text} + 2 * {variable.name}", 2.4), (f"{text} + {variable.name}", 3.2)]
     options += [(other, 2.6) for other in dict.fromkeys(texts) if other != text]
@@ -171,8 +171,8 @@ def _axes_exchanged(function: Function) -> Iterator[Change]:
     """x and y in each other's place in two indices that are made one after the other: of blocks, or of threads too."""
     for one, two in pairwise(_made(function)):
         places = [_axis_places(function, one), _axis_places(function, two)]
-        axes = [{function.text(n) for _base, n in found} for found in places]
-        if any(len(found) != 1 for found in axes) or axes[0] == axes[1] or not axes[0] | axes[1] <= OTHER.keys():
+        axes = [{function.text(n) for _base, n in of_index} for of_index in places]
+        if any(len(of_index) != 1 for of_index in axes) or axes[0] == axes[1] or not axes[0] | axes[1] <= OTHER.keys():
             continue
         everything = [*places[0], *places[1]]
         blocks = [place for place in everything if place[0] in ("blockIdx", "gridDim", "blockDim")]
@@ -188,14 +188,14 @@ def _axes_exchanged(function: Function) -> Iterator[Change]:
 
 def _axis_places(function: Function, node: Node) -> list[tuple[str, Node]]:
     """The axes that an index is made of: of which variable, and where its letter stands."""
-    found = []
+    places = []
     for part in descendants(node):
         base, field = part.child_by_field_name("argument"), part.child_by_field_name("field")
         if part.type == "field_expression" and base is not None and field is not None:
             name = function.text(base)
             if name in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
-                found.append((name, field))
-    return found
+                places.append((name, field))
+    return places
 
 
 def _names_together(function: Function) -> Iterator[Change]:
@@ -205,12 +205,12 @@ def _names_together(function: Function) -> Iterator[Change]:
         detail = {0: "", 1: "names_next"}.get(last - line)
         if detail is None:
             continue
-        known = {name: v for name, v in function.known_at(one).items() if v.role == "size"}
+        sizes = {name: v for name, v in function.known_at(one).items() if v.role == "size"}
         used = [{n: function.text(n) for n in named_in(part)} for part in (one, two)]
-        for name in sorted(known.keys() & set(used[0].values()) & set(used[1].values())):
-            origin = _origin(function, known[name])
+        for name in sorted(sizes.keys() & set(used[0].values()) & set(used[1].values())):
+            origin = _origin(function, sizes[name])
             places = [node for names in used for node, text in names.items() if text == name]
-            for other in sorted(n for n, v in known.items() if n != name and _origin(function, v) == origin):
+            for other in sorted(n for n, v in sizes.items() if n != name and _origin(function, v) == origin):
                 edits = tuple(function.replaced(node, other) for node in places)
                 yield Change("index", line, edits, 1.2, "size", detail)
 
@@ -232,10 +232,13 @@ def _tiles(function: Function) -> Iterator[Change]:
     What is multiplied by the same side in two indices that follow each other, or in one of an array: one comes from the
     block, one from the loop over tiles.
     """
-    made = _made(function)
+    assignments = _made(function)
     blocks = _block_indices(function)
     subscripts = [access.node.child_by_field_name("indices") for access in function.accesses]
-    groups = [*(list(pair) for pair in pairwise(made)), *([node] for node in [*made, *subscripts] if node is not None)]
+    groups = [
+        *(list(pair) for pair in pairwise(assignments)),
+        *([node] for node in [*assignments, *subscripts] if node is not None),
+    ]
     for parts in groups:
         scaled = [node for part in parts for node in _scaled(function, part)]
         if len(scaled) != 2 or function.line(scaled[1][0]) - function.line(scaled[0][0]) > 1:
@@ -253,31 +256,31 @@ def _tiles(function: Function) -> Iterator[Change]:
 
 def _block_indices(function: Function) -> dict[str, str]:
     """What stands for a block's index, with its axis: variables that are given it, then `blockIdx.x` itself."""
-    found = {}
+    axes = {}
     for node in function.nodes:
         name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
         text = function.text(value).replace(" ", "") if node.type == "init_declarator" and value is not None else ""
         if name is not None and text in ("blockIdx.x", "blockIdx.y"):
-            found[function.text(name)] = text[-1]
-    return found | {"blockIdx.x": "x", "blockIdx.y": "y"}
+            axes[function.text(name)] = text[-1]
+    return axes | {"blockIdx.x": "x", "blockIdx.y": "y"}
 
 
 def _scaled(function: Function, part: Node) -> list[tuple[Node, str]]:
     """The factors `X` of products `X * side`, X being a name or a component, and the sides."""
-    found = []
+    factors = []
     for node in descendants(part):
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if node.type == "binary_expression" and left is not None and right is not None:
             is_name = left.type in ("identifier", "field_expression")
             operator = node.child_by_field_name("operator")
             if is_name and operator is not None and operator.type == "*":
-                found.append((left, function.text(right)))
-    return found
+                factors.append((left, function.text(right)))
+    return factors
 
 
 def _row_lengths(function: Function) -> Iterator[Change]:
     """`a[row * p + col]` with the row length that the same array has in another line."""
-    found: list[tuple[str, int, Node]] = []
+    lengths: list[tuple[str, int, Node]] = []
     for access in function.accesses:
         indices = access.node.child_by_field_name("indices")
         index = indices.named_children[0] if indices is not None and indices.named_children else None
@@ -285,9 +288,9 @@ def _row_lengths(function: Function) -> Iterator[Change]:
             operator = node.child_by_field_name("operator")
             right = node.child_by_field_name("right")
             if node.type == "binary_expression" and operator is not None and operator.type == "*" and right is not None:
-                found.append((access.array, access.line, right))
-    for array, line, length in found:
-        others = {function.text(n) for name, _line, n in found if name == array} - {function.text(length)}
+                lengths.append((access.array, access.line, right))
+    for array, line, length in lengths:
+        others = {function.text(n) for name, _line, n in lengths if name == array} - {function.text(length)}
         for other in sorted(others):
             yield Change("index", line, (function.replaced(length, other),), 1.6, "pitch")
 

@@ -193,8 +193,8 @@ def _first_values(function: Function, node: Node) -> Iterator[Change]:
         elif declarator.type == "init_declarator" and type_node is not None:
             value = declarator.child_by_field_name("value")
             name = declarator.child_by_field_name("declarator")
-            known = next((v for v in function.variables if name is not None and v.name == function.text(name)), None)
-            if value is not None and known is not None and known.role == "value" and function.text(value) != "0":
+            variable = next((v for v in function.variables if name is not None and v.name == function.text(name)), None)
+            if value is not None and variable is not None and variable.role == "value" and function.text(value) != "0":
                 yield Change("initial_value", function.line(declarator), (function.replaced(value, "0"),), 2.2, "zero")
             accumulates = name is not None and f"{function.text(name)} +=" in function.text(function.body)
             if accumulates and "int" in function.text(type_node).split():

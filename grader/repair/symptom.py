@@ -129,7 +129,7 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     searched = [(c, _showing(evidence, c)) for c in mendable]
     if not searched or evidence.interpretation is None:
         return None
-    check, shown = next((found for found in searched if _is_short(found[1])), searched[0])
+    check, shown = next((candidate for candidate in searched if _is_short(candidate[1])), searched[0])
     # What was not even launched shows nothing.
     if shown is None or shown.outcome.reason in ("too_large", "no_blocks", "memory"):
         return None
@@ -156,15 +156,15 @@ def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | N
     """A failed `races` by itself, of a kernel whose result is wrong for another reason; None where there is none."""
     check = next((c for c in checks if c.check == "races" and c.status == "fail"), None)
     runs = [r for r in evidence.runs if not r.drawn and r.backend == "emulator" and r.kind != "ragged"]
-    seen = [
+    racing = [
         r
         for r in runs
         if r.outcome.status == "ok" and any(h.kind == "race" for h in r.outcome.hazards) and _is_short(r)
     ]
-    shown = min(seen, key=lambda r: prod(r.sizes.values()), default=None)
+    shown = min(racing, key=lambda r: prod(r.sizes.values()), default=None)
     if check is None or shown is None:
         return None
-    found = tuple(races.counted(shown.outcome.hazards))
+    hazards = tuple(races.counted(shown.outcome.hazards))
     # What orders a launch of one block, or one that is full, need not order the others.
     others = {repr(r.sizes): r for r in evidence.runs if not r.drawn and r.outcome.status == "ok" and _is_short(r)}
     others.pop(repr(shown.sizes), None)
@@ -175,9 +175,9 @@ def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | N
         if r.kind in ("correct", "observe", "ragged")
     ]
     # Two threads that write one element need another index: ordered, one of them would still be lost, whatever is read.
-    if not found or not cases or any(_is_one_place(h) for h in found) or is_collision(found):
+    if not hazards or not cases or any(_is_one_place(h) for h in hazards) or is_collision(hazards):
         return None
-    return Symptom("races", tuple(cases), found, tuple(h.line for h in found), is_observed=True)
+    return Symptom("races", tuple(cases), hazards, tuple(h.line for h in hazards), is_observed=True)
 
 
 def _is_short(run: Run | None) -> bool:
@@ -191,19 +191,19 @@ def _showing(evidence: Evidence, check: Check) -> Run | None:
     exact = [r for r in runs if r.kind != "ragged"]
     match check.check:
         case "correct":
-            found = [r for r in exact if r.outcome.status != "ok" or not r.is_right]
+            candidates = [r for r in exact if r.outcome.status != "ok" or not r.is_right]
             # Right, but by the order of its threads alone.
-            found = found or [r for r in exact if races.counted(r.outcome.hazards)]
+            candidates = candidates or [r for r in exact if races.counted(r.outcome.hazards)]
         case "ragged_sizes":
-            found = [
+            candidates = [
                 r for r in runs if r.kind == "ragged" and (r.outcome.status != "ok" or not r.is_right or faults(r))
             ]
         case "bank_conflicts" | "coalescing":
             metric = "sectors" if check.check == "coalescing" else "wavefronts"
-            found = [r for r in exact if r.outcome.counters and excess_of(r.outcome.counters, metric) > 0]
+            candidates = [r for r in exact if r.outcome.counters and excess_of(r.outcome.counters, metric) > 0]
         case _:
-            found = [r for r in exact if faults(r)]
-    return min(found, key=lambda r: prod(r.sizes.values()), default=None)
+            candidates = [r for r in exact if faults(r)]
+    return min(candidates, key=lambda r: prod(r.sizes.values()), default=None)
 
 
 def _skips_diagnosis(check: Check, run: Run) -> bool:
@@ -216,14 +216,14 @@ def _others(evidence: Evidence, interpretation: Interpretation, sizes: dict[str,
     compiled_in = [role for role, _name in interpretation.constants] + [
         role for _text, role in interpretation.template if role
     ]
-    found = []
+    chosen = []
     for kinds in (("correct", "observe"), ("ragged",)):
         runs = [r for r in evidence.runs if r.kind in kinds and not r.drawn and dict(r.sizes) != sizes]
         runs = [r for r in runs if r.outcome.status in ("ok", "fault")]
         runs = [r for r in runs if all(r.sizes[role] == sizes[role] for role in compiled_in)]
         runs.sort(key=lambda r: (len(set(r.sizes.values())) == 1, prod(r.sizes.values())))
-        found += runs[:1]
-    return found
+        chosen += runs[:1]
+    return chosen
 
 
 def instructions_of(run: Run) -> int:

@@ -209,7 +209,7 @@ LONGEST_NAME = 14
 def warp_steps(job: ReportJob) -> dict[str, list[StepsView]]:
     """What can be stepped through, by the id of the check that it belongs to, the check's own line first."""
     colours = {column["name"]: column["colour"] for column in variant_columns(job)}
-    found: dict[str, list[StepsView]] = {}
+    by_check: dict[str, list[StepsView]] = {}
     for check in job.result.checks:
         variant = job.result.variants.get(check.variant, Variant())
         if check.status != "fail" or check.check not in SPACES or variant.counters is None:
@@ -218,8 +218,8 @@ def warp_steps(job: ReportJob) -> dict[str, list[StepsView]]:
         rows.sort(key=lambda c: (c.line != check.line, c.line))
         views = [_Picture(variant, c, c.steps).view(job.result, colours[check.variant]) for c in rows if c.steps]
         if views:
-            found[check.id] = views
-    return found
+            by_check[check.id] = views
+    return by_check
 
 
 class _Picture:
@@ -268,9 +268,9 @@ class _Picture:
         }
 
     def _request(self, request: WarpRequest, number: int) -> StepRequest:
-        found = list(accesses(self._steps.arrays, request))
+        touched = list(accesses(self._steps.arrays, request))
         width_bytes = self._row.width_bytes
-        rows = wavefronts(found, width_bytes, request.at_once) if self._is_shared else sectors(found, width_bytes)
+        rows = wavefronts(touched, width_bytes, request.at_once) if self._is_shared else sectors(touched, width_bytes)
         labels = [str(n) if self._is_shared else self._of_sector(row) for n, row in enumerate(rows, start=1)]
         left = 10 + LETTER * max((len(label) for label in labels), default=1)
         total = self._steps.total
@@ -279,7 +279,7 @@ class _Picture:
             head = _("Request {number} of {total}").format(number=number, total=total)
         return {
             "head": head,
-            "words": self._words(request, len(found)),
+            "words": self._words(request, len(touched)),
             "rows": [
                 self._drawn(row, label, left, HEAD + ROW_HEIGHT * index)
                 for index, (row, label) in enumerate(zip(rows, labels, strict=True))
@@ -290,7 +290,7 @@ class _Picture:
             "height": HEAD + ROW_HEIGHT * len(rows) + 2,
             "ideal_y": HEAD + ROW_HEIGHT * request.ideal,
             "grid": self._grid(left, ROW_HEIGHT * len(rows)),
-            "said": self._said(found, rows),
+            "said": self._said(touched, rows),
         }
 
     def _words(self, request: WarpRequest, lanes: int) -> str:
@@ -391,11 +391,11 @@ def _index(index: tuple[int, int, int]) -> str:
 
 def _served(rows: list[Row]) -> dict[int, list[int]]:
     """The rows, from 1, that each lane is served in."""
-    found: dict[int, list[int]] = {}
+    by_lane: dict[int, list[int]] = {}
     for number, row in enumerate(rows, start=1):
         for lane in {lane for cell in row.cells for lane in cell.lanes}:
-            found.setdefault(lane, []).append(number)
-    return found
+            by_lane.setdefault(lane, []).append(number)
+    return by_lane
 
 
 def _span(values: range | list[int]) -> str:

@@ -305,8 +305,8 @@ def foretold(sweep: SweepRecord) -> SweepRecord:
 
 def text_of(job: ReportJob, sweep: SweepRecord) -> SweepText:
     """The lab's words for a sweep; its plain names when the lab does not know it any more."""
-    known = {text.id: text for text in job.sweeps}
-    return known.get(sweep.id) or SweepText(id=sweep.id, title=sweep.id, x_label=sweep.x, line_label=sweep.lines)
+    by_id = {text.id: text for text in job.sweeps}
+    return by_id.get(sweep.id) or SweepText(id=sweep.id, title=sweep.id, x_label=sweep.x, line_label=sweep.lines)
 
 
 def _sweep_chart(job: ReportJob, sweep: SweepRecord, text: SweepText, metric: str) -> LineChart | None:
@@ -317,15 +317,15 @@ def _sweep_chart(job: ReportJob, sweep: SweepRecord, text: SweepText, metric: st
     markers = {c["name"]: index for index, c in enumerate(columns)}
     lines: dict[str, list[Line]] = {}
     for name in names:
-        found = [
+        variant_lines = [
             _line(sweep, text, metric, (name, of, line), (colours.get(name, variant_colour(0)), markers.get(name, 0)))
             for line in _lines_of(sweep)
             for of in ("submission", "reference")
         ]
         if sweep.backend == "gpu" and sweep.predicted and metric in MEASURED:
-            found += _predicted_beside(found, sweep, text, metric, name)
+            variant_lines += _predicted_beside(variant_lines, sweep, text, metric, name)
         # A variant that makes no use of shared memory has no wavefronts: a line of zeros says nothing.
-        lines[name] = [found_line for found_line in found if any(dot.value for dot in found_line.dots)]
+        lines[name] = [found_line for found_line in variant_lines if any(dot.value for dot in found_line.dots)]
     shown = [name for name in names if lines[name]]
     if not shown:
         return None
@@ -396,17 +396,17 @@ def _predicted_beside(
 
 def _labelled(lines: Sequence[Line], name: str) -> list[Line]:
     """The lines with the labels to be written at their ends; a reference's line needs none beside the student's."""
-    found = []
+    labelled = []
     for line in lines:
         if line.predicted:
-            found.append(replace(line, label=""))
+            labelled.append(replace(line, label=""))
             continue
         text = ", ".join(part for part in (name, line.label) if part)
         beside = any(not other.reference and other.rank == line.rank for other in lines)
         if line.reference:
             text = "" if beside else text if line.label else _("{name} (reference)").format(name=text)
-        found.append(replace(line, label=text))
-    return found
+        labelled.append(replace(line, label=text))
+    return labelled
 
 
 def _panel_title(name: str, lines: Sequence[Line]) -> str:
@@ -417,13 +417,13 @@ def _panel_title(name: str, lines: Sequence[Line]) -> str:
 
 def _gaps(sweep: SweepRecord, names: Sequence[str], colours: dict[str, str]) -> tuple[Gap, ...]:
     """Values at which a kernel could be run on no line; those that are impossible first."""
-    found: dict[tuple[int, str], dict[str, None]] = {}
+    by_value: dict[tuple[int, str], dict[str, None]] = {}
     drawn = {(p.variant, p.of, p.x) for p in sweep.points if p.status == "ok"}
     for point in sorted(sweep.points, key=lambda p: (p.x, p.status != "impossible")):
         owner = _owner(sweep, point.variant)
         if point.variant in names and point.of == owner and (point.variant, owner, point.x) not in drawn:
-            found.setdefault((point.x, point.reason), {})[colours.get(point.variant, variant_colour(0))] = None
-    return tuple(Gap(x, reason, tuple(seen)) for (x, reason), seen in found.items())
+            by_value.setdefault((point.x, point.reason), {})[colours.get(point.variant, variant_colour(0))] = None
+    return tuple(Gap(x, reason, tuple(variant_colours)) for (x, reason), variant_colours in by_value.items())
 
 
 def _owner(sweep: SweepRecord, name: str) -> str:
@@ -451,7 +451,7 @@ def gap_notes(job: ReportJob, sweep: SweepRecord) -> list[tuple[str, list[str]]]
     """Each reason for which points are missing, once, with the variants and values that it concerns."""
     text = text_of(job, sweep)
     order = list(dict.fromkeys(p.variant for p in sweep.points))
-    found: dict[str, dict[tuple[str, str], list[int]]] = {}
+    by_reason: dict[str, dict[tuple[str, str], list[int]]] = {}
     for point in sweep.points:
         if point.status != "ok" and point.of == _owner(sweep, point.variant):
             everywhere = all(
@@ -460,7 +460,7 @@ def gap_notes(job: ReportJob, sweep: SweepRecord) -> list[tuple[str, list[str]]]
                 if (other.variant, other.of, other.x) == (point.variant, point.of, point.x)
             )
             line = "" if everywhere else f" ({line_name(sweep, text, point.line)})"
-            values = found.setdefault(point.reason, {}).setdefault((point.variant, line), [])
+            values = by_reason.setdefault(point.reason, {}).setdefault((point.variant, line), [])
             if point.x not in values:
                 values.append(point.x)
     return [
@@ -471,7 +471,7 @@ def gap_notes(job: ReportJob, sweep: SweepRecord) -> list[tuple[str, list[str]]]
                 for name, line in sorted(places, key=lambda place: (order.index(place[0]), bool(place[1])))
             ],
         )
-        for reason, places in found.items()
+        for reason, places in by_reason.items()
     ]
 
 

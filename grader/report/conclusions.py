@@ -200,15 +200,15 @@ FLAT = 1.05
 
 def sweep_conclusions(job: ReportJob) -> list[str]:
     """Sentences on every sweep of the result, drawn from its first metric."""
-    found: list[str] = []
+    sentences: list[str] = []
     for sweep in job.result.sweeps:
         teller = _Teller(job, sweep)
         if sweep.lines == "host_memory":
-            found += teller.kinds_of_memory()
+            sentences += teller.kinds_of_memory()
         else:
-            found += teller.comparisons() if teller.is_over_sizes else teller.best_values()
-            found += teller.conflicts()
-    return found
+            sentences += teller.comparisons() if teller.is_over_sizes else teller.best_values()
+            sentences += teller.conflicts()
+    return sentences
 
 
 def sweep_notes(job: ReportJob, sweep: SweepRecord) -> SweepNotes:
@@ -228,8 +228,8 @@ def sweep_notes(job: ReportJob, sweep: SweepRecord) -> SweepNotes:
     for name, reason in sweep.left_out.items():
         names.setdefault(reason, []).append(name)
     notes += [
-        _("Skipped: {names} ({reason}).").format(names=", ".join(found), reason=reason)
-        for reason, found in names.items()
+        _("Skipped: {names} ({reason}).").format(names=", ".join(skipped), reason=reason)
+        for reason, skipped in names.items()
     ]
     return {"title": text_of(job, sweep).title, "notes": notes}
 
@@ -306,13 +306,13 @@ class _Teller:
                         flat.append(who)
                     else:
                         alike.setdefault(self._of_best(values), []).append(who)
-        found = [text.replace(WHO, "; ".join(names)) for text, names in alike.items()]
+        sentences = [text.replace(WHO, "; ".join(names)) for text, names in alike.items()]
         if flat:
             text = _("{title}: {names}: hardly any dependence on {x} ({quantity}).")
-            found.append(
+            sentences.append(
                 text.format(title=self._title, names="; ".join(flat), quantity=quantity(self._metric), x=self._x)
             )
-        return found + self._of_all(
+        return sentences + self._of_all(
             {name: self._at_best(values) for name in self._names for values in self._last_line(name).values()}
         )
 
@@ -355,11 +355,11 @@ class _Teller:
 
     def kinds_of_memory(self) -> list[str]:
         """For each variant: the best and the worst kind of host memory, each at its best."""
-        found = []
+        sentences = []
         for name in self._names:
             modes = {line: self._at_best(values) for line, values in self._values(name).items()}
-            found += self._of_all(modes, f"{self._title}, {name}")
-        return found
+            sentences += self._of_all(modes, f"{self._title}, {name}")
+        return sentences
 
     def comparisons(self) -> list[str]:
         """From which value on each variant is better than the first."""
@@ -467,10 +467,10 @@ class _Teller:
 
     def _values(self, name: str) -> dict[str, dict[int, float]]:
         """Values by x of the student's kernel, by the name of the line."""
-        found: dict[str, dict[int, float]] = {}
+        by_line: dict[str, dict[int, float]] = {}
         for point in points_of(self._sweep, name, "submission", self._metric):
-            found.setdefault(self._line(point), {})[point.x] = point.values[self._metric].value
-        return found
+            by_line.setdefault(self._line(point), {})[point.x] = point.values[self._metric].value
+        return by_line
 
     def _last_line(self, name: str) -> dict[str, dict[int, float]]:
         """The last of its lines, which is of the largest value."""

@@ -171,18 +171,18 @@ def _wrapped(label: str, width: int) -> str:
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:
     """Ascending heights moved apart so that neighbours are at least `gap` from each other, as near as can be."""
-    found = list(heights)
+    spaced = list(heights)
     for _round in range(50):
         moved = False
-        for i in range(1, len(found)):
-            lack = gap - (found[i] - found[i - 1])
+        for i in range(1, len(spaced)):
+            lack = gap - (spaced[i] - spaced[i - 1])
             if lack > 1e-9:
-                found[i - 1] -= lack / 2
-                found[i] += lack / 2
+                spaced[i - 1] -= lack / 2
+                spaced[i] += lack / 2
                 moved = True
         if not moved:
             break
-    return found
+    return spaced
 
 
 def _most_crosses(panel: Panel) -> int:

@@ -51,7 +51,7 @@ def highlight(text: str) -> list[list[Token]]:
 def highlight_lines(lines: Sequence[str], wanted: Sequence[int]) -> dict[int, list[Token]]:
     """Tokens of the lines whose numbers, from 1, are `wanted`, in order."""
     texts = {number: _cut(visible(lines[number - 1])) for number in wanted}
-    found: dict[int, list[Token]] = {number: [("", text)] if text else [] for number, text in texts.items()}
+    by_line: dict[int, list[Token]] = {number: [("", text)] if text else [] for number, text in texts.items()}
     inside = _begins_in_comment(lines, wanted)
     try:
         with _limited(TIME_LIMIT_S):
@@ -59,10 +59,10 @@ def highlight_lines(lines: Sequence[str], wanted: Sequence[int]) -> dict[int, li
                 written = [number for number in run if texts[number].strip()]
                 if written:
                     tokens = _lexed([texts[number] for number in written], run[0] in inside)
-                    found.update(zip(written, tokens, strict=True))
+                    by_line.update(zip(written, tokens, strict=True))
     except _TooLong:
         pass
-    return found
+    return by_line
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:
@@ -81,11 +81,11 @@ def _begins_in_comment(lines: Sequence[str], wanted: Sequence[int]) -> set[int]:
     """The wanted lines that begin within a comment."""
     starts = {run[0] for run in _runs(wanted)}
     last = max(starts, default=0)
-    found = set()
+    numbers = set()
     inside = False
     for number, line in enumerate(lines[:last], start=1):
         if number in starts and inside:
-            found.add(number)
+            numbers.add(number)
         if "/*" not in line and "*/" not in line:
             continue
         for match in _COMMENT_OR_TEXT.finditer(line):
@@ -93,7 +93,7 @@ def _begins_in_comment(lines: Sequence[str], wanted: Sequence[int]) -> set[int]:
             if sign == "//" and not inside:
                 break
             inside = sign == "/*" or (inside and sign != "*/")
-    return found
+    return numbers
 
 
 def _lexed(lines: Sequence[str], in_comment: bool) -> list[list[Token]]:
@@ -112,15 +112,15 @@ def _lexed(lines: Sequence[str], in_comment: bool) -> list[list[Token]]:
         (Number, "n"),
     )
     text = "\n".join(["/*", *lines, ""] if in_comment else [*lines, ""])
-    found: list[list[Token]] = [[]]
+    lexed: list[list[Token]] = [[]]
     for kind, value in lex(text, get_lexer_by_name("cuda", stripnl=False, ensurenl=False)):
         css = next((name for token, name in classes if is_token_subtype(kind, token)), "")
         for index, part in enumerate(value.split("\n")):
             if index:
-                found.append([])
+                lexed.append([])
             if part:
-                _append(found[-1], css, part)
-    return found[1:-1] if in_comment else found[:-1]
+                _append(lexed[-1], css, part)
+    return lexed[1:-1] if in_comment else lexed[:-1]
 
 
 def _append(line: list[Token], css: str, text: str) -> None:
@@ -186,13 +186,13 @@ def listings(job: ReportJob) -> list[Listing]:
 
     Of a notebook's text also where a cell begins; lines are numbered within their cell then, as they are told.
     """
-    found: list[Listing] = []
+    files: list[Listing] = []
     room = MOST_LINES
     for source in job.result.sources:
         rows = _rows(source, job, room)
         room -= sum("number" in row for row in rows)
-        found.append({"file": source.notebook or source.file, "rows": rows})
-    return found
+        files.append({"file": source.notebook or source.file, "rows": rows})
+    return files
 
 
 def _rows(source: Source, job: ReportJob, room: int) -> list[Row]:
@@ -210,10 +210,10 @@ def _rows(source: Source, job: ReportJob, room: int) -> list[Row]:
         if number > len(lines):
             break
         cell = _enter(rows, source, number, cell)
-        found = notes.get(number, [])
-        level = "bad" if any(note["level"] == "bad" for group in found for note in group["notes"]) else ""
-        told = _row_of(source, number)
-        rows.append({"number": told, "tokens": tokens[number], "notes": found, "level": level})
+        groups = notes.get(number, [])
+        level = "bad" if any(note["level"] == "bad" for group in groups for note in group["notes"]) else ""
+        row_number = _row_of(source, number)
+        rows.append({"number": row_number, "tokens": tokens[number], "notes": groups, "level": level})
         last = number
     return rows
 
@@ -281,9 +281,9 @@ def notes_by_line(job: ReportJob, file: str) -> dict[int, list[NoteGroup]]:
         notes = _check_notes(job.result, column["name"], file)
         notes = _variant_notes(job.result, column["name"], variant, file, notes, numbers)
         for line, note in notes:
-            told = merged.setdefault((line, note), [])
-            if column not in told:
-                told.append(column)
+            columns = merged.setdefault((line, note), [])
+            if column not in columns:
+                columns.append(column)
     by_line: dict[int, list[NoteGroup]] = {}
     for (line, note), variants in sorted(merged.items(), key=lambda item: KINDS.index(item[0][1].kind)):
         groups = by_line.setdefault(line, [])
@@ -316,13 +316,13 @@ def _variant_notes(
         notes.append((variant.line, Note("kernel", "", _("kernel of this variant"))))
     notes += of_checks
     said = {c.message for c in result.checks if c.variant == name and c.line and c.status in FAULT_STATUSES}
-    seen = set()
+    noted = set()
     for hazard in variant.hazards:
         # A hazard that a check has already put beside its line is not told twice, nor are its like in that line.
-        told = (hazard.line, hazard.kind) in seen or any(hazard.message in message for message in said)
-        if hazard.line and (hazard.file or variant.file) == file and not told:
+        is_noted = (hazard.line, hazard.kind) in noted or any(hazard.message in message for message in said)
+        if hazard.line and (hazard.file or variant.file) == file and not is_noted:
             notes.append((hazard.line, Note("hazard", "bad", shortened(hazard.message))))
-        seen.add((hazard.line, hazard.kind))
+        noted.add((hazard.line, hazard.kind))
     if variant.counters is not None:
         for counter in variant.counters.by_line:
             is_here = (counter.file or variant.file) == file

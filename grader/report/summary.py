@@ -87,20 +87,20 @@ def unjudged(result: Result) -> list[Unjudged]:
     """What keeps a result from a verdict, most points first; [] where it has one."""
     if result.status != "not_judged":
         return []
-    found: dict[tuple[str, str, str], Unjudged] = {}
+    by_reason: dict[tuple[str, str, str], Unjudged] = {}
     by_id = {check.id: check for check in result.checks}
     for check in filter(is_unjudged, result.checks):
         root = check
         while (before := by_id.get(f"{root.variant}.{root.data.get('blocked_by')}")) is not None:
             root = before
         key = (root.message, root.hint, result.file_of(root) or "")
-        known = found.get(key)
-        if known is None:
-            found[key] = Unjudged(root, (check.variant,), check.possible)
+        earlier = by_reason.get(key)
+        if earlier is None:
+            by_reason[key] = Unjudged(root, (check.variant,), check.possible)
         else:
-            variants = tuple(dict.fromkeys((*known.variants, check.variant)))
-            found[key] = Unjudged(known.root, variants, known.points + check.possible)
-    return sorted(found.values(), key=lambda reason: -reason.points)
+            variants = tuple(dict.fromkeys((*earlier.variants, check.variant)))
+            by_reason[key] = Unjudged(earlier.root, variants, earlier.points + check.possible)
+    return sorted(by_reason.values(), key=lambda reason: -reason.points)
 
 
 def unjudged_lines(result: Result, language: str) -> list[str]:
@@ -167,8 +167,8 @@ def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[M
     by_place = {(c.check, c.variant): c for c in checks}
     rows: list[MatrixRow] = []
     for check in dict.fromkeys(c.check for c in checks):
-        found = [by_place.get((check, variant)) for variant in variants]
-        cells = [cell(c, numbers) if c else None for c in found]
+        row_checks = [by_place.get((check, variant)) for variant in variants]
+        cells = [cell(c, numbers) if c else None for c in row_checks]
         rows.append({"check": check, "title": check_title(check), "cells": cells})
     return rows
 
@@ -373,7 +373,7 @@ def remarks(result: Result, columns: list[VariantView]) -> list[RemarkRow]:
         variant = result.variants.get(column["name"])
         for text in variant.remarks if variant else []:
             rows.setdefault(text, []).append(column)
-    return [{"text": text, "variants": found} for text, found in rows.items()]
+    return [{"text": text, "variants": variants} for text, variants in rows.items()]
 
 
 def shortened(text: str, limit: int = 110) -> str:

@@ -95,7 +95,7 @@ def counter_table(job: ReportJob) -> CounterTable | None:
     columns = [c for c in variant_columns(job) if counted(job.result, c["name"]) is not None]
     if not columns:
         return None
-    found = [counters for c in columns if (counters := counted(job.result, c["name"])) is not None]
+    all_counters = [counters for c in columns if (counters := counted(job.result, c["name"])) is not None]
 
     def against_ideal(pairs: Sequence[tuple[float | None, float | None]]) -> list[str]:
         """Numbers of a row with the least possible ones, all with as many decimals."""
@@ -104,35 +104,35 @@ def counter_table(job: ReportJob) -> CounterTable | None:
         return [f"{value} ({ideal})" if value and ideal else value or "–" for value, ideal in values]
 
     rows: list[tuple[str, list[str]]] = []
-    if any(c.shared_requests for c in found):
+    if any(c.shared_requests for c in all_counters):
         shared: list[tuple[str, list[int]]] = [
-            (_("shared memory: requests"), [c.shared_requests for c in found]),
-            (_("shared memory: wavefronts"), [c.shared_wavefronts for c in found]),
-            (_("of these, more than needed"), [c.shared_excess for c in found]),
+            (_("shared memory: requests"), [c.shared_requests for c in all_counters]),
+            (_("shared memory: wavefronts"), [c.shared_wavefronts for c in all_counters]),
+            (_("of these, more than needed"), [c.shared_excess for c in all_counters]),
         ]
         for title, values in shared:
-            cells = [numbers.count(v) if c.shared_requests else "–" for v, c in zip(values, found, strict=True)]
+            cells = [numbers.count(v) if c.shared_requests else "–" for v, c in zip(values, all_counters, strict=True)]
             rows.append((title, cells))
-        ways = [c.worst_conflict_ways if c.shared_requests else None for c in found]
+        ways = [c.worst_conflict_ways if c.shared_requests else None for c in all_counters]
         worst = ["–" if w is None else numbers.count(w) if w > 1 else _("none") for w in ways]
         rows.append((_("worst bank conflict, ways"), worst))
-        efficiencies = [c.shared_efficiency_pct for c in found]
+        efficiencies = [c.shared_efficiency_pct for c in all_counters]
         digits = digits_needed(e for e in efficiencies if e is not None)
         shares = ["–" if e is None else f"{numbers.fixed(e, digits)}{NO_BREAK_SPACE}%" for e in efficiencies]
         rows.append((_("shared memory efficiency"), shares))
-    loads = [(c.global_load_sectors_per_request, c.global_load_ideal_per_request) for c in found]
-    stores = [(c.global_store_sectors_per_request, c.global_store_ideal_per_request) for c in found]
+    loads = [(c.global_load_sectors_per_request, c.global_load_ideal_per_request) for c in all_counters]
+    stores = [(c.global_store_sectors_per_request, c.global_store_ideal_per_request) for c in all_counters]
     rows += [
         (_("sectors per global load (minimum)"), against_ideal(loads)),
         (_("sectors per global store (minimum)"), against_ideal(stores)),
     ]
-    sizes = {size_text(c.size, job.extents): None for c in found}
-    sampled = [c for c in found if c.sampled_blocks < c.total_blocks]
+    sizes = {size_text(c.size, job.extents): None for c in all_counters}
+    sampled = [c for c in all_counters if c.sampled_blocks < c.total_blocks]
     return {
         "variants": columns,
         "rows": [{"title": title, "cells": cells} for title, cells in rows],
         "size": ", ".join(sizes),
-        "note": _shared_words_note(found),
+        "note": _shared_words_note(all_counters),
         "sampled": _("counted in {sampled} of {total} blocks").format(
             sampled=numbers.count(sampled[0].sampled_blocks), total=numbers.count(sampled[0].total_blocks)
         )
@@ -353,28 +353,28 @@ def host_memory_table(job: ReportJob) -> TimeTable | None:
         "write_combined": _("write-combined"),
         "mapped": _("mapped (zero-copy)"),
     }
-    found = [
+    timed = [
         (column, index, row)
         for column in variant_columns(job)
         for index, row in enumerate(job.result.variants.get(column["name"], Variant()).host_memory)
     ]
-    if not found:
+    if not timed:
         return None
     measured = [
-        [row.copy_in_us for *_place, row in found],
-        [row.kernel_us for *_place, row in found],
-        [row.copy_out_us for *_place, row in found],
-        [row.total_us for *_place, row in found],
-        [row.cpu_read_us for *_place, row in found],
+        [row.copy_in_us for *_place, row in timed],
+        [row.kernel_us for *_place, row in timed],
+        [row.copy_out_us for *_place, row in timed],
+        [row.total_us for *_place, row in timed],
+        [row.cpu_read_us for *_place, row in timed],
     ]
     texts = [numbers.aligned([numbers.fixed(value, time_digits(value)) for value in values]) for values in measured]
     rows: list[TimeRow] = [
         {**column, "first": index == 0, "size": modes[row.mode], "cells": list(cells)}
-        for (column, index, row), cells in zip(found, zip(*texts, strict=True), strict=True)
+        for (column, index, row), cells in zip(timed, zip(*texts, strict=True), strict=True)
     ]
     titles = [_("copy to GPU"), _("kernel"), _("copy from GPU"), _("total"), _("CPU reads the result")]
     note = _("Size: {size}. With mapped memory the kernel itself reads and writes over the bus: there are no copies.")
-    size = size_text(found[-1][2].size, job.extents)
+    size = size_text(timed[-1][2].size, job.extents)
     head: list[HeadView] = [{"title": _("time, µs"), "columns": titles}]
     return {"caption": "", "head": head, "rows": rows, "notes": [note.format(size=size)]}
 
@@ -388,12 +388,12 @@ def resource_table(job: ReportJob) -> ResourceTable | None:
     Keys: variants, rows (title, cells), architecture.
     """
     numbers = Numbers(job.language)
-    found = [
+    pairs = [
         (column, resources)
         for column in variant_columns(job)
         if (resources := job.result.variants.get(column["name"], Variant()).resources) is not None
     ]
-    if not found:
+    if not pairs:
         return None
     rows: list[tuple[str, Callable[[Resources], str]]] = [
         (_("registers per thread"), lambda r: numbers.count(r.registers)),
@@ -410,9 +410,9 @@ def resource_table(job: ReportJob) -> ResourceTable | None:
         ),
     ]
     return {
-        "variants": [column for column, _resources in found],
-        "rows": [{"title": title, "cells": [cell(r) for _column, r in found]} for title, cell in rows],
-        "architecture": found[0][1].architecture,
+        "variants": [column for column, _resources in pairs],
+        "rows": [{"title": title, "cells": [cell(r) for _column, r in pairs]} for title, cell in rows],
+        "architecture": pairs[0][1].architecture,
     }
 
 

@@ -245,10 +245,10 @@ def show_found_out(out: Console, before: Summary, after: Summary) -> None:
     """What was found out about faults since `before` was shown: where they are, once a change there was tried."""
     from rich.text import Text
 
-    known = {(fault["message"], fault["hint"]) for fault in before["faults"]}
+    shown = {(fault["message"], fault["hint"]) for fault in before["faults"]}
     hints = {fault["id"]: fault["hint"] for fault in before["faults"]}
     view = cast(Summary, visible_all(after))
-    fresh = [fault for fault in view["faults"] if (fault["message"], fault["hint"]) not in known]
+    fresh = [fault for fault in view["faults"] if (fault["message"], fault["hint"]) not in shown]
     if not fresh:
         return
     out.print(Text(_("Found by trying changes"), style="bold"))
@@ -257,8 +257,8 @@ def show_found_out(out: Console, before: Summary, after: Summary) -> None:
         _hang(out, Text(" · ".join(filter(None, (fault["check"], names)))), 0, 2)
         if fault["follows"] and fault["where"]:
             _hang(out, Text(f"{fault['where']}  {fault['code']}", style="cyan"), 3, 5)
-        told = fault["message"] if fault["follows"] else fault["hint"].removesuffix(hints.get(fault["id"], "")).strip()
-        _hang(out, Text("→ " + told), 3, 5)
+        hint = fault["message"] if fault["follows"] else fault["hint"].removesuffix(hints.get(fault["id"], "")).strip()
+        _hang(out, Text("→ " + hint), 3, 5)
         _show_repair(out, fault)
     out.print()
     out.file.flush()

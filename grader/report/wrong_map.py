@@ -109,13 +109,13 @@ def _input_panel(diagnosis: Diagnosis, name: str, shape: list[int]) -> Panel:
 
 def _elements(ranges: Sequence[ElementRange], shape: Sequence[int]) -> list[int]:
     """Places in memory of the elements of some ranges."""
-    found: list[int] = []
+    elements: list[int] = []
     for box in ranges:
         places = [0]
         for (low, high), length in zip(box.ranges, shape, strict=True):
             places = [place * length + i for place in places for i in range(low, high + 1)]
-        found += places
-    return found
+        elements += places
+    return elements
 
 
 def int_index(index: Sequence[int], shape: Sequence[int]) -> int:
@@ -275,7 +275,7 @@ def _hatch(axes: Axes, row: int, column: int, rows: int, columns: int) -> None:
 
 def _blocks(cells: Sequence[str], symbol: str) -> list[tuple[int, int, int, int]]:
     """Rectangles (row, column, rows, columns) that cover a symbol: runs along a row, joined where rows repeat them."""
-    found: list[list[int]] = []
+    blocks: list[list[int]] = []
     open_blocks: dict[tuple[int, int], list[int]] = {}
     for number, row in enumerate(cells):
         runs = [(match.start(), match.end() - match.start()) for match in re.finditer(f"{re.escape(symbol)}+", row)]
@@ -284,11 +284,11 @@ def _blocks(cells: Sequence[str], symbol: str) -> list[tuple[int, int, int, int]
             block = open_blocks.get(run)
             if block is None:
                 block = [number, run[0], 0, run[1]]
-                found.append(block)
+                blocks.append(block)
             block[2] += 1
             going_on[run] = block
         open_blocks = going_on
-    return [(b[0], b[1], b[2], b[3]) for b in found]
+    return [(b[0], b[1], b[2], b[3]) for b in blocks]
 
 
 def _draw_grid(axes: Axes, panel: Panel) -> None:

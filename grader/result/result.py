@@ -303,9 +303,9 @@ def decode(data: bytes, path: Path | str = "result.json") -> Result:
     try:
         return msgspec.json.decode(data, type=Result)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        found = _version(data)
-        if found > SCHEMA_VERSION:
-            what = msg("session.newer_result", path=str(path), found=found, known=SCHEMA_VERSION)
+        version = _version(data)
+        if version > SCHEMA_VERSION:
+            what = msg("session.newer_result", path=str(path), found=version, known=SCHEMA_VERSION)
         else:
             what = msg("session.no_result", path=str(path), known=SCHEMA_VERSION, reason=str(error))
         raise UsageError(what) from error

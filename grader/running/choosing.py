@@ -124,7 +124,7 @@ def interpretations_of(lab: Lab, cases: Cases, binding: VariantBinding) -> list[
     column.  The smallest launch comes first then: a guard would hide that another one has threads in excess.  A grid
     that the program itself computes comes before all; beside one that it was seen to launch there is no other.
     """
-    found = list(binding.interpretations)
+    interpretations = list(binding.interpretations)
     rule = next((lab.launch_of(variant) for variant in lab.variants if variant.name == binding.variant), lab.launch)
     for interpretation in binding.interpretations:
         plan = interpretation.launch
@@ -132,12 +132,12 @@ def interpretations_of(lab: Lab, cases: Cases, binding: VariantBinding) -> list[
         if plan.block[1:] == (1, 1) and len(rule.covers) > 1 and not is_known:
             flat = replace(plan, covers=("*".join(rule.covers),), tile=plan.block[:1], grid_formula=())
             lines = [replace(plan, covers=(name,), tile=(1,), grid_formula=()) for name in reversed(rule.covers)]
-            found += [replace(interpretation, launch=launch) for launch in (flat, *lines)]
-    if len(found) > len(binding.interpretations):
-        found.sort(
+            interpretations += [replace(interpretation, launch=launch) for launch in (flat, *lines)]
+    if len(interpretations) > len(binding.interpretations):
+        interpretations.sort(
             key=lambda interpretation: (not interpretation.launch.grid_formula, _threads(lab, cases, interpretation))
         )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(interpretations))
 
 
 def _threads(lab: Lab, cases: Cases, interpretation: Interpretation) -> int:

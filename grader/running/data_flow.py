@@ -78,12 +78,12 @@ def flow_faults(
     """
     if not _is_followed(run):
         return []
-    found = [
+    faults = [
         *_lost_results(run, kernels),
         *_unfilled_inputs(run, kernels),
         *_late_variables(run, kernels, texts, constants),
     ]
-    return _merged(found)
+    return _merged(faults)
 
 
 def same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> list[FlowFault]:
@@ -107,10 +107,10 @@ def _same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
             if copy.way == "in" and copy.is_whole:
                 filled[copy.serial] = copy
             continue
-        known = _parameters(run, number, kernels)
-        if known is None:
+        parameters = _parameters(run, number, kernels)
+        if parameters is None:
             return
-        launch, arrays = known
+        launch, arrays = parameters
         key = launch.kernel, launch.template_arguments
         for taken, name, serial, _size in arrays:
             into = next((p for p, _name, other, _s in arrays if other == serial and _is_written(p)), None)
@@ -137,9 +137,9 @@ def _merged(found: Iterable[_Kind]) -> list[FlowFault]:
     for kind in found:
         # Of several launches that it spoils the first is named.
         data = {name: value for name, value in kind.data.items() if name != "launch_line"}
-        known = merged.setdefault((kind.file, kind.line, kind.id, repr(data)), kind)
-        known.kernels += [key for key in kind.kernels if key not in known.kernels]
-        known.arrays += [name for name in kind.arrays if name not in known.arrays]
+        first = merged.setdefault((kind.file, kind.line, kind.id, repr(data)), kind)
+        first.kernels += [key for key in kind.kernels if key not in first.kernels]
+        first.arrays += [name for name in kind.arrays if name not in first.arrays]
     return [
         FlowFault(
             kind.file,
@@ -155,12 +155,12 @@ def _merged(found: Iterable[_Kind]) -> list[FlowFault]:
 def reached_text(name: str, text: str) -> str:
     """The text of a kernel, with that of the device functions in `text` that it calls, however deep."""
     bodies = dict(_functions(text))
-    whole, pending, known = "", [name], {name}
+    whole, pending, reached = "", [name], {name}
     while pending:
         body = bodies.get(pending.pop(), "")
         whole += body
-        called = [word for word in dict.fromkeys(_WORD.findall(body)) if word in bodies and word not in known]
-        known |= set(called)
+        called = [word for word in dict.fromkeys(_WORD.findall(body)) if word in bodies and word not in reached]
+        reached |= set(called)
         pending += called
     return whole
 
@@ -232,10 +232,10 @@ def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
     written: set[int] = set()
     for at, (copy, number) in enumerate(_events(run)):
         if copy is None:
-            known = _parameters(run, number, kernels)
-            if known is None:
+            parameters = _parameters(run, number, kernels)
+            if parameters is None:
                 return
-            launch, arrays = known
+            launch, arrays = parameters
             key = launch.kernel, launch.template_arguments
             for parameter, _name, serial, _size in arrays:
                 if (parameter.is_read or parameter.is_const) and serial in results:
@@ -259,9 +259,9 @@ def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
         elif copy.is_whole and copy.serial in results:
             lost.append((results.pop(copy.serial), at))
     lost += [(result, 1 << 60) for result in results.values()]
-    told: set[Key] = set()
+    reported: set[Key] = set()
     for result, end in lost:
-        if result.key in read or result.key in told:
+        if result.key in read or result.key in reported:
             continue
         begin = began[result.step]
         # What another kernel left, or nobody has ever written, was copied in its place.
@@ -281,7 +281,7 @@ def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
             yield _Kind(copy.file, copy.line, "copied_early", data, [result.key], [result.array])
         else:
             continue
-        told.add(result.key)
+        reported.add(result.key)
 
 
 # -- inputs that nobody fills ----------------------------------------------------------
@@ -297,10 +297,10 @@ def _unfilled_inputs(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_K
     fresh: dict[int, SeenCopy] = {}
     for at, (copy, number) in enumerate(_events(run)):
         if copy is None:
-            known = _parameters(run, number, kernels)
-            if known is None:
+            parameters = _parameters(run, number, kernels)
+            if parameters is None:
                 return
-            launch, arrays = known
+            launch, arrays = parameters
             key = launch.kernel, launch.template_arguments
             before = {argument.name: argument.before for argument in launch.arguments}
             written = frozenset(serial for p, _n, serial, _s in arrays if _is_written(p))
@@ -323,11 +323,11 @@ def _unfilled_inputs(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_K
                 fresh.pop(copy.serial, None)
             if copy.way != "out":
                 touched.add(copy.serial)
-    told: set[tuple[Key, int]] = set()
+    reported: set[tuple[Key, int]] = set()
     for key, launch, name, serial, size, _at, written in empty:
-        if (key, serial) in told:
+        if (key, serial) in reported:
             continue
-        told.add((key, serial))
+        reported.add((key, serial))
         own = [(a, c) for a, c in fills if c.serial == serial]
         # A launch to warm up may come before the copies.
         is_late = all(a > last_use[key, serial] for a, _c in own)
@@ -367,14 +367,14 @@ def _late_variables(
             if copy.serial in fresh and fresh[copy.serial].host != copy.host and copy.is_whole:
                 twice.append((fresh[copy.serial], copy))
             fresh[copy.serial] = copy
-    for key, made in launched.items():
+    for key, launches in launched.items():
         kernel = kernels.get(key[0])
         arrays = {p.name for p in kernel.parameters if p.is_global and p.is_read} if kernel is not None else set()
         inputs = (arrays - written) | (set(_WORD.findall(texts.get(key[0], ""))) & set(constants))
-        own = {argument.buffer for _at, launch in made for argument in launch.arguments}
+        own = {argument.buffer for _at, launch in launches for argument in launch.arguments}
         for name, copies in filled.items():
-            if name in inputs and name not in own and copies[0][0] > made[-1][0]:
-                copy, launch = copies[0][1], made[-1][1]
+            if name in inputs and name not in own and copies[0][0] > launches[-1][0]:
+                copy, launch = copies[0][1], launches[-1][1]
                 data: dict[str, str | int] = {"array": name, "launch_line": launch.line}
                 yield _Kind(copy.file, copy.line, "filled_late", data, [key], [name])
         for name in sorted(inputs - filled.keys()):

@@ -84,7 +84,7 @@ def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, ex
         if run.outcome.reason not in GAVE_UP:
             runs.append(replace(run, drawn=True))
             continue
-        if any(_is_out_of_proportion(run, known) for known in exact):
+        if any(_is_out_of_proportion(run, other) for other in exact):
             # Whatever ended it: it takes far longer than its other sizes let expect.
             outcome = replace(run.outcome, status="fault", reason="instructions", said=None)
             runs.append(replace(run, outcome=outcome, drawn=True))
@@ -112,8 +112,8 @@ def _with_unusual_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel,
         run = replace(asked.run(kernel, kind, sizes), drawn=True)
         if run.outcome.status != "ok":
             continue
-        found = explain(asked, kernel, [run]) if explained else {}
-        evidence = replace(evidence, runs=(*evidence.runs, run), diagnoses={**found, **evidence.diagnoses})
+        diagnoses = explain(asked, kernel, [run]) if explained else {}
+        evidence = replace(evidence, runs=(*evidence.runs, run), diagnoses={**diagnoses, **evidence.diagnoses})
     return evidence
 
 
@@ -125,7 +125,7 @@ def drawn_shapes(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tup
     ragged = evidence.runs_of("ragged")
     is_ragged = graded and bool(ragged) and all(run.output_is_right for run in ragged)
     rng = np.random.default_rng([lab.seed, 2])
-    known = [run.sizes for run in evidence.runs]
+    taken = [run.sizes for run in evidence.runs]
     steps = _steps(lab.cases["emulator"])
     for shape in lab.drawn.shapes:
         drawn = {name: int(rng.integers(low, high + 1)) for name, (low, high) in shape.items()}
@@ -135,8 +135,8 @@ def drawn_shapes(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tup
             drawn = {name: -(-size // steps[name]) * steps[name] for name, size in drawn.items()}
         sizes = _as_asked(rules, drawn, exact=not is_ragged)
         # Of a kernel for square matrices a thin one would become as large as it is long.
-        if sizes not in known and prod(sizes.values()) <= MOST_OF_DRAWN * prod(drawn.values()):
-            known.append(sizes)
+        if sizes not in taken and prod(sizes.values()) <= MOST_OF_DRAWN * prod(drawn.values()):
+            taken.append(sizes)
             yield "ragged" if is_ragged else "correct", sizes
 
 
@@ -158,14 +158,14 @@ def drawn_cases(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tupl
     """The sizes that `lab.seed` draws within the lab's rules, as the kernel can be asked for them."""
     cases = lab.cases["emulator"]
     rng = np.random.default_rng([lab.seed, 1])
-    known = [run.sizes for run in evidence.runs]
-    exact = _new(known, rules, lambda: _exact(rng, cases, rules, evidence.hard_coded_sizes))
+    taken = [run.sizes for run in evidence.runs]
+    exact = _new(taken, rules, lambda: _exact(rng, cases, rules, evidence.hard_coded_sizes))
     if rules.has_possible_block(exact):
         yield "correct", exact
     ragged = evidence.runs_of("ragged")
     graded = any(spec.check == "ragged_sizes" for spec in evidence.variant.checks)
     if graded and ragged and all(run.output_is_right for run in ragged):
-        off_the_tile = _new(known, rules, lambda: _off_the_tile(rng, cases, rules))
+        off_the_tile = _new(taken, rules, lambda: _off_the_tile(rng, cases, rules))
         if rules.has_possible_block(off_the_tile):
             yield "ragged", off_the_tile
 

@@ -70,16 +70,16 @@ class Work:
                 at = (row.file or launch.file, row.line)
                 if at[0] == LIBRARY:
                     continue
-                known = rows.get(at)
-                uses = dict(known.uses) if known is not None else {}
+                earlier = rows.get(at)
+                uses = dict(earlier.uses) if earlier is not None else {}
                 for name, times in row.uses.items():
                     uses[name] = uses.get(name, 0) + times
                 rows[at] = LineWork(
                     row.line,
-                    row.instructions + (known.instructions if known is not None else 0),
-                    row.executed + (known.executed if known is not None else 0),
-                    row.places + (known.places if known is not None else 0),
-                    row.additions + (known.additions if known is not None else 0),
+                    row.instructions + (earlier.instructions if earlier is not None else 0),
+                    row.executed + (earlier.executed if earlier is not None else 0),
+                    row.places + (earlier.places if earlier is not None else 0),
+                    row.additions + (earlier.additions if earlier is not None else 0),
                     uses,
                 )
         return [(file, rows[file, line]) for file, line in sorted(rows)]
@@ -127,7 +127,7 @@ class Reordered:
 
 def work_of_kernel(kernel: BoundKernel, runs: Sequence[Run]) -> tuple[Work, ...]:
     """Of those runs of a bare kernel in which it was counted."""
-    found = []
+    works = []
     for run in runs:
         if run.outcome.status != "ok" or not run.outcome.work:
             continue
@@ -143,8 +143,8 @@ def work_of_kernel(kernel: BoundKernel, runs: Sequence[Run]) -> tuple[Work, ...]
             tuple(run.outcome.work),
             _atomics(run.outcome.counters),
         )
-        found.append(Work(run.kind, run.sizes, elements_of(kernel.lab, run.sizes), (launch,), drawn=run.drawn))
-    return tuple(found)
+        works.append(Work(run.kind, run.sizes, elements_of(kernel.lab, run.sizes), (launch,), drawn=run.drawn))
+    return tuple(works)
 
 
 _INCLUDES = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:thrust|cub)/", re.M)
@@ -158,9 +158,9 @@ def library_at(texts: Mapping[str, str]) -> tuple[str, int] | None:
     texts: by file.  What their calls launch comes from their headers, so no run shows the line.
     """
     plain = {file: without_comments(text) for file, text in texts.items()}
-    calls = [(file, found) for file, text in plain.items() for found in _CALLS.finditer(text)]
-    includes = ((file, found) for file, text in plain.items() for found in _INCLUDES.finditer(text))
-    is_one = len({"".join(found[1].split()) for _file, found in calls}) == 1
+    calls = [(file, match) for file, text in plain.items() for match in _CALLS.finditer(text)]
+    includes = ((file, match) for file, text in plain.items() for match in _INCLUDES.finditer(text))
+    is_one = len({"".join(match[1].split()) for _file, match in calls}) == 1
     at = calls[0] if is_one else next(includes, None)
     return (at[0], plain[at[0]].count("\n", 0, at[1].start()) + 1) if at is not None else None
 
@@ -169,17 +169,17 @@ def work_of_call(lab: Lab, run: Run, call: CallSeen) -> Work:
     """Of the first call of a function in a run that came to its end."""
     launches = tuple(
         LaunchWork(
-            seen.kernel,
-            seen.file,
-            seen.symbol,
-            seen.grid,
-            seen.block,
-            seen.shared_bytes,
-            tuple(seen.work),
-            _atomics(seen.counters),
-            seen.is_of_library,
+            launch.kernel,
+            launch.file,
+            launch.symbol,
+            launch.grid,
+            launch.block,
+            launch.shared_bytes,
+            tuple(launch.work),
+            _atomics(launch.counters),
+            launch.is_of_library,
         )
-        for seen in call.launches
+        for launch in call.launches
     )
     return Work(run.kind, run.sizes, elements_of(lab, run.sizes), launches, tuple(call.asked), run.drawn)
 
@@ -434,9 +434,9 @@ class Evidence:
         Runs at sizes that are no multiple of the tile are left out: what a missing guard does there is the
         business of `ragged_sizes` alone, so that one slip is not paid for twice.
         """
-        seen: dict[tuple[bool, str, int, str], Hazard] = {}
+        by_place: dict[tuple[bool, str, int, str], Hazard] = {}
         for run in self.runs_of("correct", "observe"):
             for hazard in run.outcome.hazards:
                 if hazard.kind in kinds:
-                    seen.setdefault((not hazard.line, hazard.file, hazard.line, hazard.kind), hazard)
-        return [seen[key] for key in sorted(seen)]
+                    by_place.setdefault((not hazard.line, hazard.file, hazard.line, hazard.kind), hazard)
+        return [by_place[key] for key in sorted(by_place)]

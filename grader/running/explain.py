@@ -45,17 +45,17 @@ def explain(trials: Trials, kernel: BoundKernel, runs: Iterable[Run]) -> dict[st
     for name, members in kinds:
         failed = [run.sizes for run in wrong if run.kind in members]
         if failed:
-            found = first_wrong(small_sizes(kernel.sizes, failed, exact=name == "correct"), attempt)
-            if found is None:
+            diagnosis = first_wrong(small_sizes(kernel.sizes, failed, exact=name == "correct"), attempt)
+            if diagnosis is None:
                 smallest = min((r for r in wrong if r.kind in members), key=lambda run: _elements(run.sizes))
-                found = untraced(trials.oracle, kernel, smallest)
-            return {name: found} if found is not None else {}
+                diagnosis = untraced(trials.oracle, kernel, smallest)
+            return {name: diagnosis} if diagnosis is not None else {}
     return {}
 
 
 def first_wrong(interpretations: Iterable[Sizes], attempt: Callable[[Sizes], T | None]) -> T | None:
     """What `attempt` gives for the first of the sizes for which it gives something."""
-    return next((found for sizes in interpretations if (found := attempt(sizes)) is not None), None)
+    return next((wrong for sizes in interpretations if (wrong := attempt(sizes)) is not None), None)
 
 
 def small_sizes(rules: SizeRules, failed: list[Sizes], exact: bool) -> list[Sizes]:
@@ -64,9 +64,9 @@ def small_sizes(rules: SizeRules, failed: list[Sizes], exact: bool) -> list[Size
     Exact ones are a few tiles along each axis that the grid covers; others lie below and above the tile.  Sizes that
     the grid does not cover stay as they are, and all do where another size means another compilation.
     """
-    known, interpretation = min(failed, key=_elements), rules.interpretation
+    smallest, interpretation = min(failed, key=_elements), rules.interpretation
     if interpretation.constants or interpretation.template:
-        return [known]
+        return [smallest]
     tiles: dict[str, int] = {}
     for covered, tile in zip(interpretation.launch.covers, interpretation.launch.tile, strict=False):
         # A grid that covers a product of sizes has no tile of its own along each.
@@ -76,16 +76,16 @@ def small_sizes(rules: SizeRules, failed: list[Sizes], exact: bool) -> list[Size
     ]
     grown: list[Sizes] = []
     for values in product(*choices):
-        sizes: Sizes = {**known, **dict(zip(tiles, values, strict=True))}
+        sizes: Sizes = {**smallest, **dict(zip(tiles, values, strict=True))}
         if not rules.fits(sizes) or any(sizes[name] != value for name, value in interpretation.pinned):
             continue
         if exact:
             sizes = rules.rounded(sizes)
-        if sizes not in grown and _elements(sizes) < _elements(known):
+        if sizes not in grown and _elements(sizes) < _elements(smallest):
             grown.append(sizes)
     # Rectangles before squares of the same size, so that exchanged axes show.
     grown.sort(key=lambda sizes: (_elements(sizes), len(set(sizes.values())) == 1))
-    return [*grown[: MAX_TRIES - 1], known]
+    return [*grown[: MAX_TRIES - 1], smallest]
 
 
 def _exact(tile: int) -> list[int]:

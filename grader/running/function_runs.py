@@ -128,8 +128,8 @@ class FunctionRuns:
                 return self.begun(cases[len(found)], limits)
             return self._in_order(0, limits) if is_asked(replace(evidence, runs=tuple(runs))) else None
 
-        seen = observe_calls(program, *self.begun(cases[0], limits), after)
-        self.observations, reordered = seen[: len(cases)], seen[len(cases) :]
+        observations = observe_calls(program, *self.begun(cases[0], limits), after)
+        self.observations, reordered = observations[: len(cases)], observations[len(cases) :]
         if not runs:
             # It was not compiled.
             return evidence
@@ -139,7 +139,11 @@ class FunctionRuns:
             runs=tuple(runs),
             unmeasured={"time": msg("runs.not_timed")},
             host=of_call(
-                [(case.sizes, seen) for seen, case in zip(self.observations, cases, strict=False) if not case.undone]
+                [
+                    (case.sizes, observation)
+                    for observation, case in zip(self.observations, cases, strict=False)
+                    if not case.undone
+                ]
             ),
         )
         observed = self.observations[profiled] if profiled < len(self.observations) else None
@@ -154,8 +158,8 @@ class FunctionRuns:
             launches=len(launches),
             library_at=library_at(program.host),
             work=tuple(
-                work_of_call(self.lab, run, seen.calls[0])
-                for run, seen in zip(runs, seen_of_runs, strict=True)
+                work_of_call(self.lab, run, observation.calls[0])
+                for run, observation in zip(runs, seen_of_runs, strict=True)
                 if self.lab.counts_work and run.outcome.status == "ok"
             ),
             reordered=of_calls(sizes, reordered, cases[profiled].data[0][1]) if reordered else None,
@@ -312,10 +316,10 @@ class FunctionRuns:
             return None
         ((_inputs, expected), *_others) = case.data
         most = max(difference.total for difference in differences)
-        for found in differences:
+        for output in differences:
             # Zeros may be what nobody wrote.
-            if not found.mismatches and found.total * FLAG_SHARE >= most and np.any(expected[found.name]):
-                said = msg("launches.undone", name=found.name)
+            if not output.mismatches and output.total * FLAG_SHARE >= most and np.any(expected[output.name]):
+                said = msg("launches.undone", name=output.name)
                 return Run(case.kind, case.sizes, LaunchOutcome("fault", reason="undone", said=said), None, drawn=True)
         return None
 
@@ -335,8 +339,8 @@ class FunctionRuns:
 
 def hazards_of(observation: Observation) -> tuple[Hazard, ...]:
     """Of all launches; a line of a library's is none of the student's."""
-    found = (h for call in observation.calls for launch in call.launches for h in launch.hazards)
-    return tuple(replace(h, file="", line=0) if h.file == LIBRARY else h for h in found)
+    hazards = (h for call in observation.calls for launch in call.launches for h in launch.hazards)
+    return tuple(replace(h, file="", line=0) if h.file == LIBRARY else h for h in hazards)
 
 
 def first_wrong(differences: Sequence[Difference]) -> Difference:
@@ -410,8 +414,8 @@ def _together(launches: Sequence[CallLaunch], own: str) -> Counters:
     for c in (c for counted in counters for c in counted.by_line if c.file != LIBRARY):
         file = "" if c.file == own else c.file
         key = (file, c.line, c.space, c.op, c.width_bytes)
-        known = rows.get(key)
-        if known is None:
+        row = rows.get(key)
+        if row is None:
             rows[key] = replace(c, file=file)
             continue
         for name in (
@@ -424,9 +428,9 @@ def _together(launches: Sequence[CallLaunch], own: str) -> Counters:
             "few_requests",
             "few_lanes",
         ):
-            setattr(known, name, getattr(known, name) + getattr(c, name))
-        if c.ways > known.ways:
-            known.ways, known.worst_words = c.ways, c.worst_words
+            setattr(row, name, getattr(row, name) + getattr(c, name))
+        if c.ways > row.ways:
+            row.ways, row.worst_words = c.ways, c.worst_words
     return Counters(
         [rows[key] for key in sorted(rows)],
         sum(counted.sampled_blocks for counted in counters),

@@ -90,15 +90,15 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         return HostCode(is_there=bool(_FEEDS.search(whole)), never_launches=True)
     if not programs or not _FEEDS.search(whole):
         return NO_HOST_CODE
-    told: set[str] = set()
+    reported: set[str] = set()
     true = runs = [run for run in of_kernel if run.launches and not run.probe]
-    seen = [launch for run in runs for launch in run.launches if launch.kernel == kernel.name]
-    of_instance = [launch for launch in seen if launch.template_arguments == tuple(instance)]
-    seen = of_instance or seen
+    launches = [launch for run in runs for launch in run.launches if launch.kernel == kernel.name]
+    of_instance = [launch for launch in launches if launch.template_arguments == tuple(instance)]
+    launches = of_instance or launches
     suspected: list[HostFault] = []
     constants = {name for text in texts.values() for name, _at in _variables(text, "constant")}
     own_text = _text_of(submission, kernel)
-    if seen:
+    if launches:
         whole_runs = [x for run in runs if run.ended for x in run.launches if x.kernel == kernel.name]
         # Of a run that was cut short nobody knows what it would have looked at.
         unchecked = _unchecked(whole_runs) if whole_runs else _read_faults(submission, kernel, whole)
@@ -114,43 +114,43 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
             if _is_of(fault, *key)
         ]
         suspected += [fault for run in runs for fault in read_early(run, kernel.name, texts)]
-        told = {array for fault in flow for array in fault.arrays}
-        of_runtime = _seen_faults(runs, kernel.name, seen, instance if of_instance else ())
+        reported = {array for fault in flow for array in fault.arrays}
+        of_runtime = _seen_faults(runs, kernel.name, launches, instance if of_instance else ())
         if any(fault.message.id in _NOT_FETCHED for fault in flow):
             # It is never read because of that copy.
             of_runtime = [fault for fault in of_runtime if fault.message.id != "programs.never_read"]
         faults = [*unchecked, *of_runtime]
         faults += [HostFault("copy", fault.file, fault.line, fault.message) for fault in flow]
         # What a copy that failed should have filled is empty because of it.
-        told |= {word for fault in of_runtime if fault.kind == "copy" for word in _words_at(texts, fault)}
+        reported |= {word for fault in of_runtime if fault.kind == "copy" for word in _words_at(texts, fault)}
         faults += [
-            fault for fault in _never_filled(true, submission, kernel) if fault.message.data["array"] not in told
+            fault for fault in _never_filled(true, submission, kernel) if fault.message.data["array"] not in reported
         ]
     else:
         faults = [*_read_faults(submission, kernel, whole), *_before_any_launch(of_kernel)]
     faults += [
         fault
         for fault in _unset_constants(texts, own_text, [run for run in true if run.ended])
-        if fault.message.data["name"] not in told
+        if fault.message.data["name"] not in reported
     ]
     faults += [
         fault
         for fault in _unset_variables(texts, [run for run in true if run.ended], submission)
-        if fault.message.data["array"] not in told and kernel.name in str(fault.message.data["kernel"]).split(", ")
+        if fault.message.data["array"] not in reported and kernel.name in str(fault.message.data["kernel"]).split(", ")
     ]
     # What is never read cannot be compared either: one fault, told once.
     is_unread = any(fault.message.id in ("programs.never_read", *_NOT_FETCHED) for fault in faults)
     if not is_unread and not _compares(whole):
         name = next(iter(programs))
-        line = seen[0].line if seen else line_of_main(programs[name])
-        file = seen[0].file if seen else name
+        line = launches[0].line if launches else line_of_main(programs[name])
+        file = launches[0].file if launches else name
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
     elif not is_unread:
         faults += [fault for run in true for fault in never_read(run, kernel.name, texts)]
     in_comments = {(file, line) for file, _kernel, line in submission.observed.uncommented}
     faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
     faults.sort(key=lambda fault: not fault.is_of_data)
-    own = {launch.file for launch in seen}
+    own = {launch.file for launch in launches}
     untidy = [
         HostFault("copy", fault.file, fault.line, fault.message)
         for run in runs
@@ -160,7 +160,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
     ]
     return HostCode(
         is_there=True,
-        is_observed=bool(seen),
+        is_observed=bool(launches),
         faults=tuple(dict.fromkeys(fault for fault in faults if fault.kind != "launch")),
         of_launch=tuple(dict.fromkeys(fault for fault in faults if fault.kind == "launch")),
         misleads=any(f.is_of_data or f.kind == "launch" for f in faults) or any(map(_misleads, runs)),
@@ -180,14 +180,14 @@ def of_call(runs: Sequence[tuple[Sizes, Observation]]) -> HostCode:
     untidy: dict[tuple[str, int, object], HostFault] = {}
     wrong_at: dict[HostFault, list[Sizes]] = {}
     for sizes, observation in runs:
-        for told in observation.findings:
-            kind = _kind_of(told.kind)
-            if told.kind == "leak":
+        for finding in observation.findings:
+            kind = _kind_of(finding.kind)
+            if finding.kind == "leak":
                 # Each case has sizes of its own, and the same array is left each time.
-                fault = HostFault("copy", told.file, told.line, told.message)
-                untidy.setdefault((told.file, told.line, told.message.data["array"]), fault)
-            elif kind is not None and told.line:
-                fault = HostFault(kind, told.file, told.line, told.message)
+                fault = HostFault("copy", finding.file, finding.line, finding.message)
+                untidy.setdefault((finding.file, finding.line, finding.message.data["array"]), fault)
+            elif kind is not None and finding.line:
+                fault = HostFault(kind, finding.file, finding.line, finding.message)
                 if kind == "launch":
                     wrong_at.setdefault(fault, []).append(sizes)
                 else:
@@ -220,8 +220,8 @@ def _misleads(run: SeenRun) -> bool:
     """Whether a run showed that the data or a launch are wrong, of any of its kernels."""
     if any(launch.exchanged is not None or launch.refused for launch in run.launches):
         return True
-    told = (fault for fault in run.faults if not fault.is_untidy and fault.kind != "never_read")
-    return any(_kind(fault) in (*OF_DATA, "launch") for fault in told)
+    faults = (fault for fault in run.faults if not fault.is_untidy and fault.kind != "never_read")
+    return any(_kind(fault) in (*OF_DATA, "launch") for fault in faults)
 
 
 def _never_launches(runs: Sequence[SeenRun], kernel: str, graded: set[str], programs: Mapping[str, str]) -> bool:
@@ -274,8 +274,8 @@ def _flow_faults(submission: Submission, runs: Sequence[SeenRun], constants: Col
     """What the order of copies and launches shows, of all kernels of the programs, each fault once."""
     kernels = {kernel.name: kernel for kernel in submission.kernels}
     texts = {name: _text_of(submission, kernel) for name, kernel in kernels.items()}
-    found = [f for run in runs for f in flow_faults(run, kernels, texts, constants)]
-    return list({(fault.file, fault.line, fault.message.id): fault for fault in reversed(found)}.values())[::-1]
+    faults = [f for run in runs for f in flow_faults(run, kernels, texts, constants)]
+    return list({(fault.file, fault.line, fault.message.id): fault for fault in reversed(faults)}.values())[::-1]
 
 
 def _before_any_launch(runs: Sequence[SeenRun]) -> list[HostFault]:
@@ -301,7 +301,7 @@ def _seen_faults(
     own = f"{kernel}<{', '.join(instance)}>" if instance else ""
     launches = [launch for run in runs if not run.probe for launch in run.launches]
     files = {launch.file for launch in seen}
-    found = []
+    faults = []
     for fault in (fault for run in runs for fault in run.faults if run.change is None or not _is_of_sizes(fault)):
         kind = _kind(fault)
         if kind is None or fault.is_untidy or fault.file not in files:
@@ -312,14 +312,14 @@ def _seen_faults(
         if own and named.startswith(f"{kernel}<") and named != own:
             continue
         if named.partition("<")[0] == kernel:
-            found.append(HostFault(kind, fault.file, fault.line, fault.message))
+            faults.append(HostFault(kind, fault.file, fault.line, fault.message))
             continue
         if any(named.partition("<")[0] == launch.kernel for launch in launches):
             continue
         near = min((x for x in launches if x.file == fault.file), key=lambda x: abs(x.line - fault.line))
         if near.kernel == kernel:
-            found.append(HostFault(kind, fault.file, fault.line, fault.message))
-    return found
+            faults.append(HostFault(kind, fault.file, fault.line, fault.message))
+    return faults
 
 
 def _is_of_sizes(fault: SeenFault) -> bool:
@@ -329,8 +329,8 @@ def _is_of_sizes(fault: SeenFault) -> bool:
 
 def _never_filled(runs: Sequence[SeenRun], submission: Submission, kernel: Kernel) -> list[HostFault]:
     """Arrays that a kernel only reads, and that nobody has put anything into: told once of all kernels that do."""
-    known = {kernel.name: kernel for kernel in submission.kernels}
-    found = []
+    by_name = {kernel.name: kernel for kernel in submission.kernels}
+    faults = []
     for run in runs:
         arguments = [argument for launch in run.launches for argument in launch.arguments]
         if any((a.value is None and not a.buffer) or a.type_text.count("*") > 1 for a in arguments):
@@ -340,7 +340,7 @@ def _never_filled(runs: Sequence[SeenRun], submission: Submission, kernel: Kerne
         filled = {argument.buffer for argument in arguments if argument.before}
         empty: dict[str, list[SeenLaunch]] = {}
         for launch in run.launches:
-            names = _only_read(known.get(launch.kernel))
+            names = _only_read(by_name.get(launch.kernel))
             for argument in () if launch.refused else launch.arguments:
                 is_input = " const*" in argument.type_text or argument.name in names
                 if is_input and argument.buffer and argument.buffer not in filled:
@@ -349,8 +349,8 @@ def _never_filled(runs: Sequence[SeenRun], submission: Submission, kernel: Kerne
             if kernel.name in {launch.kernel for launch in launches}:
                 kernels = ", ".join(dict.fromkeys(launch.kernel for launch in launches))
                 message = msg("checks.host_code.never_filled", kernel=kernels, array=array)
-                found.append(HostFault("unfilled", launches[0].file, launches[0].line, message))
-    return found
+                faults.append(HostFault("unfilled", launches[0].file, launches[0].line, message))
+    return faults
 
 
 def _only_read(kernel: Kernel | None) -> set[str]:
@@ -366,12 +366,12 @@ def _words_at(texts: Mapping[str, str], fault: HostFault) -> list[str]:
 def _variables(text: str, space: str) -> Iterator[tuple[str, int]]:
     """Names of what a file has in constant memory, of any kind, or on the device, arrays alone, without a value of its
     own, and where in the text they stand."""
-    for found in _VARIABLES.finditer(text):
-        if found[1] != space or "__managed__" in found[2]:
+    for declaration in _VARIABLES.finditer(text):
+        if declaration[1] != space or "__managed__" in declaration[2]:
             continue
-        for one in _DECLARATOR.finditer(found[2]):
+        for one in _DECLARATOR.finditer(declaration[2]):
             if one[2] or space == "constant":
-                yield one[1], found.start(2) + one.start(1)
+                yield one[1], declaration.start(2) + one.start(1)
 
 
 def _unset_constants(texts: Mapping[str, str], kernel: str, runs: Sequence[SeenRun]) -> list[HostFault]:
@@ -394,7 +394,7 @@ def _unset_constants(texts: Mapping[str, str], kernel: str, runs: Sequence[SeenR
 def _unset_variables(texts: Mapping[str, str], runs: Sequence[SeenRun], submission: Submission) -> list[HostFault]:
     """Arrays on the device that kernels read and none writes, and into which nothing was copied."""
     untouched = _untouched(texts, runs)
-    found = []
+    faults = []
     for name in [name for text in texts.values() for name, _at in _variables(text, "device") if untouched(name)]:
         uses = {k.name: p for k in submission.kernels for p in k.parameters if p.is_global and p.name == name}
         others = [
@@ -403,9 +403,9 @@ def _unset_variables(texts: Mapping[str, str], runs: Sequence[SeenRun], submissi
         launches = [launch for run in runs for launch in run.launches if launch.kernel in uses and not launch.refused]
         if launches and not others and all(p.is_read and not p.is_written for p in uses.values()):
             kernels = ", ".join(dict.fromkeys(launch.kernel for launch in launches))
-            told = msg("checks.host_code.never_filled", kernel=kernels, array=name)
-            found.append(HostFault("unfilled", launches[0].file, launches[0].line, told))
-    return found
+            message = msg("checks.host_code.never_filled", kernel=kernels, array=name)
+            faults.append(HostFault("unfilled", launches[0].file, launches[0].line, message))
+    return faults
 
 
 def _untouched(texts: Mapping[str, str], runs: Sequence[SeenRun]) -> Callable[[str], bool]:
@@ -424,8 +424,8 @@ def _text_of(submission: Submission, kernel: Kernel) -> str:
 
 def _is_never_read(runs: Sequence[SeenRun], fault: SeenFault) -> bool:
     """Whether a launch is unread in each run that makes it; one of a mode that only takes times may be."""
-    made = [run for run in runs if any((x.file, x.line) == (fault.file, fault.line) for x in run.launches)]
-    return all(any(f.kind == fault.kind and f.line == fault.line for f in run.faults) for run in made)
+    with_launch = [run for run in runs if any((x.file, x.line) == (fault.file, fault.line) for x in run.launches)]
+    return all(any(f.kind == fault.kind and f.line == fault.line for f in run.faults) for run in with_launch)
 
 
 def _kind(fault: SeenFault) -> FaultKind | None:

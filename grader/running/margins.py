@@ -56,19 +56,19 @@ class Margin:
 
 def margins_of(kernel: BoundKernel) -> list[Margin]:
     """The margins that every launch of a kernel has that was seen, by array; none where its sizes are not known."""
-    found: dict[str, list[Margin]] = {}
-    seen = 0
+    by_role: dict[str, list[Margin]] = {}
+    launch_count = 0
     for launch in kernel.submission.observed.launches:
         if launch.kernel != kernel.binding.kernel.name or launch.refused:
             continue
-        seen += 1
+        launch_count += 1
         by_name = {argument.name: argument for argument in launch.arguments if argument.name}
         for margin in _of_launch(kernel, launch, by_name):
-            found.setdefault(margin.role, []).append(margin)
+            by_role.setdefault(margin.role, []).append(margin)
     return [
         replace(some[0], before=min(m.before for m in some), after=min(m.after for m in some))
-        for role, some in found.items()
-        if len(some) == seen
+        for role, some in by_role.items()
+        if len(some) == launch_count
     ]
 
 
@@ -84,7 +84,7 @@ def _of_launch(kernel: BoundKernel, launch: SeenLaunch, seen: dict[str, SeenArgu
         for role, p in pairs
         if p.is_pointer and p.name in seen and seen[p.name].buffer_bytes and role in kernel.dtypes
     ]
-    found = []
+    margins = []
     for role, argument in arrays:
         shape = kernel.lab.parameter(role).shape
         width = np.dtype(kernel.dtypes[role]).itemsize
@@ -104,8 +104,8 @@ def _of_launch(kernel: BoundKernel, launch: SeenLaunch, seen: dict[str, SeenArgu
         after = argument.buffer_bytes - argument.offset_bytes - own
         if after >= 0 and (argument.offset_bytes or after):
             others = {name: value for name, value in sizes.items() if name not in shape}
-            found.append(Margin(role, argument.buffer, argument.offset_bytes, after, others))
-    return found
+            margins.append(Margin(role, argument.buffer, argument.offset_bytes, after, others))
+    return margins
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +212,8 @@ def halo_of(evidence: Evidence, kernel: BoundKernel) -> Halo | None:
     before, after = margin.before // width, margin.after // width
     if before + after == 0 or (before + after) % 2 or before not in (0, after):
         return None
-    seen = {name: value for name, value in margin.sizes.items() if value > 0}
-    return Halo(role, shape[0], margin.array, before + after, seen, is_before=before > 0)
+    sizes = {name: value for name, value in margin.sizes.items() if value > 0}
+    return Halo(role, shape[0], margin.array, before + after, sizes, is_before=before > 0)
 
 
 def haloed(trials: Trials, halo: Halo) -> Trials:

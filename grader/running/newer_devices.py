@@ -52,20 +52,20 @@ def with_newer_devices(
     targets = other_targets(texts.values())
     if not targets or not evidence.runs or evidence.interpretation is None:
         return evidence
-    found = {
-        _capability(target): made or again(replace(kernel, target=target))
-        for target, made in _others(trials, evidence, kernel.read_as(evidence.interpretation), targets)
+    by_device = {
+        _capability(target): ready or again(replace(kernel, target=target))
+        for target, ready in _others(trials, evidence, kernel.read_as(evidence.interpretation), targets)
     }
     if asks_for_device(texts.values()) and not _is_right(evidence):
-        right = _newest_that_are(found)
+        right = _newest_that_are(by_device)
         if right:
             device, *newer = right
-            return replace(found[device], needs=device, newer={name: found[name] for name in newer})
+            return replace(by_device[device], needs=device, newer={name: by_device[name] for name in newer})
     if copies_asynchronously(texts.values()):
-        why = next((reason for other in found.values() if (reason := _unfollowed(other)) is not None), None)
+        why = next((reason for other in by_device.values() if (reason := _unfollowed(other)) is not None), None)
         if why is not None:
             evidence = replace(evidence, unmeasured={**evidence.unmeasured, "hazards": why})
-    return replace(evidence, newer={device: other for device, other in found.items() if _unfollowed(other) is None})
+    return replace(evidence, newer={device: other for device, other in by_device.items() if _unfollowed(other) is None})
 
 
 def _others(
@@ -76,7 +76,7 @@ def _others(
     oldest = kernel.load(trials.programs, first.sizes)
     if oldest.entry is None:
         return
-    seen = {_OF_TARGET.sub("", oldest.built.result.ptx)}
+    codes = {_OF_TARGET.sub("", oldest.built.result.ptx)}
     for target in targets:
         if _number(target) <= _number(oldest.built.target):
             continue
@@ -87,8 +87,8 @@ def _others(
                 yield target, replace(evidence, compilation=failure)
             continue
         code = _OF_TARGET.sub("", loaded.built.result.ptx)
-        if code not in seen:
-            seen.add(code)
+        if code not in codes:
+            codes.add(code)
             yield target, None
 
 
@@ -191,9 +191,9 @@ def with_occupancy(evidence: Evidence, compiled: Callable[[str, LaunchWork], Res
     if taken is None:
         return evidence
     threads = prod(launch.block)
-    found = fit(model, threads, taken.registers, launch.shared_bytes)
+    fitted = fit(model, threads, taken.registers, launch.shared_bytes)
     warps = -(-threads // WARP_LANES)
-    share = found.blocks * warps * WARP_LANES / model.threads_per_multiprocessor
+    share = fitted.blocks * warps * WARP_LANES / model.threads_per_multiprocessor
     called = next((c for c in work.asked or () if c.kind == "kernel" and c.name == launch.kernel), None)
     kernel = evidence.bound.kernel
     file, line = (called.file, called.line) if called is not None else (kernel.file, kernel.line)
@@ -202,8 +202,8 @@ def with_occupancy(evidence: Evidence, compiled: Callable[[str, LaunchWork], Res
     return replace(
         evidence,
         occupancy=Occupancy(
-            model.name, launch.kernel, file, line, threads, taken.registers, launch.shared_bytes, found.blocks,
-            found.limit, share,
+            model.name, launch.kernel, file, line, threads, taken.registers, launch.shared_bytes, fitted.blocks,
+            fitted.limit, share,
         ),
     )  # fmt: skip
 

@@ -16,10 +16,10 @@ def with_own_check(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> E
 
     That run is one more of those that the kernel is graded by, unless the launch or the host code is known to be wrong.
     """
-    found = _said(kernel)
-    if found is None or not evidence.runs or kernel.target:
+    statement = _said(kernel)
+    if statement is None or not evidence.runs or kernel.target:
         return evidence
-    run, word = found
+    run, word = statement
     is_right = all(one.is_right and one.outcome.status == "ok" for one in evidence.runs)
     if is_right == word.is_right:
         return evidence
@@ -39,8 +39,8 @@ def with_own_check(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> E
 
 def said_of(kernel: BoundKernel) -> SeenWord | None:
     """What the kernel's program says of it, None where that is nothing."""
-    found = _said(kernel)
-    return found[1] if found is not None else None
+    statement = _said(kernel)
+    return statement[1] if statement is not None else None
 
 
 def _said(kernel: BoundKernel) -> tuple[SeenRun, SeenWord] | None:
@@ -69,11 +69,11 @@ def _case(trials: Trials, evidence: Evidence, kernel: BoundKernel, run: SeenRun)
     """A run at the sizes that the program had in that run; None where they cannot be told."""
     lines = {launch.line for launch in _launches(kernel)}
     name = kernel.binding.kernel.name
-    made = [x for x in run.launches if x.kernel == name and x.line in lines and not x.refused]
-    if not made or evidence.interpretation is None:
+    launches = [x for x in run.launches if x.kernel == name and x.line in lines and not x.refused]
+    if not launches or evidence.interpretation is None:
         return None
     kernel = kernel.read_as(evidence.interpretation)
-    values = {argument.name: argument.value for argument in made[-1].arguments}
+    values = {argument.name: argument.value for argument in launches[-1].arguments}
     sizes = dict(kernel.interpretation.pinned)
     if run.change is None:
         sizes |= dict(kernel.interpretation.declared)
@@ -83,6 +83,6 @@ def _case(trials: Trials, evidence: Evidence, kernel: BoundKernel, run: SeenRun)
             sizes[role] = value
     if set(sizes) != set(kernel.lab.size_names) or min(sizes.values()) < 1:
         return None
-    known = next((one for one in evidence.runs if one.sizes == sizes and not one.drawn), None)
+    earlier = next((one for one in evidence.runs if one.sizes == sizes and not one.drawn), None)
     kind: CaseKind = "correct" if kernel.sizes.rounded(sizes) == sizes else "ragged"
-    return known or trials.run(kernel, kind, sizes)
+    return earlier or trials.run(kernel, kind, sizes)

@@ -93,11 +93,11 @@ def of_calls(sizes: Sizes, observations: Sequence[Observation], expected: Mappin
         call = observation.calls[0] if observation.calls else None
         if call is None or not call.has_returned:
             return None
-        found = {
+        arrays = {
             name: np.frombuffer(data, expected[name].dtype).reshape(expected[name].shape)
             for name, data in call.outputs.items()
         }
-        outputs.append(found)
+        outputs.append(arrays)
     return compared(sizes, outputs)
 
 
@@ -135,12 +135,12 @@ _WORD = re.compile(r"[A-Za-z_]\w*+")
 
 def set_by_host(texts: Iterable[str]) -> frozenset[str]:
     """Names in calls that give a variable on the device a value, or that find its address, in programs' texts."""
-    found: set[str] = set()
+    names: set[str] = set()
     for text in texts:
         if "Symbol" in text:
             for call in _COPIED.findall(without_comments(text)):
-                found |= set(_WORD.findall(call))
-    return frozenset(found)
+                names |= set(_WORD.findall(call))
+    return frozenset(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +222,9 @@ def _declared(evidence: Evidence, state: Iterable[str]) -> int:
     """The line on which the first of these variables is declared; the kernel's where that is not found."""
     text = evidence.source.get(evidence.bound.kernel.file, "")
     for name in state:
-        found = re.search(rf"\b(?:__device__|__managed__|static)\b[^;{{}}()]*\b{re.escape(name)}\b", text)
-        if found is not None:
-            return text.count("\n", 0, found.end()) + 1
+        declaration = re.search(rf"\b(?:__device__|__managed__|static)\b[^;{{}}()]*\b{re.escape(name)}\b", text)
+        if declaration is not None:
+            return text.count("\n", 0, declaration.end()) + 1
     return evidence.bound.kernel.line
 
 

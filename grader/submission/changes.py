@@ -141,22 +141,22 @@ class Original:
                     return Changed(self.submission, binding, tuple(old), "no_loop")
                 edits.setdefault(parsed.source.path, []).extend((e, 0) for e in loops)
         submission = self._with(edits)
-        found = submission.bindings[binding.variant]
-        if not isinstance(found, VariantBinding) or found.kernel.name != kernel.name:
+        after = submission.bindings[binding.variant]
+        if not isinstance(after, VariantBinding) or after.kernel.name != kernel.name:
             return Changed(self.submission, binding, tuple(old), "unreadable")
         if expression != binding.expression:
-            found = replace(found, expression=expression)
-        return Changed(submission, found, tuple(old))
+            after = replace(after, expression=expression)
+        return Changed(submission, after, tuple(old))
 
     def _with(self, edits: Mapping[Path, Sequence[tuple[Edit, int]]]) -> Submission:
         texts = {}
         for source in self.submission.sources:
-            made = [
+            with_values = [
                 replace(e, text=f"{e.text}{value}" if e.constant else e.text, constant="")
                 for e, value in edits.get(source.path, [])
             ]
             before = self._parse(source).source.text
-            text = apply(before, made, {})
+            text = apply(before, with_values, {})
             if text != before:
                 texts[source.path] = replace(source, text=text)
         if not texts:
@@ -169,14 +169,14 @@ class Original:
     def _constants(self, words: set[str], kernel: Kernel) -> dict[str, int]:
         """Constants that can be changed, of those among `words`, with their values."""
         own = {p.name for p in kernel.parameters} | set(kernel.template_parameters)
-        found: dict[str, int] = {}
+        constants: dict[str, int] = {}
         for source in self.submission.sources:
             file = self._parse(source)
             for name in {e.constant for e in constant_edits(file, words - own)}:
                 value = file.constants.evaluate(name)
                 if isinstance(value, int) and value > 0:
-                    found[name] = value
-        return dict(sorted(found.items()))
+                    constants[name] = value
+        return dict(sorted(constants.items()))
 
     def reread(self, texts: Mapping[Path, SourceText], observed: Observed) -> Submission:
         """The program with other texts, which was seen to do `observed`."""
@@ -303,8 +303,8 @@ def _in_step(plan: LaunchPlan, sides: Sequence[int]) -> tuple[str, ...]:
     """The formulas of a plan's grid for a tile of other sides: what stands for a side, or one less, follows."""
 
     def followed(text: str, old: int, new: int) -> str:
-        known = {str(old): str(new), str(old - 1): str(new - 1)} if old > 2 and old != new else {}
-        return re.sub(r"(?<![\w.])\d+(?![\w.])", lambda n: known.get(n.group(), n.group()), text)
+        replacements = {str(old): str(new), str(old - 1): str(new - 1)} if old > 2 and old != new else {}
+        return re.sub(r"(?<![\w.])\d+(?![\w.])", lambda n: replacements.get(n.group(), n.group()), text)
 
     steps = list(zip(plan.tile, sides, strict=False))
     # Tiles that are numbered along one axis go by the sides of all of them.

@@ -97,21 +97,21 @@ def mentioned(parsed: ParsedFile, item: Item) -> set[str]:
 
 
 def _mentioned(parsed: ParsedFile, item: Item) -> frozenset[str]:
-    found: set[str] = set()
+    mentioned: set[str] = set()
     pending = list(parsed.words(item.node))
-    while pending and len(found) < MAX_WORDS:
+    while pending and len(mentioned) < MAX_WORDS:
         word = pending.pop()
-        if word in found:
+        if word in mentioned:
             continue
-        found.add(word)
+        mentioned.add(word)
         spend(1)
         macro = parsed.constants.macros.get(word)
         if macro is not None:
             pending += WORD.findall(macro.body)
         for other in parsed.by_name.get(word, ()):
             if other.active and not other.is_kernel and other.kind != "macro":
-                pending += parsed.words(other.node) - found
-    return frozenset(found)
+                pending += parsed.words(other.node) - mentioned
+    return frozenset(mentioned)
 
 
 def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]:
@@ -119,7 +119,7 @@ def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]
     sides = _tile_sides(parsed, item)
     words = mentioned(parsed, item)
     own = {p.name for p in kernel.parameters} | set(kernel.template_parameters)
-    found = {}
+    by_name = {}
     spend((len(parsed.constants.macros) + len(parsed.constants.values)) // 8)
     for name in [*parsed.constants.macros, *parsed.constants.values]:
         if name not in words:
@@ -129,10 +129,10 @@ def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]
             continue
         value = remembered(parsed, ("value", name), partial(parsed.constants.evaluate, name))
         if isinstance(value, int) and value > 0:
-            found[name] = value
-    found |= {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
+            by_name[name] = value
+    by_name |= {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
     arrays = {name: count for name, (_node, count) in arrays_set_by_host(parsed).items() if name in words - own}
-    return found | {element: SET_BY_HOST for name, count in arrays.items() for element in elements_of(name, count)}
+    return by_name | {element: SET_BY_HOST for name, count in arrays.items() for element in elements_of(name, count)}
 
 
 def elements_of(name: str, count: int) -> list[str]:
@@ -149,11 +149,11 @@ def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dic
         for order, name in enumerate(names)
         if (rank := size_rank(name, parameter)) is not None
     )
-    found: dict[str, str] = {}
+    by_role: dict[str, str] = {}
     for _rank, _order, role, name in ranked:
-        if role not in found and name not in found.values():
-            found[role] = name
-    return found
+        if role not in by_role and name not in by_role.values():
+            by_role[role] = name
+    return by_role
 
 
 def size_rank(name: str, parameter: Parameter) -> int | None:
@@ -164,25 +164,25 @@ def size_rank(name: str, parameter: Parameter) -> int | None:
 
 def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ...]:
     """Where the values of these constants stand."""
-    found = []
+    edits = []
     for name, node in _definitions(parsed):
         if name in names:
             # What a macro is replaced by reaches to the end of the line, comments included.
             text = re.split(r"\s*(?://|/\*)", parsed.text(node))[0]
-            found.append(Edit(*characters(parsed, node.start_byte, node.start_byte + len(text.encode())), "", name))
+            edits.append(Edit(*characters(parsed, node.start_byte, node.start_byte + len(text.encode())), "", name))
     for name, node in _set_by_host(parsed):
         if name in names:
-            found.append(Edit(*characters(parsed, node.end_byte, node.end_byte), " = ", name))
-            found += [edit for edit in _made_constant(parsed, name) if edit not in found]
+            edits.append(Edit(*characters(parsed, node.end_byte, node.end_byte), " = ", name))
+            edits += [edit for edit in _made_constant(parsed, name) if edit not in edits]
     for name, (node, count) in arrays_set_by_host(parsed).items():
         elements = elements_of(name, count)
         if not set(elements).isdisjoint(names):
             place = characters(parsed, node.end_byte, node.end_byte)
             # Of edits for one place the last comes first in the text.
-            found.append(Edit(*place, "}"))
-            found += [Edit(*place, ", ", element, SET_BY_HOST) for element in reversed(elements[1:])]
-            found.append(Edit(*place, " = {", elements[0], SET_BY_HOST))
-    return tuple(found)
+            edits.append(Edit(*place, "}"))
+            edits += [Edit(*place, ", ", element, SET_BY_HOST) for element in reversed(elements[1:])]
+            edits.append(Edit(*place, " = {", elements[0], SET_BY_HOST))
+    return tuple(edits)
 
 
 def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab) -> tuple[Kernel, tuple[Edit, ...]]:
@@ -238,14 +238,14 @@ def _tile_sides(parsed: ParsedFile, item: Item) -> set[str]:
     """
     text = parsed.text(item.node)
     axes = [{name for pair in step.findall(text) for name in pair} for step in _STEPS]
-    found = set.intersection(*axes) - {""}
+    sides = set.intersection(*axes) - {""}
     for node in descendants(item.node):
         if node.type == "declaration" and "__shared__" in parsed.text(node):
             for declarator in node.children_by_field_name("declarator"):
                 extents = re.findall(r"\[([^\]]*)\]", parsed.text(declarator))
                 words = [set(WORD.findall(extent)) for extent in extents]
-                found |= {word for here in words for word in here if sum(word in other for other in words) > 1}
-    return found
+                sides |= {word for here in words for word in here if sum(word in other for other in words) > 1}
+    return sides
 
 
 def _definitions(parsed: ParsedFile) -> tuple[tuple[str, Node], ...]:
@@ -333,7 +333,7 @@ def _whole_numbers_in(parsed: ParsedFile, type_node: Node) -> Iterator[tuple[str
     declared = [type_node, *(i.node for i in parsed.by_name.get(name, ()) if i.active and i.kind == "type")]
     bodies = (n for node in declared for n in descendants(node) if n.type == "field_declaration_list")
     body = next(bodies, None)
-    found: list[tuple[str, Node]] = []
+    numbers: list[tuple[str, Node]] = []
     for node in body.named_children if body is not None else ():
         field_type = node.child_by_field_name("type")
         dtype = parsed.constants.dtype(parsed.text(field_type)) if field_type is not None else None
@@ -342,8 +342,8 @@ def _whole_numbers_in(parsed: ParsedFile, type_node: Node) -> Iterator[tuple[str
             if not is_plain or dtype is None or "int" not in dtype:
                 # One field with a value and one without are no constant to the compiler.
                 return
-            found.append((parsed.text(declarator), declarator))
-    yield from found
+            numbers.append((parsed.text(declarator), declarator))
+    yield from numbers
 
 
 def _global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
@@ -352,7 +352,7 @@ def _global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
 
 
 def _find_global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
-    found = {}
+    arrays = {}
     for item in parsed.items:
         if item.kind != "variable" or not item.active or not item.qualifiers & {"__device__", "__managed__"}:
             continue
@@ -362,8 +362,8 @@ def _find_global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
             if declarator.type == "init_declarator":
                 declarator = declarator.child_by_field_name("declarator") or declarator
             if declarator.type in {"array_declarator", "pointer_declarator"} and parsed.constants.dtype(type_text):
-                found[declared_name(declarator)] = (type_text, " ".join(parsed.text(declarator).split()))
-    return found
+                arrays[declared_name(declarator)] = (type_text, " ".join(parsed.text(declarator).split()))
+    return arrays
 
 
 # Constant memory that the host fills with other things than sizes: given where it is declared what was seen in it.
@@ -407,7 +407,7 @@ def filled_edits(
 
 def whole_numbers(parsed: ParsedFile, filled: Mapping[str, bytes]) -> dict[str, int]:
     """Numbers that were seen in constant memory: n, "dims[0]" of `__constant__ int dims[2]`, fields of a struct."""
-    found: dict[str, int] = {}
+    by_name: dict[str, int] = {}
     for name, content in filled.items():
         for item in parsed.by_name.get(name, ()):
             type_node = item.node.child_by_field_name("type")
@@ -416,15 +416,15 @@ def whole_numbers(parsed: ParsedFile, filled: Mapping[str, bytes]) -> dict[str, 
                 fields = fields_of(parsed, parsed.text(type_node).removeprefix("struct ").strip())
                 if fields and all("int" in f.dtype and not f.is_pointer for f in fields):
                     numbers = values_of([f.dtype for f in fields], content)
-                    found |= {f.name: int(n) for f, n in zip(fields, numbers, strict=bool(numbers))}
+                    by_name |= {f.name: int(n) for f, n in zip(fields, numbers, strict=bool(numbers))}
             if dtype not in FORMATS or "int" not in dtype:
                 continue
             _node, count = arrays_set_by_host(parsed).get(name, (None, 0))
             if len(content) != SIZES_OF_TYPES[dtype] * max(count, 1):
                 continue
             whole = struct.unpack(f"<{max(count, 1)}{FORMATS[dtype]}", content)
-            found |= zip(elements_of(name, count) or [name], whole, strict=True)
-    return found
+            by_name |= zip(elements_of(name, count) or [name], whole, strict=True)
+    return by_name
 
 
 def _of_struct(parsed: ParsedFile, type_text: str, content: bytes, lab: Lab) -> str:
@@ -462,16 +462,16 @@ def _number(dtype: str, number: int | float) -> str:
 
 def _words_of(parsed: ParsedFile, declarator: Node) -> set[str]:
     """Every name that a declarator mentions, through macros and constants."""
-    found: set[str] = set()
+    words: set[str] = set()
     pending = WORD.findall(parsed.text(declarator))
-    while pending and len(found) < 100:
+    while pending and len(words) < 100:
         word = pending.pop()
-        if word in found:
+        if word in words:
             continue
-        found.add(word)
+        words.add(word)
         macro = parsed.constants.macros.get(word)
         pending += WORD.findall(macro.body) if macro is not None else ()
         for item in parsed.by_name.get(word, ()):
             if item.kind == "variable" and item.active and item.qualifiers & {"const", "constexpr"}:
                 pending += WORD.findall(parsed.text(item.node))
-    return found
+    return words

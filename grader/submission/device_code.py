@@ -61,8 +61,8 @@ def include_in(parsed: ParsedFile, item: Item) -> Include | None:
 
 def includes_of(parsed: ParsedFile) -> list[Include]:
     """The file's active includes that name a header plainly."""
-    found = (include_in(parsed, item) for item in parsed.items if item.active)
-    return [include for include in found if include is not None]
+    includes = (include_in(parsed, item) for item in parsed.items if item.active)
+    return [include for include in includes if include is not None]
 
 
 def header_kind(name: str) -> str:
@@ -259,7 +259,7 @@ class _Blanking:
 
     def mentioned(self, words: Iterable[str]) -> list[int]:
         """Indices of the items that `words` need, through macros too."""
-        found: list[int] = []
+        indices: list[int] = []
         pending = list(words)
         while pending:
             word = pending.pop()
@@ -270,25 +270,25 @@ class _Blanking:
             macro = self.parsed.constants.macros.get(word)
             if macro is not None:
                 pending += _WORD.findall(macro.body)
-            found += [index for index in self.by_name.get(word, ()) if self.is_wanted(self.parsed.items[index])]
-        return found
+            indices += [index for index in self.by_name.get(word, ()) if self.is_wanted(self.parsed.items[index])]
+        return indices
 
     def lent(self, words: Iterable[str]) -> list[int]:
         """Indices of the constants and types that a header's `words` need, through macros too."""
-        found: list[int] = []
-        pending, seen = list(words), set[str]()
+        indices: list[int] = []
+        pending, visited = list(words), set[str]()
         while pending:
             word = pending.pop()
-            if word in seen:
+            if word in visited:
                 continue
             spend(1)
-            seen.add(word)
+            visited.add(word)
             macro = self.parsed.constants.macros.get(word)
             if macro is not None:
                 pending += _WORD.findall(macro.body)
             named = [(index, self.parsed.items[index]) for index in self.by_name.get(word, ())]
-            found += [i for i, item in named if item.kind in {"variable", "type"} and self.is_wanted(item)]
-        return found
+            indices += [i for i, item in named if item.kind in {"variable", "type"} and self.is_wanted(item)]
+        return indices
 
     def is_wanted(self, item: Item) -> bool:
         """Whether an item that kept code mentions is device code, or can be."""
@@ -407,12 +407,12 @@ class Files:
         """The file that each included one is compiled with."""
         included = {header.file for code in self.codes for header in code.headers.values()}
         pairs = [*zip(self.codes, self.main_files, strict=True)]
-        found: dict[str, str] = {}
+        main_of: dict[str, str] = {}
         # Of files that include each other the first is compiled, and the others with it.
         for code, main in sorted(pairs, key=lambda pair: pair[1].file in included):
-            if main.file not in found:
-                found |= {h.file: main.file for h in code.headers.values() if h.file not in (*found, main.file)}
-        return found
+            if main.file not in main_of:
+                main_of |= {h.file: main.file for h in code.headers.values() if h.file not in (*main_of, main.file)}
+        return main_of
 
     def _in_its_program(self, header: ParsedFile) -> ParsedFile:
         """A header with what the file that includes it defines, and that file's other headers: macros, types."""
@@ -430,12 +430,12 @@ class Files:
     def texts(self) -> dict[str, str]:
         """What is compiled of each file."""
         units = self.units
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for code, main in zip(self.codes, self.main_files, strict=True):
             if main.file not in units:
-                found[main.file] = code.sources[main.file]
-            found |= {h.file: code.sources[name] for name, h in code.headers.items() if units.get(h.file) == main.file}
-        return found
+                texts[main.file] = code.sources[main.file]
+            texts |= {h.file: code.sources[name] for name, h in code.headers.items() if units.get(h.file) == main.file}
+        return texts
 
     @property
     def included(self) -> dict[str, dict[str, str]]:

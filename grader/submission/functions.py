@@ -53,17 +53,17 @@ def find_function(sources: Sequence[SourceText], signature: Signature) -> FoundF
 
 def find_main(sources: Sequence[SourceText]) -> FoundFunction | tuple[str, dict[str, object]]:
     """The `main` of the program that the files make up; else the reason as the id of a message, with its data."""
-    found = []
+    mains = []
     for source in sources:
         for item in parse(source).items:
             if item.kind == "function" and item.active and item.name == "main" and not item.namespace:
                 row, end = item.node.start_point.row + 1, item.node.end_point.row + 1
-                found.append(FoundFunction("main", source.file, row, end, is_of_c=False))
-    if len(found) == 1:
-        return found[0]
-    if not found:
+                mains.append(FoundFunction("main", source.file, row, end, is_of_c=False))
+    if len(mains) == 1:
+        return mains[0]
+    if not mains:
         return "no_main", {}
-    return "several_mains", {"files": ", ".join(dict.fromkeys(function.file for function in found))}
+    return "several_mains", {"files": ", ".join(dict.fromkeys(function.file for function in mains))}
 
 
 def _fault(parsed: ParsedFile, item: Item, signature: Signature) -> tuple[str, dict[str, object]] | None:
@@ -107,13 +107,13 @@ def _arguments(parsed: ParsedFile, item: Item) -> list[Argument] | None:
 
 def _returns(parsed: ParsedFile, item: Item) -> str:
     kind = item.node.child_by_field_name("type")
-    found = argument_of(parsed.text(kind), parsed.constants.types.get) if kind is not None else None
+    argument = argument_of(parsed.text(kind), parsed.constants.types.get) if kind is not None else None
     stars = (
         "*"
         if (d := item.node.child_by_field_name("declarator")) is not None and d.type != "function_declarator"
         else ""
     )
-    return f"{found.spelled}{stars}" if found is not None else ""
+    return f"{argument.spelled}{stars}" if argument is not None else ""
 
 
 def _is_of_c(item: Item) -> bool:

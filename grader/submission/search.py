@@ -57,13 +57,13 @@ def real_path(path: Path) -> Path:
 
 def entries(folder: Path) -> list[Path]:
     """What lies in `folder`, sorted by name."""
-    found = []
+    paths = []
     with _reading(folder):
         for path in folder.iterdir():
-            found.append(path)
-            if len(found) > MAX_ENTRIES:
+            paths.append(path)
+            if len(paths) > MAX_ENTRIES:
                 raise UsageError(msg("submission.entries", path=folder, limit=MAX_ENTRIES))
-    return sorted(found)
+    return sorted(paths)
 
 
 def sources_in(folder: Path) -> list[Path]:
@@ -125,13 +125,13 @@ def with_callees(main: Path, others: list[Path], known_labs: Collection[str]) ->
     text = _text(main)
     called = set(_CALLED.findall(text)) - set(_DEFINED.findall(text))
     labs = {name.lower() for name in known_labs}
-    found = [main]
+    files = [main]
     for other in others[:MAX_SOURCES]:
         defined = _text(other)
         is_part = other.stem.lower() not in labs and not line_of_main(defined)
         if is_part and called & set(_DEFINED.findall(defined)):
-            found.append(other)
-    return sorted(found)
+            files.append(other)
+    return sorted(files)
 
 
 def _text(file: Path) -> str:
@@ -173,9 +173,9 @@ def versions_among(
     if by_lab:
         return by_lab
     named: Mapping[Path, set[str]] = {file: _variants_named(name, variants) for file, name in own.items()}
-    of_one = {name for found in named.values() if len(found) == 1 for name in found}
+    of_one = {name for of_file in named.values() if len(of_file) == 1 for name in of_file}
     if len(of_one) > 1:
-        return [file for file, found in named.items() if found]
+        return [file for file, of_file in named.items() if of_file]
     return list(programs) if _are_numbered(list(programs.values())) else []
 
 
@@ -185,10 +185,10 @@ def _are_numbered(names: Sequence[str]) -> bool:
     Of `task1_1`, `task1_2` the first number tells the task.
     """
     numbered = [_LAST_NUMBER.fullmatch(name.lower()) for name in names]
-    found = [match.groups() for match in numbered if match is not None]
-    heads = {(_plain(head), _plain(tail)) for head, _number, tail in found}
-    numbers = {int(number) for _head, number, _tail in found}
-    if len(found) != len(names) or len(heads) != 1 or len(numbers) != len(names) or len(names) < 2:
+    parts = [match.groups() for match in numbered if match is not None]
+    heads = {(_plain(head), _plain(tail)) for head, _number, tail in parts}
+    numbers = {int(number) for _head, number, _tail in parts}
+    if len(parts) != len(names) or len(heads) != 1 or len(numbers) != len(names) or len(names) < 2:
         return False
     ((head, tail),) = heads
     return bool(head or tail) and not _TASKS.fullmatch(head or tail)
@@ -199,8 +199,8 @@ def _variants_named(stem: str, variants: Sequence[Variant]) -> set[str]:
     ranks: dict[str, int] = {}
     for variant in variants:
         for rank, pattern in enumerate(variant.names):
-            found = re.search(pattern, stem, re.IGNORECASE)
-            if found is not None and not _NO_WORD.fullmatch(found.group()):
+            match = re.search(pattern, stem, re.IGNORECASE)
+            if match is not None and not _NO_WORD.fullmatch(match.group()):
                 ranks[variant.name] = rank
                 break
     return {name for name, rank in ranks.items() if rank == min(ranks.values())}
@@ -266,14 +266,14 @@ def _texts(folder: Path) -> dict[Path, bytes]:
 def _reached(file: Path, texts: dict[Path, bytes]) -> list[Path]:
     """The file and those that it includes, themselves or by others."""
     by_name = {other.name: other for other in texts}
-    found, waiting = [file], [file]
+    reached, waiting = [file], [file]
     while waiting:
         for name in _INCLUDE.findall(texts[waiting.pop()]):
             other = by_name.get(name.decode("utf-8", "replace"))
-            if other is not None and other not in found:
-                found.append(other)
+            if other is not None and other not in reached:
+                reached.append(other)
                 waiting.append(other)
-    return found
+    return reached
 
 
 MAX_HOST_FILES = 24
@@ -289,7 +289,7 @@ def host_files(folder: Path, files: Sequence[Path]) -> list[Path]:
     or where it is not clear which of several it is."""
     if not files or len(files) > MAX_SOURCES or any(f.suffix.lower() != PROGRAM or has_main(f) for f in files):
         return []
-    found, folders = [], [(folder, 0)]
+    candidates, folders = [], [(folder, 0)]
     while folders:
         here, depth = folders.pop(0)
         for path in entries(here):
@@ -299,9 +299,9 @@ def host_files(folder: Path, files: Sequence[Path]) -> list[Path]:
                 if depth < DEPTH and len(folders) < MAX_FOLDERS and not _MADE.fullmatch(path.name):
                     folders.append((path, depth + 1))
             elif path.suffix.lower() in HOST_SUFFIXES:
-                found.append(path)
-    mains = [path for path in found if has_main(path)]
-    return found if len(mains) == 1 and len(found) <= MAX_HOST_FILES else []
+                candidates.append(path)
+    mains = [path for path in candidates if has_main(path)]
+    return candidates if len(mains) == 1 and len(candidates) <= MAX_HOST_FILES else []
 
 
 def search(
@@ -364,12 +364,12 @@ def _versions(
     versions = versions_among(names, lab_id, known_labs, variants)
     labs = {name.lower() for name in known_labs}
     chosen = {file.parent for file in versions}
-    found = []
+    kept = []
     for files in places:
         # Of folders those that hold a version, and those that hold no program at all: what several share.
         if any(file.parent in chosen for file in files) or not any(file in names for file in files):
-            found += [f for f in files if f in versions or (f not in names and f.stem.lower() not in labs)]
-    return found if versions else []
+            kept += [f for f in files if f in versions or (f not in names and f.stem.lower() not in labs)]
+    return kept if versions else []
 
 
 def _inner(folder: Path, path: Path) -> str:
@@ -384,10 +384,10 @@ def _deeper(folder: Path, lab_id: str, known_labs: Collection[str]) -> list[list
     places = [
         p for p in entries(folder) if not p.name.startswith((".", "__")) and p.name not in known_labs and kind_at(p)
     ]
-    found = [sources for place in places if (sources := sources_in(place))]
-    named = [[file] for sources in found for file in sources if file.stem.lower() == lab_id.lower()]
+    groups = [sources for place in places if (sources := sources_in(place))]
+    named = [[file] for sources in groups for file in sources if file.stem.lower() == lab_id.lower()]
     labs = {name.lower() for name in known_labs}
-    return named or [sources for sources in found if not any(file.stem.lower() in labs for file in sources)]
+    return named or [sources for sources in groups if not any(file.stem.lower() in labs for file in sources)]
 
 
 def _nothing_found(path: Path, lab_id: str, looked_in: list[Path]) -> Message:

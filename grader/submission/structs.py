@@ -53,7 +53,7 @@ def with_struct_parameters(
         return kernel, ()
     parameters: list[KernelParameter] = []
     texts: list[str] = []
-    made = ""
+    declarations = ""
     for node, parameter in zip(nodes, kernel.parameters, strict=True):
         type_node = node.child_by_field_name("type")
         name = parsed.text(type_node).removeprefix("struct ").strip() if type_node is not None else ""
@@ -61,7 +61,7 @@ def with_struct_parameters(
         if not (fields or parameter.is_pointer or parameter.dtype) and "&" not in parameter.type_text:
             plain = template_values.get(name, name).rpartition("::")[2]
             if _is_functor(parsed, plain):
-                made += f" {name} {parameter.name}{{}};"
+                declarations += f" {name} {parameter.name}{{}};"
                 continue
         if not fields or "&" in parameter.type_text:
             parameters.append(parameter)
@@ -70,12 +70,12 @@ def with_struct_parameters(
         parameters += _parameters(parsed, body, parameter.name, fields)
         texts += [f"{field.type_text} {_flat(parameter.name, field)}" for field in fields]
         given = " ".join(f"{parameter.name}.{f.name} = {_flat(parameter.name, f)};" for f in fields)
-        made += f" {_declared(parsed, name, parameter.name)} {given}"
-    if not made:
+        declarations += f" {_declared(parsed, name, parameter.name)} {given}"
+    if not declarations:
         return kernel, ()
     assert listed is not None
     head = Edit(*characters(parsed, listed.start_byte + 1, listed.end_byte - 1), ", ".join(texts))
-    start = Edit(*characters(parsed, body.start_byte + 1, body.start_byte + 1), made)
+    start = Edit(*characters(parsed, body.start_byte + 1, body.start_byte + 1), declarations)
     # A prototype would now declare another function of the name.
     prototypes = [i for i in parsed.by_name.get(item.name, ()) if i.kind == "prototype" and i.active]
     blanked = [blank(parsed, i.start, i.end) for i in prototypes]
@@ -89,21 +89,21 @@ def with_fields_seen(parsed: ParsedFile, kernel: Kernel, seen: Sequence[SeenArgu
     kernel: as it is before its structs are taken apart.
     """
     types = {p.name: p.type_text for p in kernel.parameters if not p.is_pointer and p.dtype is None}
-    found: list[SeenArgument] = []
+    arguments: list[SeenArgument] = []
     beside: dict[str, list[SeenArgument]] = {}
     for argument in seen:
         fields = fields_of(parsed, _plain(types[argument.name])) if argument.raw and argument.name in types else ()
         numbers = values_of(["uint64" if f.is_pointer else f.dtype for f in fields], argument.raw) if fields else []
         given = [(f, SeenArgument(f.name, f.type_text, n)) for f, n in zip(fields, numbers, strict=bool(numbers))]
         if not any(f.is_pointer for f in fields):
-            found += [field for _f, field in given] if fields else [argument]
+            arguments += [field for _f, field in given] if fields else [argument]
             continue
-        found.append(argument)
+        arguments.append(argument)
         for field, number in given:
             if not field.is_pointer:
                 beside.setdefault(field.name, []).append(number)
-    own = {argument.name for argument in found}
-    return (*found, *(n[0] for name, n in beside.items() if name not in own and len({x.value for x in n}) == 1))
+    own = {argument.name for argument in arguments}
+    return (*arguments, *(n[0] for name, n in beside.items() if name not in own and len({x.value for x in n}) == 1))
 
 
 def values_of(dtypes: Sequence[str], content: bytes) -> list[int | float]:
@@ -154,7 +154,7 @@ def with_struct_arrays(parsed: ParsedFile, kernel: Kernel) -> Kernel:
 
 def _numbers_in(parsed: ParsedFile, name: str) -> tuple[str, int]:
     """The type of the numbers that a struct is made of, and how many; "" where they are of several or none."""
-    found: set[str | None] = set()
+    dtypes: set[str | None] = set()
     count = 0
     file = next((file for file in (parsed, *parsed.headers) if _body_in(file, name) is not None), parsed)
     body = _body_in(file, name)
@@ -172,9 +172,9 @@ def _numbers_in(parsed: ParsedFile, name: str) -> tuple[str, int]:
             if inner is None or inner.type not in {"field_identifier", "function_declarator"}:
                 return "", 1
             if inner.type == "field_identifier":
-                found.add(parsed.constants.dtype(file.text(type_node)))
+                dtypes.add(parsed.constants.dtype(file.text(type_node)))
                 count += prod(extent or 0 for extent in extents)
-    dtype = next(iter(found)) if len(found) == 1 else None
+    dtype = next(iter(dtypes)) if len(dtypes) == 1 else None
     if body is None or dtype is None or _is_padded(parsed, file, body, count * SIZES_OF_TYPES[dtype]):
         return "", 1
     return dtype, count
@@ -230,7 +230,7 @@ def _body_in(file: ParsedFile, name: str) -> Node | None:
 
 
 def _fields(parsed: ParsedFile, body: Node) -> Sequence[Field]:
-    found: list[Field] = []
+    fields: list[Field] = []
     is_public = body.parent is None or body.parent.type != "class_specifier"
     for node in body.named_children:
         type_node = node.child_by_field_name("type")
@@ -247,8 +247,8 @@ def _fields(parsed: ParsedFile, body: Node) -> Sequence[Field]:
             is_pointer = declarator.type == "pointer_declarator"
             if dtype is None or (not is_pointer and declarator.type != "field_identifier"):
                 return ()
-            found.append(Field(declared_name(declarator), type_text + " *" * is_pointer, dtype, is_pointer))
-    return found if len(found) <= MAX_FIELDS else ()
+            fields.append(Field(declared_name(declarator), type_text + " *" * is_pointer, dtype, is_pointer))
+    return fields if len(fields) <= MAX_FIELDS else ()
 
 
 def _is_method(node: Node) -> bool:
@@ -261,14 +261,14 @@ def _is_method(node: Node) -> bool:
 def _parameters(parsed: ParsedFile, body: Node, owner: str, fields: Sequence[Field]) -> list[KernelParameter]:
     pointers = {f"{owner}.{field.name}" for field in fields if field.is_pointer}
     reads, writes = pointer_uses(parsed, body, pointers)
-    found = []
+    parameters = []
     for field in fields:
         text = f"{owner}.{field.name}"
         if field.is_pointer:
             # The one array of a matrix goes by the matrix's name.
             name = owner if len(pointers) == 1 else field.name
             is_const = "const" in field.type_text.split()
-            found.append(
+            parameters.append(
                 KernelParameter(
                     name,
                     field.type_text,
@@ -280,12 +280,12 @@ def _parameters(parsed: ParsedFile, body: Node, owner: str, fields: Sequence[Fie
                 )
             )
         else:
-            found.append(
+            parameters.append(
                 KernelParameter(
                     field.name, field.type_text, is_pointer=False, is_const=False, dtype=field.dtype, owner=owner
                 )
             )
-    return found
+    return parameters
 
 
 def _flat(owner: str, field: Field) -> str:

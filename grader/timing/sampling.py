@@ -355,8 +355,8 @@ def speedup(times: Sequence[float | None], baseline: Sequence[float | None]) -> 
     logs = [log(b / a) for a, b in zip(times, baseline, strict=False) if a and b]
     if not logs:
         return None
-    found = median_interval(logs)
-    return Interval(exp(found.median), exp(found.low), exp(found.high), found.confidence, found.count)
+    interval = median_interval(logs)
+    return Interval(exp(interval.median), exp(interval.low), exp(interval.high), interval.confidence, interval.count)
 
 
 def sample(
@@ -368,26 +368,26 @@ def sample(
     questions that are open still, and for those whose intervals the plan wants narrower.
     """
     asked = list(questions)
-    found = Samples({name: [] for name in names})
+    samples = Samples({name: [] for name in names})
     active = list(names)
     for stage, goal in enumerate(plan.stages):
         if stage:
-            found.undecided = [q for q in asked if _is_open(found, q)]
-            wanted = {n for q in found.undecided for n in (q.name, q.baseline)}
+            samples.undecided = [q for q in asked if _is_open(samples, q)]
+            wanted = {n for q in samples.undecided for n in (q.name, q.baseline)}
             if plan.narrow:
-                wanted |= {name for name in active if not _is_narrow(found, name, plan.narrow)}
+                wanted |= {name for name in active if not _is_narrow(samples, name, plan.narrow)}
             active = [name for name in active if name in wanted]
             if not active:
                 break
         # Throttled rounds are made good for, but not without end.
-        attempts = found.rounds + (goal - _counted(found)) + int(plan.max_dropped * goal) + 1
-        while _counted(found) < goal and found.rounds < attempts and active:
-            active = _round(measure, active, found)
-        if found.rounds and found.dropped > plan.max_dropped * found.rounds:
-            found.valid = False
-            return found
-    found.undecided = [q for q in asked if _is_open(found, q)]
-    return found
+        attempts = samples.rounds + (goal - _counted(samples)) + int(plan.max_dropped * goal) + 1
+        while _counted(samples) < goal and samples.rounds < attempts and active:
+            active = _round(measure, active, samples)
+        if samples.rounds and samples.dropped > plan.max_dropped * samples.rounds:
+            samples.valid = False
+            return samples
+    samples.undecided = [q for q in asked if _is_open(samples, q)]
+    return samples
 
 
 def _round(measure: Callable[[list[str]], Sample], active: list[str], found: Samples) -> list[str]:

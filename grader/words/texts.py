@@ -96,9 +96,9 @@ class LineOfCell(int):
     row: int
 
     def __new__(cls, line: int, cell: int, row: int) -> Self:
-        made = super().__new__(cls, line)
-        made.cell, made.row = cell, row
-        return made
+        instance = super().__new__(cls, line)
+        instance.cell, instance.row = cell, row
+        return instance
 
     def __str__(self) -> str:
         return _of_cell(str(self.row), self.cell)
@@ -137,14 +137,14 @@ def in_cells(words: Words, data: Mapping[str, object]) -> Mapping[str, object]:
     spoken = _SPOKEN.get()
     if not spoken.texts:
         return data
-    made = dict(data)
+    placed = dict(data)
     for name in _lines_in(words) & data.keys():
-        made[name] = _placed(data[name], spoken)
+        placed[name] = _placed(data[name], spoken)
     for name in _FILES:
         text = spoken.texts.get(str(data.get(name, "")))
         if text is not None:
-            made[name] = text.notebook
-    return made
+            placed[name] = text.notebook
+    return placed
 
 
 def file_of(data: Mapping[str, object]) -> object:
@@ -168,7 +168,7 @@ def _placed(value: object, spoken: _Spoken) -> object:
     if isinstance(value, str) and re.fullmatch(r"\d+(?:, \d+)*", value):
         cells = [(line, spoken.cell_at(int(line))) for line in value.split(", ")]
         parts = []
-        for cell, group in groupby(cells, key=lambda found: found[1] and found[1][0]):
+        for cell, group in groupby(cells, key=lambda entry: entry[1] and entry[1][0]):
             rows = ", ".join(str(at[1]) if at else line for line, at in group)
             parts.append(_of_cell(rows, cell) if cell else rows)
         return ", ".join(parts)

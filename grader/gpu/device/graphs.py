@@ -79,11 +79,11 @@ class Graphs:
 
     def nothing_us(self) -> float:
         """What two events with nothing between them show."""
-        seen = self._idle(None)
-        steps = sorted(set(seen))
+        times = self._idle(None)
+        steps = sorted(set(times))
         # On a coarse clock all of them may look alike.
         self.tick_us = min((b - a for a, b in pairwise(steps) if b - a > 1e-3), default=COARSE_TICK_US)
-        return median(seen)
+        return median(times)
 
     def empty_us(self) -> float:
         """The same with an empty kernel between them."""

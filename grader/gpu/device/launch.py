@@ -134,20 +134,20 @@ class Places:
 
 def places_of(arrays: Sequence[Array]) -> Places:
     """One array behind the other, then the originals."""
-    found, originals, zones, position = {}, {}, {}, 0
+    starts, originals, zones, position = {}, {}, {}, 0
     for array in arrays:
         slot = -(-position // SLOT_BYTES) * SLOT_BYTES if array.nbytes >= LARGE_BYTES else position
         at = slot + GUARD_BYTES
         end = at + array.nbytes
         after = at + aligned(array.nbytes) + GUARD_BYTES
-        found[array.name] = at
+        starts[array.name] = at
         zones[array.name] = (position, at - position), (end, after - end)
         position = after
     for array in arrays:
         if not array.is_output:
             originals[array.name] = position
             position += aligned(array.nbytes)
-    return Places(found, originals, zones, position)
+    return Places(starts, originals, zones, position)
 
 
 def ready_for_launch(device: Device, function: Any, launch: Launch) -> KernelFacts:
@@ -226,9 +226,9 @@ def _examine(device: Device, arrays: list[Array], places: Places, base: int) -> 
             zones = *zones, (places.nbytes, device.arena.nbytes - places.nbytes)
         for offset, nbytes in zones:
             helpers.check_bytes(base + offset, 0, 1, nbytes, GUARD_BYTE, counters.at(2 * index + 1))
-    found = counters.read()
-    changed = [a.name for i, a in enumerate(arrays) if found[2 * i]]
-    return changed, [a.name for i, a in enumerate(arrays) if found[2 * i + 1]]
+    counts = counters.read()
+    changed = [a.name for i, a in enumerate(arrays) if counts[2 * i]]
+    return changed, [a.name for i, a in enumerate(arrays) if counts[2 * i + 1]]
 
 
 def _printed(device: Device) -> str:

@@ -218,8 +218,8 @@ class Rounds:
         times: dict[str, float] = {}
         problems: list[Problem] = []
         for position, name in enumerate(names):
-            times[name], found = self._sample(self._targets[name], key + position)
-            problems += found
+            times[name], sample_problems = self._sample(self._targets[name], key + position)
+            problems += sample_problems
         return RoundDone(times_us=times, problems=problems, sm_mhz=self._clock(), reasons=clock_reasons(self._device))
 
     def _prepare(self) -> Prepared:
@@ -229,9 +229,9 @@ class Rounds:
             self._build(prepared)
             times = []
             for launch in range(_WARM_LAUNCHES):
-                elapsed_us, found = self._sample(prepared, launch)
+                elapsed_us, sample_problems = self._sample(prepared, launch)
                 times.append(elapsed_us)
-                problems += found
+                problems += sample_problems
             estimates[prepared.target.name] = min(times[1:])
         free, _total = driver.call("cuMemGetInfo")
         stride = max(r.layout.stride for r in self._targets.values())
@@ -242,8 +242,8 @@ class Rounds:
         self._make_room()
         for prepared in self._targets.values():
             self._build(prepared)
-            _time, found = self._sample(prepared, _WARM_LAUNCHES)
-            problems += found
+            _time, sample_problems = self._sample(prepared, _WARM_LAUNCHES)
+            problems += sample_problems
         return Prepared(
             batch={name: r.batch for name, r in self._targets.items()},
             estimate_us=estimates,
@@ -326,20 +326,20 @@ class Rounds:
                     self._expected + offset, layout.stride, sets, array.nbytes, sentinel_byte(array.dtype)
                 )
                 total += array.count * sets
-        found = counters.read()
+        counts = counters.read()
         name = prepared.target.name
         problems = []
-        if found[_INPUTS]:
+        if counts[_INPUTS]:
             # What is expected was made from inputs that are no longer the ones given.
-            problems.append(Problem(name, "input_changed", found[_INPUTS], total))
-        elif found[_WRONG]:
-            kind = "unwritten" if found[_UNWRITTEN] == found[_WRONG] else "wrong"
-            problems.append(Problem(name, kind, found[_WRONG], total))
-        elif 2 * found[_ZEROS] > total:
+            problems.append(Problem(name, "input_changed", counts[_INPUTS], total))
+        elif counts[_WRONG]:
+            kind = "unwritten" if counts[_UNWRITTEN] == counts[_WRONG] else "wrong"
+            problems.append(Problem(name, kind, counts[_WRONG], total))
+        elif 2 * counts[_ZEROS] > total:
             # Within a tolerance that is wide for these values, yet no answer.
-            problems.append(Problem(name, "wrong", found[_ZEROS], total))
-        if found[_GUARDS]:
-            problems.append(Problem(name, "guard", found[_GUARDS], total))
+            problems.append(Problem(name, "wrong", counts[_ZEROS], total))
+        if counts[_GUARDS]:
+            problems.append(Problem(name, "guard", counts[_GUARDS], total))
             self._filled = None
         return problems
 

@@ -51,7 +51,7 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
     """Name, type, value or memory of each argument, whose bytes are `raw`."""
     types = kernel.types if len(kernel.types) == len(raw) else tuple("?" for _value in raw)
     names = state.parameter_names.get(_plain(kernel.display), ())
-    found = []
+    arguments = []
     for index, (value, type_text) in enumerate(zip(raw, types, strict=True)):
         argument = Argument(type_text, names[index] if len(names) == len(raw) else "")
         layout = _FORMATS.get(type_text.removesuffix(" const"))
@@ -72,8 +72,8 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
                     allocation.origins.add("kernel")
         elif len(value) <= MAX_STRUCT_BYTES:
             argument.raw = value
-        found.append(argument)
-    return found
+        arguments.append(argument)
+    return arguments
 
 
 @lru_cache(maxsize=1000)
@@ -105,13 +105,13 @@ def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
 
 def filled(state: State) -> dict[str, bytes]:
     """What the host has copied into small variables of the device, by their names without namespaces."""
-    found: dict[str, bytes] = {}
+    values: dict[str, bytes] = {}
     if not state.limits.looks:
-        return found
+        return values
     for (_unit, name), variable in state.variables.items():
         if variable is not None and variable.origins == {"copied"} and variable.size <= MAX_FILLED_BYTES:
-            found[plain_name(name)] = bytes(variable.seen())
-    return found if len(found) <= MAX_FILLED else {}
+            values[plain_name(name)] = bytes(variable.seen())
+    return values if len(values) <= MAX_FILLED else {}
 
 
 def translated(state: State, raw: bytes, type_text: str) -> bytes:
@@ -125,11 +125,11 @@ def translated(state: State, raw: bytes, type_text: str) -> bytes:
 
 def memory_of(state: State, record: ObservedLaunch, raw: list[bytes]) -> list[Allocation | None]:
     """What the argument that each is lies in, None for what is no pointer to memory of the device."""
-    found: list[Allocation | None] = []
+    allocations: list[Allocation | None] = []
     for value, argument in zip(raw, record.arguments, strict=True):
         address = struct.unpack("<Q", value)[0] if argument.buffer and len(value) == 8 else 0
-        found.append(state.memory.find(address) or shared_at(state, address) if address else None)
-    return found
+        allocations.append(state.memory.find(address) or shared_at(state, address) if address else None)
+    return allocations
 
 
 def put_in_order(
@@ -148,9 +148,9 @@ def put_in_order(
         return
     # The same kernel with another number or another place in an array works on another part of it.
     part = (record.kernel, *((argument.value, argument.offset_bytes) for argument in record.arguments))
-    for found, argument in zip(buffers, record.arguments, strict=True):
-        if found is not None:
+    for allocation, argument in zip(buffers, record.arguments, strict=True):
+        if allocation is not None:
             is_write = " const*" not in argument.type
             start = argument.offset_bytes
-            access = StreamAccess(stream.number, ticket, start, found.size, place, is_write, part)
-            state.access(found, stream, access)
+            access = StreamAccess(stream.number, ticket, start, allocation.size, place, is_write, part)
+            state.access(allocation, stream, access)

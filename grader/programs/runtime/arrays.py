@@ -43,26 +43,26 @@ def malloc_array(
         raise CudaError(1)
     element = sum(bits) // 8
     size = width * max(1, height) * max(1, depth) * element
-    found = allocate(state, pointer, size, place, "array")
-    state.arrays[found.base] = CudaArray(found, element, width, height, depth, channels, flags)
+    allocation = allocate(state, pointer, size, place, "array")
+    state.arrays[allocation.base] = CudaArray(allocation, element, width, height, depth, channels, flags)
     return 0
 
 
 def array_at(state: State, handle: int) -> CudaArray:
     """The array of a handle.  Raises CudaError 400 where there is none."""
-    found: CudaArray | None = state.arrays.get(handle)
-    if found is None:
+    array: CudaArray | None = state.arrays.get(handle)
+    if array is None:
         raise CudaError(400)
-    return found
+    return array
 
 
 def free_array(state: State, place: Place, handle: int) -> int:
     if handle == 0:
         return 0
-    found = array_at(state, handle)
+    array = array_at(state, handle)
     state.wait_for_all()
     del state.arrays[handle]
-    release(state, found.allocation, place)
+    release(state, array.allocation, place)
     return 0
 
 

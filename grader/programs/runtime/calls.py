@@ -126,10 +126,10 @@ class Calls:
         if count < FEWEST_RUNS or self._moved_bytes > MOST_BYTES:
             return True
         handed = [argument.data for argument in self.current.arguments if argument.is_set]
-        own = [data for data in self._moved[True] if not any(data in known for known in handed)]
-        found = _runs(self._moved[False], width) - _runs(own, width)
+        own = [data for data in self._moved[True] if not any(data in given for given in handed)]
+        of_device = _runs(self._moved[False], width) - _runs(own, width)
         size = RUN * width
-        return 2 * sum(output[k * size : (k + 1) * size] in found for k in range(count)) >= count
+        return 2 * sum(output[k * size : (k + 1) * size] in of_device for k in range(count)) >= count
 
     def copied(self, allocation: Allocation | None, size: int, into: bool, offset: int = 0) -> None:
         """Bytes were copied between the host and an array of the device's, there from `offset` on."""
@@ -151,7 +151,7 @@ class Calls:
         """A launch was made, or refused."""
         if not self.is_underway:
             return
-        seen = CallLaunch(
+        launch = CallLaunch(
             record.kernel,
             file,
             "refused",
@@ -163,8 +163,8 @@ class Calls:
             is_of_library=record.file == LIBRARY,
         )
         if outcome is not None:
-            seen = msgspec.structs.replace(
-                seen,
+            launch = msgspec.structs.replace(
+                launch,
                 status=outcome.status,
                 reason=outcome.reason,
                 line=outcome.line,
@@ -174,7 +174,7 @@ class Calls:
                 shared_bytes=outcome.shared_bytes,
                 work=list(outcome.work),
             )
-        self.seen[-1].launches.append(seen)
+        self.seen[-1].launches.append(launch)
 
 
 def _runs(arrays: Sequence[bytes], width: int) -> set[bytes]:
@@ -206,10 +206,10 @@ def argument(state: State, _place: Place, index: int) -> int:
     wanted = calls.current.arguments[index]
     if wanted.raw:
         return int(struct.unpack("<q", wanted.raw)[0])
-    known = calls.arrays.get(index)
-    if known is None:
-        known = calls.arrays[index] = _made(state, wanted, calls.current.on_device)
-    return known.allocation.base if known.allocation is not None else known.host
+    array = calls.arrays.get(index)
+    if array is None:
+        array = calls.arrays[index] = _made(state, wanted, calls.current.on_device)
+    return array.allocation.base if array.allocation is not None else array.host
 
 
 def named(state: State, place: Place, name: int) -> int:
@@ -229,16 +229,16 @@ def _made(state: State, wanted: CallArgument, on_device: bool) -> _Array:
         view[:] = GUARD
         view[GUARD_BYTES : GUARD_BYTES + size] = data
         return _Array(wanted, host=block + GUARD_BYTES)
-    found = state.memory.allocate(wanted.name, size, "handed", 0, "")
-    view = found.view()
+    allocation = state.memory.allocate(wanted.name, size, "handed", 0, "")
+    view = allocation.view()
     view[:] = data
-    found.put_back(view)
-    valid = found.valid()
+    allocation.put_back(view)
+    valid = allocation.valid()
     if valid is not None:
         valid[:] = wanted.is_set
     if wanted.is_set:
-        found.origins.add("copied")
-    return _Array(wanted, found)
+        allocation.origins.add("copied")
+    return _Array(wanted, allocation)
 
 
 def ends(state: State, _place: Place) -> int:
@@ -253,10 +253,10 @@ def ends(state: State, _place: Place) -> int:
     state.wait_for_all()
     state.arrive()
     calls.is_underway = False
-    seen = calls.seen[-1]
-    seen.times = state.gpu.end_timing()
-    seen.has_returned = True
-    seen.asked = asked
+    call = calls.seen[-1]
+    call.times = state.gpu.end_timing()
+    call.has_returned = True
+    call.asked = asked
     # Of a host that has seen the inputs, what it fills the outputs with is its own work.
     given = [a for a in calls.arrays.values() if a.argument.is_set]
     inputs = [a for a in given if not a.argument.is_output] or given
@@ -264,17 +264,17 @@ def ends(state: State, _place: Place) -> int:
     for array in calls.arrays.values():
         wanted = array.argument
         if saw_inputs and wanted.is_output and array.is_of_host:
-            seen.by_host.append(wanted.name)
+            call.by_host.append(wanted.name)
         if array.allocation is not None and state.memory.live.get(array.allocation.base) is not array.allocation:
-            seen.freed.append(wanted.name)
+            call.freed.append(wanted.name)
             continue
-        left = _left(state, array, seen)
+        left = _left(state, array, call)
         if wanted.is_output:
-            seen.outputs[wanted.name] = left.tobytes()
+            call.outputs[wanted.name] = left.tobytes()
             if array.allocation is None and not calls.is_of_device(left.tobytes(), wanted.width_bytes):
-                seen.not_of_device.append(wanted.name)
+                call.not_of_device.append(wanted.name)
         elif wanted.is_set and left.tobytes() != wanted.data:
-            seen.changed.append(wanted.name)
+            call.changed.append(wanted.name)
         if array.allocation is not None:
             state.results.pop(id(array.allocation), None)
             state.flow.append((None, (array.allocation,), ()))

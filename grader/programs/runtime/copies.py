@@ -42,14 +42,14 @@ class Side:
 def _side(state: State, address: int, place: Place) -> Side:
     """Where an address lies.  Raises CudaError where it lies in freed memory."""
     if state.memory.is_device_address(address):
-        found = state.memory.find(address)
-        if found is None or found.host:
+        allocation = state.memory.find(address)
+        if allocation is None or allocation.host:
             freed = state.memory.find_freed(address)
             if freed is not None:
                 message = msg("programs.use_after_free", array=freed.name)
                 raise CudaError(1, state.tell("use_after_free", "error", message, place))
             raise CudaError(1, state.tell("bad_pointer", "error", msg("programs.unknown_pointer"), place))
-        return Side(address, found, address - found.base)
+        return Side(address, allocation, address - allocation.base)
     shared = shared_at(state, address)
     return Side(address, shared, address - shared.host if shared else 0)
 
@@ -90,8 +90,8 @@ def _note(state: State, way: str, side: Side, size: int, place: Place, host: int
     if allocation is None or len(state.copies) >= MAX_COPIES or place.file == LIBRARY:
         return
     is_whole = side.offset == 0 and size >= allocation.size
-    seen = plain_name(allocation.name), allocation.serial, size, is_whole, host, state.launch_count
-    state.copies.append(ObservedCopy(way, place.file, place.line, *seen))
+    details = plain_name(allocation.name), allocation.serial, size, is_whole, host, state.launch_count
+    state.copies.append(ObservedCopy(way, place.file, place.line, *details))
 
 
 def _parts(allocation: Allocation, rows: Sequence[tuple[int, int]]) -> list[Bytes]:
@@ -138,10 +138,10 @@ def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int
         to.allocation.origins |= source.allocation.origins
     if source.allocation is not None and not to.is_device:
         for launch in reversed(state.launches):
-            found = [a for a in launch.arguments if a.buffer == source.allocation.name]
-            for argument in found:
+            arguments = [a for a in launch.arguments if a.buffer == source.allocation.name]
+            for argument in arguments:
                 argument.read_back = True
-            if found:
+            if arguments:
                 break
 
 
@@ -343,20 +343,20 @@ def memset_2d_async(
 
 def symbol(state: State, address: int, place: Place) -> Allocation:
     """The device variable that host code calls by its own shadow at `address`.  Raises CudaError 13."""
-    known = state.symbols.get(address)
-    if known is None:
+    registered = state.symbols.get(address)
+    if registered is None:
         raise CudaError(13, state.tell("bad_symbol", "error", msg("programs.no_symbol"), place))
-    unit, name, size = known
+    unit, name, size = registered
     if (unit, name) not in state.variables:
         load(state, unit)
-        found = state.gpu.variable(unit, name)
-        if found is None:
+        allocation = state.gpu.variable(unit, name)
+        if allocation is None:
             # No kernel uses it, so the compiler left it out.
-            found = state.memory.allocate(name, size, "symbol", 0, "")
-            written = found.valid()
+            allocation = state.memory.allocate(name, size, "symbol", 0, "")
+            written = allocation.valid()
             if written is not None:
                 written[:] = 1
-        state.variables[unit, name] = found
+        state.variables[unit, name] = allocation
     variable = state.variables[unit, name]
     assert variable is not None
     variable.width = variable.width or _declared_width(state, name)

@@ -65,8 +65,8 @@ class Model:
 
 
 def _read(name: str) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    return found
+    table: dict[str, dict[str, int]] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return table
 
 
 @cache

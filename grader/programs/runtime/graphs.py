@@ -50,10 +50,10 @@ def capture_call(state: State, name: str, function: Callable[..., int], place: P
         state.graphs.events[arguments[0]] = replace(held)
         return True
     if name == "cudaStreamWaitEvent" and arguments[1] in state.graphs.events:
-        seen = state.graphs.events[arguments[1]]
+        recorded = state.graphs.events[arguments[1]]
         mine = state.graphs.captures.get(arguments[0])
-        last = seen.last | (mine.last if mine is not None else frozenset())
-        state.graphs.captures[arguments[0]] = Capture(seen.graph, seen.origin, last)
+        last = recorded.last | (mine.last if mine is not None else frozenset())
+        state.graphs.captures[arguments[0]] = Capture(recorded.graph, recorded.origin, last)
         return True
     if name not in CAPTURED:
         return False
@@ -95,14 +95,14 @@ def end_capture(state: State, place: Place, stream: int, graph: int) -> int:
 
 
 def _before(graph: Graph, last: Collection[int]) -> set[int]:
-    found: set[int] = set()
+    earlier: set[int] = set()
     queue = list(last)
     while queue:
         handle = queue.pop()
-        if handle not in found:
-            found.add(handle)
+        if handle not in earlier:
+            earlier.add(handle)
             queue += graph.nodes[handle].after
-    return found
+    return earlier
 
 
 def is_capturing(state: State, place: Place, stream: int, status: int) -> int:
@@ -121,10 +121,10 @@ def _give(state: State, pointer: int, graph: Graph) -> int:
 
 
 def _graph(state: State, handle: int) -> Graph:
-    found = state.graphs.graphs.get(handle)
-    if found is None:
+    graph = state.graphs.graphs.get(handle)
+    if graph is None:
         raise CudaError(1)
-    return found
+    return graph
 
 
 def create(state: State, place: Place, graph: int, flags: int) -> int:
@@ -134,14 +134,14 @@ def create(state: State, place: Place, graph: int, flags: int) -> int:
 
 
 def _add_node(state: State, node: int, graph: int, after: int, count: int, run: Callable[[int], int], kind: int) -> int:
-    found = _graph(state, graph)
-    if not 0 <= count <= len(found.nodes):
+    owner = _graph(state, graph)
+    if not 0 <= count <= len(owner.nodes):
         raise CudaError(1)
     before = frozenset(state.guest.unpack(f"{count}Q", after)) if count else frozenset()
-    if not before <= found.nodes.keys():
+    if not before <= owner.nodes.keys():
         raise CudaError(1)
     handle = state.handle()
-    add(handle, found, Node(run, kind, before))
+    add(handle, owner, Node(run, kind, before))
     state.guest.pack("Q", node, handle)
     return 0
 
@@ -220,15 +220,15 @@ def add_empty(state: State, place: Place, node: int, graph: int, after: int, cou
 
 
 def add_dependencies(state: State, place: Place, graph: int, before: int, after: int, count: int) -> int:
-    found = _graph(state, graph)
+    owner = _graph(state, graph)
     if not 0 <= count <= MAX_NODES:
         raise CudaError(1)
     first, then = (state.guest.unpack(f"{count}Q", at) if count else () for at in (before, after))
-    if not {*first, *then} <= found.nodes.keys():
+    if not {*first, *then} <= owner.nodes.keys():
         raise CudaError(1)
     for one, other in zip(first, then, strict=True):
-        known = found.nodes[other]
-        found.nodes[other] = replace(known, after=known.after | {one})
+        node = owner.nodes[other]
+        owner.nodes[other] = replace(node, after=node.after | {one})
     return 0
 
 
@@ -290,13 +290,13 @@ def _in_order(state: State, nodes: dict[int, Node]) -> Callable[[int], int]:
 
 
 def launch(state: State, place: Place, executable: int, stream: int) -> int:
-    found = _graph(state, executable)
+    graph = _graph(state, executable)
     state.stream(stream)
     held = state.graphs.captures.get(stream)
     if held is not None:
-        state.graphs.append(state.handle(), held, _in_order(state, dict(found.nodes)), _CHILD)
+        state.graphs.append(state.handle(), held, _in_order(state, dict(graph.nodes)), _CHILD)
         return 0
-    return _in_order(state, found.nodes)(stream)
+    return _in_order(state, graph.nodes)(stream)
 
 
 def upload(state: State, place: Place, executable: int, stream: int) -> int:
@@ -311,8 +311,8 @@ def set_kernel(state: State, place: Place, executable: int, node: int, parameter
 
 
 def set_kernel_of_graph(state: State, place: Place, node: int, parameters: int) -> int:
-    found = next((graph for graph in state.graphs.graphs.values() if node in graph.nodes), Graph())
-    _set_kernel(state, place, found, node, parameters)
+    owner = next((graph for graph in state.graphs.graphs.values() if node in graph.nodes), Graph())
+    _set_kernel(state, place, owner, node, parameters)
     return 0
 
 
@@ -324,13 +324,13 @@ def _set_kernel(state: State, place: Place, graph: Graph, node: int, parameters:
 
 def update(state: State, place: Place, executable: int, graph: int) -> int:
     """Give an executable graph the nodes of another that has the same shape."""
-    found = _graph(state, executable)
+    updated = _graph(state, executable)
     others = _ordered(state, _graph(state, graph))
-    if [node.kind for node in found.nodes.values()] != [node.kind for node in others.values()]:
+    if [node.kind for node in updated.nodes.values()] != [node.kind for node in others.values()]:
         raise CudaError(UPDATE_FAILURE)
-    found.nodes = {
+    updated.nodes = {
         handle: replace(old, run=new.run)
-        for (handle, old), new in zip(found.nodes.items(), others.values(), strict=True)
+        for (handle, old), new in zip(updated.nodes.items(), others.values(), strict=True)
     }
     return 0
 

@@ -216,15 +216,15 @@ def _tell_unreachable(state: State, record: ObservedLaunch, raw: list[bytes]) ->
             continue
         (address,) = struct.unpack("<Q", value)
         if 0 < address < state.guest.size():
-            told = msg("programs.host_pointer_launched", kernel=record.kernel, name=argument.name or argument.type)
-            state.tell("host_pointer", "error", told, Place(record.line, record.file))
+            fault = msg("programs.host_pointer_launched", kernel=record.kernel, name=argument.name or argument.type)
+            state.tell("host_pointer", "error", fault, Place(record.line, record.file))
             continue
         freed = state.memory.find_freed(address)
         if freed is not None and not freed.is_told:
             freed.is_told = True
             argument.buffer = freed.name
-            told = msg("programs.freed_before_launch", array=freed.name, kernel=record.kernel, launch_line=record.line)
-            state.tell("use_after_free", "error", told, Place(freed.freed_line, freed.freed_file))
+            fault = msg("programs.freed_before_launch", array=freed.name, kernel=record.kernel, launch_line=record.line)
+            state.tell("use_after_free", "error", fault, Place(freed.freed_line, freed.freed_file))
 
 
 def _run(
@@ -239,14 +239,14 @@ def _run(
     state.refresh_host_memory()
     managed = []
     for unit, name, address, size in state.managed:
-        found = state.gpu.variable(unit, name) if unit == kernel.unit else None
-        if found is not None and found.size == size:
-            before = found.view()
+        variable = state.gpu.variable(unit, name) if unit == kernel.unit else None
+        if variable is not None and variable.size == size:
+            before = variable.view()
             before[:] = state.guest.view(address, size)
-            found.put_back(before)
-            managed.append((found, address, before.copy()))
+            variable.put_back(before)
+            managed.append((variable, address, before.copy()))
     key = (kernel.symbol, kernel.unit, asked.grid, asked.block)
-    seen = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
+    count = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
     types = [parameter.type for parameter in record.arguments]
     if not state.keeps_pointers and stored_pointers.are_kept(state, raw, types):
         state.keeps_pointers = True
@@ -267,7 +267,7 @@ def _run(
             state.instructions_left,
             state.limits,
             stream,
-            observe=seen <= OBSERVED_REPEATS or state.calls.is_underway,
+            observe=count <= OBSERVED_REPEATS or state.calls.is_underway,
             cooperative=asked.is_cooperative,
             at_host=state.keeps_pointers,
             steps_left=state.steps_left,
@@ -292,11 +292,11 @@ def _run(
         outcome = state.gpu.again(kernel.unit, launch, execute)
     if not state.keeps_pointers:
         stored_pointers.give_back(state)
-    for found, address, before in managed:
+    for variable, address, before in managed:
         # A kernel may have written it by its address instead.
-        after = found.view()
+        after = variable.view()
         written = after != before
-        state.guest.view(address, found.size)[written] = after[written]
+        state.guest.view(address, variable.size)[written] = after[written]
     return outcome
 
 

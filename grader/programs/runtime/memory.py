@@ -35,9 +35,9 @@ def name_at(state: State, place: Place) -> str:
     names = names or [f"*{name}" for name in _HANDED_ON.findall(text)]
     if not names:
         return "?"
-    seen = state.texts.get((place.file, place.line), 0)
-    state.texts[place.file, place.line] = seen + 1
-    return str(names[min(seen, len(names) - 1)])
+    used = state.texts.get((place.file, place.line), 0)
+    state.texts[place.file, place.line] = used + 1
+    return str(names[min(used, len(names) - 1)])
 
 
 def _room(state: State, size: int) -> None:
@@ -50,15 +50,15 @@ def allocate(state: State, pointer: int, size: int, place: Place, kind: str = "d
     _room(state, size)
     state.guest.pack("Q", pointer, 0)
     try:
-        found = state.memory.allocate(name_at(state, place), size, kind, place.line, place.file)
+        allocation = state.memory.allocate(name_at(state, place), size, kind, place.line, place.file)
     except TooManyAllocations as error:
         raise ProgramEnded(msg("programs.too_many_allocations")) from error
     except MemoryError as error:
         raise CudaError(2) from error
     state.allocated_bytes += size
     state.ask("allocate", place, size=size)
-    state.guest.pack("Q", pointer, found.base)
-    return found
+    state.guest.pack("Q", pointer, allocation.base)
+    return allocation
 
 
 def _allocate(state: State, pointer: int, size: int, place: Place) -> None:
@@ -105,11 +105,11 @@ def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> i
     host = -(-block // mmap.PAGESIZE) * mmap.PAGESIZE if has_pages else block
     state.guest.view(host, size)[:] = 0
     try:
-        found = state.memory.share(name_at(state, place), size, kind, place.line, place.file, host)
+        allocation = state.memory.share(name_at(state, place), size, kind, place.line, place.file, host)
     except TooManyAllocations as error:
         raise ProgramEnded(msg("programs.too_many_allocations")) from error
-    state.host_memory[host] = found
-    found.block = block if has_pages else 0
+    state.host_memory[host] = allocation
+    allocation.block = block if has_pages else 0
     state.allocated_bytes += size
     state.ask("allocate", place, size=size)
     state.guest.pack("Q", pointer, host)
@@ -139,10 +139,10 @@ def free(state: State, place: Place, pointer: int) -> int:
     if pointer == 0:
         return 0
     state.wait_for_all()
-    found = state.memory.live.get(pointer) or state.host_memory.get(pointer)
-    if found is None or found.kind not in ("device", "managed", "handed"):
-        raise CudaError(1, _wrong_free(state, pointer, found, place))
-    release(state, found, place)
+    allocation = state.memory.live.get(pointer) or state.host_memory.get(pointer)
+    if allocation is None or allocation.kind not in ("device", "managed", "handed"):
+        raise CudaError(1, _wrong_free(state, pointer, allocation, place))
+    release(state, allocation, place)
     return 0
 
 
@@ -151,11 +151,13 @@ def free_late(state: State, place: Place, pointer: int, stream: int) -> int:
     queue = state.stream(stream)
     if pointer == 0:
         return 0
-    found = state.memory.live.get(pointer)
-    if found is None or found.kind not in ("device", "handed"):
-        raise CudaError(1, _wrong_free(state, pointer, found, place))
-    state.access(found, queue, StreamAccess(queue.number, state.begin(queue), 0, found.size, place, is_write=True))
-    release(state, found, place)
+    allocation = state.memory.live.get(pointer)
+    if allocation is None or allocation.kind not in ("device", "handed"):
+        raise CudaError(1, _wrong_free(state, pointer, allocation, place))
+    state.access(
+        allocation, queue, StreamAccess(queue.number, state.begin(queue), 0, allocation.size, place, is_write=True)
+    )
+    release(state, allocation, place)
     return 0
 
 
@@ -193,12 +195,12 @@ def free_host(state: State, place: Place, pointer: int) -> int:
     if pointer == 0:
         return 0
     state.wait_for_all()
-    found = state.host_memory.get(pointer)
-    if found is None or found.kind != "pinned":
+    allocation = state.host_memory.get(pointer)
+    if allocation is None or allocation.kind != "pinned":
         is_device = state.memory.find(pointer) is not None
         message = msg("programs.free_host_device") if is_device else msg("programs.free_host_plain")
         raise CudaError(1, state.tell("wrong_free", "error", message, place))
-    release(state, found, place)
+    release(state, allocation, place)
     return 0
 
 
@@ -208,24 +210,24 @@ def host_register(state: State, place: Place, pointer: int, size: int, flags: in
     if shared_at(state, pointer) is not None:
         raise CudaError(712)
     state.guest.lent(pointer, size)
-    found = state.memory.share(name_at(state, place), size, "registered", place.line, place.file, pointer)
-    state.host_memory[pointer] = found
+    allocation = state.memory.share(name_at(state, place), size, "registered", place.line, place.file, pointer)
+    state.host_memory[pointer] = allocation
     return 0
 
 
 def host_unregister(state: State, place: Place, pointer: int) -> int:
-    found = state.host_memory.get(pointer)
-    if found is None or found.kind != "registered":
+    allocation = state.host_memory.get(pointer)
+    if allocation is None or allocation.kind != "registered":
         raise CudaError(713)
     del state.host_memory[pointer]
-    state.forget(found)
-    state.memory.free(found)
+    state.forget(allocation)
+    state.memory.free(allocation)
     return 0
 
 
 def host_get_device_pointer(state: State, place: Place, pointer: int, host: int, flags: int) -> int:
-    found = shared_at(state, host)
-    if found is None:
+    allocation = shared_at(state, host)
+    if allocation is None:
         raise CudaError(1)
     # The same address names it on both sides, as unified addressing has it.
     state.guest.pack("Q", pointer, host)

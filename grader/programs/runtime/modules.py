@@ -56,14 +56,14 @@ class _Module:
 
 def _long_text(state: State, address: int) -> str:
     """A C string, however long.  Raises BadPointer."""
-    found = bytearray()
-    while len(found) < MAX_SOURCE_BYTES:
-        piece = state.guest.read(address + len(found), max(1, min(_PIECE, state.guest.size() - address - len(found))))
+    text = bytearray()
+    while len(text) < MAX_SOURCE_BYTES:
+        piece = state.guest.read(address + len(text), max(1, min(_PIECE, state.guest.size() - address - len(text))))
         end = piece.find(b"\0")
-        found += piece if end < 0 else piece[:end]
+        text += piece if end < 0 else piece[:end]
         if end >= 0:
             break
-    return found.decode("utf-8", errors="replace")
+    return text.decode("utf-8", errors="replace")
 
 
 def _keep(state: State, made: _Source | _Module) -> int:
@@ -75,10 +75,10 @@ def _keep(state: State, made: _Source | _Module) -> int:
 
 
 def _source(state: State, handle: int) -> _Source:
-    found = state.libraries.get(handle, {}).get("made")
-    if not isinstance(found, _Source):
+    source = state.libraries.get(handle, {}).get("made")
+    if not isinstance(source, _Source):
         raise Refused(_INVALID_PROGRAM)
-    return found
+    return source
 
 
 def _addresses(state: State, array: int, count: int) -> tuple[int, ...]:
@@ -118,13 +118,13 @@ def compile_program(state: State, place: Place, program: int, count: int, option
     source = _source(state, program)
     if not 0 <= count <= MAX_PARAMETERS:
         raise Refused(_INVALID_INPUT)
-    told = [state.guest.text(address) for address in _addresses(state, options, count)]
-    for option in told:
+    given = [state.guest.text(address) for address in _addresses(state, options, count)]
+    for option in given:
         # Its value may stand in the next.
         if option.startswith("-") and not (_KEPT.fullmatch(option) or _KNOWN.fullmatch(option)):
             source.log = f"nvrtc: error: unrecognized option {option} found\n"
             raise Refused(_INVALID_OPTION)
-    kept = tuple(option for option in told if _KEPT.fullmatch(option))
+    kept = tuple(option for option in given if _KEPT.fullmatch(option))
     state.meter.spend(COMPILE_INSTRUCTIONS)
     code = state.compile_unit(Wanted(-1, tuple(source.names), sources=tuple(source.sources), options=kept))
     source.ptx, source.log, source.entries = code.ptx, code.log or code.reason, dict(code.entries)
@@ -188,19 +188,19 @@ def unload_module(state: State, place: Place, module: int) -> int:
 
 
 def _module(state: State, handle: int) -> _Module:
-    found = state.libraries.get(handle, {}).get("made")
-    if not isinstance(found, _Module):
+    module = state.libraries.get(handle, {}).get("made")
+    if not isinstance(module, _Module):
         raise CudaError(_INVALID_HANDLE)
-    return found
+    return module
 
 
 def get_function(state: State, place: Place, function: int, module: int, name: int) -> int:
     unit, symbol = _module(state, module).unit, state.guest.text(name)
     if state.gpu.entry(unit, symbol) is None:
         raise CudaError(_NOT_FOUND)
-    known = [handle for handle, kernel in state.kernels.items() if (kernel.unit, kernel.symbol) == (unit, symbol)]
-    handle = known[0] if known else state.handle()
-    if not known:
+    handles = [handle for handle, kernel in state.kernels.items() if (kernel.unit, kernel.symbol) == (unit, symbol)]
+    handle = handles[0] if handles else state.handle()
+    if not handles:
         display, types = demangled(state, symbol)
         state.kernels[handle] = Kernel(unit, symbol, display, types)
     state.guest.pack("Q", function, handle)
@@ -208,10 +208,10 @@ def get_function(state: State, place: Place, function: int, module: int, name: i
 
 
 def get_global(state: State, place: Place, address: int, size: int, module: int, name: int) -> int:
-    found = state.gpu.variable(_module(state, module).unit, state.guest.text(name))
-    if found is None:
+    variable = state.gpu.variable(_module(state, module).unit, state.guest.text(name))
+    if variable is None:
         raise CudaError(_NOT_FOUND)
-    for out, value in ((address, found.base), (size, found.size)):
+    for out, value in ((address, variable.base), (size, variable.size)):
         if out:
             state.guest.pack("Q", out, value)
     return 0
@@ -268,15 +268,15 @@ def _packed(state: State, extra: int, sizes: list[int]) -> list[bytes]:
             buffer = value
         elif key == _SIZE:
             (size,) = state.guest.unpack("Q", value)
-    found, offset = [], 0
+    values, offset = [], 0
     for width in sizes:
         align = next(power for power in (16, 8, 4, 2, 1) if width % power == 0)
         offset += -offset % align
         if offset + width > size:
             raise CudaError(1)
-        found.append(state.guest.read(buffer + offset, width))
+        values.append(state.guest.read(buffer + offset, width))
         offset += width
-    return found
+    return values
 
 
 _ptx_size, _ptx = _give_text(_compiled)

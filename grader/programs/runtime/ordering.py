@@ -126,7 +126,7 @@ def unordered(allocation: Allocation, clock: Mapping[int, int], access: StreamAc
     clock: its stream's, before it.
     """
     _stream, _ticket, low, high, _place, is_write, part = access
-    kept, found = [], []
+    kept, places = [], []
     for other in allocation.accesses:
         number, other_ticket, other_low, other_high, other_place, other_write, other_part = other
         if clock.get(number, 0) >= other_ticket:
@@ -143,10 +143,10 @@ def unordered(allocation: Allocation, clock: Mapping[int, int], access: StreamAc
             copied = other_high - other_low if part is not None else high - low
             overlap = overlap and copied >= allocation.size
         if (is_write or other_write) and overlap:
-            found.append(other_place)
+            places.append(other_place)
     allocation.accesses = kept[-64:]
     allocation.accesses.append(access)
-    return found
+    return places
 
 
 MAX_NODES = 20_000

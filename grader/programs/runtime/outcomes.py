@@ -45,10 +45,10 @@ def refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tupl
     wanted = (kernel.unit, entry, kernel.max_dynamic_bytes, *sizes)
     if wanted in state.allowed:
         return 0, None
-    found = _refusal(state, kernel, entry, asked)
-    if not found[0] and state.gpu.is_loaded(kernel.unit):
+    refused = _refusal(state, kernel, entry, asked)
+    if not refused[0] and state.gpu.is_loaded(kernel.unit):
         state.allowed.add(wanted)
-    return found
+    return refused
 
 
 def _refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tuple[int, Any]:
@@ -96,10 +96,10 @@ def blocks_per_multiprocessor(state: State, unit: int, entry: str, threads: int,
         return 0
     m = state.model
     warps = -(-threads // WARP_LANES)
-    found = min(m.blocks_per_multiprocessor, m.threads_per_multiprocessor // (warps * WARP_LANES))
+    blocks = min(m.blocks_per_multiprocessor, m.threads_per_multiprocessor // (warps * WARP_LANES))
     shared = state.gpu.static_shared_bytes(unit, entry) + shared_bytes
     shared += 1024 if m.capability >= (8, 0) else 0
-    return min(found, m.shared_per_multiprocessor // shared) if shared else found
+    return min(blocks, m.shared_per_multiprocessor // shared) if shared else blocks
 
 
 def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome, place: Place) -> int:
@@ -199,8 +199,8 @@ def _with_pointers(state: State) -> str:
 def _is_of_copy(state: State, record: ObservedLaunch, hazard: Hazard) -> bool:
     """Whether what a kernel reads that nobody wrote is what a copy left out of its array; then that is told."""
     named = {argument.buffer for argument in record.arguments if argument.buffer}
-    found = [a for a in state.memory.live.values() if a.name == hazard.array and a.name in named]
-    return len(found) == 1 and tell_unfilled(state, found[0], record.kernel, hazard.line)
+    allocations = [a for a in state.memory.live.values() if a.name == hazard.array and a.name in named]
+    return len(allocations) == 1 and tell_unfilled(state, allocations[0], record.kernel, hazard.line)
 
 
 def _stray_msg(state: State, kernel: Kernel, hazard: Hazard) -> Message | None:
@@ -232,12 +232,12 @@ def _one_a_line(hazards: Sequence[Hazard]) -> list[Hazard]:
 
     What ends the kernel on hardware is told before what does not.
     """
-    found: dict[tuple[str, str, int], Hazard] = {}
+    by_line: dict[tuple[str, str, int], Hazard] = {}
     for hazard in sorted(hazards, key=lambda hazard: hazard.detail not in ("unmapped", "misaligned")):
-        known = found.get((hazard.kind, hazard.file, hazard.line))
-        count = hazard.count + (known.count if known else 0)
-        found[hazard.kind, hazard.file, hazard.line] = replace(known or hazard, count=count)
-    return sorted(found.values(), key=lambda hazard: hazard.line)
+        earlier = by_line.get((hazard.kind, hazard.file, hazard.line))
+        count = hazard.count + (earlier.count if earlier else 0)
+        by_line[hazard.kind, hazard.file, hazard.line] = replace(earlier or hazard, count=count)
+    return sorted(by_line.values(), key=lambda hazard: hazard.line)
 
 
 def _spoken_by(state: State, record: ObservedLaunch) -> str:

@@ -49,10 +49,10 @@ class Pool:
 
 
 def _pool(state: State, handle: int) -> Pool:
-    found = state.pools.get(handle)
-    if not isinstance(found, Pool):
+    pool = state.pools.get(handle)
+    if not isinstance(pool, Pool):
         raise CudaError(1)
-    return found
+    return pool
 
 
 def _default(state: State) -> int:
@@ -115,33 +115,33 @@ def destroy(state: State, place: Place, pool: int) -> int:
 
 
 def set_attribute(state: State, place: Place, pool: int, which: int, value: int) -> int:
-    found = _pool(state, pool)
+    record = _pool(state, pool)
     if which in FLAGS:
-        (found.flags[which],) = state.guest.unpack("i", value)
+        (record.flags[which],) = state.guest.unpack("i", value)
         return 0
     (number,) = state.guest.unpack("Q", value)
     if which == THRESHOLD:
-        found.threshold = number
+        record.threshold = number
     elif which == RESERVED_HIGH and number == 0:
-        found.reserved_high = found.reserved
+        record.reserved_high = record.reserved
     elif which == USED_HIGH and number == 0:
-        found.used_high = found.used
+        record.used_high = record.used
     else:
         raise CudaError(1)
     return 0
 
 
 def get_attribute(state: State, place: Place, pool: int, which: int, value: int) -> int:
-    found = _pool(state, pool)
+    record = _pool(state, pool)
     if which in FLAGS:
-        state.guest.pack("i", value, found.flags[which])
+        state.guest.pack("i", value, record.flags[which])
         return 0
     bytes_of = {
-        THRESHOLD: found.threshold,
-        RESERVED: found.reserved,
-        RESERVED_HIGH: found.reserved_high,
-        USED: found.used,
-        USED_HIGH: found.used_high,
+        THRESHOLD: record.threshold,
+        RESERVED: record.reserved,
+        RESERVED_HIGH: record.reserved_high,
+        USED: record.used,
+        USED_HIGH: record.used_high,
     }
     if which not in bytes_of:
         raise CudaError(1)
@@ -179,13 +179,13 @@ def get_access(state: State, place: Place, flags: int, pool: int, location: int)
 
 def malloc_from_pool(state: State, place: Place, pointer: int, size: int, pool: int, stream: int) -> int:
     state.stream(stream)
-    found = _pool(state, pool)
+    record = _pool(state, pool)
     if size == 0:
         state.guest.pack("Q", pointer, 0)
         return 0
     allocation = allocate(state, pointer, size, place)
-    allocation.pool = found
-    found.take(size)
+    allocation.pool = record
+    record.take(size)
     return 0
 
 

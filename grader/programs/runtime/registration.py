@@ -67,11 +67,11 @@ def demangled(state: State, symbol: str) -> tuple[str, tuple[str, ...]]:
     """A kernel's name as C++ writes it, "tiled<16>", and the types of its parameters."""
     address = int(state.call_guest("grader_malloc", len(symbol.encode()) + 1))
     state.guest.write(address, symbol.encode() + b"\0")
-    found = int(state.call_guest("grader_demangle", address))
-    text = state.guest.text(found) if found else symbol
+    text_at = int(state.call_guest("grader_demangle", address))
+    text = state.guest.text(text_at) if text_at else symbol
     state.call_guest("grader_free", address)
-    if found:
-        state.call_guest("grader_free", found)
+    if text_at:
+        state.call_guest("grader_free", text_at)
     return split_signature(text)
 
 
@@ -142,7 +142,7 @@ def load_all(state: State) -> None:
 
 def _load(state: State, unit: int, code: Code) -> None:
     try:
-        ptx = _FILES.sub(lambda found: f'{found[1]}"{state.own_file(found[2])}"', code.ptx)
+        ptx = _FILES.sub(lambda match: f'{match[1]}"{state.own_file(match[2])}"', code.ptx)
         state.gpu.load(unit, ptx, code.compiler, code.cubin)
     except LateEnd:
         raise

@@ -59,9 +59,9 @@ def note_copied(
     if allocation is None or allocation.kind not in ("device", "symbol") or len(state.copied) > MAX_COPIED:
         return
     key = allocation.serial, into, 0 if into else allocation.written
-    known = state.copied.setdefault(key, Copied(allocation, place, into))
-    if len(known.ranges) < MAX_RANGES:
-        known.ranges |= {(offset, offset + size) for offset, size in rows[:MAX_RANGES]}
+    copied = state.copied.setdefault(key, Copied(allocation, place, into))
+    if len(copied.ranges) < MAX_RANGES:
+        copied.ranges |= {(offset, offset + size) for offset, size in rows[:MAX_RANGES]}
 
 
 def note_arrays(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> None:
@@ -76,9 +76,9 @@ def note_arrays(state: State, record: ObservedLaunch, found: Sequence[Allocation
 
 def tell_short(state: State) -> None:
     """Tell of arrays of which no more was copied than a byte for each element."""
-    for known in state.copied.values():
-        if _is_of_count(known):
-            _tell_count(state, known)
+    for copied in state.copied.values():
+        if _is_of_count(copied):
+            _tell_count(state, copied)
 
 
 def _is_of_count(known: Copied) -> bool:
@@ -94,26 +94,26 @@ def _tell_count(state: State, known: Copied) -> bool:
         return known.is_told
     known.is_told = True
     size, width = known.allocation.size, known.allocation.width
-    told = msg(
+    message = msg(
         f"programs.copy_of_count_{'into' if known.is_into else 'out'}",
         array=known.allocation.name,
         bytes=size // width,
         size=size,
     )
-    state.tell("copy_size", "error", told, known.place)
+    state.tell("copy_size", "error", message, known.place)
     return True
 
 
 def tell_unfilled(state: State, allocation: Allocation, kernel: str, line: int) -> bool:
     """Tell of the copy that should have filled what a kernel reads of an array; whether there is one."""
-    known = state.copied.get((allocation.serial, True, 0))
-    if known is None or min(known.ranges)[0] or len(known.ranges) >= MAX_RANGES:
+    copied = state.copied.get((allocation.serial, True, 0))
+    if copied is None or min(copied.ranges)[0] or len(copied.ranges) >= MAX_RANGES:
         return False
-    filled = _bytes_in(known.ranges)
-    if filled >= allocation.size or known.is_told or (_is_of_count(known) and _tell_count(state, known)):
+    filled = _bytes_in(copied.ranges)
+    if filled >= allocation.size or copied.is_told or (_is_of_count(copied) and _tell_count(state, copied)):
         return bool(filled < allocation.size)
-    known.is_told = True
-    told = msg(
+    copied.is_told = True
+    message = msg(
         "programs.copy_too_short",
         array=allocation.name,
         bytes=filled,
@@ -121,7 +121,7 @@ def tell_unfilled(state: State, allocation: Allocation, kernel: str, line: int) 
         kernel=kernel,
         kernel_line=line,
     )
-    state.tell("copy_size", "error", told, known.place)
+    state.tell("copy_size", "error", message, copied.place)
     return True
 
 
@@ -150,11 +150,11 @@ def check_size(state: State, allocation: Allocation | None, size: int, place: Pl
 def _sized_by(size: str, text: str) -> str:
     """X of `sizeof(X)`, also where that has a name of its own."""
     size = size.strip()
-    found = _SIZE_OF.fullmatch(size)
-    if found is None and re.fullmatch(r"\w+", size):
+    size_of = _SIZE_OF.fullmatch(size)
+    if size_of is None and re.fullmatch(r"\w+", size):
         given = re.findall(rf"\b{size}\s*=([^;,]{_BETWEEN})[;,]", text)
-        found = next((match for match in (_SIZE_OF.fullmatch(value.strip()) for value in given) if match), None)
-    return (found[1] or found[2]) if found is not None else ""
+        size_of = next((match for match in (_SIZE_OF.fullmatch(value.strip()) for value in given) if match), None)
+    return (size_of[1] or size_of[2]) if size_of is not None else ""
 
 
 def _is_handle(name: str, pointers: Sequence[str], size: int, allocation: Allocation, text: str) -> bool:
@@ -456,13 +456,13 @@ def pages(items: Sequence[Unwaited]) -> list[tuple[int, int]]:
         # Memory that we have handed out has its pages for itself.
         first, last = (low // PAGE, -(-high // PAGE)) if allocation.block else (-(-low // PAGE), high // PAGE)
         begin, end = item.address // PAGE, -(-(item.address + item.size) // PAGE)
-        found: Sequence[int] = range(begin, end)
+        covered: Sequence[int] = range(begin, end)
         if item.changed is not None:
             every = np.zeros((end - begin) * PAGE, np.uint8)
             start = item.address - begin * PAGE
             every[start : start + item.size] = item.changed
-            found = [begin + int(page) for page in np.flatnonzero(every.reshape(-1, PAGE).any(axis=1))]
-        wanted.update(page for page in found if first <= page < last)
+            covered = [begin + int(page) for page in np.flatnonzero(every.reshape(-1, PAGE).any(axis=1))]
+        wanted.update(page for page in covered if first <= page < last)
     ranges: list[tuple[int, int]] = []
     for page in sorted(wanted):
         if ranges and sum(ranges[-1]) == page * PAGE:

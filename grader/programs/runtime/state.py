@@ -358,10 +358,10 @@ class State:
 
     def stream(self, handle: int) -> Stream:
         """The stream of a handle; 1 and 2 name the default one.  Raises CudaError 400."""
-        found = self.streams.get(0 if handle in (0, 1, 2) else handle)
-        if found is None:
+        stream = self.streams.get(0 if handle in (0, 1, 2) else handle)
+        if stream is None:
             raise CudaError(400)
-        return found
+        return stream
 
     def begin(self, stream: Stream) -> int:
         """Something is queued in a stream: what comes before it is known now.  Its number in the stream."""

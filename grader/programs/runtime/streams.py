@@ -36,20 +36,20 @@ def _attribute_bytes(which: int) -> int:
 
 def set_stream_attribute(state: State, place: Place, stream: int, which: int, value: int) -> int:
     """Keep an attribute, which changes times on a device and nothing else."""
-    found, raw = state.stream(stream), state.guest.read(value, _attribute_bytes(which))
+    queue, raw = state.stream(stream), state.guest.read(value, _attribute_bytes(which))
     if which == PRIORITY:
-        (found.priority,) = struct.unpack("<i", raw)
+        (queue.priority,) = struct.unpack("<i", raw)
     if which == ACCESS_POLICY:
         (size,) = struct.unpack("<Q", raw[8:16])
         if size > state.model.attributes["MaxAccessPolicyWindowSize"]:
             raise CudaError(1)
-    found.attributes[which] = raw
+    queue.attributes[which] = raw
     return 0
 
 
 def get_stream_attribute(state: State, place: Place, stream: int, which: int, value: int) -> int:
-    found, size = state.stream(stream), _attribute_bytes(which)
-    raw = struct.pack("<i", found.priority) if which == PRIORITY else found.attributes.get(which, bytes(size))
+    queue, size = state.stream(stream), _attribute_bytes(which)
+    raw = struct.pack("<i", queue.priority) if which == PRIORITY else queue.attributes.get(which, bytes(size))
     state.guest.write(value, raw)
     return 0
 
@@ -95,13 +95,13 @@ def stream_destroy(state: State, place: Place, stream: int) -> int:
 
 
 def stream_synchronize(state: State, place: Place, stream: int) -> int:
-    found = state.stream(stream)
+    queue = state.stream(stream)
     state.ask("wait", place)
-    if found is state.streams[0]:
+    if queue is state.streams[0]:
         for other in state.streams.values():
             if other.blocking:
                 state.wait(other.clock, other.ready_ns)
-    state.wait(found.clock, found.ready_ns)
+    state.wait(queue.clock, queue.ready_ns)
     return _after_fault(state)
 
 
@@ -112,36 +112,36 @@ def _after_fault(state: State) -> int:
 
 
 def stream_query(state: State, place: Place, stream: int) -> int:
-    found = state.stream(stream)
-    if not state.gpu.has_done(found, state.now_ns):
+    queue = state.stream(stream)
+    if not state.gpu.has_done(queue, state.now_ns):
         return NOT_READY
-    state.wait(found.clock, found.ready_ns)
+    state.wait(queue.clock, queue.ready_ns)
     return 0
 
 
 def stream_wait_event(state: State, place: Place, stream: int, event: int, flags: int) -> int:
-    found, mark = state.stream(stream), _event(state, event)
-    join(found.clock, mark.clock)
-    found.ready_ns = max(found.ready_ns, mark.ready_ns)
-    state.gpu.order(found, mark)
+    queue, mark = state.stream(stream), _event(state, event)
+    join(queue.clock, mark.clock)
+    queue.ready_ns = max(queue.ready_ns, mark.ready_ns)
+    state.gpu.order(queue, mark)
     return 0
 
 
 def stream_add_callback(state: State, place: Place, stream: int, function: int, data: int, flags: int) -> int:
-    found = state.stream(stream)
-    state.begin(found)
+    queue = state.stream(stream)
+    state.begin(queue)
     # It may tell the rest of the program that what came before it has ended.
-    state.gpu.wait([found.number])
-    state.waited_for(found.clock)
+    state.gpu.wait([queue.number])
+    state.waited_for(queue.clock)
     state.call_guest("grader_call_stream", function, stream, 0, data)
     return 0
 
 
 def launch_host_function(state: State, place: Place, stream: int, function: int, data: int) -> int:
-    found = state.stream(stream)
-    state.begin(found)
-    state.gpu.wait([found.number])
-    state.waited_for(found.clock)
+    queue = state.stream(stream)
+    state.begin(queue)
+    state.gpu.wait([queue.number])
+    state.waited_for(queue.clock)
     state.call_guest("grader_call", function, data)
     return 0
 
@@ -153,10 +153,10 @@ def device_synchronize(state: State, place: Place) -> int:
 
 
 def _event(state: State, handle: int) -> Event:
-    found = state.events.get(handle)
-    if found is None:
+    event = state.events.get(handle)
+    if event is None:
         raise CudaError(400)
-    return found
+    return event
 
 
 def event_create(state: State, place: Place, event: int, flags: int = 0) -> int:

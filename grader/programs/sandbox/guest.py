@@ -96,17 +96,17 @@ class Guest:
 
     def view(self, address: int, length: int) -> npt.NDArray[np.uint8]:
         """The bytes themselves, good until the program runs on.  Raises BadPointer."""
-        found = self.lent(address, length)
+        content = self.lent(address, length)
         self._meter.charge(length)
-        return found
+        return content
 
     def lent(self, address: int, length: int) -> npt.NDArray[np.uint8]:
         """As `view`, for the emulator, which counts what it does with them itself: nothing is charged."""
         if length == 0:
             return np.empty(0, np.uint8)
         block = (ctypes.c_uint8 * length).from_address(self._place(address, length))
-        found: npt.NDArray[np.uint8] = np.ctypeslib.as_array(block)
-        return found
+        content: npt.NDArray[np.uint8] = np.ctypeslib.as_array(block)
+        return content
 
     def unpack(self, layout: str, address: int) -> tuple[Any, ...]:
         """`struct.unpack` of little-endian memory."""

@@ -88,13 +88,13 @@ def bound(store: Any, kind: Any, function: Callable[..., int]) -> tuple[Any, Any
             return ctypes.cast(trap, ctypes.c_void_p).value or 0
 
     callback = _Callback(call)
-    made = _bindings.wasmtime_func_t()
+    raw = _bindings.wasmtime_func_t()
     _bindings.wasmtime_func_new_unchecked(
         store._context(),
         kind.ptr(),
         ctypes.cast(callback, _bindings.wasmtime_func_unchecked_callback_t),
         None,
         _Finalizer(),
-        ctypes.byref(made),
+        ctypes.byref(raw),
     )
-    return wasmtime.Func._from_raw(made), callback
+    return wasmtime.Func._from_raw(raw), callback

@@ -162,8 +162,8 @@ def number(module: bytes, at: int) -> tuple[int, int]:
 
 
 def _encoded(value: int) -> bytes:
-    found = bytearray()
+    encoded = bytearray()
     while value > 127:
-        found.append(value & 127 | 128)
+        encoded.append(value & 127 | 128)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*encoded, value])

@@ -194,21 +194,21 @@ class ProgramRun:
         if not self._limits.executes or self._limits.kernel_instructions <= FEW_INSTRUCTIONS:
             part = lean(module, called())
             module, left_out = part.module, part.left_out
-        told: TooEarly | None = None
+        too_early: TooEarly | None = None
         while True:
             try:
-                return self._run(module, left_out, is_watched=told is None)
+                return self._run(module, left_out, is_watched=too_early is None)
             except NotWhole:
                 module, left_out = self._order.module, frozenset()
             except TooEarly as early:
-                told = TooEarly(early.message, early.place)
+                too_early = TooEarly(early.message, early.place)
             # What the run held goes before the next one begins.
             self._early = None
             gc.collect()
             self._begin()
-            if told is not None:
+            if too_early is not None:
                 # Once is enough to tell; what the program does then, it does as if nothing had been seen.
-                self.state.tell("not_waited", "error", told.message, told.place)
+                self.state.tell("not_waited", "error", too_early.message, too_early.place)
 
     def _run(self, code_of_host: bytes, left_out: frozenset[int], is_watched: bool) -> Observation:
         """The run of one module.
@@ -447,8 +447,8 @@ class ProgramRun:
                 raise ProgramEnded(msg("programs.no_host_memory", bytes=asked, limit=limit >> 30))
 
             return "i", no_memory
-        found = table.find(self.state, module, name)
-        return None if found is None else (found[0], self._guarded(found[1]))
+        entry = table.find(self.state, module, name)
+        return None if entry is None else (entry[0], self._guarded(entry[1]))
 
     def _spend(self, instructions: int) -> None:
         """Count what a call does beyond that, before it does it.

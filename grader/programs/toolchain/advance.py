@@ -237,14 +237,14 @@ def _precompile(headers: Sequence[str], half: Half, target: Path, library: Libra
     source.write_text(_lines(headers))
     flags = _precompile_flags(library, half)
     with tempfile.TemporaryDirectory(dir=zig.cache_folder(), prefix=".building-") as name:
-        made = Path(name) / "first.pch"
+        precompiled = Path(name) / "first.pch"
         command = [str(zig.executable()), "clang", *flags, "-Xclang", "-emit-pch", "-Xclang", "-fno-pch-timestamp"]
         done = subprocess.run(
-            [*command, *(() if "-S" in flags else ("-c",)), str(source), "-o", str(made)],
+            [*command, *(() if "-S" in flags else ("-c",)), str(source), "-o", str(precompiled)],
             capture_output=True,
             text=True,
             cwd="/",
         )
         if done.returncode:
             raise InternalError(msg("programs.cannot_build", reason=done.stderr.strip()[:300]))
-        made.replace(target)
+        precompiled.replace(target)

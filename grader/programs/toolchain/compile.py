@@ -240,7 +240,7 @@ def written(files: Mapping[str, str]) -> Iterator[Path]:
 def headers_in_advance(files: Mapping[str, str]) -> tuple[str, ...]:
     """Those that it pays to have read before a program with these files."""
     text = "\n".join(files.values())
-    libraries = {found[1] for found in _OF_LIBRARY.finditer(text)} if uses_thrust(files) else set()
+    libraries = {match[1] for match in _OF_LIBRARY.finditer(text)} if uses_thrust(files) else set()
     if "thrust" in libraries:
         return (*RUNTIME, *USUAL, *(f"thrust/{name}.h" for name in THRUST))
     if libraries:

@@ -79,15 +79,15 @@ def compile_device(
                 break
         if done.reason:
             return DevicePtx("", done.diagnostics, done.reason)
-        made = folder / "out" / "device.ptx"
-        if made.stat().st_size > MAX_PTX_BYTES:
+        output = folder / "out" / "device.ptx"
+        if output.stat().st_size > MAX_PTX_BYTES:
             return DevicePtx("", reason="limit")
-        return DevicePtx(_on_own_lines(made.read_text(encoding="utf-8", errors="replace"), unit))
+        return DevicePtx(_on_own_lines(output.read_text(encoding="utf-8", errors="replace"), unit))
 
 
 def _on_own_lines(ptx: str, unit: str) -> str:
     """`ptx` with what was inlined from headers on the line of the program's file that it was inlined into."""
-    files = {found[1]: found[3] or found[2] for found in _FILE.finditer(ptx)}
+    files = {match[1]: match[3] or match[2] for match in _FILE.finditer(ptx)}
     own = next((number for number, name in files.items() if name.removeprefix("./") == unit), "")
 
     def placed(loc: re.Match[str]) -> str:
@@ -103,9 +103,9 @@ def _on_own_lines(ptx: str, unit: str) -> str:
 def missing(ptx: str) -> str:
     """What NVRTC is to compile, with relocatable code, so that `ptx` lacks no function; "" where it lacks none."""
     lines = []
-    for found in _WANTED.finditer(ptx):
-        length = int(found[2])
-        name, types = found[3][:length], _TYPE.findall(found[3][length:].removeprefix("E"))
+    for match in _WANTED.finditer(ptx):
+        length = int(match[2])
+        name, types = match[3][:length], _TYPE.findall(match[3][length:].removeprefix("E"))
         pointer = next((code for code in types if code.startswith("P")), "")
         parameters = ", ".join(f"{_TYPES.get(code, _TYPES.get(pointer))} a{n}" for n, code in enumerate(types))
         arguments = ", ".join(f"a{number}" for number in range(len(types)))

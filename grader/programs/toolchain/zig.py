@@ -86,10 +86,10 @@ def package_folder() -> Path:
     """
     import importlib.util
 
-    found = importlib.util.find_spec("ziglang")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("ziglang")
+    if spec is None or spec.origin is None:
         raise InternalError(msg("programs.no_toolchain", version=VERSION))
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def executable() -> Path:
@@ -249,9 +249,9 @@ def build(progress: Callable[[int, int], None] | None = None) -> Library:
     ------
     InternalError : a file does not compile, the cache cannot be written, or `ziglang` has another version.
     """
-    found = find()
-    if found is not None:
-        return found
+    library = find()
+    if library is not None:
+        return library
     target = cache_folder() / key()
     try:
         with building():
@@ -321,20 +321,20 @@ def _overlay(lib: Path, folder: Path) -> None:
     shutil.copy(lib / "compiler_rt.zig", folder / "zig")
     # Comparisons of 128-bit floats return C's int.
     compare = folder / "zig" / "compiler_rt" / "comparef.zig"
-    known = "isAARCH64())\n"
-    compare.write_text(compare.read_text().replace(known, "isAARCH64() or builtin.cpu.arch == .wasm64)\n", 1))
+    condition = "isAARCH64())\n"
+    compare.write_text(compare.read_text().replace(condition, "isAARCH64() or builtin.cpu.arch == .wasm64)\n", 1))
 
 
 def _sources() -> list[tuple[str, str]]:
     """(group, path in `ziglang`) of every source."""
-    found, group = [], ""
+    sources, group = [], ""
     for line in (_HERE / "library_sources.txt").read_text().splitlines():
         if line.startswith("["):
             group = line[1:-1]
         elif not line.startswith("#"):
             place, _colon, names = line.partition(": ")
-            found += [(group, f"{place}/{name}") for name in names.split()]
-    return found
+            sources += [(group, f"{place}/{name}") for name in names.split()]
+    return sources
 
 
 def _jobs(lib: Path, folder: Path) -> list[tuple[list[str], Path]]:

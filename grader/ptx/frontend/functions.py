@@ -85,7 +85,7 @@ class LocationTracker:
 
     def _resolve(self, point: _Point, call_site: _Point | None) -> SourceLocation:
         innermost: SourceLocation | None = None
-        seen = {point}
+        visited = {point}
         step: _Point | None = point
         while step is not None:
             file, line, _ = step
@@ -96,10 +96,10 @@ class LocationTracker:
             if line and innermost is None:
                 innermost = SourceLocation(self._files.get(file, ""), line)
             step = call_site if step is point else self._call_sites.get(step)
-            if step in seen:
+            if step in visited:
                 break
             if step is not None:
-                seen.add(step)
+                visited.add(step)
         if innermost is not None:
             self._known = innermost
         return self._known or self._unknown

@@ -43,8 +43,8 @@ def strip_comments(text: str) -> str:
     text = text.rstrip("\0")
 
     def blank(match: re.Match[str]) -> str:
-        found = match.group()
-        return found if found[0] == '"' else _NOT_NEWLINE.sub(" ", found)
+        text = match.group()
+        return text if text[0] == '"' else _NOT_NEWLINE.sub(" ", text)
 
     return _COMMENT.sub(blank, text)
 

@@ -102,9 +102,9 @@ class Scope:
         """What a name means here: a register, a variable's unique name, or None (not declared in the function)."""
         scope: Scope | None = self
         while scope is not None:
-            found = scope._used.get(name) or scope._variables.get(name) or scope._make_register(name)
-            if found is not None:
-                return found
+            named = scope._used.get(name) or scope._variables.get(name) or scope._make_register(name)
+            if named is not None:
+                return named
             scope = scope.parent
         return None
 
@@ -131,14 +131,14 @@ class Scope:
 
     def operands(self, text: str) -> list[Operand]:
         """The comma-separated operands of an instruction.  Raises OperandError."""
-        known = self._operands
+        cached = self._operands
         result: list[Operand] = []
         parts = split_operands(text) if "{" in text or "(" in text or "[" in text else text.split(",")
         for part in parts:
             part = part.strip()
-            operand = known.get(part)
+            operand = cached.get(part)
             if operand is None:
-                operand = known[part] = self.operand(part)
+                operand = cached[part] = self.operand(part)
             result.append(operand)
         return result
 
@@ -193,11 +193,11 @@ class Scope:
         raise OperandError(f"cannot read the operand `{text}`", text)
 
     def _named(self, name: str) -> Operand:
-        found = self.lookup(name)
-        if isinstance(found, str):
-            return Symbol(found)
-        if found is not None:
-            return found
+        named = self.lookup(name)
+        if isinstance(named, str):
+            return Symbol(named)
+        if named is not None:
+            return named
         if name == "WARP_SZ":
             return Immediate(32)
         if name[0] == "%":

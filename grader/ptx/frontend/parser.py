@@ -129,10 +129,10 @@ class _ModuleParser:
             self._function(directive == ".entry", at)
         elif directive in _SPACES:
             for variable in read_variables(cursor, directive[1:], ".extern" in linkage):
-                known = self._variables.get(variable.name)
-                if known is not None and not (known.is_extern or variable.is_extern):
+                earlier = self._variables.get(variable.name)
+                if earlier is not None and not (earlier.is_extern or variable.is_extern):
                     raise cursor.error(f"`{variable.name}` is declared twice", at)
-                if known is None or known.is_extern:
+                if earlier is None or earlier.is_extern:
                     self._variables[variable.name] = variable
                 for _, symbol in variable.relocations:
                     self._symbols.setdefault(symbol.name, at)

@@ -367,8 +367,8 @@ def lookup(opcode: str, modifiers: tuple[str, ...], results: int = 1) -> Semanti
     name = f"{opcode}.cc" if "cc" in modifiers else opcode
     factory = table().get((name, type_name))
     if factory is None:
-        known = sorted({key_type for key_opcode, key_type in table() if key_opcode == name})
-        raise UnsupportedInstruction(text, reason=f"known types: {', '.join(known)}" if known else "")
+        types = sorted({key_type for key_opcode, key_type in table() if key_opcode == name})
+        raise UnsupportedInstruction(text, reason=f"known types: {', '.join(types)}" if types else "")
     return factory(Modifiers(opcode, modifiers, results))
 
 
@@ -387,20 +387,20 @@ def check_forms(function: Function) -> None:
 def _fault(instruction: Instruction) -> str:
     if instruction.opcode not in OPCODES and not is_arithmetic(instruction.opcode):
         return "" if instruction.opcode in MNEMONICS else "there is no such instruction"
-    known, operands = facts(instruction.opcode), instruction.operands
-    low, high = known.operands
+    opcode_facts, operands = facts(instruction.opcode), instruction.operands
+    low, high = opcode_facts.operands
     if not low <= len(operands) <= high:
         return f"{len(operands)} operands"
-    if len(instruction.modifiers) < known.modifiers:
+    if len(instruction.modifiers) < opcode_facts.modifiers:
         return "a type is missing"
-    if not known.checked:
+    if not opcode_facts.checked:
         return ""
-    if known.writes_first and known.memory != "atomic" and operands and not _is_destination(operands[0]):
+    if opcode_facts.writes_first and opcode_facts.memory != "atomic" and operands and not _is_destination(operands[0]):
         return "its result goes nowhere"
-    if known.memory in ("load", "store", "atomic"):
-        return _memory_fault(instruction, known.memory)
-    if known.memory in ("texture", "surface"):
-        return _coordinates_fault(instruction, known.memory)
+    if opcode_facts.memory in ("load", "store", "atomic"):
+        return _memory_fault(instruction, opcode_facts.memory)
+    if opcode_facts.memory in ("texture", "surface"):
+        return _coordinates_fault(instruction, opcode_facts.memory)
     if instruction.opcode in ("bra", "brx", "call"):
         return ""
     if instruction.opcode == "cvta" and instruction.modifiers[0] == "to" and len(instruction.modifiers) < 3:

@@ -231,18 +231,18 @@ def reverse_bits(a: Array) -> Array:
 def find_nth_set(mask: Array, base: Array, offset: Array) -> Array:
     """fns: the |offset|-th set bit of mask from bit `base` (upwards for offset > 0), else 0xffffffff."""
     mask, base, offset = (x.astype(np.int64) for x in np.broadcast_arrays(mask, base, offset))
-    found = np.full(mask.shape, 0xFFFFFFFF, np.int64)
-    seen = np.zeros(mask.shape, np.int64)
+    positions = np.full(mask.shape, 0xFFFFFFFF, np.int64)
+    counts = np.zeros(mask.shape, np.int64)
     wanted = np.where(offset == 0, 1, np.abs(offset))
     direction = np.where(offset < 0, -1, 1)
     for step in range(32):
         bit = base + direction * step
         inside = (base < 32) & (bit >= 0) & (bit < 32) & ((offset != 0) | (step == 0))
         is_set = inside & ((mask >> np.clip(bit, 0, 31) & 1) != 0)
-        seen += is_set
-        found = np.where(is_set & (seen == wanted), bit, found)
+        counts += is_set
+        positions = np.where(is_set & (counts == wanted), bit, positions)
     # PTX leaves this open; an H200 answers 0.
-    return np.where(offset == -(2**31), 0, found).astype(np.uint32)
+    return np.where(offset == -(2**31), 0, positions).astype(np.uint32)
 
 
 def _fixed(inputs: str, outputs: str, compute: Callable[..., Lanes]) -> Callable[[Modifiers], Semantics]:

@@ -103,8 +103,8 @@ def _begin_copy(code: Code, instruction: Instruction) -> Step:
         if ignores:
             said = as_array(said, BOOL)
             return np.broadcast_to(np.where(said, 0, width), (group.lanes.n,))
-        found = np.minimum(as_array(said, U32).astype(np.int64), width)
-        return width if (found == width).all() else np.broadcast_to(found, (group.lanes.n,))
+        counts = np.minimum(as_array(said, U32).astype(np.int64), width)
+        return width if (counts == width).all() else np.broadcast_to(counts, (group.lanes.n,))
 
     def step(group: Group) -> None:
         where, count = from_(group), lengths(group)
@@ -118,7 +118,7 @@ def _begin_copy(code: Code, instruction: Instruction) -> Step:
 
     def _short(group: Group, where: Value, count: Array) -> list[Value]:
         """What a copy of some lanes' bytes brings, zeros behind them."""
-        found = np.zeros((group.lanes.n, width), np.uint8)
+        content = np.zeros((group.lanes.n, width), np.uint8)
         addresses = np.broadcast_to(as_array(where, U64), (group.lanes.n,))
         complete = count == width
         for chosen, spec, starts in ((complete, whole, (0,)), (~complete, byte, range(width))):
@@ -133,9 +133,9 @@ def _begin_copy(code: Code, instruction: Instruction) -> Step:
                 parts = load_store.load(group.part(lanes), spec, place, start, sizes, last)
                 columns = [np.broadcast_to(as_array(part, spec.dtype), (lanes.n,)) for part in parts]
                 raw = np.ascontiguousarray(np.stack(columns, axis=1)).view(np.uint8)
-                found[positions, start : start + raw.shape[1]] = raw
+                content[positions, start : start + raw.shape[1]] = raw
         last.forget()
-        table = found.view(np.uint32)
+        table = content.view(np.uint32)
         return [from_array(np.ascontiguousarray(table[:, k]), group.lanes, 4) for k in range(words)]
 
     return step

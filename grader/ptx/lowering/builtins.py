@@ -213,11 +213,11 @@ def _malloc(group: Group, instruction: Instruction, arguments: list[int], return
     pointers = np.zeros(group.lanes.n, U64)
     _charge(group, group.lanes.n)
     for position, size in enumerate(_argument(group, arguments[0], U64).tolist()):
-        found = heap.allocate(size, line)
-        if found is not None:
-            pointers[position] = found[0]
+        allocation = heap.allocate(size, line)
+        if allocation is not None:
+            pointers[position] = allocation[0]
             for tell in batch.watchers.renewed:
-                tell(heap.array, found[0] - heap.array.base, found[1])
+                tell(heap.array, allocation[0] - heap.array.base, allocation[1])
     batch.note_change()
     _results(group, returns[0], pointers)
 
@@ -261,15 +261,15 @@ def _parameter_buffer(group: Group, instruction: Instruction, arguments: list[in
     _charge(group, LAUNCH_COST * group.lanes.n)
     for position, pointer in enumerate(_argument(group, arguments[0], U64).tolist()):
         callee = program.at(pointer, instruction)
-        found = room.allocate(max(callee.parameter_bytes, 1), line)
-        if found is None:
+        allocation = room.allocate(max(callee.parameter_bytes, 1), line)
+        if allocation is None:
             _errors(group)[int(group.lanes.ids[position])] = MEMORY_ALLOCATION
             continue
-        pointers[position] = found[0]
+        pointers[position] = allocation[0]
         if room.array.valid is not None:
             # What lies between two arguments nobody writes, and it is read with them.
-            room.array.valid[found[0] - room.array.base :][: found[1]] = 1
-        batch.budget.asked_for[found[0]] = (callee.name, grids[position], blocks[position], shared[position])
+            room.array.valid[allocation[0] - room.array.base :][: allocation[1]] = 1
+        batch.budget.asked_for[allocation[0]] = (callee.name, grids[position], blocks[position], shared[position])
     batch.note_change()
     _results(group, returns[0], pointers)
 

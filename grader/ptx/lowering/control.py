@@ -80,22 +80,22 @@ def take_branch(
 def _parted(predicate: Vec, lanes: Lanes) -> tuple[Lanes | None, Lanes | None]:
     """The lanes for which a predicate holds, and those for which it does not; None where there are none."""
     lasting = predicate.lasting and lanes.lasting and predicate.lanes is lanes
-    found: tuple[Lanes | None, Lanes | None] | None = predicate.memo.get("parts") if lasting else None
-    if found is None:
+    parts: tuple[Lanes | None, Lanes | None] | None = predicate.memo.get("parts") if lasting else None
+    if parts is None:
         mask = predicate.array
         if mask.dtype != np.bool_:
             mask = mask != 0
         count = int(np.count_nonzero(mask))
         if count == len(mask):
-            found = lanes, None
+            parts = lanes, None
         elif not count:
-            found = None, lanes
+            parts = None, lanes
         else:
             holds, fails = lanes.select(np.flatnonzero(mask)), lanes.select(np.flatnonzero(~mask))
-            found = (holds.keep(), fails.keep()) if lasting else (holds, fails)
+            parts = (holds.keep(), fails.keep()) if lasting else (holds, fails)
         if lasting:
-            remember(predicate.memo, "parts", found)
-    return found
+            remember(predicate.memo, "parts", parts)
+    return parts
 
 
 def _brx(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:

@@ -294,8 +294,8 @@ def _isspacep(code: Code, instruction: Instruction) -> Step:
             low = WINDOWS[space]
             inside = (address >= low) & (address < low + WINDOW_BYTES)
         else:
-            found = np.array([_in_space(group, int(a), space) for a in np.unique(address)])
-            inside = found[np.searchsorted(np.unique(address), address)]
+            by_address = np.array([_in_space(group, int(a), space) for a in np.unique(address)])
+            inside = by_address[np.searchsorted(np.unique(address), address)]
         group.registers[index] = from_array(inside, group.lanes, 0)
 
     return step

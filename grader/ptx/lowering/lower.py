@@ -188,9 +188,9 @@ def _arithmetic(code: Code, instruction: Instruction) -> Step:
             lasting = lasting_key(name, values)
             if lasting is not None:
                 per_thread, key = lasting
-                known = per_thread[0].memo.get(key)
-                if known is not None:
-                    group.registers[index] = known[0]
+                cached = per_thread[0].memo.get(key)
+                if cached is not None:
+                    group.registers[index] = cached[0]
                     return
             result = compute(*[as_array(value, dtype) for value, dtype in zip(values, inputs, strict=True)])
             value = from_array(result, group.lanes, size)  # type: ignore[arg-type]  # one target: one array

@@ -100,12 +100,12 @@ class Program:
 
     def code(self, name: str) -> Code:
         """The runnable form of a function."""
-        found = self._codes.get(name)
-        if found is None:
+        code = self._codes.get(name)
+        if code is None:
             function = self.module.functions[name]
             check_forms(function)
-            found = self._codes[name] = lower(build_cfg(function, self.module), self)
-        return found
+            code = self._codes[name] = lower(build_cfg(function, self.module), self)
+        return code
 
     def forget(self) -> None:
         """Let go of what functions remember of blocks that ran side by side."""
@@ -130,23 +130,23 @@ class Program:
 
         Addresses in initialisers of variables count for every kernel.
         """
-        known = self._reachable.get(entry)
-        if known is not None:
-            return known
-        seen: set[str] = set()
+        cached = self._reachable.get(entry)
+        if cached is not None:
+            return cached
+        visited: set[str] = set()
         stack = [entry]
         for variable in self.module.variables.values():
             stack += [symbol.name for _, symbol in variable.relocations]
         while stack:
             name = stack.pop()
-            if name in seen or name not in self.module.functions:
+            if name in visited or name not in self.module.functions:
                 continue
-            seen.add(name)
+            visited.add(name)
             for item in self.module.functions[name].body:
                 if isinstance(item, Instruction):
                     stack += [operand.name for operand in item.operands if isinstance(operand, Symbol)]
-        found = self._reachable[entry] = frozenset(seen)
-        return found
+        reachable = self._reachable[entry] = frozenset(visited)
+        return reachable
 
     def used_by(self, entry: str) -> set[str]:
         """Symbols that a kernel and the functions that it may call name."""
@@ -154,18 +154,18 @@ class Program:
 
     def needs(self, entry: str) -> Needs:
         """What a kernel needs and does, with all functions that it may call."""
-        found = self._needs.get(entry)
-        if found is None:
-            found = self._needs[entry] = self._look_through(entry)
-        return found
+        needs = self._needs.get(entry)
+        if needs is None:
+            needs = self._needs[entry] = self._look_through(entry)
+        return needs
 
     def state(self, entry: str) -> tuple[str, ...]:
         """Source names of the variables in global memory that a kernel uses: they live on from launch to launch."""
         used = self._used(self.reachable(entry))
-        known = self.module.variables.values()
+        variables = self.module.variables.values()
         # Constant arrays of the program lie in global memory too; texts of `printf` are the compiler's own.
-        found = (v.name for v in known if v.space == "global" and v.name in used and not v.name.startswith("$"))
-        return tuple(_plain_name(name) for name in found)
+        names = (v.name for v in variables if v.space == "global" and v.name in used and not v.name.startswith("$"))
+        return tuple(_plain_name(name) for name in names)
 
     def _used(self, names: Iterable[str]) -> set[str]:
         """Symbols that the instructions of these functions name."""
@@ -275,10 +275,10 @@ def _initial(variable: Variable) -> Array:
 
 def program_of(module: Module) -> Program:
     """The program of a module, made at first use and kept with the module."""
-    found = module.derived.get("program")
-    if found is None:
-        found = module.derived["program"] = Program(module)
-    return found
+    program = module.derived.get("program")
+    if program is None:
+        program = module.derived["program"] = Program(module)
+    return program
 
 
 def _plain_name(name: str) -> str:

@@ -43,9 +43,9 @@ def _image(group: Group, handle: Any, kind: type, instruction: Instruction) -> A
     numbers = np.unique(as_array(handle, UNSIGNED[8])).tolist()
     if len(numbers) > 1:
         raise UnsupportedInstruction(instruction.text, instruction.location.line, "several textures at once")
-    found = group.batch.device.textures.get(numbers[0])
-    if isinstance(found, kind):
-        return found
+    image = group.batch.device.textures.get(numbers[0])
+    if isinstance(image, kind):
+        return image
     _report(group, instruction, "no_texture" if kind is Texture else "no_surface", np.arange(group.lanes.n))
     return None
 
@@ -132,10 +132,10 @@ def _suld(code: Code, instruction: Instruction) -> Step:
     indices = [element.index if isinstance(element, Register) else None for element in elements]
 
     def step(group: Group) -> None:
-        found = locate(group)
+        located = locate(group)
         raw: Array = np.zeros((group.lanes.n, size * len(indices)), np.uint8)
-        if found is not None:
-            surface, places, inside = found
+        if located is not None:
+            surface, places, inside = located
             bytes_of = places[:, None] + np.arange(raw.shape[1])
             raw[inside] = surface.image.storage.data[bytes_of[inside]]
         values = raw.view(UNSIGNED[size])
@@ -153,10 +153,10 @@ def _sust(code: Code, instruction: Instruction) -> Step:
     readers = [getter(code, element, size) for element in elements]
 
     def step(group: Group) -> None:
-        found = locate(group)
-        if found is None:
+        located = locate(group)
+        if located is None:
             return
-        surface, places, inside = found
+        surface, places, inside = located
         columns = [np.broadcast_to(as_array(get(group), UNSIGNED[size]), (group.lanes.n,)) for get in readers]
         raw = np.stack(columns, axis=1).view(np.uint8)
         targets = places[:, None] + np.arange(raw.shape[1])

@@ -216,7 +216,7 @@ class _Words:
         words = [m for m in instruction.modifiers if m not in ("sync", "aligned")]
         self.orders = [word for word in words if word in ("row", "col")]
         self.kinds = [word for word in words if word in _KINDS]
-        shapes = [found for found in map(_SHAPE.match, words) if found]
+        shapes = [shape for shape in map(_SHAPE.match, words) if shape]
         self.spaces = [word for word in ("global", "shared") if word in words or f"{word}::cta" in words]
         self.rest = [
             word
@@ -374,10 +374,10 @@ _SUMS = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "s8": ("s32"
 
 
 def _product(code: Code, instruction: Instruction, parts: Sequence[Fragment | None]) -> Step:
-    known = [part for part in parts if part is not None]
-    if len(known) != 4 or len(instruction.operands) != 4:
+    present = [part for part in parts if part is not None]
+    if len(present) != 4 or len(instruction.operands) != 4:
         raise UnsupportedInstruction(instruction.text)
-    shape = Shape(*known)
+    shape = Shape(*present)
     kinds = {shape.a.kind, shape.b.kind}
     if not all(sums.kind in _SUMS.get(kind, ()) for kind in kinds for sums in (shape.c, shape.d)) or (
         len(kinds) > 1 and kinds != {"s8", "u8"}

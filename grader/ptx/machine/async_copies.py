@@ -55,10 +55,10 @@ class _Promise:
 
 def copies_of(batch: BlockBatch) -> AsyncCopies:
     """What the lanes of a batch have under way."""
-    found: AsyncCopies | None = batch.extensions.get("copies")
-    if found is None:
-        found = batch.extensions["copies"] = AsyncCopies(batch)
-    return found
+    copies: AsyncCopies | None = batch.extensions.get("copies")
+    if copies is None:
+        copies = batch.extensions["copies"] = AsyncCopies(batch)
+    return copies
 
 
 class AsyncCopies:

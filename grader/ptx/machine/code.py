@@ -148,18 +148,18 @@ class Code:
 
     def forward_reach(self, start: int) -> frozenset[int]:
         """Blocks that can be reached from `start` (itself left out) without going back in a loop."""
-        found = self._reach.get(start)
-        if found is None:
-            seen: set[int] = set()
+        reach = self._reach.get(start)
+        if reach is None:
+            visited: set[int] = set()
             stack = [start]
             while stack:
                 here = stack.pop()
                 for successor in self.graph.blocks[here].successors:
-                    if (here, successor) not in self.back_edges and successor not in seen:
-                        seen.add(successor)
+                    if (here, successor) not in self.back_edges and successor not in visited:
+                        visited.add(successor)
                         stack.append(successor)
-            found = self._reach[start] = frozenset(seen)
-        return found
+            reach = self._reach[start] = frozenset(visited)
+        return reach
 
 
 class LoopInfo:

@@ -97,10 +97,10 @@ def check_written(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress
 
 def _any_written(resolved: ResolvedAddress, spec: AccessSpec, array: MemoryArray) -> Array:
     """(n,) bool: whether any byte of each lane's access was written."""
-    found = np.zeros(resolved.lanes.n, np.bool_)
+    written = np.zeros(resolved.lanes.n, np.bool_)
     for flags, indices in _flag_slices(resolved, spec, array):
-        found |= flags[0] != 0 if isinstance(indices, int) else flags.take(indices) != 0
-    return found
+        written |= flags[0] != 0 if isinstance(indices, int) else flags.take(indices) != 0
+    return written
 
 
 def mark_written(batch: BlockBatch, resolved: ResolvedAddress, spec: AccessSpec) -> None:
@@ -144,9 +144,9 @@ def split_by_allocation(
 ) -> list[tuple[Array | None, ResolvedAddress]]:
     """The access split by array; positions are None when one array holds all lanes.  Reports faults."""
     batch, lanes = group.batch, group.lanes
-    found = resolve(batch, spec.space, address, offset)
-    if found is not None:
-        space, offset = found
+    in_space = resolve(batch, spec.space, address, offset)
+    if in_space is not None:
+        space, offset = in_space
         resolved = locate(space, address, offset, spec.width, lanes)
         if resolved is not None:
             return [(None, resolved)]

@@ -74,16 +74,16 @@ def read(group: Group, name: str) -> Value:
         # Counts instructions issued by the batch: it grows from one reading to the next, and no more is promised.
         batch.pass_time(CYCLES + _waited(batch))
         return select(_time(batch, name), group.lanes)
-    found = batch.geometry.registers.get(name)
-    if found is None:
-        found = batch.specials.get(name)
-    if found is None:
-        found = compute(batch, name)
+    value = batch.geometry.registers.get(name)
+    if value is None:
+        value = batch.specials.get(name)
+    if value is None:
+        value = compute(batch, name)
         lasts = name.startswith(_COORDINATES)
-        (batch.geometry.registers if lasts else batch.specials)[name] = found
-        if lasts and isinstance(found, Vec):
-            keep(found)
-    return select(found, group.lanes)
+        (batch.geometry.registers if lasts else batch.specials)[name] = value
+        if lasts and isinstance(value, Vec):
+            keep(value)
+    return select(value, group.lanes)
 
 
 def _waited(batch: BlockBatch) -> int:

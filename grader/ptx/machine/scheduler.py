@@ -238,8 +238,8 @@ class Scheduler:
                     raise limits.out_of_time(block.line)
                 continue
             batch.count(block, lanes)
-            for told in batch.watchers.executed:
-                told(block.instructions, lanes)
+            for tell in batch.watchers.executed:
+                tell(block.instructions, lanes)
             budget.turns += 1
             budget.steps += block.size
             if budget.thread_instructions > limits.instructions or budget.issued > limits.issued:

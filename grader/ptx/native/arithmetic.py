@@ -33,10 +33,10 @@ def express(instruction: Instruction, read: Read) -> list[Result] | None:
     maker = _MAKERS.get(instruction.opcode)
     if maker is None or not instruction.modifiers:
         return None
-    found = maker(instruction, instruction.modifiers, instruction.operands[1:], read)
-    if found is None:
+    results = maker(instruction, instruction.modifiers, instruction.operands[1:], read)
+    if results is None:
         return None
-    return found if isinstance(found, list) else [found]
+    return results if isinstance(results, list) else [results]
 
 
 def _add(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:

@@ -195,10 +195,10 @@ def _load(code: Code, instruction: Instruction) -> Load | None:
 
 
 def _arithmetic(instruction: Instruction, types: dict[int, str]) -> Arithmetic | None:
-    known = ARITHMETIC.get((instruction.opcode, *instruction.modifiers))
-    if known is None:
+    entry = ARITHMETIC.get((instruction.opcode, *instruction.modifiers))
+    if entry is None:
         return None
-    operation, kind = known
+    operation, kind = entry
     operands: list[int | tuple[str, int]] = []
     for operand in instruction.operands:
         if isinstance(operand, Immediate):
@@ -247,8 +247,8 @@ class Shape:
     @cached_property
     def table_kinds(self) -> tuple[str, ...]:
         """Of each table."""
-        found = dict(zip(self.tables, self.kinds, strict=True))
-        return tuple(found[number] for number in range(max(self.tables) + 1))
+        by_table = dict(zip(self.tables, self.kinds, strict=True))
+        return tuple(by_table[number] for number in range(max(self.tables) + 1))
 
     @property
     def unrolled(self) -> int:
@@ -476,15 +476,15 @@ class Module:
 
 def _spans(loads: list[ResolvedLoad], trips: int) -> dict[int, tuple[MemoryArray, int, int]]:
     """By array, the byte offsets between which it is read."""
-    found: dict[int, tuple[MemoryArray, int, int]] = {}
+    spans: dict[int, tuple[MemoryArray, int, int]] = {}
     for where in loads:
         vec = where.address.vec
         width = 0 if vec is None else vec.signed_bounds()[1] - vec.signed_bounds()[0]
         moved = (trips - 1) * where.step
         low, high = where.low + min(0, moved), where.low + width + max(0, moved) + WORD
-        array, other_low, other_high = found.get(id(where.address.array), (where.address.array, low, high))
-        found[id(array)] = (array, min(low, other_low), max(high, other_high))
-    return found
+        array, other_low, other_high = spans.get(id(where.address.array), (where.address.array, low, high))
+        spans[id(array)] = (array, min(low, other_low), max(high, other_high))
+    return spans
 
 
 def _result(bits: Array, fresh: bool) -> Array:

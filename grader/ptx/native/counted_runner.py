@@ -83,20 +83,20 @@ def progress_of(form: Form, registers: Sequence[Any], register_bytes: Sequence[i
     """How a loop that is about to begin an iteration goes on.  Raises Irregular where that is not known."""
     once = _iteration(form, registers, dict.fromkeys(form.moving, 0))
     steps = {i: _difference(registers[i], once.after[i][0], 8 * register_bytes[i]) for i in form.moving}
-    found = _iteration(form, registers, steps)
+    progress = _iteration(form, registers, steps)
     for index, step in steps.items():
-        if signed(found.after[index][1], 8 * register_bytes[index]) != step:
+        if signed(progress.after[index][1], 8 * register_bytes[index]) != step:
             raise Irregular
-    _count(form, found, registers, steps, most)
-    for value, step, bits, is_signed in found.widened:
+    _count(form, progress, registers, steps, most)
+    for value, step, bits, is_signed in progress.widened:
         low_high = affine.bounds(value, bits, is_signed)
         low, high = (-(1 << bits - 1), 1 << bits - 1) if is_signed else (0, 1 << bits)
         if low_high is None:
             raise Irregular
-        last = (found.trips - 1) * step
+        last = (progress.trips - 1) * step
         if low_high[0] + last < low or low_high[1] + last >= high:
             raise Irregular
-    return found
+    return progress
 
 
 def _difference(first: Value, second: Value, bits: int) -> int:
@@ -111,15 +111,15 @@ def _difference(first: Value, second: Value, bits: int) -> int:
 
 def _iteration(form: Form, registers: Sequence[Any], steps: dict[int, int]) -> Progress:
     """One iteration of the addressing, with the steps that registers have when it begins."""
-    known: dict[int, Moving] = {}
-    found = Progress([], known)
+    after: dict[int, Moving] = {}
+    progress = Progress([], after)
 
     def read(operand: Operand, bits: int) -> Moving:
         if isinstance(operand, Immediate):
             return operand.value & ((1 << bits) - 1), 0
         assert isinstance(operand, Register)
-        if operand.index in known:
-            return known[operand.index]
+        if operand.index in after:
+            return after[operand.index]
         return registers[operand.index], steps.get(operand.index, 0)
 
     # Loads read their addresses where they stand among the instructions.
@@ -129,17 +129,17 @@ def _iteration(form: Form, registers: Sequence[Any], steps: dict[int, int]) -> P
     pending = next(places, None)
     for load in form.loads:
         while pending is not None and order[id(pending)] < order[id(load.spec.instruction)]:
-            target, moving = _compute(pending, read, found)
-            known[target] = moving
+            target, moving = _compute(pending, read, progress)
+            after[target] = moving
             pending = next(places, None)
             done += 1
-        base = known.get(load.base) or (registers[load.base], steps.get(load.base, 0))
-        found.before.append(base)
+        base = after.get(load.base) or (registers[load.base], steps.get(load.base, 0))
+        progress.before.append(base)
     while pending is not None:
-        target, moving = _compute(pending, read, found)
-        known[target] = moving
+        target, moving = _compute(pending, read, progress)
+        after[target] = moving
         pending = next(places, None)
-    return found
+    return progress
 
 
 def _compute(i: Instruction, read: Callable[[Operand, int], Moving], found: Progress) -> tuple[int, Moving]:
@@ -259,14 +259,14 @@ PATIENCE = 4_000_000
 def shortcuts_of(code: Code) -> Mapping[CodeBlock, Shortcut]:
     """The loops of a kernel that can be carried out at once."""
     kept_with: dict[str, dict[CodeBlock, Shortcut]] = code.program.module.derived.setdefault("counted", {})
-    found = kept_with.get(code.name)
-    if found is None:
-        found = kept_with[code.name] = {}
-        for block, known in zip(code.blocks, code.graph.blocks, strict=True):
-            form = form_of(code, block, known.successors)
+    shortcuts = kept_with.get(code.name)
+    if shortcuts is None:
+        shortcuts = kept_with[code.name] = {}
+        for block, node in zip(code.blocks, code.graph.blocks, strict=True):
+            form = form_of(code, block, node.successors)
             if form is not None:
-                found[block] = CountedLoop(code, form)
-    return found
+                shortcuts[block] = CountedLoop(code, form)
+    return shortcuts
 
 
 @dataclass
@@ -320,24 +320,24 @@ class CountedLoop:
 
     def _progress(self, group: Group) -> Progress:
         """How the loop goes on, which is the same whenever it is come to with the same values."""
-        known: list[Any] = []
+        values: list[Any] = []
         lasts = group.lanes.lasting
         for index in self.form.reads:
             value = group.registers[index]
             if isinstance(value, (Vec, Affine)):
                 vec, shift = split_shift(value)
                 lasts &= vec.lasting
-                known += [id(vec), shift]
+                values += [id(vec), shift]
             else:
-                known += [None, value]
-        key = ("progress", id(self.form), *known)
-        found = group.lanes.memo.get(key) if lasts else None
-        if found is None:
+                values += [None, value]
+        key = ("progress", id(self.form), *values)
+        cached = group.lanes.memo.get(key) if lasts else None
+        if cached is None:
             progress = progress_of(self.form, group.registers, self.code.register_bytes, MOST_TRIPS)
             if not lasts:
                 return progress
-            found = remember(group.lanes.memo, key, (self.form, progress))
-        return found[1]
+            cached = remember(group.lanes.memo, key, (self.form, progress))
+        return cached[1]
 
     def _is_worth_it(self, batch: BlockBatch, lanes: int, trips: int) -> bool:
         """Whether so many iterations take long enough, and no limit falls into them."""
@@ -349,7 +349,7 @@ class CountedLoop:
 
     def _resolved(self, batch: BlockBatch, group: Group, progress: Progress) -> list[ResolvedLoad]:
         """Where the loads go.  Raises Irregular unless all of them are all right in all iterations."""
-        found = []
+        loads = []
         further = progress.trips - 1
         for load, (value, step) in zip(self.form.loads, progress.before, strict=True):
             resolved = locate(batch.device, value, load.offset, WORD, group.lanes)
@@ -363,8 +363,8 @@ class CountedLoop:
                 raise Irregular
             if array.valid is not None and not array.valid[array.storage + first : array.storage + last].all():
                 raise Irregular
-            found.append(ResolvedLoad(resolved, step, low))
-        return found
+            loads.append(ResolvedLoad(resolved, step, low))
+        return loads
 
     def _tell(self, batch: BlockBatch, progress: Progress, loads: list[ResolvedLoad]) -> None:
         if batch.watchers.repeated:
@@ -425,8 +425,8 @@ def _quads(vec: Vec) -> tuple[str, Array]:
     The offsets are one for four lanes, or for each lane where lanes are scattered; the last ones are repeated until
     there are as many as are worked on at once.
     """
-    found: tuple[str, Array] | None = vec.memo.get("quads")
-    if found is None:
+    cached: tuple[str, Array] | None = vec.memo.get("quads")
+    if cached is None:
         offsets = (as_int64(vec) - vec.signed_bounds()[0]).astype(np.int32)
         if len(offsets) % LANES:
             offsets = np.pad(offsets, (0, -len(offsets) % LANES), "edge")
@@ -440,8 +440,8 @@ def _quads(vec: Vec) -> tuple[str, Array]:
             kind = SCATTERED
         if len(quads) % UNROLLED:
             quads = np.pad(quads, ((0, -len(quads) % UNROLLED), (0, 0)), "edge")
-        found = remember(vec.memo, "quads", (kind, quads.ravel()))
-    return found
+        cached = remember(vec.memo, "quads", (kind, quads.ravel()))
+    return cached
 
 
 _NEIGHBOURS = np.arange(LANES, dtype=np.int32) * WORD

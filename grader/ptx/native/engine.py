@@ -82,11 +82,11 @@ class Runner:
         self.batch = batch
         self._issued_before = self.budget.issued
         memory, code = self.memory, self.code
-        known = {**batch.addresses, **code.program.addresses, **symbols}
+        addresses = {**batch.addresses, **code.program.addresses, **symbols}
         specials = {name: operands.compute(batch, name) for name in self.generated.specials}
-        if any(name not in known for name, _ in self.generated.symbols):
+        if any(name not in addresses for name, _ in self.generated.symbols):
             raise Unusual
-        memory.begin(batch, known, specials)
+        memory.begin(batch, addresses, specials)
         self._loaded = None
         root = batch.layout.root
         for index, slot in self.generated.slots.items():
@@ -295,7 +295,7 @@ class Runner:
 
     def counters(self) -> list[LineCounter]:
         """What requests cost, by line."""
-        found = []
+        counters = []
         for (file, line, space, op, width), where in self.generated.counters.items():
             requests, lanes, wavefronts, sectors, ideal, unique = self.memory.words(where, 6).tolist()
             if not requests:
@@ -304,7 +304,7 @@ class Runner:
             words = tuple(tail[2:].tolist()) if tail[1] else ()
             few = self.memory.words(where + 184, 2).tolist()
             ways = max(int(tail[0]), 1)
-            found.append(
+            counters.append(
                 LineCounter(
                     line,
                     space,
@@ -323,7 +323,7 @@ class Runner:
                     file=file,
                 )
             )
-        return found
+        return counters
 
 
 PATIENCE = 3000

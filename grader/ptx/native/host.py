@@ -178,14 +178,14 @@ class LinearMemory:
         }
         self.frames_at = self._take(self.generated.frame_bytes * lanes)
         rows: list[tuple[int, ...]] = []
-        seen: dict[int, tuple[int, ...]] = {}
+        by_id: dict[int, tuple[int, ...]] = {}
         for array in device.arrays:
             if array is None:
                 rows.append((0,) * 9)
                 continue
-            if id(array) in seen:
+            if id(array) in by_id:
                 # A large array fills several neighbourhoods.
-                rows.append(seen[id(array)])
+                rows.append(by_id[id(array)])
                 continue
             data = self._take(len(array.data))
             valid = self._take(len(array.data)) if array.valid is not None else 0
@@ -194,8 +194,8 @@ class LinearMemory:
             if observed and not constant:
                 history = self._take(layout.HISTORY_BYTES * -(-len(array.data) // self.unit))
             self._arrays.append((array, data, valid))
-            seen[id(array)] = (data, array.size, valid, history, 0, 0, int(array.read_only), int(constant), array.base)
-            rows.append(seen[id(array)])
+            by_id[id(array)] = (data, array.size, valid, history, 0, 0, int(array.read_only), int(constant), array.base)
+            rows.append(by_id[id(array)])
         self.global_table = self._table(rows)
         self._local: list[tuple[int, int]] = []
         self._shared: tuple[int, int, int, int] | None = None

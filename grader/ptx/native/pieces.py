@@ -37,8 +37,8 @@ _REFUSED_MEMORY = frozenset({"atomic", "fence", "texture", "surface", "copy"})
 
 def is_refused(opcode: str) -> bool:
     """What a kernel must not have at all: atomics and fences, calls and jumps through tables, products of a warp."""
-    known = facts(opcode)
-    return opcode in _REFUSED or known.fragments or known.memory in _REFUSED_MEMORY
+    opcode_facts = facts(opcode)
+    return opcode in _REFUSED or opcode_facts.fragments or opcode_facts.memory in _REFUSED_MEMORY
 
 
 @dataclass
@@ -466,9 +466,9 @@ class Piece:
             return
         site = self._site(transfer)
         self._sites.append(site)
-        seen = "(local.get $a)"
+        address = "(local.get $a)"
         if space == "shared":
-            seen = "(global.get $shared_address)"
+            address = "(global.get $shared_address)"
         elif space == "generic":
             # All lanes of an access must go to one space: it stands in the event.
             where = f"(i32.load offset=136 (i32.const {site.event}))"
@@ -476,5 +476,5 @@ class Piece:
                 f"(if (local.get $k) (then (if (i32.ne {where} (global.get $space)) (then unreachable)))"
                 f" (else (i32.store offset=136 (i32.const {site.event}) (global.get $space))))"
             )
-            seen = "(select (global.get $shared_address) (local.get $a) (i32.eq (global.get $space) (i32.const 1)))"
-        lines.append(f"(i64.store offset={site.buffer} (local.get $l8) {seen})")
+            address = "(select (global.get $shared_address) (local.get $a) (i32.eq (global.get $space) (i32.const 1)))"
+        lines.append(f"(i64.store offset={site.buffer} (local.get $l8) {address})")

@@ -122,7 +122,7 @@ class Conflicts:
         kind = kind or self._kind(event)
         stamp = AccessEpoch(thread, epoch, segment, shadow.note(event, moment, kind))
         order = BarrierOrder(clock, first_thread, padded)
-        found = False
+        has_conflict = False
         overwritten = np.zeros(len(units), np.bool_)
         for detail, tracks in shadow.conflicting(kind, event.compared, event.spec.in_block_only):
             counted = np.zeros(len(units), np.bool_)
@@ -137,10 +137,10 @@ class Conflicts:
                 if np.count_nonzero(bad):
                     counted |= bad
                     report_conflicts(self._hazards, shadow, event, bad, past, detail, per_lane)
-                    found = True
+                    has_conflict = True
             if detail == "write_write":
                 overwritten = counted
-        if kind == "store" and self._graph.active and not found:
+        if kind == "store" and self._graph.active and not has_conflict:
             # Whoever comes after this store comes after them, or conflicts with it.
             shadow.forget_readers(units)
         if not event.compared:
@@ -149,15 +149,15 @@ class Conflicts:
             # Lanes of this very access that write one place: the last one stays, the others lose.
             bad = (shadow.writer.thread(units) != thread) & ~overwritten
             if np.count_nonzero(bad):
-                found = True
+                has_conflict = True
                 report_conflicts(self._hazards, shadow, event, bad, shadow.writer.at(units), "write_write", per_lane)
         elif kind == "atomic" and shadow.block_atomics is not None and event.spec.in_block_only:
             latest = shadow.block_atomics.tracks[0]
             bad = latest.thread(units) // padded != thread // padded
             if np.count_nonzero(bad):
-                found = True
+                has_conflict = True
                 report_conflicts(self._hazards, shadow, event, bad, latest.at(units), "scope", per_lane)
-        return found
+        return has_conflict
 
     def _kind(self, event: Access) -> str:
         """What an access is to others of the same place (see `Shadow`)."""

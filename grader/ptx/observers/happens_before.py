@@ -143,16 +143,16 @@ class HappensBefore:
         batch = self._here()
         ids = lanes.ids
         earlier = None if table is None else table[units]
-        found = earlier is not None and bool((earlier != NONE).any())
+        has_earlier = earlier is not None and bool((earlier != NONE).any())
         fenced = batch.fenced[ids]
         publishes = writes is not None and (releases or bool((writes & (fenced != NONE)).any()))
-        if not (publishes or (found and (access.learns or access.overwrites))):
+        if not (publishes or (has_earlier and (access.learns or access.overwrites))):
             return
         if not self._started:
             settle()
             self._start(clock)
         before = same(batch.last[ids])
-        if found and (writes is None or not publishes) and self._nothing_new(before, access, earlier):
+        if has_earlier and (writes is None or not publishes) and self._nothing_new(before, access, earlier):
             return
         settle()
         if table is None:
@@ -242,15 +242,15 @@ class HappensBefore:
         batch = self._batch
         assert batch is not None
         before, fences = same(batch.last[lanes.ids]), same(batch.fenced[lanes.ids])
-        known = isinstance(fences, int) and (fences == NONE or self._full or self.nodes[fences].kind == kind)
-        node = self._add(kind, lanes, before, fences=NONE if known else fences)
+        is_certain = isinstance(fences, int) and (fences == NONE or self._full or self.nodes[fences].kind == kind)
+        node = self._add(kind, lanes, before, fences=NONE if is_certain else fences)
         batch.last[lanes.ids] = node.number
         groups = lanes.ids // size
         starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
         sizes = np.diff(np.append(starts, lanes.n))
         batch.share(lanes.ids, starts, sizes, node.number, 1 if kind == "warp" else 2)
         self._progress.share(lanes.ids, starts, sizes)
-        if not known:
+        if not is_certain:
             fenced = np.zeros(int(groups[-1]) + 1, np.bool_)
             fenced[groups[batch.fenced[lanes.ids] != NONE]] = True
             batch.fenced[lanes.ids[fenced[groups]]] = node.number
@@ -302,9 +302,9 @@ class HappensBefore:
                     if len(self._walks) >= MAX_WALKS:
                         self._walks.clear()
                     walk = self._walks[number, key] = Walk(self.nodes, number, int(lanes[chosen[0]]))
-                found, steps = walk.finds(past[chosen], moments[chosen], events)
+                are_ordered, steps = walk.finds(past[chosen], moments[chosen], events)
                 self._steps += steps + 1
-                result[chosen] = found
+                result[chosen] = are_ordered
         return result
 
     def _roughly(self, past: AccessEpoch, moments: Array, threads: Array, padded: int) -> Array:

@@ -164,22 +164,22 @@ class Walk:
 
     def finds(self, past: AccessEpoch, moments: Array, events: Sequence[object]) -> tuple[Array, int]:
         """(n,) bool: which accesses, of all `events`, are among it; and how many nodes had to be looked at."""
-        found = np.zeros(len(moments), np.bool_)
+        reached = np.zeros(len(moments), np.bool_)
         blocks = past.thread // self._padded
         steps, portion, ended = 0, 4, False
         while True:
-            for block in np.unique(blocks[~found]).tolist():
-                found |= (blocks == block) & (moments <= self._blocks.get(block, NONE))
-            for position in np.flatnonzero(~found).tolist():
+            for block in np.unique(blocks[~reached]).tolist():
+                reached |= (blocks == block) & (moments <= self._blocks.get(block, NONE))
+            for position in np.flatnonzero(~reached).tolist():
                 one = past[position : position + 1]
                 event = events[int(np.broadcast_to(one.event, 1)[0])]
-                found[position] = self._knows(
+                reached[position] = self._knows(
                     int(one.thread[0]), int(one.epoch[0]), int(one.segment[0]), int(moments[position]), event
                 )
-            if found.all():
-                return found, steps
+            if reached.all():
+                return reached, steps
             # What is older than an access says nothing about it.
-            oldest = int(moments[~found].min())
+            oldest = int(moments[~reached].min())
             for _ in range(portion):
                 if not self._queue or -self._queue[0][0] < oldest:
                     break
@@ -190,7 +190,7 @@ class Walk:
                 portion *= 2
                 continue
             if ended:
-                return found, steps
+                return reached, steps
             ended = True
 
     def _knows(self, thread: int, epoch: int, segment: int, moment: int, event: object) -> bool:
@@ -388,7 +388,7 @@ class Progress:
             key = (*access.memory, unit)
             there = units == unit
             counter = self._counters.get(key)
-            known = NONE if counter is None or access.overwrites else counter.known
+            certain = NONE if counter is None or access.overwrites else counter.known
             if writes is not None and not access.in_block_only:
                 lanes = ids[there & writes]
                 own = (self._together[lanes], self._certain[lanes]) if access.releases else self._offered[:, lanes]
@@ -404,8 +404,8 @@ class Progress:
                     counter.certain = max(counter.certain, int(own[1].max()))
                 elif access.overwrites:
                     self._counters.pop(key, None)
-            if access.learns and known != NONE:
-                self._certain[ids[there]] = np.maximum(self._certain[ids[there]], known)
+            if access.learns and certain != NONE:
+                self._certain[ids[there]] = np.maximum(self._certain[ids[there]], certain)
 
     def knows(self, past: AccessEpoch, moments: Array, lanes: Array) -> Array:
         """(n,) bool: which accesses were made before a barrier of the whole grid."""

@@ -83,13 +83,13 @@ class Provenance(Observer):
 
     def writes(self, array: str, offset_bytes: int, width_bytes: int) -> list[Write]:
         """Every write to those bytes of a global array, in order; the last is the one whose value stayed."""
-        found: list[Write] = []
+        writes: list[Write] = []
         for key, numbers in self._stores.items():
             memory = self._events[numbers[0]].address.array
             if memory.name == array and memory.space == "global":
                 hits = self._index(key).find(0, offset_bytes, width_bytes)
-                found += [self._write(*hit, offset_bytes) for hit in hits]
-        return sorted(found, key=lambda write: write.event)
+                writes += [self._write(*hit, offset_bytes) for hit in hits]
+        return sorted(writes, key=lambda write: write.event)
 
     def written(self, array: str, size_bytes: int) -> Array:
         """(size_bytes,) bool: which bytes of a global array any thread wrote."""
@@ -133,10 +133,10 @@ class Provenance(Observer):
     # -- questions ---------------------------------------------------------------------
 
     def _index(self, key: int) -> StoreIndex:
-        found = self._indices.get(key)
-        if found is None:
-            found = self._indices[key] = StoreIndex([(n, self._events[n]) for n in self._stores[key]])
-        return found
+        index = self._indices.get(key)
+        if index is None:
+            index = self._indices[key] = StoreIndex([(n, self._events[n]) for n in self._stores[key]])
+        return index
 
     def _write(self, number: int, position: int, offset: int) -> Write:
         """The write of the lane at `position` of an event, of the element that holds the byte at `offset`."""
@@ -179,10 +179,10 @@ class Provenance(Observer):
                 continue
             wanted = sorted(elements) if elements is not None and feeding.complete else range(_elements(instruction))
             for reader in lanes:
-                made = [n for n in numbers if n < write.event and self._takes_part(n, geometry, reader)]
-                inside = [n for n in made if n > start]
-                if not inside and len(made) == 1:
-                    inside = made
+                earlier = [n for n in numbers if n < write.event and self._takes_part(n, geometry, reader)]
+                inside = [n for n in earlier if n > start]
+                if not inside and len(earlier) == 1:
+                    inside = earlier
                 loads += [(number, reader, element) for number in inside for element in wanted]
         reads = []
         for number, reader, element in sorted(loads):

@@ -201,12 +201,12 @@ class Races(Observer):
         if comparable and signature in self._harmless:
             return
         if not any(event.op != "load" for _, event, _ in interval):
-            found = False
+            has_conflict = False
             if not comparable:
                 self._replay(interval)
         else:
-            found = self._replay(interval)
-        if comparable and not found and self._keep(interval):
+            has_conflict = self._replay(interval)
+        if comparable and not has_conflict and self._keep(interval):
             self._harmless.add(signature)
 
     def _replay(self, interval: list[tuple[tuple[Any, ...], Access, VectorClock]]) -> bool:
@@ -214,10 +214,10 @@ class Races(Observer):
             self._shared = Shadow(len(interval[0][1].address.array.data))
         if self._clean_start:
             self._shared.clear()
-        found = False
+        has_conflict = False
         for _, event, clock in interval:
-            found |= self._conflicts.check(self._shared, event, clock, self._graph.now)
-        return found
+            has_conflict |= self._conflicts.check(self._shared, event, clock, self._graph.now)
+        return has_conflict
 
     def _keep(self, interval: list[tuple[tuple[Any, ...], Access, VectorClock]]) -> bool:
         """Hold on to the objects whose identities are in the signature; False when that would take too much memory."""
@@ -249,8 +249,8 @@ class Races(Observer):
         key = (event.instruction, resolved.vec, resolved.shift, resolved.lanes, self._clock)
         if event.op == "atomic" and shadow.last == key:
             return
-        found = self._conflicts.check(shadow, event, self._clock, self._graph.now)
-        shadow.last = None if found else key
+        has_conflict = self._conflicts.check(shadow, event, self._clock, self._graph.now)
+        shadow.last = None if has_conflict else key
 
     def _note_read(self, array: MemoryArray, event: Access | RepeatedLoads) -> None:
         """Most arrays that are read are never written: keep the reads until somebody writes."""

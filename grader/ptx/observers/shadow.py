@@ -222,8 +222,8 @@ class LastAccess:
 
     def thread(self, units: Array) -> Array:
         """(n,) who accessed some units, `NOBODY` where there is none."""
-        found: Array = ~self._complement[units]
-        return found
+        threads: Array = ~self._complement[units]
+        return threads
 
     def forget(self, units: Array | slice) -> None:
         """Nobody has touched some units."""
@@ -432,16 +432,16 @@ class Shadow:
         writers = [self.writer]
         if self.atomics is not None and kind in ("load", "store") and not compared:
             writers += self.atomics.tracks
-        found = [("read_write" if kind in ("load", "peek") else "write_write", writers)]
+        by_detail = [("read_write" if kind in ("load", "peek") else "write_write", writers)]
         if kind in ("store", "signal", "atomic"):
             readers = list(self.readers.tracks) if self.readers is not None else []
             if self.peeks is not None and kind == "store":
                 readers += self.peeks.tracks
             if readers:
-                found.append(("read_write", readers))
+                by_detail.append(("read_write", readers))
         if kind in ("atomic", "peek"):
             atomics, peeks = (self.atomics, self.peeks) if in_block_only else (self.block_atomics, self.block_peeks)
             strong = [crowd for crowd in (atomics, peeks if kind == "atomic" else None) if crowd is not None]
             if strong:
-                found.append(("scope", [track for crowd in strong for track in crowd.tracks]))
-        return found
+                by_detail.append(("scope", [track for crowd in strong for track in crowd.tracks]))
+        return by_detail

@@ -246,8 +246,8 @@ class Traffic(Observer):
 
     def _cost(self, resolved: ResolvedAddress, op: str, width: int, space: str) -> tuple[Any, ...]:
         memo, period = _memo(resolved, space)
-        found: tuple[Any, ...] | None = memo.get(("traffic", op, width, space, resolved.shift % period))
-        return self._costs(resolved, op, width, space, _HERE)[0] if found is None else found
+        cost: tuple[Any, ...] | None = memo.get(("traffic", op, width, space, resolved.shift % period))
+        return self._costs(resolved, op, width, space, _HERE)[0] if cost is None else cost
 
     def _costs(
         self, resolved: ResolvedAddress, op: str, width: int, space: str, distances: Sequence[int]
@@ -255,8 +255,8 @@ class Traffic(Observer):
         """What an access costs, moved by each of some distances."""
         memo, period = _memo(resolved, space)
         keys = [("traffic", op, width, space, (resolved.shift + distance) % period) for distance in distances]
-        found = {key: memo[key] for key in keys if key in memo}
-        missing = {key: distance for key, distance in zip(keys, distances, strict=True) if key not in found}
+        by_key = {key: memo[key] for key in keys if key in memo}
+        missing = {key: distance for key, distance in zip(keys, distances, strict=True) if key not in by_key}
         if missing:
             if len(distances) > 1:
                 # Other loads of the loop will go to the places in between: all at once they cost little more.
@@ -267,8 +267,8 @@ class Traffic(Observer):
             addresses = addresses_of([resolved], resolved.lanes)
             costs = _measure(resolved.lanes, addresses, op, width, space, resolved.vec, list(missing.values()))
             for (key, distance), cost in zip(missing.items(), costs, strict=True):
-                found[key] = remember(memo, key, (*cost, _start(resolved) + distance))
-        return [found[key] for key in keys]
+                by_key[key] = remember(memo, key, (*cost, _start(resolved) + distance))
+        return [by_key[key] for key in keys]
 
     def take(self, counters: Sequence[LineCounter]) -> None:
         """Take over what was counted elsewhere, by file, line, space, operation and width, each once."""
@@ -308,11 +308,11 @@ def _start(resolved: ResolvedAddress) -> int:
 def _own_words(resolved: ResolvedAddress, cost: tuple[Any, ...]) -> tuple[int, ...]:
     """The words of the worst request of an access, which what is kept may know of one that lies elsewhere."""
     words: tuple[int, ...] = cost[6]
-    start, known = _start(resolved), cost[10]
-    if start == known or not words:
+    start, old_start = _start(resolved), cost[10]
+    if start == old_start or not words:
         return words
     # Where offsets are kept both starts are at the same place of a row of banks; else all lanes share one word.
-    further = start // BANK_BYTES - known // BANK_BYTES
+    further = start // BANK_BYTES - old_start // BANK_BYTES
     return tuple(word + further if word >= 0 else word for word in words)
 
 
@@ -333,9 +333,9 @@ def _measure(
     active = lanes.active_table()
     offsets = lanes.to_warps(addresses, 0)
     # Rows that are alike stay so wherever all of them are moved.
-    known = None if vec is None else vec.memo.get("rows")
-    rows, weights = known or _distinct_rows(offsets, active)
-    if vec is not None and known is None:
+    cached = None if vec is None else vec.memo.get("rows")
+    rows, weights = cached or _distinct_rows(offsets, active)
+    if vec is not None and cached is None:
         remember(vec.memo, "rows", (rows, weights))
     sample, mask = offsets[rows], active[rows]
     count = len(distances)

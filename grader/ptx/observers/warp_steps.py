@@ -72,14 +72,14 @@ class WarpFollower(Observer):
         if site is None or site in self._steps:
             return
         lanes = parts[0].lanes if len(parts) == 1 else event.geometry.union([part.lanes for part in parts])
-        seen = self._seen.get(site)
-        if seen is None:
+        record = self._seen.get(site)
+        if record is None:
             warps = event.geometry.layout.root.ids[-1] // WARP_SIZE + 1
-            seen = self._seen[site] = _Seen(event.geometry, np.zeros(warps, np.int64), event.spec.element_bytes)
-        seen.counts[np.unique(lanes.ids // WARP_SIZE)] += 1
-        if len(seen.events) < MOST_EVENTS and seen.lanes + lanes.n <= MOST_LANES:
-            seen.events.append(_Event(lanes, addresses_of(parts, lanes), parts))
-            seen.lanes += lanes.n
+            record = self._seen[site] = _Seen(event.geometry, np.zeros(warps, np.int64), event.spec.element_bytes)
+        record.counts[np.unique(lanes.ids // WARP_SIZE)] += 1
+        if len(record.events) < MOST_EVENTS and record.lanes + lanes.n <= MOST_LANES:
+            record.events.append(_Event(lanes, addresses_of(parts, lanes), parts))
+            record.lanes += lanes.n
 
     def end(self) -> None:
         """The blocks have ended: tell what was seen of them.
@@ -96,21 +96,21 @@ class WarpFollower(Observer):
         return tuple(self._steps[site] for site in self._wanted.values() if site in self._steps)
 
     def _settle(self, is_over: bool) -> None:
-        for site, seen in self._seen.items():
-            if seen.events:
-                self._steps[site] = _steps(site, seen, is_over)
+        for site, record in self._seen.items():
+            if record.events:
+                self._steps[site] = _steps(site, record, is_over)
         self._seen.clear()
 
 
 def _steps(site: Site, seen: _Seen, is_over: bool) -> WarpSteps:
     """The warp with the worst of the kept requests, and what it does around that one."""
-    found: list[tuple[float, int, int]] = []
+    candidates: list[tuple[float, int, int]] = []
     for number, event in enumerate(seen.events):
         cost, ideal, _at_once = _costs(site, event)
         worst = int(np.argmax(cost / np.maximum(ideal, 1)))
         warp = int(event.lanes.ids[event.lanes.warp_rows == worst][0]) // WARP_SIZE
-        found.append((float(cost[worst] / max(ideal[worst], 1)), number, warp))
-    _ratio, number, warp = max(found, key=lambda item: (item[0], -item[1]))
+        candidates.append((float(cost[worst] / max(ideal[worst], 1)), number, warp))
+    _ratio, number, warp = max(candidates, key=lambda item: (item[0], -item[1]))
     its_own = [(n, event) for n, event in enumerate(seen.events) if (event.lanes.ids // WARP_SIZE == warp).any()]
     place = [n for n, _event in its_own].index(number)
     first = max(0, place + 1 - MOST_REQUESTS)

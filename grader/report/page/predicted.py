@@ -67,12 +67,12 @@ def predicted_times(job: ReportJob) -> PredictedTimes | None:
 
 
 def _row(job: ReportJob, column: VariantView, variant: Variant, baseline: str, numbers: Numbers) -> PredictedRow:
-    made = variant.predicted
-    if made is None:
+    prediction = variant.predicted
+    if prediction is None:
         return {**column, "why": variant.unpredicted, "time": "", "facts": [], "shares": [], "notes": [], "lines": []}
-    facts = [_("interval {interval}").format(interval=interval(made, numbers))]
-    reference = _("the reference kernel {variant}").format(variant=made.against)
-    for ratio, what in ((made.predicted_over_baseline, baseline), (made.predicted_speedup, reference)):
+    facts = [_("interval {interval}").format(interval=interval(prediction, numbers))]
+    reference = _("the reference kernel {variant}").format(variant=prediction.against)
+    for ratio, what in ((prediction.predicted_over_baseline, baseline), (prediction.predicted_speedup, reference)):
         if ratio is not None:
             facts.append(
                 _("{times} as fast as {what} ({low} to {high})").format(
@@ -85,20 +85,20 @@ def _row(job: ReportJob, column: VariantView, variant: Variant, baseline: str, n
     return {
         **column,
         "why": "",
-        "time": numbers.about(made.predicted_us),
+        "time": numbers.about(prediction.predicted_us),
         "facts": facts,
         "shares": [
             {
                 "unit": text(msg(f"predict.units.{unit}")),
-                "percent": numbers.percent(round(100 * made.shares[unit])),
-                "width": round(100 * made.shares[unit], 2),
+                "percent": numbers.percent(round(100 * prediction.shares[unit])),
+                "width": round(100 * prediction.shares[unit], 2),
                 "colour": colour,
             }
             for unit, colour in COLOURS.items()
-            if 100 * made.shares.get(unit, 0.0) >= LEAST_PCT
+            if 100 * prediction.shares.get(unit, 0.0) >= LEAST_PCT
         ],
-        "notes": [text(msg(f"predict.limits.{made.limiter}")), *causes(made, numbers)],
-        "lines": list(_lines(job, variant, made, numbers)),
+        "notes": [text(msg(f"predict.limits.{prediction.limiter}")), *causes(prediction, numbers)],
+        "lines": list(_lines(job, variant, prediction, numbers)),
     }
 
 

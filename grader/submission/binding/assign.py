@@ -60,7 +60,7 @@ def alike(lab: Lab) -> list[Variant]:
 
 def profiles(lab: Lab) -> dict[str, Profile]:
     """Those of the lab's own kernels, of variants that are `alike`."""
-    found = {}
+    by_variant = {}
     for variant in alike(lab):
         reference = variant.reference
         try:
@@ -70,19 +70,19 @@ def profiles(lab: Lab) -> dict[str, Profile]:
             continue
         kernel = next((k for k in kernels_in(parsed) if k.name == reference.kernel), None)
         if kernel is not None:
-            found[variant.name] = profile_of(kernel, KernelShape(parsed, kernel, {}), reference.arguments)
-    return found
+            by_variant[variant.name] = profile_of(kernel, KernelShape(parsed, kernel, {}), reference.arguments)
+    return by_variant
 
 
 def likeness(profile: Profile, of_variants: Mapping[str, Profile]) -> dict[str, float]:
     """By variant, what speaks for or against it."""
-    found = {}
+    by_variant = {}
     for name, other in of_variants.items():
         score = 0.0 if profile.has_rows == other.has_rows else -AXES
         if profile.staged and other.staged:
             score += STAGED if profile.staged == other.staged else -STAGED
-        found[name] = score
-    return found
+        by_variant[name] = score
+    return by_variant
 
 
 # A name outweighs everything a kernel does: a tile called padded that is not is a fault to show, not to hide.
@@ -221,15 +221,15 @@ def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[s
             by_claim.append({i: s[1] for s, i in scored if s is not None})
         ways.append((_best(scores, 0, frozenset()), by_claim))
     (_total, best), claims = max(ways, key=lambda way: way[0][0])
-    found = dict(given)
-    found |= {variant.name: free[i] for variant, i in zip(open_variants, best, strict=True) if i is not None}
+    assigned = dict(given)
+    assigned |= {variant.name: free[i] for variant, i in zip(open_variants, best, strict=True) if i is not None}
     others: dict[str, list[Known]] = {}
     for variant, chosen, by_kernel in zip(open_variants, best, claims, strict=True):
         if chosen is not None and not free[chosen].kernel.is_empty:
             equal = [i for i, claim in by_kernel.items() if claim == by_kernel[chosen] and i not in best]
             usable = [free[i] for i in equal if free[i].fits and not free[i].is_helper]
             others[variant.name] = usable[:MAX_OTHERS]
-    return Assignment(found, others)
+    return Assignment(assigned, others)
 
 
 def _is_repeated(known: Known, others: Sequence[Known], given: Sequence[Known], variants: Sequence[Variant]) -> bool:
@@ -301,8 +301,8 @@ def _numbered_rank(variant: Variant, name: str) -> int | None:
     rank = name_rank(variant, name)
     if rank is None:
         return None
-    found = re.search(variant.names[rank], name, re.IGNORECASE)
-    return rank if found is not None and found.group()[-1:].isdigit() else None
+    match = re.search(variant.names[rank], name, re.IGNORECASE)
+    return rank if match is not None and match.group()[-1:].isdigit() else None
 
 
 def _score(
@@ -426,8 +426,8 @@ def strong_rank(variant: Variant, name: str) -> int | None:
     A number only counts, be it behind a word: `transpose2`.
     """
     for rank, pattern in enumerate(variant.names):
-        found = re.search(pattern, name, re.IGNORECASE)
-        if found is not None and not _WEAK.fullmatch(found.group()) and not found.group()[-1].isdigit():
+        match = re.search(pattern, name, re.IGNORECASE)
+        if match is not None and not _WEAK.fullmatch(match.group()) and not match.group()[-1].isdigit():
             return rank
     return None
 
@@ -460,7 +460,7 @@ def claimed(
 
     lines: of each file's text.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     others = sorted({(site.file, site.line) for site in all_sites})
     for site in sites:
         after = next((line for file, line in others if file == site.file and line > site.line), site.line + MAX_LINES)
@@ -469,5 +469,5 @@ def claimed(
             said = _NO_CLAIM.sub(" ", string)
             named = [(rank, v.name) for v in variants if (rank := strong_rank(v, said)) is not None]
             if named:
-                found.add(min(named)[1])
-    return frozenset(found)
+                names.add(min(named)[1])
+    return frozenset(names)

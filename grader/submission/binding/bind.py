@@ -53,9 +53,9 @@ def stated_kernels(
         name, arguments = _instance(chosen.kernel)
         entry = instance_of(entries, name, arguments, lab)
         if entry is None:
-            known = next((e.kernel for e in entries if e.kernel.name == name), None)
-            if known is not None:
-                expected = len(known.template_parameters)
+            kernel = next((e.kernel for e in entries if e.kernel.name == name), None)
+            if kernel is not None:
+                expected = len(kernel.template_parameters)
                 message = msg("submission.template_arguments", kernel=name, got=len(arguments), expected=expected)
                 raise found.settings_error(message, lab.id, variant, "kernel")
             allowed = yaml_file.choose(name, {e.kernel.name for e in entries})
@@ -123,13 +123,13 @@ def zeroed_before(entry: Entry, entries: Sequence[Entry]) -> set[str]:
             for a in entry.seen
             if a.name in adds and (a.before == "zeros" or (a.before == "kernel" and a.buffer in by_kernels))
         }
-    found = set()
+    zeroed = set()
     for site in entry.sites[:1]:
         for argument, parameter in zip(site.arguments, entry.kernel.parameters[-len(site.arguments) :], strict=False):
             set_to_zero = rf"\bcudaMemset(?:Async)?\s*\(\s*{re.escape(argument)}\s*,\s*0\s*,"
             if parameter.name in adds and re.search(set_to_zero, entry.parsed.source.text):
-                found.add(parameter.name)
-    return found
+                zeroed.add(parameter.name)
+    return zeroed
 
 
 def _buffers_zeroed_by(entry: Entry) -> set[str]:
@@ -262,9 +262,9 @@ def _bind(
     entries = entries_of(read.with_kernels, read.codes, sites, lab, observed, changed)
     given = stated_kernels(found, settings, entries, lab)
     entries += [entry for entry in given.values() if entry.is_instance]
-    known = {id(entry): item for entry, item in zip(entries, compared(_all_known(entries, lab)), strict=True)}
-    by_known = {id(known[id(entry)]): entry for entry in entries}
-    assigned = assign(lab.variants, [known[id(e)] for e in entries], {name: known[id(e)] for name, e in given.items()})
+    by_id = {id(entry): item for entry, item in zip(entries, compared(_all_known(entries, lab)), strict=True)}
+    by_known = {id(by_id[id(entry)]): entry for entry in entries}
+    assigned = assign(lab.variants, [by_id[id(e)] for e in entries], {name: by_id[id(e)] for name, e in given.items()})
 
     missing_headers = tuple(
         (parsed.file, name, line)
@@ -320,20 +320,20 @@ def _contradictions(
     bindings: Mapping[str, VariantBinding | Missing], settings: Mapping[str, VariantSettings]
 ) -> list[tuple[str, int]]:
     """Launches whose block is another than `submission.yaml` says, by their lines."""
-    found: dict[tuple[str, int], None] = {}
+    contradictions: dict[tuple[str, int], None] = {}
     for name, binding in bindings.items():
-        told = settings[name].block
-        if told is None or isinstance(binding, Missing) or binding.requested is None:
+        stated = settings[name].block
+        if stated is None or isinstance(binding, Missing) or binding.requested is None:
             continue
-        if binding.requested.block is not None and binding.requested.block != tuple([*told, 1, 1][:3]):
+        if binding.requested.block is not None and binding.requested.block != tuple([*stated, 1, 1][:3]):
             was_seen = binding.interpretations[0].origins.block == "observed"
-            found["block_overruled" if was_seen else "block_contradicted", binding.requested.line] = None
-    return list(found)
+            contradictions["block_overruled" if was_seen else "block_contradicted", binding.requested.line] = None
+    return list(contradictions)
 
 
 def _all_known(entries: Sequence[Entry], lab: Lab) -> list[Known]:
     """What is known of each kernel; what the lab's own do is looked at where the kernels' names leave it open."""
-    found = []
+    of_kernels = []
     own: dict[str, Profile] | None = None
     for entry in entries:
         known = replace(_known(entry, lab), is_intermediate=_is_intermediate(entry, entries))
@@ -342,14 +342,14 @@ def _all_known(entries: Sequence[Entry], lab: Lab) -> list[Known]:
             own = profiles(lab) if own is None else own
             profile = profile_of(entry.kernel, entry.shape, _readings(entry, lab)[0])
             known = replace(known, likeness=likeness(profile, own))
-        found.append(known)
-    return found
+        of_kernels.append(known)
+    return of_kernels
 
 
 def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:
     """Whether what a kernel was seen to write goes on to another kernel, and never to the host."""
-    made = {p.name for p in entry.kernel.parameters if p.is_pointer and p.is_written}
-    written = [a for site in entry.sites for a in site.seen if a.name in made and a.buffer]
+    outputs = {p.name for p in entry.kernel.parameters if p.is_pointer and p.is_written}
+    written = [a for site in entry.sites for a in site.seen if a.name in outputs and a.buffer]
     if not written or any(a.read_back for a in written):
         return False
     buffers = {a.buffer for a in written}
@@ -357,8 +357,8 @@ def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:
         if other.kernel.name == entry.kernel.name:
             continue
         only_read = {p.name for p in other.kernel.parameters if p.is_pointer and p.is_read and not p.is_written}
-        seen = (a for site in other.sites for a in site.seen)
-        if any(a.name in only_read and a.buffer in buffers and a.before == "kernel" for a in seen):
+        arguments = (a for site in other.sites for a in site.seen)
+        if any(a.name in only_read and a.buffer in buffers and a.before == "kernel" for a in arguments):
             return True
     return False
 
@@ -391,20 +391,20 @@ def _edits(entries: Sequence[Entry], files: Mapping[str, ParsedFile]) -> dict[st
     Of several texts for one place, as of constant memory that is filled anew for each kernel, the first.
     """
     names = {name for entry in entries for name in entry.compile_time.changeable}
-    seen = {name: value for entry in entries for name, value in entry.filled_with.items()}
-    found = {}
+    filled = {name: value for entry in entries for name, value in entry.filled_with.items()}
+    by_file = {}
     for file, parsed in files.items():
-        made: dict[tuple[int, int], Edit] = {}
+        by_place: dict[tuple[int, int], Edit] = {}
         for entry in entries:
             for edit in entry.edits if entry.parsed.source.path == parsed.source.path else ():
-                made.setdefault((edit.start, edit.end), edit)
+                by_place.setdefault((edit.start, edit.end), edit)
         edits = []
         for edit in constant_edits(parsed, names):
             # What no size of the lab is, of an array of whole numbers or by itself, stays what it was seen to be.
-            is_kept = made.pop((edit.start, edit.end), None) is not None or "[" in edit.constant
-            edits.append(replace(edit, unset=seen.get(edit.constant, edit.unset)) if is_kept else edit)
-        found[file] = (*edits, *made.values())
-    return found
+            is_kept = by_place.pop((edit.start, edit.end), None) is not None or "[" in edit.constant
+            edits.append(replace(edit, unset=filled.get(edit.constant, edit.unset)) if is_kept else edit)
+        by_file[file] = (*edits, *by_place.values())
+    return by_file
 
 
 def _binding(
@@ -477,13 +477,13 @@ def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
     """Roles for its parameters, likeliest first; none that means anything where their types are not known."""
     if entry.is_untold:
         return [("=0",) * len(entry.kernel.parameters)]
-    found = role_assignments(entry.kernel, lab, entry.seen)
+    readings = role_assignments(entry.kernel, lab, entry.seen)
     if not entry.is_filled:
-        return found
+        return readings
     # What the memory was filled with may hold at the usual sizes alone: weights of so many neighbours.
     usual = {p.name: p.usual for p in lab.parameters if p.is_size and p.usual is not None}
     values = [entry.value_of(p.name) for p in entry.kernel.parameters]
     return [
         tuple(f"={v}" if v is not None and usual.get(r) == v else r for r, v in zip(roles, values, strict=True))
-        for roles in found
+        for roles in readings
     ]

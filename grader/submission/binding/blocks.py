@@ -143,11 +143,11 @@ def _covers_seen(context: LaunchContext, sites: Sequence[LaunchSite]) -> list[tu
     allowed = {usual, usual[::-1]}
     for site in sites:
         sizes = context.own.sizes_of(site.seen, None)
-        known = [sizes.get(name, 0) for name in usual]
-        if site.grid is None or site.block is None or site.exchanged is not None or min(known) < 2:
+        lengths = [sizes.get(name, 0) for name in usual]
+        if site.grid is None or site.block is None or site.exchanged is not None or min(lengths) < 2:
             continue
         grid, block = site.grid[:2], site.block[:2]
-        if known[0] != known[1] and grid[0] != grid[1] and site.grid[2] == 1:
+        if lengths[0] != lengths[1] and grid[0] != grid[1] and site.grid[2] == 1:
             fitting = {
                 order
                 for order in allowed
@@ -273,11 +273,11 @@ def _sides_of_data(context: LaunchContext) -> tuple[str, ...]:
     if "blockIdx" in context.shape.text or "gridDim" in context.shape.text or not is_possible_block(site.block):
         return ()
     own, usual = context.own.sizes(), context.rule.covers
-    found = []
+    sides = []
     for axis, threads in enumerate(site.block):
         names = [*usual[axis : axis + 1], *usual, *context.lab.size_names]
-        found.append("1" if threads == 1 else next((name for name in names if own.get(name) == threads), ""))
-    return tuple(found) if all(found) and any(name != "1" for name in found) else ()
+        sides.append("1" if threads == 1 else next((name for name in names if own.get(name) == threads), ""))
+    return tuple(sides) if all(sides) and any(name != "1" for name in sides) else ()
 
 
 def _inferred(context: LaunchContext) -> Threads | None:

@@ -82,11 +82,11 @@ class Entry:
             {edit.constant for parsed in files for edit in constant_edits(parsed, constants)} - self.kept - {""}
         )
         spans = {i: p.span for i, p in enumerate(self.kernel.parameters) if p.is_pointer and p.span > 1}
-        seen = {a.name: a for a in self.seen if a.name}
+        arguments = {a.name: a for a in self.seen if a.name}
         elements = {
-            i: (seen[p.name].buffer_bytes - seen[p.name].offset_bytes) // SIZES_OF_TYPES[p.dtype]
+            i: (arguments[p.name].buffer_bytes - arguments[p.name].offset_bytes) // SIZES_OF_TYPES[p.dtype]
             for i, p in enumerate(self.kernel.parameters)
-            if p.is_pointer and p.dtype in SIZES_OF_TYPES and p.name in seen and seen[p.name].buffer_bytes
+            if p.is_pointer and p.dtype in SIZES_OF_TYPES and p.name in arguments and arguments[p.name].buffer_bytes
         }
         return CompileTime(constants, frozenset(changeable), self.template_values, spans, filled, elements, from_host)
 
@@ -103,8 +103,8 @@ class Entry:
     @property
     def threads(self) -> int:
         """Of the largest launch that was seen; 0: none was."""
-        seen = (s for s in self.sites if s.observed and not s.refused and s.grid is not None and s.block is not None)
-        return max((prod(s.grid or ()) * prod(s.block or ()) for s in seen), default=0)
+        sites = (s for s in self.sites if s.observed and not s.refused and s.grid is not None and s.block is not None)
+        return max((prod(s.grid or ()) * prod(s.block or ()) for s in sites), default=0)
 
     @property
     def shape(self) -> KernelShape:
@@ -162,14 +162,14 @@ def entries_of(
         for kernel in kernels_in(parsed):
             same_file = tuple(s for s in launches if s.kernel == kernel.name and s.file == parsed.file)
             sites = same_file or tuple(s for s in launches if s.kernel == kernel.name)
-            made = []
+            instances = []
             for launched in _instances(kernel, sites):
                 entry = _entry(parsed, kernel, launched, lab)
                 entry.is_untold = parsed.file in lacking and _is_undeclared(entry, files)
                 entry.reason = None if entry.is_untold else entry.reason
                 entry.claims = claimed(entry.sites, launches, lines, lab.variants)
-                made.append(entry)
-            entries += _told_apart(made, lab)
+                instances.append(entry)
+            entries += _told_apart(instances, lab)
     return entries
 
 
@@ -203,18 +203,18 @@ def instance_of(entries: Sequence[Entry], name: str, arguments: Sequence[str], l
 
     Arguments that are not given are the launch's, as those of a kernel without any.
     """
-    known = next((entry for entry in entries if entry.kernel.name == name), None)
-    if known is None or not arguments:
-        return known
-    if len(arguments) > len(known.kernel.template_parameters):
+    named = next((entry for entry in entries if entry.kernel.name == name), None)
+    if named is None or not arguments:
+        return named
+    if len(arguments) > len(named.kernel.template_parameters):
         return None
-    parsed = known.parsed
+    parsed = named.parsed
     stated = tuple(_value_of(argument, parsed) for argument in arguments)
-    launched = tuple(s for s in known.sites if s.template_arguments[: len(stated)] == stated)
+    launched = tuple(s for s in named.sites if s.template_arguments[: len(stated)] == stated)
     plain = next(kernel for kernel in kernels_in(parsed) if kernel.name == name)
-    entry = _entry(parsed, replace(plain, file=known.kernel.file), launched or known.sites, lab, stated)
+    entry = _entry(parsed, replace(plain, file=named.kernel.file), launched or named.sites, lab, stated)
     entry.is_instance = True
-    entry.is_untold = known.is_untold
+    entry.is_untold = named.is_untold
     entry.reason = None if entry.is_untold else entry.reason
     return entry
 
@@ -250,8 +250,8 @@ def _is_undeclared(entry: Entry, files: Sequence[ParsedFile]) -> bool:
     if entry.reason is None or entry.reason.detail != "parameter":
         return False
     words = set(WORD.findall(str(entry.reason.data.get("type", "")))) - _KNOWN_TYPES
-    known = {name for parsed in files for file in (parsed, *parsed.headers) for name in file.by_name}
-    return any(not _VECTOR.fullmatch(word) for word in words - known - set(entry.kernel.template_parameters))
+    declared = {name for parsed in files for file in (parsed, *parsed.headers) for name in file.by_name}
+    return any(not _VECTOR.fullmatch(word) for word in words - declared - set(entry.kernel.template_parameters))
 
 
 def _instances(kernel: Kernel, sites: tuple[LaunchSite, ...]) -> list[tuple[LaunchSite, ...]]:

@@ -49,11 +49,11 @@ def _of_run(run: SeenRun, kernels: Sequence[Kernel], sites: Sequence[LaunchSite]
         for pair in _alike(kernel, lab)
         if (order := _order(pair, _by_name(launch))) is not None
     )
-    found = []
+    launches = []
     for launch, kernel in zip(run.launches, of_launches, strict=True):
         pair = _exchanged(launch, kernel, sites, lab, usual) if kernel is not None else None
-        found.append(launch if pair is None else _with(launch, pair, sites))
-    return replace(run, launches=tuple(found))
+        launches.append(launch if pair is None else _with(launch, pair, sites))
+    return replace(run, launches=tuple(launches))
 
 
 def _kernel_of(launch: SeenLaunch, kernels: Sequence[Kernel]) -> Kernel | None:
@@ -69,24 +69,24 @@ def _by_name(launch: SeenLaunch) -> dict[str, SeenArgument]:
 def _exchanged(
     launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite], lab: Lab, usual: Counter[tuple[str, ...]]
 ) -> Pair | None:
-    seen = _by_name(launch)
-    if launch.refused or any(p.name not in seen for p in kernel.parameters):
+    by_name = _by_name(launch)
+    if launch.refused or any(p.name not in by_name for p in kernel.parameters):
         return None
     texts = _texts(launch, kernel, sites)
     for pair in _directions(kernel):
-        if _flows_backwards(pair, seen):
+        if _flows_backwards(pair, by_name):
             return pair
-    if any(p.is_pointer and seen[p.name].before == "kernel" and not p.is_written for p in kernel.parameters):
+    if any(p.is_pointer and by_name[p.name].before == "kernel" and not p.is_written for p in kernel.parameters):
         # It goes on with what another kernel made, a transposed matrix perhaps: names say nothing of that.
         return None
     for pair in _alike(kernel, lab):
         if pair[0].is_pointer:
-            is_wrong = _is_named_across(pair, seen, lab) or _is_unusual(pair, seen, usual)
+            is_wrong = _is_named_across(pair, by_name, lab) or _is_unusual(pair, by_name, usual)
         else:
-            is_wrong = _is_written_across(pair, texts) or _has_lengths_exchanged(pair, kernel, seen, lab)
+            is_wrong = _is_written_across(pair, texts) or _has_lengths_exchanged(pair, kernel, by_name, lab)
             # Where most launches are wrong, the one that names each by its own name is the right one.
             is_named = all(texts.get(p.name.lower()) == p.name.lower() for p in pair)
-            is_wrong = is_wrong or (not is_named and _is_unusual(pair, seen, usual))
+            is_wrong = is_wrong or (not is_named and _is_unusual(pair, by_name, usual))
         if is_wrong:
             return pair
     return None
@@ -211,8 +211,8 @@ def _texts(launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite]) -> d
 def _with(launch: SeenLaunch, pair: Pair, sites: Sequence[LaunchSite]) -> SeenLaunch:
     """The launch with two arguments in each other's place."""
     first, second = (p.name for p in pair)
-    seen = _by_name(launch)
-    places = {first: seen[second], second: seen[first]}
+    by_name = _by_name(launch)
+    places = {first: by_name[second], second: by_name[first]}
     arguments = tuple(
         replace(places[a.name], name=a.name, type_text=a.type_text) if a.name in places else a for a in launch.arguments
     )
@@ -223,6 +223,6 @@ def _with(launch: SeenLaunch, pair: Pair, sites: Sequence[LaunchSite]) -> SeenLa
     def given(name: str) -> str:
         if texts:
             return " ".join(texts[names.index(name)].split())
-        return seen[name].buffer or str(seen[name].value)
+        return by_name[name].buffer or str(by_name[name].value)
 
     return replace(launch, arguments=arguments, exchanged=Exchanged(first, given(first), second, given(second)))

@@ -57,13 +57,13 @@ def interpretations(
     elsewhere: blocks of what such a program launches in its place.
     """
     kernel, shape, sites, fixed = entry.kernel, entry.shape, entry.sites, entry.compile_time
-    found: list[Interpretation] = []
+    as_launched: list[Interpretation] = []
     with_other_blocks: list[Interpretation] = []
     readings = [(r, n) for r in role_assignments.value for n in NamedSizes.of(r, fixed, lab).readings(lab)]
     for roles, named in readings:
         sizes = {role for role in roles if role in lab.size_names}
-        known = sizes | named.all_roles()
-        square_only = bool(lab.equal_sizes) and bool(known) and not set(lab.equal_sizes) <= known
+        all_roles = sizes | named.all_roles()
+        square_only = bool(lab.equal_sizes) and bool(all_roles) and not set(lab.equal_sizes) <= all_roles
         context = LaunchContext(kernel, shape, _usable(sites), roles, settings, variant, lab, named)
         all_covers = covers_of(context, sites)
         for covers in all_covers.value:
@@ -76,12 +76,12 @@ def interpretations(
             origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
             sizes_of_program = (named.constants, named.template, named.pinned, named.declared)
             is_unsure = origins.block == "observed" and _is_unsure(context, covers)
-            found.append(Interpretation(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
+            as_launched.append(Interpretation(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
             for block in _other_blocks(plan.block, covers, elsewhere) if elsewhere and settings.block is None else ():
                 other, origins = _plan(context, covers, exact=exact, block=block)
                 origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
                 with_other_blocks.append(Interpretation(roles, other, square_only, *sizes_of_program, origins))
-    return tuple(dict.fromkeys([*found, *with_other_blocks]))[:MAX_CANDIDATES]
+    return tuple(dict.fromkeys([*as_launched, *with_other_blocks]))[:MAX_CANDIDATES]
 
 
 def _other_blocks(known: Block, covers: Sequence[str], elsewhere: Sequence[Block]) -> list[Block]:
@@ -125,7 +125,7 @@ def _plan(
 
 def _tile(context: LaunchContext, axis: int, block: Block, site: LaunchSite | None) -> Fact[int]:
     """What a block covers along a grid axis: as stated, as the grid divides, as the kernel steps, one a thread."""
-    told, rule = context.settings.tile or (), context.rule
+    stated, rule = context.settings.tile or (), context.rule
     usual = rule.tile[axis] if axis < len(rule.tile) else 0
 
     def inferred() -> int | None:
@@ -138,7 +138,7 @@ def _tile(context: LaunchContext, axis: int, block: Block, site: LaunchSite | No
 
     return first(
         {
-            "stated": lambda: (told[axis] or None) if axis < len(told) else None,
+            "stated": lambda: (stated[axis] or None) if axis < len(stated) else None,
             context.said: lambda: (site.tile[axis] or None) if site is not None and axis < len(site.tile) else None,
             "inferred": inferred,
         },
@@ -153,9 +153,9 @@ def _grid(context: LaunchContext, threads: Threads, covers: tuple[str, ...], til
     if context.site.grid == (1, 1, 1) and threads.formulas:
         # One block, as large as the data.
         return ("1",) * len(covers)
-    probes = [(grid, context.own.choices_of(seen)) for grid, seen in context.site.probes]
-    found = formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
-    return found or context.grid_formula()
+    probes = [(grid, context.own.choices_of(arguments)) for grid, arguments in context.site.probes]
+    formulas = formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
+    return formulas or context.grid_formula()
 
 
 def _is_unsure(context: LaunchContext, covers: tuple[str, ...]) -> bool:

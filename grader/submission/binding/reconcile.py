@@ -69,17 +69,17 @@ def with_observed(
 
     changed: the program was seen before its text was changed; launches at these places follow the text.
     """
-    seen: dict[tuple[object, ...], SeenLaunch] = {}
+    distinct: dict[tuple[object, ...], SeenLaunch] = {}
     for launch in observed.launches:
         place = (launch.kernel, launch.file, launch.line)
-        seen.setdefault((*place, launch.template_arguments, launch.block, launch.grid), launch)
-    found: list[LaunchSite] = []
-    for launch in _most_parallel_first(list(seen.values())):
+        distinct.setdefault((*place, launch.template_arguments, launch.block, launch.grid), launch)
+    observed_sites: list[LaunchSite] = []
+    for launch in _most_parallel_first(list(distinct.values())):
         site = _site(launch, sites, changed)
         site = replace(site, arguments=_as_meant(site.arguments, launch), exchanged=launch.exchanged)
-        found.append(replace(site, probes=_probes(launch, observed)) if site.grid is not None else site)
-    known = {(launch.kernel, _name(launch.file)) for launch in seen.values()}
-    return [*found, *(site for site in sites if (site.kernel, _name(site.file)) not in known)]
+        observed_sites.append(replace(site, probes=_probes(launch, observed)) if site.grid is not None else site)
+    places = {(launch.kernel, _name(launch.file)) for launch in distinct.values()}
+    return [*observed_sites, *(site for site in sites if (site.kernel, _name(site.file)) not in places)]
 
 
 def _most_parallel_first(launches: list[SeenLaunch]) -> list[SeenLaunch]:

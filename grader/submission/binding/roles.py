@@ -49,34 +49,34 @@ def by_value(
         return []
     places = range(len(scalars))
     whole = [index for index in places if isinstance(values[index], int)]
-    found: dict[tuple[str, ...], float] = {}
+    scores: dict[tuple[str, ...], float] = {}
     for chosen in product([None, *whole], repeat=len(sizes)):
         taken = [index for index in chosen if index is not None]
         if len(set(taken)) < len(taken):
             continue
-        known = {size.name: int(values[i] or 0) for size, i in zip(sizes, chosen, strict=True) if i is not None}
+        numbers = {size.name: int(values[i] or 0) for size, i in zip(sizes, chosen, strict=True) if i is not None}
         score = sum(
             NAMED - 0.1 * min(rank, 10)
             for size, i in zip(sizes, chosen, strict=True)
             if i is not None and (rank := size.rank_of(scalars[i].name)) is not None
         )
-        checked = [(p, n) for p, n in arrays if n and all(axis in known for axis in p.shape if isinstance(axis, str))]
-        if any(_length(p, known) != n for p, n in checked):
+        checked = [(p, n) for p, n in arrays if n and all(axis in numbers for axis in p.shape if isinstance(axis, str))]
+        if any(_length(p, numbers) != n for p, n in checked):
             continue
         # Nobody names these, so they are what the lab takes them for.
-        known = {s.name: s.usual for s in sizes if s.usual is not None} | known
+        numbers = {s.name: s.usual for s in sizes if s.usual is not None} | numbers
         score += FITS * len(checked)
         if arrays and any(n for _p, n in arrays) and not checked:
             score -= FITS
         roles = []
         for index in places:
             own = next((s.name for s, i in zip(sizes, chosen, strict=True) if i == index), None)
-            roles.append(own or _other(scalars[index], values[index], known, sizes, arrays))
+            roles.append(own or _other(scalars[index], values[index], numbers, sizes, arrays))
             score -= 0.5 * (own is None and roles[-1].startswith("="))
         key = tuple(roles)
-        found[key] = max(score, found.get(key, score))
-    ranked = sorted(found, key=lambda roles: -found[roles])
-    return [roles for roles in ranked if found[roles] >= found[ranked[0]] - 1 and found[roles] > 0]
+        scores[key] = max(score, scores.get(key, score))
+    ranked = sorted(scores, key=lambda roles: -scores[roles])
+    return [roles for roles in ranked if scores[roles] >= scores[ranked[0]] - 1 and scores[roles] > 0]
 
 
 def _other(
@@ -101,8 +101,8 @@ def _other(
             texts += [f"1 / (2 * {size.name} + 1)", f"1 / {size.name}", size.name]
         for text in texts:
             if size.name in known and known[size.name] > 0 and value is not None:
-                made = formula.evaluate(text, known)
-                if abs(made - value) <= 1e-6 * abs(made):
+                computed = formula.evaluate(text, known)
+                if abs(computed - value) <= 1e-6 * abs(computed):
                     return f"={text}"
     return f"={value}"
 
@@ -133,12 +133,12 @@ def pitched(
     names = sorted({axis for shape, _size, _item in matrices for axis in shape if isinstance(axis, str)})
     if not names or len(matrices) < len(pointers) or len(scalars) > MAX_PITCHED or len(scalars) <= len(names):
         return []
-    found: list[tuple[int, tuple[str, ...]]] = []
+    ranked: list[tuple[int, tuple[str, ...]]] = []
     for chosen in permutations(range(len(scalars)), len(names)):
-        known = {name: values[index] for name, index in zip(names, chosen, strict=True)}
+        numbers = {name: values[index] for name, index in zip(names, chosen, strict=True)}
         roles: dict[int, str] = {index: name for name, index in zip(names, chosen, strict=True)}
         for (rows, columns), size, item in matrices:
-            high, wide = known.get(str(rows)), known.get(str(columns))
+            high, wide = numbers.get(str(rows)), numbers.get(str(columns))
             if not isinstance(high, int) or not isinstance(wide, int) or high <= 0 or size % high:
                 break
             pitch = size // high
@@ -158,8 +158,8 @@ def pitched(
                 rank = sum(
                     lab.parameter(n).rank_of(scalars[i].name) is None for n, i in zip(names, chosen, strict=True)
                 )
-                found.append((rank, tuple(roles[i] for i in range(len(scalars)))))
-    return [roles for rank, roles in sorted(found) if rank == min(found)[0]]
+                ranked.append((rank, tuple(roles[i] for i in range(len(scalars)))))
+    return [roles for rank, roles in sorted(ranked) if rank == min(ranked)[0]]
 
 
 def sizes_in(roles: Sequence[str], lab: Lab) -> set[str]:
@@ -174,19 +174,19 @@ def _length(parameter: Parameter, known: Mapping[str, int]) -> int:
 
 
 def _sizes(order: Sequence[str], values: Sequence[int | float | None]) -> dict[str, int] | None:
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for role, value in zip(order, values, strict=True):
-        if isinstance(value, int) and found.setdefault(role, value) != value:
+        if isinstance(value, int) and sizes.setdefault(role, value) != value:
             return None
-    return found
+    return sizes
 
 
 def _fits(order: Sequence[str], values: Sequence[int | float | None], arrays: Sequence[tuple[Parameter, int]]) -> int:
     """How many arrays have the lengths that follow from the sizes; -1 where one cannot have its length, whatever the
     sizes are that nobody hands in: 16000 elements are no 1000 by 1000 matrices."""
-    known = _sizes(order, values) or {}
-    possible = [_is_possible(p, n, known) for p, n in arrays if n and any(a in known for a in p.shape)]
-    complete = [p for p, n in arrays if n and all(a in known for a in p.shape if isinstance(a, str))]
+    sizes = _sizes(order, values) or {}
+    possible = [_is_possible(p, n, sizes) for p, n in arrays if n and any(a in sizes for a in p.shape)]
+    complete = [p for p, n in arrays if n and all(a in sizes for a in p.shape if isinstance(a, str))]
     return len(complete) if all(possible) else -1
 
 
@@ -255,13 +255,13 @@ def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument]) -> 
     arrays = _with_second_input(pointers, arrays, by_name)
     if len(pointers) != len(arrays) or len(pointers) > MAX_POINTERS:
         raise Unbindable("pointers", expected=len(arrays), got=len(pointers))
-    found = []
+    readings = []
     for pointer_roles in _pointer_orders(pointers, arrays, by_name):
         for size_roles in _size_roles(scalars, sizes, pointers, pointer_roles, by_name, lab):
             arrays_left, sizes_left = iter(pointer_roles), iter(size_roles)
             roles = tuple(next(arrays_left if p.is_pointer else sizes_left) for p in kernel.parameters)
-            found.append(_of_structs(kernel, roles, lab))
-    return list(dict.fromkeys(found))[:MAX_READINGS]
+            readings.append(_of_structs(kernel, roles, lab))
+    return list(dict.fromkeys(readings))[:MAX_READINGS]
 
 
 def _of_structs(kernel: Kernel, roles: tuple[str, ...], lab: Lab) -> tuple[str, ...]:
@@ -269,7 +269,7 @@ def _of_structs(kernel: Kernel, roles: tuple[str, ...], lab: Lab) -> tuple[str, 
     shapes = {
         p.name: lab.parameter(role).shape for p, role in zip(kernel.parameters, roles, strict=True) if p.is_pointer
     }
-    found = []
+    own_roles = []
     for parameter, role in zip(kernel.parameters, roles, strict=True):
         shape = shapes.get(parameter.owner, ())
         plain = len(shape) == 2 and all(axis in lab.size_names for axis in shape)
@@ -277,8 +277,8 @@ def _of_structs(kernel: Kernel, roles: tuple[str, ...], lab: Lab) -> tuple[str, 
             role = str(shape[1])
         elif plain and _HEIGHT.fullmatch(parameter.name):
             role = str(shape[0])
-        found.append(role)
-    return tuple(found)
+        own_roles.append(role)
+    return tuple(own_roles)
 
 
 def _with_second_input(
@@ -415,9 +415,9 @@ def _size_orders(scalars: Sequence[KernelParameter], sizes: Sequence[Parameter])
         return list(islice(product(*choices), MAX_READINGS))
     orders = []
     for order in permutations(range(len(sizes)), len(scalars)):
-        known = [ranks[i][index] for i, index in enumerate(order)]
+        name_ranks = [ranks[i][index] for i, index in enumerate(order)]
         # Names that match count most, better patterns break ties, the lab's order comes last.
-        score = (-sum(rank is not None for rank in known), sum(rank or 0 for rank in known), order)
+        score = (-sum(rank is not None for rank in name_ranks), sum(rank or 0 for rank in name_ranks), order)
         orders.append((score, tuple(sizes[index].name for index in order)))
     ranked = [order for _score, order in sorted(orders)]
     is_named = all(scalar.name.lower() == role for scalar, role in zip(scalars, ranked[0], strict=True))

@@ -65,20 +65,20 @@ class NamedSizes:
         in_template = match_sizes(list(fixed.template), lab, sizes_in(roles, lab))
         by_name = {name: role for role, name in in_template.items()}
         template = tuple((text, by_name.get(name, "")) for name, text in fixed.template.items())
-        told = sizes_in(roles, lab)
-        matched = match_sizes(list(fixed.constants), lab, {*told, *in_template})
+        settled = sizes_in(roles, lab)
+        matched = match_sizes(list(fixed.constants), lab, {*settled, *in_template})
         of_spans = _sizes_of_spans(roles, fixed, lab)
         # A constant of another value is not what the type is made of.
         matched = {r: n for r, n in matched.items() if of_spans.get(r) in (None, fixed.constants[n])}
-        matched |= _by_value(roles, fixed, lab, {*told, *in_template, *of_spans, *matched}, set(matched.values()))
-        matched |= _of_host(roles, fixed, lab, {*told, *in_template, *of_spans, *matched}, set(matched.values()))
+        matched |= _by_value(roles, fixed, lab, {*settled, *in_template, *of_spans, *matched}, set(matched.values()))
+        matched |= _of_host(roles, fixed, lab, {*settled, *in_template, *of_spans, *matched}, set(matched.values()))
         built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
         # `float a[N][N]`: the one constant is both of the sizes that are equal.
         both = {fixed.constants[n] for r, n in matched.items() if r in lab.equal_sizes and n in fixed.changeable}
         of_spans = {r: n for r, n in of_spans.items() if r not in lab.equal_sizes or n not in both}
         built_in += [(role, n) for role, n in of_spans.items() if role not in matched and role not in in_template]
-        told = {*told, *dict(built_in)}
-        given = {*told, *in_template, *matched}
+        settled = {*settled, *dict(built_in)}
+        given = {*settled, *in_template, *matched}
         built_in += [
             (p.name, p.usual) for p in lab.parameters if p.is_size and p.usual is not None and p.name not in given
         ]
@@ -190,17 +190,17 @@ def _same_in_array(constants: Sequence[tuple[str, str]], fixed: CompileTime) -> 
 
 def _sizes_of_spans(roles: Sequence[str], fixed: CompileTime, lab: Lab) -> dict[str, int]:
     """Sizes that types of arrays' elements fix: `struct { float v[4][4]; }` has the last two axes of [count, n, n]."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     arrays = {p.name: p.shape for p in lab.parameters if p.is_array}
     for place, span in fixed.spans.items():
         shape = arrays.get(roles[place], ()) if place < len(roles) else ()
         for count in range(len(shape) - 1, 0, -1):
-            known: dict[str, int] = {}
-            solve(known, shape[-count:], span)
-            if known and prod(known[axis] if isinstance(axis, str) else axis for axis in shape[-count:]) == span:
-                found |= known
+            solved: dict[str, int] = {}
+            solve(solved, shape[-count:], span)
+            if solved and prod(solved[axis] if isinstance(axis, str) else axis for axis in shape[-count:]) == span:
+                sizes |= solved
                 break
-    return found
+    return sizes
 
 
 def solve(known: dict[str, int], shape: Sequence[str | int], elements: int) -> None:
@@ -259,7 +259,7 @@ class OwnSizes:
 
     def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None) -> dict[str, int]:
         """The sizes at which a launch with these arguments was made; known: some of them."""
-        found = dict(known or {})
+        sizes = dict(known or {})
         by_name = {argument.name: argument for argument in seen if argument.name}
         arrays: list[tuple[str, SeenArgument, str]] = []
         for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
@@ -267,16 +267,16 @@ class OwnSizes:
             if argument is None:
                 continue
             if role in self.lab.size_names and isinstance(argument.value, int):
-                found.setdefault(role, argument.value)
+                sizes.setdefault(role, argument.value)
             elif argument.buffer_bytes and parameter.is_pointer:
                 arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))
         for size in self.lab.parameters:
             # A window, "=2 * radius + 1", tells the radius where that is the usual one.
-            if size.is_size and size.usual is not None and size.name not in found and self._is_usual(size, by_name):
-                found[size.name] = size.usual
+            if size.is_size and size.usual is not None and size.name not in sizes and self._is_usual(size, by_name):
+                sizes[size.name] = size.usual
         for role, argument, dtype in arrays:
-            solve(found, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))
-        return found
+            solve(sizes, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))
+        return sizes
 
     def _is_usual(self, size: Parameter, seen: Mapping[str, SeenArgument]) -> bool:
         """Whether a number was handed in that follows from this size alone, and is what follows from the usual one."""
@@ -317,14 +317,14 @@ def formulas_of(
     probes : grids at other sizes, with these.
     """
     count = max(len(covers), len(site.grid_expressions))
-    found = []
+    formulas = []
     for axis in range(min(count, _AXES)):
         over = covers[axis] if axis < len(covers) else ""
         read = _read(site, axis, formula_of, over, own)
-        seen = [(grid[axis], sizes) for grid, sizes in probes]
-        found.append(_axis(site, axis, read, covers, tile, own, seen))
+        of_axis = [(grid[axis], sizes) for grid, sizes in probes]
+        formulas.append(_axis(site, axis, read, covers, tile, own, of_axis))
     usual_all = [_rounded_up(over, step) for over, step in zip(covers, tile, strict=False)]
-    return () if _same(found, usual_all, tile, lab) else tuple(found)
+    return () if _same(formulas, usual_all, tile, lab) else tuple(formulas)
 
 
 def _read(

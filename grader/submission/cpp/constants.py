@@ -219,13 +219,13 @@ class _Evaluation:
                 return FUNCTIONS[function](*(self.value(a, depth + 1) for a in arguments))
 
     def definition(self, name: str) -> Expression:
-        found = self.extra(name) if self.extra is not None else None
-        if found is None:
+        expression = self.extra(name) if self.extra is not None else None
+        if expression is None:
             # `Mode::tiled` is known as `tiled`.
-            found = self.constants.values.get(name) or self.constants.values.get(name.rpartition("::")[2])
-        if found is None:
+            expression = self.constants.values.get(name) or self.constants.values.get(name.rpartition("::")[2])
+        if expression is None:
             raise Unknown
-        return found
+        return expression
 
     def cast(self, type_text: str, value: Value) -> Value:
         dtype = self.constants.dtype(type_text)

@@ -278,18 +278,18 @@ def parse(
     """
     kept = _kept.get()
     key = (source, frozenset((macros or {}).items()), defined)
-    known = kept.get(key) if kept is not None else None
-    if known is None:
+    parsed = kept.get(key) if kept is not None else None
+    if parsed is None:
         try:
             with effort.limited(source.path):
-                known = _parse(source, macros, defined)
+                parsed = _parse(source, macros, defined)
         except UsageError as refused:
-            known = refused
+            parsed = refused
         if kept is not None:
-            kept[key] = known
-    if isinstance(known, UsageError):
-        raise known
-    return known
+            kept[key] = parsed
+    if isinstance(parsed, UsageError):
+        raise parsed
+    return parsed
 
 
 def _parse(source: SourceText, macros: Mapping[str, Macro] | None, defined: tuple[tuple[str, str], ...]) -> ParsedFile:

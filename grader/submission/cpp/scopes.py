@@ -51,13 +51,13 @@ def with_launches_of_comments(
     kernels = {kernel.name for parsed in files for kernel in parsed.kernels}
     # Its name once where it is defined: what is named again may be launched by another name.
     wanted = {name for name in kernels if len(re.findall(rf"\b{re.escape(name)}\b", live)) == 1}
-    found: list[tuple[str, str, int]] = []
+    uncommented: list[tuple[str, str, int]] = []
     changed = []
     for source, parsed in zip(sources, files, strict=True):
         # Where macros stand for kernels, another text was read than was written.
-        text = _uncommented(parsed, wanted, found) if parsed.source.text == source.text else source.text
+        text = _uncommented(parsed, wanted, uncommented) if parsed.source.text == source.text else source.text
         changed.append(replace(source, text=text, written=source.text) if text != source.text else source)
-    return changed, tuple(found)
+    return changed, tuple(uncommented)
 
 
 def _uncommented(parsed: ParsedFile, wanted: set[str], found: list[tuple[str, str, int]]) -> str:
@@ -72,20 +72,20 @@ def _uncommented(parsed: ParsedFile, wanted: set[str], found: list[tuple[str, st
             text = parsed.text(node)
             # Between the signs of the comment nothing is a part of it.
             inner = f"  {text[2:-2]}  " if text.startswith("/*") else f"  {text[2:]}"
-            made = blanked(inner)
+            code = blanked(inner)
             for match in _STATEMENT.finditer(inner):
                 if match["kernel"] in wanted:
                     wanted.remove(match["kernel"])
                     line = node.start_point.row + 1 + inner.count("\n", 0, match.start())
                     found.append((parsed.file, match["kernel"], line))
-                    made = made[: match.start()] + match[0] + made[match.end() :]
-            if made.strip():
-                edits.append((node.start_byte, node.end_byte, made))
+                    code = code[: match.start()] + match[0] + code[match.end() :]
+            if code.strip():
+                edits.append((node.start_byte, node.end_byte, code))
     if not edits:
         return parsed.source.text
     data = parsed.data
-    for start, end, made in reversed(edits):
-        data = data[:start] + made.encode() + data[end:]
+    for start, end, code in reversed(edits):
+        data = data[:start] + code.encode() + data[end:]
     return data.decode("utf-8", errors="replace")
 
 
@@ -128,12 +128,12 @@ def instantiated(parsed: ParsedFile, item: Item, arguments: Mapping[str, str], o
     body = item.node.child_by_field_name("body")
     expressions = {name: argument_of(parsed.constants, text) for name, text in arguments.items()}
     values = {name: parsed.constants.integer(e) for name, e in expressions.items()}
-    known = {name: Number(value) for name, value in values.items() if value is not None}
-    if body is None or not known:
+    numbers = {name: Number(value) for name, value in values.items() if value is not None}
+    if body is None or not numbers:
         return parsed
     data = bytearray(parsed.data)
     for node in descendants(body):
-        dead = _dead_branch(parsed, node, known, outer) if node.type == "if_statement" else None
+        dead = _dead_branch(parsed, node, numbers, outer) if node.type == "if_statement" else None
         if dead is not None:
             spend(1)
             start, end = dead.start_byte, dead.end_byte
@@ -144,8 +144,8 @@ def instantiated(parsed: ParsedFile, item: Item, arguments: Mapping[str, str], o
                 data[start : start + 1], data[end - 1 : end] = (b";", b" ") if end - start > 1 else (b";", b"")
     if data == parsed.data:
         return parsed
-    made = parse(replace(parsed.source, text=data.decode("utf-8", errors="replace")))
-    return replace(made, headers=parsed.headers, constants=parsed.constants)
+    instance = parse(replace(parsed.source, text=data.decode("utf-8", errors="replace")))
+    return replace(instance, headers=parsed.headers, constants=parsed.constants)
 
 
 def argument_of(constants: Constants, text: str) -> Expression | None:
@@ -200,15 +200,15 @@ class Scope:
 
     def definition(self, name: str, position: int) -> Expression | None:
         """What `name` was last given before `position`; None where nobody knows."""
-        found = self.definitions.get(name, ())
-        place = bisect_left(found, position, key=lambda definition: definition.position)
-        return found[place - 1].expression if place else None
+        definitions = self.definitions.get(name, ())
+        place = bisect_left(definitions, position, key=lambda definition: definition.position)
+        return definitions[place - 1].expression if place else None
 
     def is_lost(self, name: str, position: int) -> bool:
         """Whether `name` was last given what nobody can read."""
-        found = self.definitions.get(name, ())
-        place = bisect_left(found, position, key=lambda definition: definition.position)
-        return place > 0 and found[place - 1].expression is None
+        definitions = self.definitions.get(name, ())
+        place = bisect_left(definitions, position, key=lambda definition: definition.position)
+        return place > 0 and definitions[place - 1].expression is None
 
     def resolve(self, expression: Expression, position: int) -> tuple[Expression, Scope, int]:
         """`expression` with a plain name replaced by what stands behind it, and the scope and place that it is of."""
@@ -216,9 +216,9 @@ class Scope:
         for _step in range(MAX_STEPS):
             if not isinstance(expression, Name):
                 break
-            known = scope.definition(expression.name, position)
-            if known is not None:
-                expression = known
+            definition = scope.definition(expression.name, position)
+            if definition is not None:
+                expression = definition
             elif expression.name in scope.arguments and expression.name not in scope.definitions:
                 expression, scope, position = scope.arguments[expression.name]
             elif expression.name in scope.constants.values:
@@ -231,23 +231,23 @@ class Scope:
         """The integer that `expression` has at `position`, or None."""
 
         def look_up(name: str) -> Expression | None:
-            found = self.definition(name, position)
-            if found is None and name in self.arguments and name not in self.definitions:
+            definition = self.definition(name, position)
+            if definition is None and name in self.arguments and name not in self.definitions:
                 if name not in self.argument_values:
                     argument, scope, place = self.arguments[name]
                     self.argument_values[name] = scope.value(argument, place) if scope is not self else None
                 value = self.argument_values[name]
                 return _UNKNOWN if value is None else Number(value)
-            if found is None and name in self.definitions:
+            if definition is None and name in self.definitions:
                 # Hides a constant of the file, and nobody knows its value.
                 return _UNKNOWN
-            if found is None and name == "argc":
+            if definition is None and name == "argc":
                 # Run without arguments: what stands in for them is the likely value.
                 return Number(1)
             member, _dot, axis = name.rpartition(".")
-            if found is None and axis in _AXES and member:
+            if definition is None and axis in _AXES and member:
                 return self.axis(Name(member), _AXES[axis], position)
-            return found
+            return definition
 
         return self.constants.integer(expression, look_up)
 
@@ -275,8 +275,8 @@ class Scope:
         if scope is not self:
             # Only numbers make sense outside of the scope that they are written in.
             values = [scope.value(axis, place) for axis in scope.axes(resolved, place, depth + 1) or ()]
-            known = [Number(value) for value in values if value is not None]
-            return tuple(known) if known and len(known) == len(values) else None
+            numbers = [Number(value) for value in values if value is not None]
+            return tuple(numbers) if numbers and len(numbers) == len(values) else None
         if isinstance(resolved, Call) and resolved.function in {"", "dim3", "uint3", "make_uint3"}:
             if len(resolved.arguments) == 1 and isinstance(resolved.arguments[0], Name):
                 return self.axes(resolved.arguments[0], position, depth + 1)
@@ -380,9 +380,9 @@ def _define(scope: Scope, name: str, node: Node, text: str | None, *, is_doubtfu
     elif expression is not None and _is_element(expression):
         # What an array holds is not followed: `n = atoi(argv[1])`.
         expression = None
-    known = scope.definitions.setdefault(name, [])
+    definitions = scope.definitions.setdefault(name, [])
     if expression is not None or not is_doubtful:
-        known.append(Definition(node.start_byte, expression))
+        definitions.append(Definition(node.start_byte, expression))
 
 
 def _mentions(expression: object, name: str) -> bool:

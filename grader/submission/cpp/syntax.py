@@ -49,7 +49,7 @@ def tokens(text: str) -> list[Token]:
     ------
     NotReadable : a character that no expression has, or more than `MAX_TOKENS` tokens.
     """
-    found: list[Token] = []
+    all_tokens: list[Token] = []
     position = 0
     while position < len(text):
         spend(1)
@@ -58,10 +58,10 @@ def tokens(text: str) -> list[Token]:
             raise NotReadable(f"{text[position]!r} is not part of an expression")
         position = match.end()
         if match.lastgroup is not None:
-            found.append(Token(match.lastgroup, re.sub(r"\s+", "", match.group())))
-            if len(found) > MAX_TOKENS:
+            all_tokens.append(Token(match.lastgroup, re.sub(r"\s+", "", match.group())))
+            if len(all_tokens) > MAX_TOKENS:
                 raise NotReadable(f"more than {MAX_TOKENS} tokens")
-    return found
+    return all_tokens
 
 
 def number(text: str) -> int | float:
@@ -288,13 +288,13 @@ class _Reader:
         return f"<{' '.join(words)}>"
 
     def _arguments(self, closing: str, depth: int) -> tuple[Expression, ...]:
-        found: list[Expression] = []
+        arguments: list[Expression] = []
         while self.peek() != closing:
-            found.append(self.conditional(depth + 1))
+            arguments.append(self.conditional(depth + 1))
             if self.peek() != closing:
                 self.take(",")
         self.take(closing)
-        return tuple(found)
+        return tuple(arguments)
 
     def _sizeof(self) -> Expression:
         if self.peek() != "(":

@@ -69,12 +69,12 @@ def unset_variables(node: Node) -> list[str]:
     """The variables of a declaration that begin with a number which is no size, 0 or -1, and may change."""
     if node.type != "declaration" or any(node_text(c) in {"const", "constexpr"} for c in node.named_children):
         return []
-    found = []
+    names = []
     for declarator in node.children_by_field_name("declarator"):
         value, inner = declarator.child_by_field_name("value"), declarator.child_by_field_name("declarator")
         if value is not None and inner is not None and node_text(value).strip("{} \n") in {"0", "-1", "0u", "0U"}:
-            found.append(node_text(inner))
-    return found
+            names.append(node_text(inner))
+    return names
 
 
 def is_assigned(data: bytes, name: str) -> bool:
@@ -166,11 +166,11 @@ class ParsedFile:
     @cached_property
     def by_name(self) -> Mapping[str, tuple[Item, ...]]:
         """What stands at file level, by each name that it declares."""
-        found: dict[str, list[Item]] = {}
+        by_name: dict[str, list[Item]] = {}
         for item in self.items:
             for name in item.names:
-                found.setdefault(name, []).append(item)
-        return {name: tuple(items) for name, items in found.items()}
+                by_name.setdefault(name, []).append(item)
+        return {name: tuple(items) for name, items in by_name.items()}
 
     @cached_property
     def memory(self) -> dict[object, object]:
@@ -191,8 +191,8 @@ def remembered(parsed: ParsedFile, key: object, make: Callable[[], T]) -> T:
     """What `make` gives, made once for a file and a key: reading goes over the same text many times."""
     if key not in parsed.memory:
         parsed.memory[key] = make()
-    found: T = parsed.memory[key]  # type: ignore[assignment]  # a key has one `make`
-    return found
+    value: T = parsed.memory[key]  # type: ignore[assignment]  # a key has one `make`
+    return value
 
 
 def descendants(node: Node) -> Iterator[Node]:

@@ -132,7 +132,7 @@ def _with_use(parameter: KernelParameter, is_read: bool, is_written: bool) -> Ke
 
 def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelParameter, ...]:
     listed = declarator.child_by_field_name("parameters") if declarator is not None else None
-    found = []
+    parameters = []
     for node in listed.named_children if listed is not None else ():
         if node.type not in {"parameter_declaration", "optional_parameter_declaration"}:
             continue
@@ -149,7 +149,7 @@ def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelPara
             continue
         is_const = any(c.type == "type_qualifier" and parsed.text(c) == "const" for c in node.children)
         plain = not references and (pointers <= 1 or _is_array_of_rows(node))
-        found.append(
+        parameters.append(
             KernelParameter(
                 name=name,
                 type_text=("const " if is_const else "") + base + " " + "*" * pointers + "&" * references,
@@ -159,7 +159,7 @@ def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelPara
                 span=_span(parsed, node.child_by_field_name("declarator")) if plain else 1,
             )
         )
-    return tuple(found)
+    return tuple(parameters)
 
 
 def _is_array_of_rows(node: Node) -> bool:
@@ -187,14 +187,14 @@ def _span(parsed: ParsedFile, declarator: Node | None) -> int:
 def _shared_arrays(parsed: ParsedFile, body: Node | None) -> tuple[SharedArray, ...]:
     if body is None:
         return ()
-    found = _declared_shared(parsed, body, local_values(parsed, body))
+    arrays = _declared_shared(parsed, body, local_values(parsed, body))
     words = parsed.words(body)
     for item in remembered(parsed, "shared", lambda: [i for i in parsed.items if "__shared__" in i.qualifiers]):
         if item.active and words & set(item.names):
-            found += _declared_shared(parsed, item.node, parsed.constants.values.get)
+            arrays += _declared_shared(parsed, item.node, parsed.constants.values.get)
     for name in sorted(words & parsed.functions.keys()):
-        found += _shared_of_function(parsed, parsed.functions[name], body)
-    return tuple(found)
+        arrays += _shared_of_function(parsed, parsed.functions[name], body)
+    return tuple(arrays)
 
 
 def _shared_of_function(parsed: ParsedFile, function: Item, caller: Node) -> list[SharedArray]:
@@ -207,17 +207,17 @@ def _shared_of_function(parsed: ParsedFile, function: Item, caller: Node) -> lis
         call = re.search(rf"\b{re.escape(function.name)}\s*<([^<>;{{}}]{{0,200}})>\s*\(", parsed.text(caller))
         given = tuple(part.strip() for part in call[1].split(",")) if call is not None else ()
     key = ("shared of", function.node.id, given)
-    known = {
+    fixed = {
         name: value
         for name, text in zip(function.template_parameters, given, strict=False)
         if (value := parsed.constants.parse(text)) is not None
     }
     local = local_values(parsed, inner)
-    return remembered(parsed, key, lambda: _declared_shared(parsed, inner, lambda name: known.get(name) or local(name)))
+    return remembered(parsed, key, lambda: _declared_shared(parsed, inner, lambda name: fixed.get(name) or local(name)))
 
 
 def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[SharedArray]:
-    found = []
+    arrays = []
     for declaration, words in _shared_declarations(parsed, node):
         type_node = declaration.child_by_field_name("type")
         for declarator in declaration.children_by_field_name("declarator"):
@@ -226,7 +226,7 @@ def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[Sha
                 extent = parsed.constants.integer(parsed.text(size), values) if size is not None else None
                 # No array has such an extent: the compiler says so, unless it never sees it.
                 dims.append(extent if extent is not None and extent > 0 else None)
-            found.append(
+            arrays.append(
                 SharedArray(
                     name=declared_name(declarator),
                     line=declarator.start_point.row + 1,
@@ -235,7 +235,7 @@ def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[Sha
                     dynamic="extern" in words,
                 )
             )
-    return found
+    return arrays
 
 
 def _shared_declarations(parsed: ParsedFile, node: Node) -> Iterator[tuple[Node, set[str]]]:

@@ -41,14 +41,14 @@ def find_launches(parsed: ParsedFile, kernel_names: Collection[str] = ()) -> tup
     # Macros that are numbers keep their names in what is read: the grader may give them other values.
     parsed = replace(parsed, constants=named_constants(parsed.constants))
     scopes = _Scopes(parsed, kernel_names)
-    found: dict[LaunchSite, None] = {}
+    sites: dict[LaunchSite, None] = {}
     for function, call in scopes.calls:
         for launch in _launch_parts(parsed, call):
             for scope in scopes.of(function):
                 for kernel, template_arguments in scopes.kernels(launch.callee, scope, call.start_byte):
-                    if len(found) < MAX_LAUNCHES:
-                        found.setdefault(_site(parsed, launch, kernel, template_arguments, scope, call))
-    return tuple(sorted(found, key=lambda site: site.line))
+                    if len(sites) < MAX_LAUNCHES:
+                        sites.setdefault(_site(parsed, launch, kernel, template_arguments, scope, call))
+    return tuple(sorted(sites, key=lambda site: site.line))
 
 
 class _Launch:
@@ -129,7 +129,7 @@ class _Scopes:
         own = declared_name(declarator)
         if not any([*names, *template]) or own == "main":
             return [plain]
-        found: list[Scope] = []
+        of_calls: list[Scope] = []
         self.followed.append(function.id)
         for caller, call in self.callers.get(own, ()):
             # A function that calls itself hands in what it was handed.
@@ -137,11 +137,11 @@ class _Scopes:
                 continue
             scopes = self.of(caller) if len(self.followed) < MAX_CALLS else [self.scope(caller)]
             for scope in scopes:
-                if len(found) < MAX_CALLERS:
-                    known = scope if scope.callers < MAX_CALLS else self.scope(caller)
-                    found.append(self.called_from(plain, names, template, known, call))
+                if len(of_calls) < MAX_CALLERS:
+                    outer = scope if scope.callers < MAX_CALLS else self.scope(caller)
+                    of_calls.append(self.called_from(plain, names, template, outer, call))
         self.followed.pop()
-        return found or [plain]
+        return of_calls or [plain]
 
     def called_from(
         self, plain: Scope, names: Sequence[str], template: Sequence[str], caller: Scope, call: Node
@@ -171,18 +171,18 @@ class _Scopes:
                 text = self.pointers.get(inner, "")
         else:
             text = self.pointers.get(name, "")
-        found = []
+        kernels = []
         for match in re.finditer(r"[^\W\d]\w*(?:\s*<[\w\s,]*>)?", text):
             inner, template_arguments = _split_template(match.group())
             if inner in self.kernel_names:
-                found.append((inner, tuple(_template_argument(scope, text, position) for text in template_arguments)))
-        return found
+                kernels.append((inner, tuple(_template_argument(scope, text, position) for text in template_arguments)))
+        return kernels
 
     @cached_property
     def pointers(self) -> dict[str, str]:
         """What each variable is given anywhere: `&kernel`, `kernel<16>`, a list of them, each in its turn."""
         text = self.parsed.source.text
-        found: dict[str, list[str]] = {}
+        by_name: dict[str, list[str]] = {}
         for match in _ASSIGNING.finditer(text):
             spend(4)
             given, semicolon, _rest = text[match.end() : match.end() + 400].partition(";")
@@ -190,10 +190,10 @@ class _Scopes:
                 # What is given a value may be long: "void (*f)(float *)".
                 target = _BEFORE_ASSIGNED.split(text[max(0, match.start() - 200) : match.start()])[-1]
                 for word in WORD.findall(target):
-                    values = found.setdefault(word, [])
+                    values = by_name.setdefault(word, [])
                     if len(values) < MAX_POINTED and given.strip() not in values:
                         values.append(given.strip())
-        return {name: ", ".join(values) for name, values in found.items()}
+        return {name: ", ".join(values) for name, values in by_name.items()}
 
 
 def _plain(text: str) -> str:
@@ -267,13 +267,13 @@ def _site(
 def _opting_in(parsed: ParsedFile) -> frozenset[str]:
     """Words of every call of cudaFuncSetAttribute, the kernel's name among them."""
     text = parsed.source.text
-    found: set[str] = set()
+    names: set[str] = set()
     done = 0
     while (match := _OPTING_IN.search(text, done)) is not None:
         end = text.find(";", match.end())
         done = end if end >= 0 else len(text)
-        found.update(WORD.findall(text, match.end(), done))
-    return frozenset(found)
+        names.update(WORD.findall(text, match.end(), done))
+    return frozenset(names)
 
 
 def _axes(parsed: ParsedFile, scope: Scope, text: str, position: int) -> tuple[Expression, ...]:

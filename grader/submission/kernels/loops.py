@@ -49,18 +49,18 @@ def loops_in(parsed: ParsedFile, function: Node) -> tuple[LoopNode, ...]:
 
 
 def _find_loops(function: Node) -> tuple[LoopNode, ...]:
-    found: list[LoopNode] = []
+    loops: list[LoopNode] = []
     around: list[int] = []
     for node in descendants(function):
         if node.type in LOOPS:
-            while around and node.start_byte >= found[around[-1]].node.end_byte:
+            while around and node.start_byte >= loops[around[-1]].node.end_byte:
                 around.pop()
             if around:
-                outer = found[around[-1]]
-                found[around[-1]] = LoopNode(outer.node, outer.depth, is_innermost=False)
-            around.append(len(found))
-            found.append(LoopNode(node, len(around) - 1, is_innermost=True))
-    return tuple(found)
+                outer = loops[around[-1]]
+                loops[around[-1]] = LoopNode(outer.node, outer.depth, is_innermost=False)
+            around.append(len(loops))
+            loops.append(LoopNode(node, len(around) - 1, is_innermost=True))
+    return tuple(loops)
 
 
 def called_functions(parsed: ParsedFile, item: Item) -> list[Item]:
@@ -117,8 +117,8 @@ def unroll_factor(parsed: ParsedFile, item: Item, template_values: Mapping[str, 
 
 def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str, str]) -> tuple[Loop, ...]:
     """The innermost loops of a kernel, and of functions that it calls, that do anything for its result."""
-    known = {name: parsed.constants.parse(text) for name, text in template_values.items()}
-    found: list[Loop] = []
+    of_template = {name: parsed.constants.parse(text) for name, text in template_values.items()}
+    innermost: list[Loop] = []
     for function in [item, *called_functions(parsed, item)]:
         body = function.node.child_by_field_name("body")
         if body is None:
@@ -126,7 +126,7 @@ def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str
         values = local_values(parsed, body)
 
         def look_up(name: str, values: Lookup = values) -> Expression | None:
-            return known.get(name) or values(name)
+            return of_template.get(name) or values(name)
 
         loops = loops_in(parsed, body)
         live = _live_names(parsed, body) if loops else frozenset()
@@ -142,8 +142,8 @@ def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str
                 factor = _factor(parsed, body, loop.node, look_up) if own > 1 else 1
                 start, end = loop.node.start_point.row + 1, loop.node.end_point.row + 1
                 # A step of an unrolled loop does the work of several.
-                found.append(Loop(start, end, factor, work * around * own))
-    return tuple(found)
+                innermost.append(Loop(start, end, factor, work * around * own))
+    return tuple(innermost)
 
 
 def _factor(parsed: ParsedFile, function: Node, loop: Node, look_up: Lookup) -> int:

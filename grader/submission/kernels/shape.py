@@ -64,7 +64,7 @@ class KernelShape:
         self._strides: list[tuple[str, str]] = []
         self._has_xor = False
         if body is not None:
-            self.text = _OF_GROUP.sub(lambda found: _GROUPS[found[1]], text_without_comments(parsed, body))
+            self.text = _OF_GROUP.sub(lambda match: _GROUPS[match[1]], text_without_comments(parsed, body))
             self.values = _with_templates(parsed, local_values(parsed, body), template_values)
             self._strides = [_step(parsed, n) for n in descendants(body) if _is_step(parsed, n)]
             self._has_xor = any(
@@ -140,13 +140,13 @@ class KernelShape:
         A template's parameter is such a constant too.
         """
         sizes = [d for a in self.kernel.shared_arrays for d in a.dims if d is not None and not a.dynamic]
-        found = []
+        widths = []
         for name in set(WORD.findall(self.text)):
             if _TILE_NAME.search(name) and (name in self.constants.macros or self._is_constant(name)):
                 value = self.constants.integer(name, self.values)
                 if value is not None and 1 < value <= MAX_THREADS_PER_BLOCK and (not sizes or value <= max(sizes)):
-                    found.append(value)
-        return max(found, default=None)
+                    widths.append(value)
+        return max(widths, default=None)
 
     def _is_constant(self, name: str) -> bool:
         return name in self.constants.values or name in self._template_values
@@ -221,8 +221,8 @@ def _elsewhere(parsed: ParsedFile, kernel: Kernel, template_values: dict[str, st
 
 
 def _with_templates(parsed: ParsedFile, values: Lookup, template_values: dict[str, str]) -> Lookup:
-    known = {name: argument_of(parsed.constants, text) for name, text in template_values.items()}
-    return lambda name: known.get(name) or values(name)
+    of_template = {name: argument_of(parsed.constants, text) for name, text in template_values.items()}
+    return lambda name: of_template.get(name) or values(name)
 
 
 def _is_step(parsed: ParsedFile, node: Node) -> bool:

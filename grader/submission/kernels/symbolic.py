@@ -117,9 +117,9 @@ class _Inlining:
                 if name in self.keep:
                     return expression
                 value = self.scope.value(expression, self.position)
-                found = self.scope.definition(name, self.position)
-                if found is not None and found != expression:
-                    return self.of(found, depth + 1)
+                definition = self.scope.definition(name, self.position)
+                if definition is not None and definition != expression:
+                    return self.of(definition, depth + 1)
                 return Number(value) if value is not None and name not in self.scope.constants.values else expression
             case Binary(operator, left, right):
                 return Binary(operator, self.of(left, depth + 1), self.of(right, depth + 1))
@@ -209,10 +209,10 @@ class _Formula:
     def text(self, expression: Expression, depth: int) -> str | None:
         """`expression` as a formula, None where something in it is not known."""
         self.step()
-        found = self.written(expression, depth) if depth <= MAX_STEPS else None
-        if found is not None and len(found) >= MAX_FORMULA:
+        text = self.written(expression, depth) if depth <= MAX_STEPS else None
+        if text is not None and len(text) >= MAX_FORMULA:
             raise _TooLong
-        return found
+        return text
 
     def written(self, expression: Expression, depth: int) -> str | None:
         match expression:

@@ -52,19 +52,19 @@ def guarded(function: Callable[..., int], statuses: Mapping[int, int] | None = N
 
 def _place_of(state: State, address: int, size: int, place: Place) -> tuple[Array, Allocation]:
     """`size` bytes of memory that the device reaches."""
-    found = state.memory.find(address)
-    offset = address - found.base if found is not None else 0
-    if found is None:
-        found = shared_at(state, address)
-        offset = address - found.host if found is not None else 0
-    if found is None or offset < 0 or offset + size > found.size:
-        message = msg("programs.library_pointer") if found is None else msg("programs.library_past", array=found.name)
-        state.tell("copy_size" if found is not None else "bad_pointer", "error", message, place)
+    buffer = state.memory.find(address)
+    offset = address - buffer.base if buffer is not None else 0
+    if buffer is None:
+        buffer = shared_at(state, address)
+        offset = address - buffer.host if buffer is not None else 0
+    if buffer is None or offset < 0 or offset + size > buffer.size:
+        message = msg("programs.library_pointer") if buffer is None else msg("programs.library_past", array=buffer.name)
+        state.tell("copy_size" if buffer is not None else "bad_pointer", "error", message, place)
         raise Refused(MAPPING_ERROR)
-    read(state, found, place)
-    if found.host:
-        return state.guest.view(address, size), found
-    return found.view(offset, size), found
+    read(state, buffer, place)
+    if buffer.host:
+        return state.guest.view(address, size), buffer
+    return buffer.view(offset, size), buffer
 
 
 def matrix_at(
@@ -146,10 +146,10 @@ def give(state: State, place: Place, address: int, values: Any, dtype: str) -> N
 
 
 def handle_of(state: State, handle: int) -> dict[str, Any]:
-    found = state.libraries.get(handle)
-    if found is None:
+    record = state.libraries.get(handle)
+    if record is None:
         raise Refused(NOT_INITIALIZED)
-    return found
+    return record
 
 
 def new_handle(state: State, pointer: int, fields: dict[str, Any], lacks: int) -> int:

@@ -138,36 +138,36 @@ def trsm_batched(call: Call, side: int, fill: int, t: int, unit: int, m: int, n:
 
 def factored(matrix: Array, *, is_pivoted: bool = True) -> tuple[Array, Array, int]:
     """L and U of a matrix in one, the rows exchanged at each step from 1 on, and the first step without a pivot or 0."""
-    found = np.array(matrix, copy=True)
-    rows, columns = found.shape
+    factors = np.array(matrix, copy=True)
+    rows, columns = factors.shape
     steps = min(rows, columns)
     pivots, lacking = np.arange(1, steps + 1), 0
     for step in range(steps):
         if is_pivoted:
-            best = step + int(np.argmax(np.abs(found[step:, step].real) + np.abs(found[step:, step].imag)))
+            best = step + int(np.argmax(np.abs(factors[step:, step].real) + np.abs(factors[step:, step].imag)))
             pivots[step] = best + 1
             if best != step:
-                found[[step, best]] = found[[best, step]]
-        if found[step, step] == 0:
+                factors[[step, best]] = factors[[best, step]]
+        if factors[step, step] == 0:
             lacking = lacking or step + 1
             continue
-        found[step + 1 :, step] /= found[step, step]
-        found[step + 1 :, step + 1 :] -= np.outer(found[step + 1 :, step], found[step, step + 1 :])
-    return found, pivots, lacking
+        factors[step + 1 :, step] /= factors[step, step]
+        factors[step + 1 :, step + 1 :] -= np.outer(factors[step + 1 :, step], factors[step, step + 1 :])
+    return factors, pivots, lacking
 
 
 def exchanged(right: Array, pivots: Array | None, *, is_back: bool = False) -> Array:
     """Rows exchanged as a factorisation did, or back."""
-    found = np.array(right, copy=True)
+    permuted = np.array(right, copy=True)
     if pivots is not None:
         order = range(len(pivots) - 1, -1, -1) if is_back else range(len(pivots))
         for row in order:
             other = int(pivots[row]) - 1
-            if not 0 <= other < len(found):
+            if not 0 <= other < len(permuted):
                 raise Refused(INVALID_VALUE)
             if other != row:
-                found[[row, other]] = found[[other, row]]
-    return found
+                permuted[[row, other]] = permuted[[other, row]]
+    return permuted
 
 
 def solved(factors: Array, pivots: Array | None, right: Array, t: int) -> Array:

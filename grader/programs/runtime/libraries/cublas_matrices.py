@@ -61,10 +61,10 @@ def _whole(stored: Array, fill: int, *, is_hermitian: bool) -> Array:
 
 
 def _triangle(stored: Array, fill: int, unit: int) -> Array:
-    found = np.where(_side(fill, len(stored)), stored, 0)
+    triangle = np.where(_side(fill, len(stored)), stored, 0)
     if unit == _UNIT:
-        np.fill_diagonal(found, 1)
-    return found
+        np.fill_diagonal(triangle, 1)
+    return triangle
 
 
 def _packed_places(fill: int, n: int) -> tuple[Array, Array]:
@@ -102,12 +102,12 @@ def _band(
 
 def solve(triangle: Array, right: Array, *, is_lower: bool) -> Array:
     """`triangle` x = `right`, row by row."""
-    found = np.array(right, copy=True)
+    solution = np.array(right, copy=True)
     order = range(len(triangle)) if is_lower else range(len(triangle) - 1, -1, -1)
     for row in order:
-        known = slice(0, row) if is_lower else slice(row + 1, None)
-        found[row] = (found[row] - triangle[row, known] @ found[known]) / triangle[row, row]
-    return found
+        solved = slice(0, row) if is_lower else slice(row + 1, None)
+        solution[row] = (solution[row] - triangle[row, solved] @ solution[solved]) / triangle[row, row]
+    return solution
 
 
 # -- products -------------------------------------------------------------------------------------

@@ -67,14 +67,14 @@ class _Plan:
         padded = (*self.sizes[:-1], 2 * half[-1]) if is_in_place else self.sizes
         input_type, output_type = _TYPES[self.kind]
         is_real = input_type[0] == "f" or output_type[0] == "f"
-        found = []
+        layouts = []
         for dtype, embed in zip((input_type, output_type), self.embeds, strict=True):
             shape = half if is_real and dtype[0] == "c" else self.sizes
             usual = half if is_real and dtype[0] == "c" else padded if is_real else self.sizes
             within, step, distance = embed or (usual, 1, math.prod(usual))
             steps = [step * math.prod(within[axis + 1 :]) for axis in range(len(shape))]
-            found.append(_Layout((self.batch, *shape), (distance, *steps)))
-        return found[0], found[1]
+            layouts.append(_Layout((self.batch, *shape), (distance, *steps)))
+        return layouts[0], layouts[1]
 
 
 def _plan_of(call: Call) -> _Plan:
@@ -204,16 +204,16 @@ def _transform(call: Call, kind: int, source: int, target: int, direction: int) 
     axes = tuple(range(1, len(plan.sizes) + 1))
     wide = numbers.astype("f8" if input_type[0] == "f" else "c16")
     if kind in (R2C, D2Z):
-        found: Array = np.fft.rfftn(wide, axes=axes)
+        transformed: Array = np.fft.rfftn(wide, axes=axes)
     elif kind in (C2R, Z2D):
-        found = np.fft.irfftn(wide, plan.sizes, axes) * math.prod(plan.sizes)
+        transformed = np.fft.irfftn(wide, plan.sizes, axes) * math.prod(plan.sizes)
     else:
-        found = (
+        transformed = (
             np.fft.fftn(wide, axes=axes)
             if direction == _FORWARD
             else np.fft.ifftn(wide, axes=axes) * math.prod(plan.sizes)
         )
-    call.store((place, written[1]), found)
+    call.store((place, written[1]), transformed)
 
 
 _UNBOUND: dict[str, Any] = {

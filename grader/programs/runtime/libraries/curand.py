@@ -75,12 +75,12 @@ def _jumps() -> tuple[Array, ...]:
         for number, word in enumerate(following):
             for bit in range(32):
                 matrix[32 * number + bit, column] = word >> bit & 1
-    found = []
+    jumps = []
     for power in range(67 + 12):
         if power >= 67:
-            found.append(matrix)
+            jumps.append(matrix)
         matrix = matrix @ matrix % 2
-    return tuple(found)
+    return tuple(jumps)
 
 
 @lru_cache(4)
@@ -90,8 +90,8 @@ def _lanes(words: tuple[int, ...]) -> Array:
     for jump in _jumps():
         bits = np.concatenate([bits, jump @ bits % 2], axis=1)
     packed = bits.astype(np.uint32).reshape(_WORDS, 32, LANES)
-    found: Array = np.bitwise_or.reduce(packed << np.arange(32, dtype=np.uint32)[None, :, None], axis=1)
-    return found
+    lanes: Array = np.bitwise_or.reduce(packed << np.arange(32, dtype=np.uint32)[None, :, None], axis=1)
+    return lanes
 
 
 def mrg32k3a(seed: int, first: int, raws: int) -> Iterator[Array]:
@@ -142,10 +142,10 @@ def sobol(first: int, count: int, bits: int) -> Array:
     """The first dimension of Sobol's sequence in Gray's order (Antonov and Saleev 1979): the bits of a number reversed."""
     index = np.arange(first, first + count, dtype=np.uint64)
     gray = index ^ index >> np.uint64(1)
-    found = np.zeros(count, np.uint64)
+    numbers = np.zeros(count, np.uint64)
     for bit in range(bits):
-        found |= (gray >> np.uint64(bit) & np.uint64(1)) << np.uint64(bits - 1 - bit)
-    return found
+        numbers |= (gray >> np.uint64(bit) & np.uint64(1)) << np.uint64(bits - 1 - bit)
+    return numbers
 
 
 def philox(seed: int, numbers: Array, counters: Array) -> Array:
@@ -251,15 +251,15 @@ class _Generator:
     def uniform(self, count: int, dtype: str) -> Array:
         """In (0, 1]."""
         if self.kind in _SOBOL:
-            found: Array = self.spread(count).astype(dtype)
+            numbers: Array = self.spread(count).astype(dtype)
         elif self.kind == _MRG32K3A:
-            found = (self.take(count, 1)[0] * _MRG_NORM).astype(dtype)
+            numbers = (self.take(count, 1)[0] * _MRG_NORM).astype(dtype)
         elif dtype == "f4":
-            found = self.take(count, 1)[0].astype("f4") * np.float32(2**-32) + np.float32(2**-33)
+            numbers = self.take(count, 1)[0].astype("f4") * np.float32(2**-32) + np.float32(2**-33)
         else:
             low, high = self.take(count, 2, is_double=True).astype(np.uint64)
-            found = (low ^ high << np.uint64(21)) * 2.0**-53 + 2.0**-54
-        return found
+            numbers = (low ^ high << np.uint64(21)) * 2.0**-53 + 2.0**-54
+        return numbers
 
     def normal(self, count: int, dtype: str, mean: float, deviation: float) -> Array:
         """By Box and Muller, in pairs; Sobol's by the inverse of the distribution."""
@@ -285,8 +285,8 @@ def _create(is_host: bool) -> Callable[..., None]:
         kind = _USUAL.get(kind, kind)
         if kind not in _KINDS:
             raise Refused(_TYPE_ERROR)
-        made = _Generator(kind, is_host)
-        new_handle(call.state, handle, {"generator": made}, _ALLOCATION_FAILED)
+        generator = _Generator(kind, is_host)
+        new_handle(call.state, handle, {"generator": generator}, _ALLOCATION_FAILED)
 
     return create
 
@@ -296,10 +296,10 @@ def destroy(call: Call, handle: int) -> int:
 
 
 def _of(call: Call) -> _Generator:
-    found = call.handle.get("generator")
-    if not isinstance(found, _Generator):
+    generator = call.handle.get("generator")
+    if not isinstance(generator, _Generator):
         raise Refused(1)
-    return found
+    return generator
 
 
 def seed(call: Call, value: int) -> None:
@@ -393,10 +393,10 @@ def _normal(dtype: str, is_log: bool) -> Callable[..., None]:
         kind = _of(call).kind
 
         def make(generator: _Generator, size: int) -> Array:
-            found = generator.normal(size, dtype, mean, deviation)
+            numbers = generator.normal(size, dtype, mean, deviation)
             if is_log:
-                np.exp(found, out=found)
-            return found
+                np.exp(numbers, out=numbers)
+            return numbers
 
         raws = 1 if kind in _SOBOL else 4 if dtype == "f8" and kind != _MRG32K3A else 2
         _fill(call, out, count, dtype, make, raws, _INVERSE_COST if kind in _SOBOL else 1)

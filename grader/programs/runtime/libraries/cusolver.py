@@ -140,40 +140,40 @@ def getrs(call: Call, t: int, n: int, columns: int, a: int, lda: int, pivots: in
 
 def _reflected(matrix: Array) -> tuple[Array, Array]:
     """R above the diagonal, the reflectors below it, and their factors (LAPACK's `geqrf`)."""
-    found = np.array(matrix, copy=True)
-    rows, columns = found.shape
-    factors = np.zeros(min(rows, columns), found.dtype)
+    reflected = np.array(matrix, copy=True)
+    rows, columns = reflected.shape
+    factors = np.zeros(min(rows, columns), reflected.dtype)
     for step in range(len(factors)):
-        column = found[step:, step]
+        column = reflected[step:, step]
         head, rest = column[0], np.linalg.norm(column[1:])
         if rest == 0 and np.imag(head) == 0:
             continue
         beta = -np.copysign(np.hypot(abs(head), rest), np.real(head))
         factor = (beta - head) / beta
-        vector = np.concatenate([[1], column[1:] / (head - beta)]).astype(found.dtype)
-        later = found[step:, step + 1 :]
+        vector = np.concatenate([[1], column[1:] / (head - beta)]).astype(reflected.dtype)
+        later = reflected[step:, step + 1 :]
         later -= np.outer(vector, np.conj(factor) * (vector.conj() @ later))
         column[0], column[1:], factors[step] = beta, vector[1:], factor
-    return found, factors
+    return reflected, factors
 
 
 def _turned_by(reflectors: Array, factors: Array, target: Array, t: int) -> Array:
     """Q or what it is undone by, from the left."""
-    found = np.array(target, copy=True)
+    product = np.array(target, copy=True)
     steps = range(len(factors)) if t != NO else range(len(factors) - 1, -1, -1)
     for step in steps:
-        vector = np.concatenate([[1], reflectors[step + 1 :, step]]).astype(found.dtype)
+        vector = np.concatenate([[1], reflectors[step + 1 :, step]]).astype(product.dtype)
         factor = np.conj(factors[step]) if t != NO else factors[step]
-        found[step:] -= np.outer(vector, factor * (vector.conj() @ found[step:]))
-    return found
+        product[step:] -= np.outer(vector, factor * (vector.conj() @ product[step:]))
+    return product
 
 
 def geqrf(call: Call, m: int, n: int, a: int, lda: int, factors: int, work: int, size: int, info: int) -> None:
     call.work(m, n, max(m, n))
     matrix = call.matrix(a, m, n, lda)
     call.read(matrix)
-    found, numbers = _reflected(matrix[0])
-    call.store(matrix, found)
+    reflected, numbers = _reflected(matrix[0])
+    call.store(matrix, reflected)
     call.store(call.array(factors, len(numbers)), numbers)
     _info(call, info, 0)
 
@@ -209,10 +209,10 @@ def _converged(call: Call, info: int, factor: Callable[[Array], Any], matrix: Ar
 
 
 def _eigen(call: Call, vectors: int, fill: int, matrix: Operand, target: int, info: int, real: str) -> None:
-    values, found = _converged(call, info, np.linalg.eigh, _hermitian(matrix[0], fill))
+    values, eigenvectors = _converged(call, info, np.linalg.eigh, _hermitian(matrix[0], fill))
     call.store(call.array(target, len(values), real), values)
     if vectors == _VECTORS:
-        call.store(matrix, found)
+        call.store(matrix, eigenvectors)
     _info(call, info, 0)
 
 
@@ -233,24 +233,24 @@ def sygvd(call: Call, kind: int, vectors: int, fill: int, n: int, a: int, lda: i
     _cholesky(call, fill, other, info)
     lower = np.tril(other[0]) if fill == LOWER else np.triu(other[0]).T.conj()
     half = solve(lower, _hermitian(matrix[0], fill), is_lower=True)
-    values, found = _converged(call, info, np.linalg.eigh, solve(lower, half.T.conj(), is_lower=True))
+    values, eigenvectors = _converged(call, info, np.linalg.eigh, solve(lower, half.T.conj(), is_lower=True))
     call.store(call.array(w, n, call.real), values)
     if vectors == _VECTORS:
-        call.store(matrix, solve(lower.T.conj(), found, is_lower=False))
+        call.store(matrix, solve(lower.T.conj(), eigenvectors, is_lower=False))
 
 
 def _singular(call: Call, jobs: tuple[int, int], m: int, n: int, matrix: Operand, s: int, u: tuple[int, int], v: tuple[int, int], info: int, types: tuple[str, str, str, str]) -> None:  # fmt: skip
     """jobs: which of the vectors: "A", "S" or "N"; u, v: address and leading dimension."""
     left, values, right = _converged(call, info, np.linalg.svd, matrix[0])
     call.store(call.array(s, len(values), types[1]), values)
-    for job, (address, leading), found, is_left in ((jobs[0], u, left, True), (jobs[1], v, right, False)):
+    for job, (address, leading), basis, is_left in ((jobs[0], u, left, True), (jobs[1], v, right, False)):
         letter = chr(job)
         if letter not in "ASN":
             raise Refused(INVALID_VALUE)
         if letter != "N":
-            count = len(found) if letter == "A" else len(values)
+            count = len(basis) if letter == "A" else len(values)
             shape = (m, count) if is_left else (count, n)
-            call.store(call.matrix(address, *shape, leading, types[2 if is_left else 3]), found[: shape[0], : shape[1]])
+            call.store(call.matrix(address, *shape, leading, types[2 if is_left else 3]), basis[: shape[0], : shape[1]])
     _info(call, info, 0)
 
 
@@ -281,10 +281,10 @@ def gesvdj(call: Call, vectors: int, economy: int, m: int, n: int, a: int, lda: 
 
 
 def _type(number: int) -> str:
-    found = DATA_TYPES.get(number, "")
-    if found not in ALL.values():
+    name = DATA_TYPES.get(number, "")
+    if name not in ALL.values():
         raise Refused(_TYPE_NOT_SUPPORTED)
-    return found
+    return name
 
 
 def x_potrf(call: Call, params: int, fill: int, n: int, at: int, a: int, lda: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
@@ -309,8 +309,8 @@ def x_geqrf(call: Call, params: int, m: int, n: int, at: int, a: int, lda: int, 
     call.work(m, n, max(m, n))
     matrix = call.matrix(a, m, n, lda, _type(at))
     call.read(matrix)
-    found, numbers = _reflected(matrix[0])
-    call.store(matrix, found)
+    reflected, numbers = _reflected(matrix[0])
+    call.store(matrix, reflected)
     call.store(call.array(factors, len(numbers), _type(tt)), numbers)
     _info(call, info, 0)
 
@@ -322,7 +322,7 @@ def x_syevd(call: Call, params: int, vectors: int, fill: int, n: int, at: int, a
 def x_syevdx(call: Call, params: int, vectors: int, which: int, fill: int, n: int, at: int, a: int, lda: int, low: int, high: int, first: int, last: int, count: int, wt: int, w: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
     """Those in [low, high), those from `first` to `last`, or all."""
     matrix = _square(call, a, n, lda, _type(at))
-    values, found = _converged(call, info, np.linalg.eigh, _hermitian(matrix[0], fill))
+    values, eigenvectors = _converged(call, info, np.linalg.eigh, _hermitian(matrix[0], fill))
     if which == _BY_NUMBER:
         if not 1 <= first <= last <= n:
             raise Refused(INVALID_VALUE)
@@ -336,7 +336,7 @@ def x_syevdx(call: Call, params: int, vectors: int, which: int, fill: int, n: in
     if len(kept):
         call.store(call.array(w, len(kept), _type(wt)), values[kept])
         if vectors == _VECTORS:
-            call.store((matrix[0][:, : len(kept)], matrix[1]), found[:, kept])
+            call.store((matrix[0][:, : len(kept)], matrix[1]), eigenvectors[:, kept])
     _info(call, info, 0)
 
 

@@ -43,9 +43,9 @@ def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> A
     if shape[1] != len(right):
         raise Refused(INVALID_VALUE)
     call.work(len(numbers), right.shape[1])
-    found = np.zeros((shape[0], right.shape[1]), computed)
-    np.add.at(found, rows, numbers[:, None] * right[columns])
-    return found
+    product = np.zeros((shape[0], right.shape[1]), computed)
+    np.add.at(product, rows, numbers[:, None] * right[columns])
+    return product
 
 
 def _store(call: Call, target: Operand, product: Array, alpha: Any, beta: Any) -> None:

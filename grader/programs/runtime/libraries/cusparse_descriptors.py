@@ -104,10 +104,10 @@ def _keep(call: Call, handle: int, made: Any) -> None:
 
 
 def find(call: Call, handle: int, kind: type[Any]) -> Any:
-    found = call.state.libraries.get(handle, {}).get("descriptor")
-    if not isinstance(found, kind):
+    descriptor = call.state.libraries.get(handle, {}).get("descriptor")
+    if not isinstance(descriptor, kind):
         raise Refused(INVALID_VALUE)
-    return found
+    return descriptor
 
 
 def check_sizes(*numbers: int) -> None:
