@@ -298,7 +298,8 @@ def test_wrong_command_lines_get_one_line(here: Path, capsys: pytest.CaptureFixt
         said = f"Invalid value for '--jobs': '{value}'; allowed: whole numbers from 1 on"
         assert complaint(capsys, student, "--lab", "transpose", "--jobs", value) == said
     known = ", ".join(sorted(labs.folders()))
-    assert complaint(capsys, "calibrate") == f"grade calibrate LAB: name a lab; allowed: {known}"
+    said = f"grade calibrate LAB: name a lab, or --device and a file; allowed: {known}"
+    assert complaint(capsys, "calibrate") == said
     assert "PATH" in complaint(capsys, "--lab", "transpose")
     (here / "file").write_text("")
     assert "file" in complaint(capsys, student, "--lab", "transpose", "--out", "file")
