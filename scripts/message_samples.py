@@ -33,6 +33,9 @@ _OCCUPANCY = msg("checks.occupancy.figures", kernel="tiled", device="H100", pct=
 
 DATA: Mapping[str, Value] = {
     "given": "rows=0",
+    "calls": 6,
+    "function": "scan",
+    "setting": "bank_conflicts: 5",
     "capability": "6.1",
     "device": "8.0",
     "meant": "transpose.cu",
