@@ -225,6 +225,16 @@ def test_copying_a_struct_with_its_padding_reads_nothing_unwritten() -> None:
     assert result[0].tolist() == [(t, t * 0.5, -t, 7 * t, 3) for t in range(63, -1, -1)]
 
 
+def test_one_thread_that_copies_what_nobody_wrote_is_told() -> None:
+    source = """
+extern "C" __global__ void k(void** values, void** out) {
+    if (threadIdx.x == 3) out[threadIdx.x] = values[threadIdx.x];
+}
+"""
+    (hazard,) = run(source, 1, 32, Bytes(256), np.zeros(32, np.uint64)).hazards
+    assert (hazard.kind, hazard.line, hazard.count, hazard.offset_bytes) == ("uninitialized", 3, 1, 24)
+
+
 def test_a_member_that_was_forgotten_is_found_in_the_copy() -> None:
     layout = np.dtype([("c", "i1"), ("d", "f8"), ("h", "i2"), ("i", "i4"), ("e", "i1")], align=True)
     broken = PADDED.replace("    s[t].d = t * 0.5;\n", "")

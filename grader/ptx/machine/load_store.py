@@ -81,7 +81,7 @@ def check_written(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress
             bad = element if bad is None else bad | element
     if bad is not None and spec.is_copy and spec.dtype.kind == "u":
         # Structs are copied in words, padding and all, which nobody ever writes.
-        bad &= ~_any_written(resolved, spec, array)
+        bad = bad & ~_any_written(resolved, spec, array)
         if not bad.any():
             return
     if bad is None:
