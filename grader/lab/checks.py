@@ -150,9 +150,15 @@ class AtomicsSettings(Settings, frozen=True):
 
 
 class DivergenceSettings(Settings, frozen=True):
-    """Settings of `divergence`: `max_idle`: the share of lanes that may stand idle, over all that is executed."""
+    """Settings of `divergence`.
+
+    max_idle: the share of lanes that may stand idle, over all that is executed.
+    unless_below: for each element of the lab's largest array, a number or a formula of the sizes: whose lanes, idle and
+    working together, are so few passes with any share, having left out work in which no lane would be idle.
+    """
 
     max_idle: float
+    unless_below: float | str | None = None
 
 
 Device = Literal["a100", "h100", "h200", "rtx2080ti", "rtx3060", "rtx4060", "rtx4090", "t4"]

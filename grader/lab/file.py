@@ -49,7 +49,7 @@ from grader.yaml_file import KeyPath, YamlFile, choose, read
 
 _OF_WORK = ("max_per_element", "growth")
 _OF_CALLS = ("max_launches", "max_allocated", "max_copied", "max_waits")
-_FORMULAS = (*_OF_WORK, "max_global", "max_shared", *_OF_CALLS)
+_FORMULAS = (*_OF_WORK, "unless_below", "max_global", "max_shared", *_OF_CALLS)
 """Settings that are numbers or formulas of the sizes."""
 _SHARES = ("max_idle", "min_share")
 

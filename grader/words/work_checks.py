@@ -61,9 +61,18 @@ DIVERGENCE: Texts = {
     "title": N_("divergence"),
     "fault": N_("too many idle lanes"),
     "passed": N_("{pct:g} % of the lanes are idle on average ({sizes})."),
+    "few": N_(
+        "{pct:g} % of the lanes are idle on average; counting these in, there are {each:g} instructions per element, "
+        "and below {below:g} any share may be idle ({sizes})."
+    ),
+    "share": N_("at most {allowed:g} % may be"),
+    "share_or_few": N_(
+        "at most {allowed:g} % may be, or any share where there are fewer than {below:g} instructions per element, "
+        "those of idle lanes counted in (here {each:g})"
+    ),
     "failed": N_(
-        "{pct:g} % of the lanes are idle on average, at most {allowed:g} % may be ({sizes}). Most are in line {line}: "
-        "of 32 lanes {lanes:g} execute it together."
+        "{pct:g} % of the lanes are idle on average, {limit} ({sizes}). Most are in line {line}: of 32 lanes {lanes:g} "
+        "execute it together."
     ),
     "hint": N_(
         "While some lanes of a warp execute a line, those that took another branch, left the loop earlier or have "

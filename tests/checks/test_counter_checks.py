@@ -8,10 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from grader.lab.checks import CoalescingSettings
+from grader.checks import divergence
+from grader.lab.checks import CoalescingSettings, DivergenceSettings
 from grader.message import verbatim
+from grader.ptx.records import LineWork
 from grader.result import LineCounters, Resources, Timing
+from grader.running.evidence import LaunchWork, Work
 from grader.submission.kernels.records import SharedArray
+from grader.words import text
 from tests.checks.evidence_factory import check, evidence, kernel
 from tests.sample_results import SIZE, counters
 
@@ -372,3 +376,22 @@ def test_of_several_stores_the_worst_that_make_up_half_of_an_output_count(lanes:
     better = msgspec.structs.replace(store, line=21, lanes=int(0.5 * store.lanes), sectors=40, ideal=20)
     row = check(evidence(counters=msgspec.structs.replace(full, by_line=[*loads, better, worse])), "coalescing")
     assert row.data["store_ratio"] == pytest.approx(ratio, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("unless_below", "passes", "words"),
+    [
+        (None, False, "at most 30 % may be (rows"),
+        (401, True, "counting these in, there are 400 instructions per element, and below 401"),
+        ("6.25 * rows", False, "fewer than 400 instructions per element, those of idle lanes counted in (here 400)"),
+    ],
+)
+def test_idle_lanes_where_little_is_done(unless_below: float | str | None, passes: bool, words: str) -> None:
+    """A shortcut leaves out what no lane waits in: the share of idle lanes grows though less is executed."""
+    lines = (LineWork(8, executed=9_000, places=10_000), LineWork(9, executed=10_000, places=30_000))
+    launch = LaunchWork("tiled", "transpose.cu", "", (1, 1, 1), (32, 1, 1), 0, lines)
+    given = evidence(work=(Work("observe", {"rows": 64, "cols": 64}, 100, (launch,)),))
+    verdict = divergence.judge(given, DivergenceSettings(max_idle=0.3, unless_below=unless_below))
+    assert (verdict.status, verdict.line) == (("pass", None) if passes else ("fail", 9))
+    assert verdict.message is not None
+    assert words in text(verdict.message)

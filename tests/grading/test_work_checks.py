@@ -232,6 +232,12 @@ def test_work(tmp_path: Path, text: str, settings: dict[str, Any], words: list[s
         ({"uses": {"points": 100, "must": ["streams"]}}, KERNEL, "uses", ["streams", "the grader makes"]),
         ({"divergence": {"points": 100}}, KERNEL, "divergence", ["max_idle"]),
         ({"divergence": {"points": 100, "max_idle": 30}}, KERNEL, "divergence.max_idle", ["0 to 1", "30"]),
+        (
+            {"divergence": {"points": 100, "max_idle": 0.3, "unless_below": "m"}},
+            KERNEL,
+            "divergence.unless_below",
+            ["'m'", "allowed: n"],
+        ),
         ({"work": {"points": 100}}, KERNEL, "work", ["max_per_element, growth"]),
         ({"work": {"points": 100, "growth": "m"}}, KERNEL, "work.growth", ["'m'", "allowed: n"]),
         ({"work": {"points": 100, "growth": "7"}}, KERNEL, "work.growth", ["different values", "'7'"]),
