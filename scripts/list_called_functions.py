@@ -1,7 +1,7 @@
 """Lists the functions of the C++ library that programs call: `python scripts/list_called_functions.py [PROGRAM…]`.
 
 To be run when the library, its compiler or the programs in `tests/programs` have changed much: a function that is not
-in the list costs a run that comes to it a second try (see `grader/programs/sandbox/lean.py`), nothing else.  Each of
+in the list costs a run that comes to it a second try (see `grader/programs/sandbox/module.py`), nothing else.  Each of
 the library's functions is made to set a byte of its own, in the thousand at the beginning of a program's memory that
 nothing else uses.
 """
@@ -16,7 +16,8 @@ from typing import Any
 from grader.errors import GraderError
 from grader.programs.observation import TRACED
 from grader.programs.runtime.devices import DEFAULT
-from grader.programs.sandbox import lean, worker
+from grader.programs.sandbox import module as sandbox_module
+from grader.programs.sandbox import worker
 from grader.programs.sandbox.process import Code, Order
 from grader.programs.sources import read_program
 from grader.programs.starts import programs_of, ways_to_start
@@ -41,7 +42,7 @@ class Silent:
 
 def marked(module: bytes, known: frozenset[str]) -> Iterator[tuple[bytes, list[str]]]:
     """The module with functions of the library that say that they were called; with it their names, by flag."""
-    layout = lean.Layout.of(module)
+    layout = sandbox_module.Layout.of(module)
     wanted = [i for i in layout.library() if layout.names[i] not in known]
     for start in range(0, len(wanted), FLAGS):
         some = wanted[start : start + FLAGS]
@@ -51,9 +52,9 @@ def marked(module: bytes, known: frozenset[str]) -> Iterator[tuple[bytes, list[s
 
 def marking(body: bytes, address: int) -> bytes:
     """A function's body that stores 1 at `address` first."""
-    groups, at = lean.number(body, 0)
+    groups, at = sandbox_module.number(body, 0)
     for _group in range(groups):
-        at = lean.number(body, at)[1] + 1
+        at = sandbox_module.number(body, at)[1] + 1
     store = b"\x42" + signed(address) + b"\x41\x01\x3a\x00\x00"
     return body[:at] + store + body[at:]
 
@@ -101,7 +102,7 @@ def main() -> None:
     given = [Path(word) for word in sys.argv[1:]]
     places = given or [p.parent for p in sorted((ROOT / "tests" / "programs").glob("*/expected.yaml"))]
     places += [] if given else sorted((ROOT / "submissions").rglob("*.cu"))
-    known = set(lean.LISTED.read_text("utf-8").split()) if lean.LISTED.is_file() else set()
+    known = set(sandbox_module.LISTED.read_text("utf-8").split()) if sandbox_module.LISTED.is_file() else set()
     for place in places:
         try:
             fresh = functions_of([place] if place.is_file() else sorted(place.glob("*.cu")), known)
@@ -110,7 +111,7 @@ def main() -> None:
             continue
         print(f"{place.name}: {len(fresh)}", flush=True)
         known |= fresh
-        lean.LISTED.write_text("\n".join(sorted(known)) + "\n", encoding="utf-8")
+        sandbox_module.LISTED.write_text("\n".join(sorted(known)) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

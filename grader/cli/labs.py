@@ -88,7 +88,7 @@ def _new_lab(
     name: str, into: Path, interface: str | None, signature: str, memory: str | None, solution: Path | None, lang: str
 ) -> int:
     from grader.errors import UsageError
-    from grader.lab.function import SIGNATURE
+    from grader.lab.interfaces import SIGNATURE
     from grader.lab.labs import create, next_steps
     from grader.message import msg
     from grader.report.visible import visible_line

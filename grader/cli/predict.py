@@ -50,8 +50,7 @@ def _predict(
     from grader.launching.kernel import bound_kernels
     from grader.launching.programs import ProgramStore
     from grader.prediction.instructions import read_device
-    from grader.prediction.model import predict_kernel
-    from grader.prediction.record import record_of
+    from grader.prediction.model import predict_kernel, record_of
     from grader.report import terminal
     from grader.report.numbers import Numbers
     from grader.report.predicted import predicted_table

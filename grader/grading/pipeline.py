@@ -154,7 +154,7 @@ def grade(
 
         sweeps = sweep(lab, original, by_variant, oracle, compiler, ARCHITECTURE, gpu, remeasure)
         if processor is not None:
-            from grader.grading.predicted_sweeps import with_predictions
+            from grader.grading.predictions import with_predictions
 
             sweeps = with_predictions(sweeps, lab, original, by_variant, processor, compiler)
         return told(structs.replace(result, sweeps=sweeps))

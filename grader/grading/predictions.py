@@ -1,28 +1,32 @@
-"""Times of a submission's kernels on a GPU that is not there, as its result has them.
+"""Times of a submission's kernels, and of a lab's sweeps, on a GPU that is not there, as its result has them.
 
 The largest size that is timed on a GPU is predicted, of kernels whose results are right; beside them the reference
-kernels that the lab measures speed by.
+kernels that the lab measures speed by.  Sweeps are predicted at the values that a GPU is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from grader.checks.speedup import predicted_figures
-from grader.gpu.bench import lab_files
+from grader.gpu.bench import lab_files, metric_of
+from grader.grading.counted_sweeps import compiled_together, targets_of
+from grader.grading.sweep_plan import PreparedPoint, Target, places, prepare
 from grader.lab.checks import SpeedupSettings
-from grader.lab.records import Lab, Sizes
+from grader.lab.records import Lab, Sizes, Sweep
+from grader.launching.backend import ARCHITECTURE
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.message import Message, msg
 from grader.prediction.instructions import Processor, named_like, read_device
-from grader.prediction.model import predict_kernel
-from grader.prediction.record import record_of, with_ratios
-from grader.result import Check, PredictedTime, Result
+from grader.prediction.model import figures, predict_kernel, record_of, with_ratios
+from grader.result import Check, Estimate, PredictedTime, Result, SweepPoint, SweepRecord
 from grader.running.evidence import Evidence
+from grader.submission.changes import Original
 from grader.timing.summary import key_of
 
 if TYPE_CHECKING:
@@ -142,3 +146,76 @@ def _reference(
         variant = next(v for v in lab.variants if v.name == against)
         _known[key] = _predicted(reference_target(lab, variant).kernel, sizes, processor, stores)
     return _known[key]
+
+
+MOST_STEPS = 8_000
+"""PTX instructions of a point's block that is followed: there are many points."""
+
+
+def with_predictions(
+    records: Sequence[SweepRecord],
+    lab: Lab,
+    original: Original,
+    evidence: Mapping[str, Evidence],
+    processor: Processor,
+    compiler: CompilerProcess,
+) -> list[SweepRecord]:
+    """Sweeps that were run, with predicted times of the student's kernels; over kinds of host memory there are none.
+
+    evidence: by variant, tells which kernels are right.
+    """
+    targets = [target for target in targets_of(lab, original, evidence)[0] if target.of == "submission"]
+    sweeps = {sweep.id: sweep for sweep in lab.sweeps if not sweep.host_memory}
+    with ThreadPoolExecutor(1) as thread:
+        stores = (
+            ProgramStore(compiler, ARCHITECTURE, thread),
+            ProgramStore(compiler, processor.architecture, thread),
+        )
+        planned = {name: _planned(lab, sweep, targets, stores) for name, sweep in sweeps.items()}
+        points = {
+            name: [_point(lab, sweeps[name], p, processor, stores) if isinstance(p, PreparedPoint) else p for p in plan]
+            for name, plan in planned.items()
+        }
+    return [
+        structs.replace(record, predicted=points[record.id], predicted_device=processor.name)
+        if points.get(record.id)
+        else record
+        for record in records
+    ]
+
+
+def _planned(
+    lab: Lab, sweep: Sweep, targets: Sequence[Target], stores: Sequence[ProgramStore]
+) -> list[PreparedPoint | SweepPoint]:
+    """Every point of a sweep, with its programs on their way through the compiler."""
+    prepared: list[PreparedPoint | SweepPoint] = []
+    for target in targets:
+        for place in places(sweep, "gpu") if target.variant in sweep.variants else ():
+            point = prepare(lab, sweep, target, place)
+            if isinstance(point, PreparedPoint):
+                point = compiled_together(point, targets)
+                for store in stores:
+                    store.order(point.kernel.program(place.sizes))
+            prepared.append(point)
+    return prepared
+
+
+def _point(
+    lab: Lab, sweep: Sweep, point: PreparedPoint, processor: Processor, stores: tuple[ProgramStore, ProgramStore]
+) -> SweepPoint:
+    sizes = point.place.sizes
+    made = predict_kernel(point.kernel, sizes, processor, stores, MOST_STEPS)
+    if isinstance(made, Message):
+        return point.infeasible("failed", made)
+    low, high = made.interval_us
+    time = Estimate(value=made.time_us, low=low, high=high)
+    metrics = dict.fromkeys(("time", *sweep.metrics["gpu"]))
+    values = {f"predicted_{metric}": _value(lab, metric, sizes, time) for metric in metrics}
+    return structs.replace(point.point(), values=values)
+
+
+def _value(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
+    exact = metric_of(lab, metric, sizes, time)
+    assert exact.low is not None
+    assert exact.high is not None
+    return Estimate(value=figures(exact.value), low=figures(exact.low), high=figures(exact.high))

@@ -21,7 +21,17 @@ from grader.lab.checks import (
     WorkSettings,
 )
 from grader.lab.formula import FormulaError
-from grader.lab.function import check_harness, check_keys, check_values, function_of
+from grader.lab.interfaces import (
+    FilePart,
+    check_file,
+    check_harness,
+    check_keys,
+    check_values,
+    file_rule,
+    function_of,
+    lab_files,
+    program_of,
+)
 from grader.lab.parameters import KINDS
 from grader.lab.parts import (
     BACKENDS,
@@ -42,7 +52,6 @@ from grader.lab.parts import (
     sweeps_of,
     variant_of,
 )
-from grader.lab.program import FilePart, check_file, file_rule, lab_files, program_of
 from grader.lab.records import Cases, CheckSpec, Drawn, Lab, LaunchRule, Parameter, Sizes, Text, TimingRule, Tolerance
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.errors import UsageError, system_reason
 from grader.files import data_root
-from grader.lab import function
+from grader.lab import interfaces
 from grader.lab.records import Lab
 from grader.message import Message, msg
 
@@ -92,8 +92,8 @@ def create(
     folder = free_folder(name, into, labs_folders)
     texts = {"NAME": name, "TITLE": name.replace("-", " ").capitalize()}
     if signature:
-        texts |= function.placeholders(signature, memory)
-    skeleton = data_root() / "templates" / (function.SKELETON if signature else SKELETON)
+        texts |= interfaces.placeholders(signature, memory)
+    skeleton = data_root() / "templates" / (interfaces.SKELETON if signature else SKELETON)
     try:
         into.mkdir(parents=True, exist_ok=True)
         # Made aside and moved there whole: a skeleton that is cut short is never taken for a lab.

@@ -1,10 +1,10 @@
 """The time of a submission's kernel on a device that is not there: how long each unit is busy, how long a warp waits,
-and the two together.
+the two together, and the record of it that stands in a result.
 
 A wave is the blocks that are resident at once.  A unit's bound is the work of a multiprocessor's blocks over the unit's
 rate; the latency bound is one warp's path with all units idle.  Neither is the time by itself, nor is their sum: queues
-make latency grow with load (Volkov, Understanding Latency Hiding on GPUs, 2016), which the norm of order `overlap`
-over all bounds stands for, as hybrid models do between a sum (1) and a maximum (∞).
+make latency grow with load (Volkov, Understanding Latency Hiding on GPUs, 2016), which the norm of order `overlap` over
+all bounds stands for, as hybrid models do between a sum (1) and a maximum (∞).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 import numpy as np
+from msgspec import structs
 
 from grader.lab.records import Sizes
 from grader.launching.backend import BufferArgument
@@ -26,6 +27,7 @@ from grader.prediction.trace import Argument, follow
 from grader.ptx import parse
 from grader.ptx.dataflow import data_decide
 from grader.ptx.frontend.nodes import Module
+from grader.result import LineTime, PredictedTime, Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,3 +322,70 @@ def untold(module: Module, entry: str) -> Message | None:
     if any(variable.space == "local" for function in functions for variable in function.variables):
         return msg("predict.local_memory")
     return None
+
+
+MOST_LINES = 12
+LEAST_SHARE = 0.005
+"""Of the time that a line takes, to be told."""
+
+
+def record_of(made: Prediction, sizes: Sizes, processor: Processor) -> PredictedTime:
+    """A prediction as a record, without ratios."""
+    shares = {number: sum(taken.values()) for number, taken in made.by_line.items() if number}
+    lines = sorted((n for n, share in shares.items() if share >= LEAST_SHARE), key=lambda n: (-shares[n], n))
+    low, high = made.interval_us
+    return PredictedTime(
+        device=processor.name,
+        size=dict(sizes),
+        predicted_us=figures(made.time_us),
+        predicted_low_us=figures(low),
+        predicted_high_us=figures(high),
+        is_checked=processor.measured,
+        shares={unit: round(share, 4) for unit, share in made.shares.items() if share >= LEAST_SHARE},
+        limiter=made.limiter,
+        predicted_without_us={cause: figures(less_us) for cause, less_us in made.without_us.items()},
+        by_line=[
+            LineTime(
+                line=number,
+                share=round(shares[number], 4),
+                predicted_us=figures(shares[number] * made.time_us),
+                shares={unit: round(share, 4) for unit, share in made.by_line[number].items() if share >= LEAST_SHARE},
+            )
+            for number in lines[:MOST_LINES]
+        ],
+    )
+
+
+def with_ratios(
+    found: Mapping[str, PredictedTime],
+    baseline: str,
+    measures: Mapping[str, tuple[str, PredictedTime]],
+    processor: Processor,
+) -> dict[str, PredictedTime]:
+    """The same with how many times as fast each is as the variant `baseline`, and as what it is measured by.
+
+    measures: of a variant the one whose reference kernel its check measures by, and the time of that.
+    """
+    nothing = "", None
+
+    def over(slower: PredictedTime | None, own: PredictedTime) -> Ratio | None:
+        if slower is None:
+            return None
+        ratio = slower.predicted_us / own.predicted_us
+        low, high = ratio_interval(ratio, processor)
+        return Ratio(value=round(ratio, 3), low=round(low, 3), high=round(high, 3))
+
+    return {
+        name: structs.replace(
+            own,
+            predicted_over_baseline=over(found.get(baseline), own) if name != baseline else None,
+            predicted_speedup=over(measures.get(name, nothing)[1], own),
+            against=measures.get(name, nothing)[0],
+        )
+        for name, own in found.items()
+    }
+
+
+def figures(value: float) -> float:
+    """Three significant digits: more are not known."""
+    return float(f"{value:.3g}")

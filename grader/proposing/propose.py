@@ -14,11 +14,9 @@ from grader.lab.file import load
 from grader.lab.parameters import DTYPES
 from grader.message import Message, msg
 from grader.programs.observation import observed
-from grader.proposing.faults import faults_of
-from grader.proposing.probing import Probe, Told
-from grader.proposing.relations import relation_of
+from grader.proposing.probing import Probe, Told, relation_of
 from grader.proposing.solution import Candidate, Solution, of_launches, read, with_const
-from grader.proposing.writing import FILL_IN, Proposal, files_of, write
+from grader.proposing.writing import FILL_IN, Proposal, faults_of, files_of, write
 
 Say = Callable[["Message | str"], None]
 MOST_CONSTANTS = 4096

@@ -16,7 +16,7 @@ import numpy as np
 from grader.lab.compare import Difference, compare
 from grader.lab.expected import Array
 from grader.lab.file_formats import from_file, longest, numbers_text, to_file
-from grader.lab.program import filled_in
+from grader.lab.interfaces import filled_in
 from grader.lab.records import COPIED, STDOUT, Parameter, ProgramRule, Sizes
 from grader.launching.backend import LaunchOutcome
 from grader.launching.kernel import shape_at

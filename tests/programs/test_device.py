@@ -9,7 +9,7 @@ import pytest
 
 from grader.compiler.process import CompilerProcess
 from grader.programs import sources
-from grader.programs.toolchain.device import DevicePtx, compile_device, joined, missing
+from grader.programs.kernels import DevicePtx, compile_device, joined, missing
 from grader.programs.toolchain.zig import build
 from grader.ptx import parse
 from grader.ptx.frontend.nodes import Instruction

@@ -9,7 +9,7 @@ import wasmtime
 
 from grader.programs.observe import observe
 from grader.programs.records import RunLimits
-from grader.programs.sandbox.imports import Fuel, bound
+from grader.programs.sandbox.module import Fuel, bound
 from grader.programs.sandbox.run import engine
 
 MODULE = """(module

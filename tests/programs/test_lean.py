@@ -8,7 +8,7 @@ import pytest
 
 from grader.programs.observe import Start, observe_each
 from grader.programs.records import RunLimits
-from grader.programs.sandbox import lean
+from grader.programs.sandbox.module import Layout, Lean, called, lean
 from grader.programs.sources import read_program
 from grader.programs.toolchain.compile import compile_program
 from grader.programs.toolchain.zig import build
@@ -40,9 +40,9 @@ def module(tmp_path: Path, text: str) -> bytes:
 
 def test_most_of_the_library_is_left_out_and_the_program_is_not(tmp_path: Path) -> None:
     whole = module(tmp_path, USUAL % "")
-    layout = lean.Layout.of(whole)
-    assert layout.with_bodies({}) == whole or lean.Layout.of(layout.with_bodies({})) == layout
-    part = lean.lean(whole, lean.called())
+    layout = Layout.of(whole)
+    assert layout.with_bodies({}) == whole or Layout.of(layout.with_bodies({})) == layout
+    part = lean(whole, called())
     library = set(layout.library())
     assert part.left_out <= library
     assert {"printf_core", "__cxa_demangle"} <= {layout.names[index] for index in library - part.left_out}
@@ -50,19 +50,22 @@ def test_most_of_the_library_is_left_out_and_the_program_is_not(tmp_path: Path) 
     assert "main" in own or "__original_main" in own
     assert not any("cuda" in layout.names[index] for index in part.left_out)
     size = sum(len(body) for body in layout.bodies.values())
-    assert sum(len(body) for body in lean.Layout.of(part.module).bodies.values()) < size / 2
+    assert sum(len(body) for body in Layout.of(part.module).bodies.values()) < size / 2
 
 
 def test_what_is_no_module_of_our_linker_s_stays_as_it_is() -> None:
     for data in (b"\0asm\1\0\0\0", b"\0asm\1\0\0\0\x0a\xff", b"\0asm\1\0\0\0\x02\x80"):
-        assert lean.lean(data, frozenset()) == lean.Lean(data, frozenset())
+        assert lean(data, frozenset()) == Lean(data, frozenset())
 
 
 @pytest.mark.parametrize(("rare", "printed"), [("", b"sum 1.5\n0\n"), (RARE, b"sum 1.5\nff wide\n0\n")])
 def test_a_run_that_comes_to_a_function_left_out_is_begun_anew(tmp_path: Path, rare: str, printed: bytes) -> None:
     text = USUAL % rare
     whole = module(tmp_path, text)
-    names, left_out = lean.Layout.of(whole).names, lean.lean(whole, lean.called()).left_out
+    names, left_out = (
+        Layout.of(whole).names,
+        lean(whole, called()).left_out,
+    )
     assert not rare or any("basic_ostreamIw" in names[index] for index in left_out)
     (found,) = observe_each([tmp_path / "a.cu"], [Start()], TRACED)
     assert (found.exit, found.stdout, [launch.kernel for launch in found.launches]) == (0, printed, ["k"])

@@ -16,11 +16,10 @@ from grader.grading.selftest import selftest as run_selftest
 from grader.grading.task import GradeTask, grade_here
 from grader.lab.file import load
 from grader.programs.observation import observed
-from grader.proposing.faults import faults_of
-from grader.proposing.probing import Probe, Told
+from grader.proposing.probing import Probe, Told, relation_of
 from grader.proposing.propose import propose
-from grader.proposing.relations import relation_of
 from grader.proposing.solution import of_launches, read, with_const
+from grader.proposing.writing import faults_of
 from grader.submission.source import decode
 
 ROW_SUMS = """

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.programs.records import LIMITS
 from grader.programs.sandbox.early import EarlyUse, TooEarly
-from grader.programs.sandbox.imports import Fuel, bound
+from grader.programs.sandbox.module import Fuel, bound
 
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
@@ -187,7 +187,7 @@ class ProgramRun:
 
     def run(self) -> Observation:
         """Run to the end, whatever that is."""
-        from grader.programs.sandbox.lean import called, lean
+        from grader.programs.sandbox.module import called, lean
 
         # Kernels may take longer than all machine code of the library, and would be run a second time.
         module, left_out = self._order.module, frozenset[int]()

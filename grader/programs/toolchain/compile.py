@@ -388,7 +388,7 @@ def _link(count: int, folder: Path, library: Library) -> HostProgram:
     command += ["--export-table", *(f"--export-if-defined={name}" for name in zig.CLASS_TYPES)]
     start, *rest = library.link_inputs
     command += [start, *(str(folder / "out" / f"{number}.o") for number in range(count)), *rest]
-    # `sandbox.lean` knows functions by their mangled names; people are told others.
+    # `sandbox.module` knows functions by their mangled names; people are told others.
     done = confined.run([*command, "--no-demangle"], rights(folder, library), folder / "src")
     if done.code:
         done = confined.run(command, rights(folder, library), folder / "src")
