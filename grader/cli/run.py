@@ -6,7 +6,6 @@ What it showed is told on the terminal and as JSON (docs/run.md).
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import re
@@ -19,183 +18,14 @@ import click
 import msgspec
 
 from grader.cli.options import blamed_on_us, lang_option
+from grader.cli.run_report import json_of, text_of
 from grader.errors import UsageError
-from grader.i18n import _, decimal, ngettext
+from grader.i18n import _
 from grader.message import msg
-from grader.programs.records import Argument, Observation, ObservedLaunch, is_limit
-from grader.words import text
+from grader.programs.records import is_limit
 
 if TYPE_CHECKING:
     from grader.programs.records import RunLimits
-
-
-_SIGNS = {"error": "✗", "warning": "!", "remark": "·"}
-
-
-def json_of(observation: Observation) -> str:
-    """The observation as `grade run --json` prints it."""
-    launches = [
-        {
-            "kernel": launch.kernel,
-            "file": launch.file,
-            "line": launch.line,
-            "grid": launch.grid,
-            "block": launch.block,
-            "shared_bytes": launch.shared_bytes,
-            "arguments": [_argument_record(argument) for argument in launch.arguments],
-            "status": launch.status,
-            "error": launch.error or None,
-            "compiler": launch.compiler or None,
-            "microseconds": launch.microseconds,
-            "thread_instructions": launch.thread_instructions,
-            "hazards": [
-                {"kind": h.kind, "line": h.line, "message": text(h.message), "count": h.count} for h in launch.hazards
-            ],
-            "counters": [
-                {name: getattr(counter, name) for name in counter.__struct_fields__} for counter in launch.counters
-            ],
-        }
-        for launch in observation.launches
-    ]
-    findings = [
-        {"kind": f.kind, "severity": f.severity, "file": f.file, "line": f.line, "message": text(f.message)}
-        for f in observation.findings
-    ]
-    record = {
-        "exit": observation.exit,
-        "cause": text(observation.cause) or None,
-        "is_limit": is_limit(observation.cause),
-        "stdout": observation.stdout.decode("utf-8", errors="replace"),
-        "stderr": observation.stderr.decode("utf-8", errors="replace"),
-        "smaller": observation.smaller or None,
-        "device": observation.device or None,
-        "launches": launches,
-        "findings": findings,
-    }
-    return json.dumps(record, ensure_ascii=False, indent=1)
-
-
-def _argument_record(argument: Argument) -> dict[str, object]:
-    record: dict[str, object] = {"name": argument.name, "type": argument.type}
-    if argument.buffer:
-        origins = ("copied_in", "zeroed", "written", "read_back")
-        record |= {"buffer": argument.buffer, "bytes": argument.buffer_bytes, "offset": argument.offset_bytes}
-        record["flow"] = [name for name in origins if getattr(argument, name)]
-    else:
-        record["value"] = argument.value
-    return record
-
-
-def text_of(observation: Observation) -> str:
-    """The report that follows what the program printed."""
-    lines = ["", _heading(observation)]
-    groups = _grouped(observation.launches)
-    if groups:
-        lines += ["", _("Launches")]
-        lines += [line for launches in groups for line in _launch_lines(launches)]
-    if any(launch.compiler == "clang" for launch in observation.launches):
-        note = _("(clang): NVRTC, nvcc's own compiler, does not give this kernel: its code and counters are clang's.")
-        lines += ["", note]
-    findings = [f for f in observation.findings if f.message != observation.cause and f.kind != "smaller"]
-    if findings:
-        lines += ["", _("Findings")]
-        for finding in sorted(findings, key=lambda f: ("error", "warning", "remark").index(f.severity)):
-            where = f"{finding.file}:{finding.line}  " if finding.line else ""
-            lines.append(f"  {_SIGNS[finding.severity]} {where}{text(finding.message)}")
-    if not observation.device and any(launch.status == "ran" for launch in observation.launches):
-        lines += ["", _("Times printed by the program are not real: there is no GPU here to measure.")]
-    return "\n".join(lines) + "\n"
-
-
-def _heading(observation: Observation) -> str:
-    smaller = [text(f.message) for f in observation.findings if f.kind == "smaller"]
-    return " ".join([*smaller, _ending(observation)])
-
-
-def _ending(observation: Observation) -> str:
-    if observation.cause is not None:
-        where = next(
-            (f"{f.file}:{f.line}: " for f in observation.findings if f.message == observation.cause and f.line), ""
-        )
-        return f"✗ {where}{text(observation.cause)}"
-    return _("The program ended with exit code {code}.").format(code=observation.exit)
-
-
-def _grouped(launches: Sequence[ObservedLaunch]) -> list[list[ObservedLaunch]]:
-    """Launches that are alike, one after another, together."""
-    groups: list[list[ObservedLaunch]] = []
-    for launch in launches:
-        if groups and _same(groups[-1][0], launch):
-            groups[-1].append(launch)
-        else:
-            groups.append([launch])
-    return groups
-
-
-def _same(first: ObservedLaunch, second: ObservedLaunch) -> bool:
-    names = ("kernel", "file", "line", "grid", "block", "shared_bytes", "status")
-    return all(getattr(first, name) == getattr(second, name) for name in names)
-
-
-def _launch_lines(launches: Sequence[ObservedLaunch]) -> list[str]:
-    launch, count = launches[0], len(launches)
-    shared = ngettext(
-        ", {n} byte of dynamic shared memory", ", {n} bytes of dynamic shared memory", launch.shared_bytes
-    )
-    configuration = f"<<<{_sizes(launch.grid)}, {_sizes(launch.block)}>>>"
-    if launch.shared_bytes:
-        configuration += shared.format(n=launch.shared_bytes)
-    times = (f"  ×{count}" if count > 1 else "") + ("  (clang)" if launch.compiler == "clang" else "")
-    timed = [each.microseconds for each in launches if each.microseconds is not None]
-    if timed:
-        words = _("{us:.4g} µs each") if len(timed) > 1 else _("{us:.4g} µs")
-        times += "  " + words.format(us=decimal(sum(timed) / len(timed)))
-    where = f"{launch.file}:{launch.line}" if launch.line else launch.file
-    lines = [f"  {_STATUS_SIGNS[launch.status]} {where}  {launch.kernel} {configuration}{times}"]
-    if launch.arguments:
-        lines.append("      " + ", ".join(_argument(argument) for argument in launch.arguments))
-    if launch.status != "ran":
-        lines.append("      " + _status(launch))
-    worst: dict[tuple[int, str], str] = {}
-    for counter in launch.counters:
-        if counter.space == "shared" and counter.ways > 1:
-            worst[counter.line, "shared"] = _("line {line}: {ways}-way bank conflict").format(
-                line=counter.line, ways=counter.ways
-            )
-        elif counter.space == "global" and counter.ideal and counter.sectors >= 2 * counter.ideal:
-            each = counter.sectors / max(1, counter.requests)
-            worst[counter.line, "global" + counter.op] = _(
-                "line {line}: {each:.1f} sectors per request, minimum {ideal:.1f}"
-            ).format(line=counter.line, each=each, ideal=counter.ideal / max(1, counter.requests))
-    return lines + [f"      {words}" for _key, words in sorted(worst.items())]
-
-
-_STATUS_SIGNS = {"ran": "✓", "failed": "✗", "faulted": "✗", "traced": "…"}
-
-
-def _status(launch: ObservedLaunch) -> str:
-    return {
-        "failed": _("rejected: {error}; the kernel never ran").format(error=launch.error),
-        "faulted": _("ended by a fault: {error}").format(error=launch.error),
-        "traced": _("recorded, not executed"),
-    }[launch.status]
-
-
-def _sizes(sizes: tuple[int, int, int]) -> str:
-    kept = sizes if sizes[2] != 1 else sizes[:2] if sizes[1] != 1 else sizes[:1]
-    return str(kept[0]) if len(kept) == 1 else f"({', '.join(str(size) for size in kept)})"
-
-
-def _argument(argument: Argument) -> str:
-    name = argument.name or argument.type
-    if argument.buffer:
-        offset = f"+{argument.offset_bytes}" if argument.offset_bytes else ""
-        return f"{name} = {argument.buffer}{offset}"
-    return (
-        f"{name} = {argument.value:g}"
-        if isinstance(argument.value, float)
-        else f"{name} = {'…' if argument.value is None else argument.value}"
-    )
 
 
 MAX_STDIN_BYTES = 64 << 20
@@ -355,7 +185,13 @@ def limits_of(text: str | None) -> RunLimits:
 
     # The rest is the emulator's own, and what others on the machine need.
     half = max(1 << 30, available_bytes() // 2)
-    limits = RunLimits(host_bytes=half, device_bytes=half, wall_seconds=3600, watched_instructions=WATCHED_INSTRUCTIONS)
+    limits = RunLimits(
+        host_bytes=half,
+        device_bytes=half,
+        wall_seconds=3600,
+        watched_instructions=WATCHED_INSTRUCTIONS,
+        keeps_steps=True,
+    )
     if text is None:
         return limits
     try:
@@ -381,7 +217,7 @@ def _run(
     from grader.gpu.process import has_driver
     from grader.processes.system import IS_LINUX
     from grader.programs.observe import observe
-    from grader.programs.records import for_gpu, is_limit
+    from grader.programs.records import for_gpu
 
     if not IS_LINUX:
         raise UsageError(msg("programs.not_on_this_system"))

@@ -20,10 +20,10 @@ from grader import driver
 from grader.devices import SHARED_BYTES
 from grader.driver import DriverError
 from grader.programs.card_memory import CardAllocation, CardMemory, Queues, words_at
-from grader.programs.card_times import CardTimes, Span
+from grader.programs.card_times import CardTimes
 from grader.programs.device import Asked, LateEnd, Loaded, Outcome, Unsupported, parts_of
 from grader.programs.device_memory import Allocation, Bytes
-from grader.programs.records import CallTimes
+from grader.programs.records import CallTimes, DeviceCall
 from grader.programs.runtime.devices import Model, model_of, numbers
 from grader.programs.runtime.ordering import Event, Stream
 from grader.programs.sandbox.guest import Meter
@@ -86,11 +86,10 @@ def _model(handle: Any) -> Model:
 
 
 class _Queued(msgspec.Struct, frozen=True):
-    """A launch that nobody has waited for: its number among all, and what lies around it, if it is timed."""
+    """A launch that nobody has waited for: its number among all."""
 
     number: int
     told: Callable[[Outcome], object]
-    span: Span | None
 
 
 _RAN = Outcome("ran")
@@ -198,7 +197,11 @@ class Card(Loaded, Queues):
 
     def timed(self, stream: Any, *, is_work: bool) -> contextlib.AbstractContextManager[object]:
         """See `Queues`."""
-        return self._times.around(stream, is_work=is_work)
+        return self._times.around(stream, is_work=is_work, step=self._next_step())
+
+    def _next_step(self) -> DeviceCall | None:
+        step, self.step = self.step, None
+        return step
 
     def close(self) -> bool:
         """Give back all that the run took, so that another finds nothing of it; False where the context is lost."""
@@ -275,14 +278,14 @@ class Card(Loaded, Queues):
             name = "cuLaunchCooperativeKernel" if asked.cooperative else "cuLaunchKernel"
             parameters = driver.parameters(asked.arguments)
             rest = () if asked.cooperative else (0,)
-            with self._times.around(handle, is_work=True, record=asked.record) as span:
+            with self._times.around(handle, is_work=True, record=asked.record, step=self._next_step()):
                 self.called(
                     name, function, *asked.grid, *asked.block, asked.shared_bytes, handle, parameters.address, *rest
                 )
         except DriverError as error:
             return Outcome("refused", code=error.code)
         self._numbers += 1
-        self._queued.setdefault(number, []).append(_Queued(self._numbers, asked.told, span))
+        self._queued.setdefault(number, []).append(_Queued(self._numbers, asked.told))
         self.called("cuStreamWriteValue32", handle, self._marks_at + 4 * self._slots[number], self._numbers, 0)
         return _RAN
 
@@ -305,8 +308,8 @@ class Card(Loaded, Queues):
         for number in waited:
             self._until(self._cuda.cuStreamQuery, self._streams[number], number)
         for number in waited:
-            for queued in self._queued.pop(number, ()):
-                self._times.note(queued.span)
+            self._queued.pop(number, None)
+            self._times.note(self._streams[number])
         self.memory.take_back(waited)
         if self._prints and waited:
             # Only calls that wait have the driver print.

@@ -15,7 +15,8 @@ from typing import Any
 
 from grader import driver
 from grader.programs.card_memory import Queues
-from grader.programs.records import CallTimes, ObservedLaunch
+from grader.programs.records import CallTimes, DeviceCall, ObservedLaunch
+from grader.programs.timeline import covered
 
 TIMED_LAUNCHES = 2000
 """Of a program that is not called to be timed."""
@@ -101,12 +102,17 @@ DONE:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What lies between two events: work of the device's own, or a copy from or to the host."""
+    """What lies between two events: work of the device's own, or a copy from or to the host.
+
+    is_of_call: it is of a call that is timed, which keeps the events until its end.
+    """
 
     is_work: bool
     first: Any
     last: Any
-    record: ObservedLaunch | None = None
+    record: ObservedLaunch | None
+    step: DeviceCall | None
+    is_of_call: bool
 
 
 class CardTimes:
@@ -115,37 +121,53 @@ class CardTimes:
     def __init__(self, queues: Queues) -> None:
         self._queues = queues
         self._spare: list[Any] = []
-        self._timed = 0
+        self._launches = 0
+        self._open: dict[int, list[Span]] = {}
+        """By the driver's stream, what nobody has waited for."""
+        self._base: Any = None
+        """The event that steps' times count from."""
         self._call: _Call | None = None
 
     @contextlib.contextmanager
-    def around(self, stream: Any, *, is_work: bool, record: ObservedLaunch | None = None) -> Iterator[Span | None]:
-        """Events around what is queued in a stream within the block; None where it is not timed."""
+    def around(
+        self, stream: Any, *, is_work: bool, record: ObservedLaunch | None = None, step: DeviceCall | None = None
+    ) -> Iterator[None]:
+        """Events around what is queued in a stream within the block, where it is timed."""
         call = self._call
-        if call is None and (record is None or self._timed >= TIMED_LAUNCHES):
-            yield None
+        is_wanted = step is not None or (record is not None and self._launches < TIMED_LAUNCHES)
+        self._launches += record is not None
+        if call is None and not is_wanted:
+            yield
             return
-        self._timed += 1
         if call is not None and len(call.spans) >= MOST_TIMED:
             call.is_whole = False
-            yield None
+            yield
             return
-        span = Span(is_work, self._event(), self._event(), record)
+        if self._base is None and step is not None:
+            self._base = self._event()
+            self._queues.called("cuEventRecord", self._base, 0)
+        span = Span(is_work, self._event(), self._event(), record, step, call is not None)
         if call is not None:
             call.pause(stream)
         self._queues.called("cuEventRecord", span.first, stream)
-        yield span
+        yield
         self._queues.called("cuEventRecord", span.last, stream)
         if call is not None:
             call.spans.append(span)
+        if is_wanted:
+            self._open.setdefault(int(stream), []).append(span)
 
-    def note(self, span: Span | None) -> None:
-        """A launch was waited for: its record has its time from now on."""
-        if span is None or span.record is None:
-            return
-        span.record.microseconds = self._us(span.first, span.last)
-        if self._call is None:
-            self._spare += [span.first, span.last]
+    def note(self, stream: Any) -> None:
+        """A stream was waited for: launches and steps in it have their times from now on."""
+        for span in self._open.pop(int(stream), ()):
+            took_us = self._us(span.first, span.last)
+            if span.record is not None:
+                span.record.microseconds = took_us
+            if span.step is not None:
+                span.step.began_us = max(0.0, self._us(self._base, span.first))
+                span.step.ended_us = span.step.began_us + took_us
+            if not span.is_of_call:
+                self._spare += [span.first, span.last]
 
     def begin(self) -> None:
         """A call begins that is to be timed."""
@@ -195,7 +217,7 @@ class CardTimes:
         """Give all of it back; nothing is queued any more."""
         if self._call is not None:
             self._call.close()
-        for event in self._spare:
+        for event in [*self._spare, *([self._base] if self._base is not None else [])]:
             self._queues.called("cuEventDestroy", event)
         self._spare = []
 
@@ -262,16 +284,3 @@ class _Call:
         """Give back what it took."""
         self._queues.called("cuMemFree", self._words)
         self._queues.called("cuModuleUnload", self._module)
-
-
-def covered(spans: list[tuple[float, float]]) -> float:
-    """How long at least one of some spans lasts, each from its begin to its end.
-
-    >>> covered([(0.0, 2.0), (5.0, 6.0), (1.0, 3.0)])
-    4.0
-    """
-    total, reached = 0.0, float("-inf")
-    for begin, end in sorted(spans):
-        total += max(0.0, end - max(begin, reached))
-        reached = max(reached, end)
-    return total

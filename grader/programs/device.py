@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from grader.programs.device_memory import Allocation, Memory
-from grader.programs.records import NO_LIMIT, CallTimes, ObservedLaunch, RunLimits
+from grader.programs.records import NO_LIMIT, CallTimes, DeviceCall, ObservedLaunch, RunLimits
 from grader.ptx import Module, parse
 from grader.ptx.limits import MAX_THREADS, PtxError
 from grader.ptx.records import Counters, Hazard, LineWork
@@ -86,6 +86,7 @@ class Loaded:
 
     def __init__(self) -> None:
         self._modules: dict[int, dict[str, Module]] = {}
+        self.step: DeviceCall | None = None
         self._known: dict[tuple[str, int, str], Any] = {}
         """What was looked up, by what and of what, as long as no more is loaded."""
 
@@ -247,7 +248,10 @@ class Device(Protocol):
     """A device with its memory.
 
     Calls that wait, copy or ask raise `LateEnd` where a launch that was queued has come to a bad end.
+    step: what is queued next, if its times are wanted.
     """
+
+    step: DeviceCall | None
 
     @property
     def memory(self) -> Memory: ...

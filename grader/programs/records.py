@@ -12,6 +12,7 @@ LIBRARY = "Thrust/CUB"
 """Said in place of a file where a library's code makes a call: of what it does itself nobody is told."""
 MAX_LAUNCHES = 2000
 MAX_COPIES = 2000
+MAX_STEPS = 2000
 """How many of a run are kept."""
 LIMITS = frozenset(
     {"programs.launch_limit", "programs.launch_seconds", "programs.device_memory", "programs.host_limit"}
@@ -39,6 +40,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     watched_instructions: of launches that are watched block for block; of those that follow a few blocks are.
     kernel_steps, steps_after_fault: of all launches together, and of one, see `grader.ptx.limits.Limits`.
     counts_work: what threads execute by line, and what the host asks of the device, is kept.
+    keeps_steps: of that what streams do, the first `MAX_STEPS`, with their times where a GPU does them.
     order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
     undoes_bytes: after each launch all arrays of at least so many bytes are as before it, as if the kernel had
     done nothing: what comes out right all the same, no kernel has computed.  0: nothing is undone.
@@ -61,6 +63,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     watched_instructions: int = NO_LIMIT
     kernel_steps: int = NO_LIMIT
     counts_work: bool = False
+    keeps_steps: bool = False
     order: int = 0
     undoes_bytes: int = 0
     looks: bool = True
@@ -186,7 +189,7 @@ class ObservedLaunch(msgspec.Struct):
     microseconds: float | None = None
 
 
-class DeviceCall(msgspec.Struct, frozen=True):
+class DeviceCall(msgspec.Struct):
     """Something that the host asked of the device, or waited for: in the order in which it asked.
 
     kind: "kernel"; "copy_in" (from the host), "copy_out" (to the host), "copy" (on the device), "fill"; "allocate",
@@ -196,6 +199,7 @@ class DeviceCall(msgspec.Struct, frozen=True):
     after: by stream, how many of its steps have ended before this one begins, whatever runs beside it.
     is_blocking: the host goes on when it is done.  is_pageable: a copy from or to memory that is not page-locked.
     file: `LIBRARY` for what Thrust and CUB do by themselves.
+    began_us, ended_us: since the first step, on a GPU; None on the emulator, and of what nobody has waited for.
     """
 
     kind: str
@@ -208,6 +212,8 @@ class DeviceCall(msgspec.Struct, frozen=True):
     after: dict[int, int] = {}
     is_blocking: bool = False
     is_pageable: bool = False
+    began_us: float | None = None
+    ended_us: float | None = None
 
     @property
     def is_of_library(self) -> bool:

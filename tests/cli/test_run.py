@@ -173,6 +173,8 @@ def test_json_is_one_record_with_what_is_documented(capfd: pytest.CaptureFixture
     assert (launch["kernel"], launch["grid"], launch["block"]) == ("lab::transpose", [3, 2, 1], [16, 16, 1])
     assert launch["status"] == "ran" and launch["hazards"] == [] and launch["shared_bytes"] == 0
     assert [a["type"] for a in launch["arguments"]] == ["Matrix", "Matrix"]
+    steps = [(step["kind"], step["stream"], step["order"], step["began_us"]) for step in record["timeline"]]
+    assert steps == [("copy_in", 0, 0, None), ("kernel", 0, 1, None), ("copy_out", 0, 2, None)]
     kinds = {(f["kind"], f["line"]) for f in record["findings"]}
     assert ("copy_size", 36) in kinds
     assert "Копирование читает" in str(record["findings"])

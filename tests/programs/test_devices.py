@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from grader.gpu.process import has_driver
 from grader.programs.observe import observe
 from grader.programs.records import Observation, RunLimits, for_gpu
+from grader.programs.timeline import timeline
 
-LIMITS = RunLimits(wall_seconds=60)
+LIMITS = RunLimits(wall_seconds=60, keeps_steps=True)
 ON_GPU = for_gpu(LIMITS, 5.0)
 DEVICES = ["emulator", pytest.param("gpu", marks=pytest.mark.gpu)]
 
@@ -301,6 +303,15 @@ def test_prints(name: str, device: str, tmp_path: Path, host_cache: Path) -> Non
     assert [finding for finding in got.findings if finding.severity == "error"] == []
     assert {launch.status for launch in got.launches} <= {"ran"}
     assert all((launch.microseconds is not None) is (device == "gpu") for launch in got.launches)
+    line = timeline(got.asked)
+    if name == "streams":
+        assert line is not None
+        assert [step.call.kind for step in line.steps] == ["copy_in", "kernel", "kernel", "copy_out"]
+        assert [line.streams.index(step.call.stream) for step in line.steps] == [0, 0, 1, 1]
+        assert all(step.end <= later.begin for step, later in pairwise(line.steps))
+    if line is not None:
+        assert line.is_timed is (device == "gpu")
+        assert device != "gpu" or all(call.ended_us is not None for call in got.asked)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -17,6 +17,7 @@ from grader.programs.device_memory import Allocation
 from grader.programs.moved import SourceLines
 from grader.programs.records import (
     LIBRARY,
+    MAX_STEPS,
     DeviceCall,
     ObservedCopy,
     ObservedLaunch,
@@ -224,7 +225,9 @@ class State:
         is_pageable: bool = False,
     ) -> None:
         """Keep what the host asks of the device, see `DeviceCall`."""
-        if not self.limits.counts_work or len(self.asked) >= MAX_ASKED:
+        self.gpu.step = None
+        is_step = self.limits.keeps_steps and bool(ticket)
+        if len(self.asked) >= (MAX_ASKED if self.limits.counts_work else MAX_STEPS if is_step else 0):
             return
         after = dict(stream.clock) if stream is not None else {}
         number = stream.number if stream is not None else 0
@@ -243,6 +246,7 @@ class State:
                 is_pageable,
             )
         )
+        self.gpu.step = self.asked[-1] if is_step else None
 
     def undone(self) -> contextlib.AbstractContextManager[None]:
         """Large arrays are what they were before, in a run that undoes what is computed on the device."""
