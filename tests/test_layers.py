@@ -257,7 +257,6 @@ GPU_PARTS: dict[str, set[str]] = {
     "runs": {"messages", "process", "session", "bench"},
     "part": {"messages", "process", "session", "profilers", "bench", "runs"},
     "calibrate": {"messages", "process", "session", "bench", "runs", "part"},
-    "device_file": {"process", "session", "bench", "part", "calibrate"},
     "functions": {"bench"},
 }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grader.checks import grids, launch, memory_safety, races
+from grader.checks import launch, memory_safety, races
 from grader.checks.base import Verdict, failed, passed
-from grader.checks.outcomes import explained, verdict_of_runs
+from grader.checks.outcomes import explained, grid_left_out, verdict_of_runs
 from grader.diagnosis.text import hazard_msg
 from grader.lab.checks import CorrectSettings
 from grader.launching.kernel import block_of
@@ -58,7 +58,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         return verdict
     if evidence.other_input is not None:
         return _of_another_task(evidence, evidence.other_input)
-    uncovered = grids.left_out(evidence, runs)
+    uncovered = grid_left_out(evidence, runs)
     credit = _credit(named, settings)
     if uncovered is not None:
         return replace(uncovered, credit=credit, diagnosis=evidence.diagnoses.get("correct"))

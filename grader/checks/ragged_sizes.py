@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.checks import grids, launch, races
+from grader.checks import launch, races
 from grader.checks.base import Verdict, failed, not_applicable, passed
 from grader.checks.correct import follow
-from grader.checks.outcomes import explained, seen_at, verdict_of_runs
+from grader.checks.outcomes import explained, grid_left_out, seen_at, verdict_of_runs
 from grader.diagnosis.text import hazard_msg
 from grader.lab.checks import Settings
 from grader.launching.trial import Run
@@ -42,7 +42,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         message = seen_at(unordered, hazard_msg(hazard))
         data = {"sizes": dict(unordered.sizes), "count": hazard.count}
         return replace(failed(message, races.hint(hazard), hazard.line, data=data), file=evidence.file_of(hazard.file))
-    verdict = grids.left_out(evidence, runs)
+    verdict = grid_left_out(evidence, runs)
     if verdict is not None:
         return replace(verdict, diagnosis=evidence.diagnoses.get("ragged"))
     verdict = verdict_of_runs(runs)

@@ -165,7 +165,7 @@ def _calibrate(lab: str | None, device: Path | None, labs_folders: tuple[Path, .
 def _calibrate_device(file: Path) -> int:
     from grader.devices import DEVICE_FILE
     from grader.errors import UsageError, describe_os_error
-    from grader.gpu.device_file import measure_device, write_device
+    from grader.gpu.calibrate import measure_device, write_device
     from grader.message import msg
     from grader.report.visible import visible_line
 

@@ -18,7 +18,7 @@ from grader.report.conclusions import conclusions, sweep_conclusions, sweep_note
 from grader.report.draw import DRAWINGS, Chart, Format, Medium
 from grader.report.job import ReportJob
 from grader.report.listing import listings
-from grader.report.page.predicted import predicted_times
+from grader.report.predicted_page import predicted_times
 from grader.report.summary import GroupRow, summary
 from grader.report.tables import (
     counter_table,

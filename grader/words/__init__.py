@@ -34,7 +34,6 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 
 _FILES = (
     "labs",
-    "predictions",
     "programs",
     "diagnosis",
     "grading",

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from grader.errors import UsageError
-from grader.gpu import device_file
-from grader.gpu.device_file import measure_device, write_device
+from grader.gpu import calibrate
+from grader.gpu.calibrate import measure_device, write_device
 from grader.gpu.messages import Ready, Warm
 from grader.launching.backend import LaunchOutcome, LaunchRequest, ScalarArgument
 from grader.prediction.instructions import read_device
@@ -68,8 +68,8 @@ def test_figures_follow_from_cycles_and_times(monkeypatch: pytest.MonkeyPatch) -
         found = sample(lambda order: Sample({n: times[n] for n in order}), list(times), [], Plan((31,)))
         return found, 2000.0
 
-    monkeypatch.setattr(device_file._Measuring, "_rounds", rounds)
-    made = device_file._Measuring(Card(), read_device("h100")).processor()  # type: ignore[arg-type]
+    monkeypatch.setattr(calibrate._Measuring, "_rounds", rounds)
+    made = calibrate._Measuring(Card(), read_device("h100")).processor()  # type: ignore[arg-type]
     assert (made.name, made.multiprocessors, made.l2_bytes, made.clock_ghz) == ("X1", 100, 1 << 25, 2.0)
     assert not made.measured
     assert {made.latency[name] for name in ("alu", "fma", "l1", "l2", "dram", "shared", "divide")} == {7}
@@ -84,6 +84,6 @@ def test_figures_follow_from_cycles_and_times(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_without_a_gpu_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_file, "has_driver", lambda: False)
+    monkeypatch.setattr(calibrate, "has_driver", lambda: False)
     with pytest.raises(UsageError, match="needs an NVIDIA GPU"):
         measure_device()

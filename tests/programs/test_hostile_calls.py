@@ -16,10 +16,9 @@ from grader.programs.moved import SourceLines
 from grader.programs.records import RunLimits
 from grader.programs.runtime import table
 from grader.programs.runtime.calls import Calls
-from grader.programs.runtime.copies import H2D, memcpy_2d, memset_2d
+from grader.programs.runtime.copies import H2D, MAX_ROWS, Rows, memcpy_2d, memset_2d
 from grader.programs.runtime.devices import model_of
 from grader.programs.runtime.ordering import NOWHERE
-from grader.programs.runtime.rows import MAX_ROWS, Rows
 from grader.programs.runtime.state import CudaError, ProgramEnded, State
 from grader.programs.sandbox.guest import BYTES_PER_INSTRUCTION, BadPointer, Guest
 from grader.programs.sandbox.process import Code

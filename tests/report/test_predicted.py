@@ -11,7 +11,7 @@ import pytest
 
 from grader import i18n
 from grader.report import html, terminal
-from grader.report.page.predicted import predicted_times
+from grader.report.predicted_page import predicted_times
 from grader.report.summary import summary
 from grader.result import Result
 from tests.report.jobs import TIME, job, with_time

@@ -1,4 +1,4 @@
-"""Copies and fills: directions, sizes, what nobody wrote, and the order of streams."""
+"""Copies and fills: rows of bytes, directions, sizes, what nobody wrote, and the order of streams."""
 
 from __future__ import annotations
 
@@ -18,9 +18,51 @@ from grader.programs.runtime import silent
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream, StreamAccess
 from grader.programs.runtime.registration import load
-from grader.programs.runtime.rows import Rows, checked
 from grader.programs.runtime.silent import overwritten, read
 from grader.programs.runtime.state import CudaError, State
+
+MAX_ROWS = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """`depth` slices of `height` rows of `width` bytes.
+
+    to, source: how far apart on either side rows are, and slices.
+    """
+
+    width: int
+    height: int = 1
+    depth: int = 1
+    to: tuple[int, int] = (0, 0)
+    source: tuple[int, int] = (0, 0)
+
+    @property
+    def total(self) -> int:
+        """All bytes."""
+        return self.width * self.height * self.depth
+
+    def end(self, apart: tuple[int, int]) -> int:
+        """Where the last of them ends, from where the first begins."""
+        return apart[0] * (self.height - 1) + apart[1] * (self.depth - 1) + self.width
+
+    def listed(self) -> list[tuple[int, int, int]]:
+        """(offset in to, offset in source, bytes) of each; for a copy that is known to keep to its memory."""
+        (to_row, to_slice), (from_row, from_slice) = self.to, self.source
+        return [
+            (z * to_slice + y * to_row, z * from_slice + y * from_row, self.width)
+            for z in range(self.depth)
+            for y in range(self.height)
+        ]
+
+
+def checked(state: State, rows: Rows) -> Rows:
+    """The same, as many as a copy may have.  Raises CudaError."""
+    if min(rows.width, rows.height, rows.depth, *rows.to, *rows.source) < 0 or rows.height * rows.depth > MAX_ROWS:
+        raise CudaError(1)
+    state.meter.charge(rows=rows.height * rows.depth if rows.width else 0)
+    return rows
+
 
 H2H, H2D, D2H, D2D, DEFAULT = range(5)
 _SIDES = {H2H: ("host", "host"), H2D: ("device", "host"), D2H: ("host", "device"), D2D: ("device", "device")}

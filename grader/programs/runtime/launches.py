@@ -12,8 +12,15 @@ from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import Message, msg
 from grader.programs.device import Asked, LateEnd, Outcome
 from grader.programs.records import LIBRARY, MAX_LAUNCHES, NO_LIMIT, ObservedLaunch
-from grader.programs.runtime import stored_pointers
-from grader.programs.runtime.arguments import described, filled, memory_of, put_in_order, translated
+from grader.programs.runtime.arguments import (
+    described,
+    filled,
+    give_back_pointers,
+    memory_of,
+    pointers_are_kept,
+    put_in_order,
+    translated,
+)
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.ordering import KERNEL, NOWHERE, Pending, Place, Stream, Text
 from grader.programs.runtime.outcomes import Configured, failed, judge, place_in, refusal, sizes_text
@@ -248,9 +255,9 @@ def _run(
     key = (kernel.symbol, kernel.unit, asked.grid, asked.block)
     count = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
     types = [parameter.type for parameter in record.arguments]
-    if not state.keeps_pointers and stored_pointers.are_kept(state, raw, types):
+    if not state.keeps_pointers and pointers_are_kept(state, raw, types):
         state.keeps_pointers = True
-        stored_pointers.give_back(state, everywhere=True)
+        give_back_pointers(state, everywhere=True)
     arguments = raw
     if not state.keeps_pointers:
         arguments = [translated(state, value, type_text) for value, type_text in zip(raw, types, strict=True)]
@@ -291,7 +298,7 @@ def _run(
         launch = (*key, entry, asked.shared_bytes, asked.is_cooperative, *arguments)
         outcome = state.gpu.again(kernel.unit, launch, execute)
     if not state.keeps_pointers:
-        stored_pointers.give_back(state)
+        give_back_pointers(state)
     for variable, address, before in managed:
         # A kernel may have written it by its address instead.
         after = variable.view()

@@ -188,7 +188,7 @@ class State:
         """Pools of memory by handle, the device's own first; `current_pool`: the handle of what memory comes from."""
         self.current_pool = 0
         self.keeps_pointers = False
-        """Whether the program has been seen to keep pointers to memory of both sides: see `stored_pointers`."""
+        """Whether the program has been seen to keep pointers to memory of both sides: see `arguments`."""
         self.asked: list[DeviceCall] = []
         """What the host has asked of the device, where the run is to tell; `calling`: the function that it calls."""
         self.calling = ""

@@ -20,7 +20,6 @@ from grader.programs.runtime import (
     queries,
     registration,
     streams,
-    textures,
 )
 from grader.programs.runtime.libraries import cublas, cufft, curand, cusolver, cusparse
 from grader.programs.runtime.ordering import Place
@@ -32,7 +31,6 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **pools.HANDLERS,
     **copies.HANDLERS,
     **arrays.HANDLERS,
-    **textures.HANDLERS,
     **launches.HANDLERS,
     **graphs.HANDLERS,
     **modules.HANDLERS,

@@ -365,10 +365,9 @@ class ProgramRun:
         import wasmtime
 
         from grader.message import msg
-        from grader.programs.sandbox import uncaught
-        from grader.programs.sandbox.guest import BadPointer
+        from grader.programs.sandbox.guest import BadPointer, exception_header, read_exception
 
-        header = uncaught.taken(store)
+        header = exception_header(store)
         if header is None:
             return None
 
@@ -380,7 +379,7 @@ class ProgramRun:
         try:
             # As on a terminal, where lines are written as they end.
             call("fflush", 0)
-            thrown = uncaught.read(self._guest, exports, header, call)
+            thrown = read_exception(self._guest, exports, header, call)
         except wasmtime.Trap as error:
             if error.frames and error.frames[0].func_index in left_out:
                 raise NotWhole from error

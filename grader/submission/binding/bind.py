@@ -25,8 +25,7 @@ from grader.submission.binding.assign import (
     strong_rank,
 )
 from grader.submission.binding.entries import Entry, entries_of, instance_of, launched_twice, sites_of
-from grader.submission.binding.exchanged import in_their_places
-from grader.submission.binding.plans import interpretations, requested_launch
+from grader.submission.binding.plans import in_their_places, interpretations, requested_launch
 from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
 from grader.submission.binding.roles import role_assignments
 from grader.submission.compile_time import constant_edits

@@ -1,16 +1,25 @@
-"""Launch plans: block, what that covers, grid and dynamic shared memory, of what is said of each.
+"""Launch plans: block, what that covers, grid and dynamic shared memory, of what is said of each, and the launch as it
+was meant where its arguments stand in each other's place.
 
 For each of these facts there is a function with all that say something of it, in a file of its own where it is long;
-`precedence` chooses among them.
+`reconcile.first` chooses among them.
+
+A kernel's own text says what it reads and writes, and its parameters' names what they mean.  A launch says otherwise
+where its data do (an input into which nobody put anything, and whose content the host wants afterwards), where its
+names do, or where the program's other launches hand over the same two the other way round.  The kernel is then judged
+as if they stood in their order, and the launch for the mistake.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
+from math import prod
 
 from grader.devices import is_possible_block
-from grader.lab.records import Lab, Variant
+from grader.lab.records import Lab, Parameter, Variant
 from grader.submission.binding.blocks import (
     Block,
     LaunchContext,
@@ -24,7 +33,17 @@ from grader.submission.binding.blocks import (
 from grader.submission.binding.entries import Entry
 from grader.submission.binding.reconcile import OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.sizes import NamedSizes, formulas_of, is_unsure
-from grader.submission.kernels.records import LaunchSite
+from grader.submission.cpp.nodes import SIZES_OF_TYPES
+from grader.submission.kernels.records import (
+    Exchanged,
+    Kernel,
+    KernelParameter,
+    LaunchSite,
+    Observed,
+    SeenArgument,
+    SeenLaunch,
+    SeenRun,
+)
 from grader.submission.records import Interpretation, LaunchPlan, Origins
 from grader.submission.submission_yaml import VariantSettings
 
@@ -168,3 +187,204 @@ def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     possible = [site for site in sites if site.block is not None and is_possible_block(site.block)]
     unreadable = [site for site in sites if site.block is None]
     return next(iter(possible or unreadable), None)
+
+
+Pair = tuple[KernelParameter, KernelParameter]
+Seen = Mapping[str, SeenArgument]
+
+
+def in_their_places(observed: Observed, kernels: Sequence[Kernel], sites: Sequence[LaunchSite], lab: Lab) -> Observed:
+    """`observed` with the arguments of each launch as the kernel means them; launches for which that changes anything
+    say so (`SeenLaunch.exchanged`).
+
+    kernels: of all files.  sites: their launches as the text has them.
+    """
+    return replace(observed, runs=tuple(_of_run(run, kernels, sites, lab) for run in observed.runs))
+
+
+def _of_run(run: SeenRun, kernels: Sequence[Kernel], sites: Sequence[LaunchSite], lab: Lab) -> SeenRun:
+    of_launches = [_kernel_of(launch, kernels) for launch in run.launches]
+    usual = Counter(
+        order
+        for launch, kernel in zip(run.launches, of_launches, strict=True)
+        if kernel is not None
+        for pair in _alike(kernel, lab)
+        if (order := _order(pair, _by_name(launch))) is not None
+    )
+    launches = []
+    for launch, kernel in zip(run.launches, of_launches, strict=True):
+        pair = _exchanged(launch, kernel, sites, lab, usual) if kernel is not None else None
+        launches.append(launch if pair is None else _with(launch, pair, sites))
+    return replace(run, launches=tuple(launches))
+
+
+def _kernel_of(launch: SeenLaunch, kernels: Sequence[Kernel]) -> Kernel | None:
+    same = [kernel for kernel in kernels if kernel.name == launch.kernel]
+    own = [kernel for kernel in same if kernel.file.rpartition("/")[2] == launch.file.rpartition("/")[2]]
+    return next(iter(own or same), None)
+
+
+def _by_name(launch: SeenLaunch) -> dict[str, SeenArgument]:
+    return {argument.name: argument for argument in launch.arguments if argument.name}
+
+
+def _exchanged(
+    launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite], lab: Lab, usual: Counter[tuple[str, ...]]
+) -> Pair | None:
+    by_name = _by_name(launch)
+    if launch.refused or any(p.name not in by_name for p in kernel.parameters):
+        return None
+    texts = _texts(launch, kernel, sites)
+    for pair in _directions(kernel):
+        if _flows_backwards(pair, by_name):
+            return pair
+    if any(p.is_pointer and by_name[p.name].before == "kernel" and not p.is_written for p in kernel.parameters):
+        # It goes on with what another kernel made, a transposed matrix perhaps: names say nothing of that.
+        return None
+    for pair in _alike(kernel, lab):
+        if pair[0].is_pointer:
+            is_wrong = _is_named_across(pair, by_name, lab) or _is_unusual(pair, by_name, usual)
+        else:
+            is_wrong = _is_written_across(pair, texts) or _has_lengths_exchanged(pair, kernel, by_name, lab)
+            # Where most launches are wrong, the one that names each by its own name is the right one.
+            is_named = all(texts.get(p.name.lower()) == p.name.lower() for p in pair)
+            is_wrong = is_wrong or (not is_named and _is_unusual(pair, by_name, usual))
+        if is_wrong:
+            return pair
+    return None
+
+
+def _directions(kernel: Kernel) -> Iterator[Pair]:
+    """Each array that the kernel may only read, with each that it writes."""
+    arrays = [p for p in kernel.parameters if p.is_pointer and not p.is_global]
+    for source in arrays:
+        if source.is_read and not source.is_written:
+            yield from ((source, to) for to in arrays if to.is_written and not to.is_const)
+
+
+def _flows_backwards(pair: Pair, seen: Seen) -> bool:
+    """Whether the host filled what the kernel writes, and takes for the result what the kernel reads."""
+    source, to = (seen[p.name] for p in pair)
+    if not source.buffer or not to.buffer or source.buffer == to.buffer or source.buffer_bytes != to.buffer_bytes:
+        return False
+    return source.before != "data" and source.read_back and to.before == "data" and not to.read_back
+
+
+def _alike(kernel: Kernel, lab: Lab) -> Iterator[Pair]:
+    """Parameters that a launch may exchange unnoticed: two inputs, or two sizes, each named as one of the lab's."""
+    for one, other in combinations([p for p in kernel.parameters if not p.is_global], 2):
+        first, second = _role(one, lab), _role(other, lab)
+        if first is None or second is None or first == second or one.is_pointer != other.is_pointer:
+            continue
+        are_alike = first.is_input and second.is_input and first.shape == second.shape
+        if are_alike or (first.is_size and second.is_size):
+            yield one, other
+
+
+def _role(parameter: KernelParameter, lab: Lab) -> Parameter | None:
+    """What its name means, where that can be one thing only."""
+    fitting = [p for p in lab.parameters if p.is_array == parameter.is_pointer]
+    if parameter.is_pointer:
+        fitting = [p for p in fitting if p.is_output == parameter.is_written]
+    named = [p for p in fitting if p.rank_of(parameter.name) is not None]
+    return named[0] if len(named) == 1 else None
+
+
+def _is_named_across(pair: Pair, seen: Seen, lab: Lab) -> bool:
+    """Whether each array has the name that means the other's role."""
+    roles = [_role(parameter, lab) for parameter in pair]
+    names = [seen[p.name].buffer.rpartition(".")[2].rpartition(">")[2] for p in pair]
+    if not all(names) or None in roles:
+        return False
+    first, second = (role for role in roles if role is not None)
+    return (
+        second.rank_of(names[0]) is not None
+        and first.rank_of(names[1]) is not None
+        and first.rank_of(names[0]) is None
+        and second.rank_of(names[1]) is None
+    )
+
+
+def _order(pair: Pair, seen: Seen) -> tuple[str, ...] | None:
+    """What was handed over for two parameters, with their names; None where it is the same, or nothing is known."""
+    if any(p.name not in seen for p in pair):
+        return None
+    given = [seen[p.name].buffer if p.is_pointer else str(seen[p.name].value or "") for p in pair]
+    if not all(given) or given[0] == given[1]:
+        return None
+    names = [p.name.lower() for p in pair]
+    return (*names, *given) if names[0] < names[1] else (*names[::-1], *given[::-1])
+
+
+def _is_unusual(pair: Pair, seen: Seen, usual: Counter[tuple[str, ...]]) -> bool:
+    """Whether most launches of the program hand the same two over the other way round, to parameters of these names."""
+    order = _order(pair, seen)
+    if order is None:
+        return False
+    first, second, one, other = order
+    return usual[first, second, other, one] > usual[order]
+
+
+def _is_written_across(pair: Pair, texts: Mapping[str, str]) -> bool:
+    """Whether the launch names for each parameter the other one: `k<<<…>>>(a, cols, rows)` for `k(a, rows, cols)`."""
+    first, second = (p.name.lower() for p in pair)
+    return texts.get(first, "") == second and texts.get(second, "") == first
+
+
+def _has_lengths_exchanged(pair: Pair, kernel: Kernel, seen: Seen, lab: Lab) -> bool:
+    """Whether the arrays have the lengths that follow from two sizes in each other's place, and not as they are."""
+    values: dict[str, int] = {}
+    for parameter in kernel.parameters:
+        role, value = None if parameter.is_pointer else _role(parameter, lab), seen[parameter.name].value
+        if role is not None and isinstance(value, int):
+            values[role.name] = value
+    roles = [_role(p, lab) for p in pair]
+    names = [role.name for role in roles if role is not None]
+    if len(names) < 2 or any(name not in values for name in names):
+        return False
+    other = {**values, names[0]: values[names[1]], names[1]: values[names[0]]}
+    lengths = [
+        (shape, seen[p.name].buffer_bytes // SIZES_OF_TYPES[p.dtype])
+        for p in kernel.parameters
+        if p.is_pointer and p.dtype in SIZES_OF_TYPES and seen[p.name].buffer_bytes and not seen[p.name].offset_bytes
+        for shape in [_shape(p, lab)]
+        if shape and all(isinstance(axis, int) or axis in values for axis in shape)
+    ]
+
+    def fit(sizes: Mapping[str, int]) -> bool:
+        return all(prod(a if isinstance(a, int) else sizes[a] for a in shape) == length for shape, length in lengths)
+
+    return bool(lengths) and fit(other) and not fit(values)
+
+
+def _shape(parameter: KernelParameter, lab: Lab) -> tuple[str | int, ...]:
+    shapes = {p.shape for p in lab.parameters if p.is_array}
+    role = _role(parameter, lab)
+    return role.shape if role is not None else next(iter(shapes)) if len(shapes) == 1 else ()
+
+
+def _texts(launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite]) -> dict[str, str]:
+    """What the text of the launch hands over, by the parameters' names; both in small letters."""
+    own = [p.name.lower() for p in kernel.parameters if not p.is_global]
+    at = [s for s in sites if s.kernel == launch.kernel and s.line == launch.line and len(s.arguments) == len(own)]
+    return dict(zip(own, (text.strip().lower() for text in at[0].arguments), strict=True)) if at else {}
+
+
+def _with(launch: SeenLaunch, pair: Pair, sites: Sequence[LaunchSite]) -> SeenLaunch:
+    """The launch with two arguments in each other's place."""
+    first, second = (p.name for p in pair)
+    by_name = _by_name(launch)
+    places = {first: by_name[second], second: by_name[first]}
+    arguments = tuple(
+        replace(places[a.name], name=a.name, type_text=a.type_text) if a.name in places else a for a in launch.arguments
+    )
+    names = [argument.name for argument in launch.arguments]
+    at = next((s for s in sites if s.kernel == launch.kernel and s.line == launch.line), None)
+    texts = at.arguments if at is not None and len(at.arguments) == len(names) else ()
+
+    def given(name: str) -> str:
+        if texts:
+            return " ".join(texts[names.index(name)].split())
+        return by_name[name].buffer or str(by_name[name].value)
+
+    return replace(launch, arguments=arguments, exchanged=Exchanged(first, given(first), second, given(second)))
