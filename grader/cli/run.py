@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,6 +95,13 @@ def run_command() -> click.Command:
             default="emulator",
             show_default=True,
             help=_("What kernels run on; auto: the GPU of this machine, if there is one."),
+        ),
+        click.Option(
+            ["--check"],
+            is_flag=True,
+            help=_(
+                "After the run on a GPU, have the emulator tell counters and hazards of launches within its limits."
+            ),
         ),
         click.Option(
             ["--limit"],
@@ -212,10 +220,18 @@ def limits_of(text: str | None) -> RunLimits:
 
 
 def _run(
-    words: tuple[str, ...], device: str, backend: str, limit: str | None, shrink: bool, as_json: bool, lang: str
+    words: tuple[str, ...],
+    device: str,
+    backend: str,
+    check: bool,
+    limit: str | None,
+    shrink: bool,
+    as_json: bool,
+    lang: str,
 ) -> int:
     from grader.gpu.process import has_driver
     from grader.processes.system import IS_LINUX
+    from grader.programs.checked import checked, same_model
     from grader.programs.observe import observe
     from grader.programs.records import for_gpu
 
@@ -240,21 +256,27 @@ def _run(
         stream.buffer.flush()
 
     stdin = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(MAX_STDIN_BYTES)
+    run = partial(
+        observe,
+        paths,
+        own,
+        stdin=stdin,
+        root=_started_in(paths, folders),
+        folders=folders,
+        defined=click.get_current_context().meta[_DEFINED],
+    )
     with blamed_on_us(Path()):
-        observation = observe(
-            paths,
-            own,
-            device,
-            stdin,
-            (lambda _descriptor, _data: None) if as_json else emit,
-            _build_progress(),
+        observation = run(
+            model=device,
+            emit=(lambda _descriptor, _data: None) if as_json else emit,
+            progress=_build_progress(),
             smaller=shrink,
-            root=_started_in(paths, folders),
-            folders=folders,
             limits=limits,
-            defined=click.get_current_context().meta[_DEFINED],
             on_gpu=on_gpu,
         )
+        if check and on_gpu:
+            model = same_model(observation.device, device)
+            observation = checked(observation, run(model=model, limits=limits_of(limit)))
     if as_json:
         print(json_of(observation))
     else:

@@ -52,6 +52,8 @@ def json_of(observation: Observation) -> str:
         "smaller": observation.smaller or None,
         "device": observation.device or None,
         "launches": launches,
+        "checked": observation.checked,
+        "check_ended": text(observation.check_ended) or None,
         "timeline": steps_record(timeline(observation.asked)),
         "findings": findings,
     }
@@ -90,6 +92,13 @@ def text_of(observation: Observation) -> str:
         for finding in sorted(findings, key=lambda f: ("error", "warning", "remark").index(f.severity)):
             where = f"{finding.file}:{finding.line}  " if finding.line else ""
             lines.append(f"  {_SIGNS[finding.severity]} {where}{text(finding.message)}")
+    if observation.checked is not None:
+        total = len(observation.launches)
+        note = _("Counters and hazards are those of the emulator, which ran {n} of {total} launches.")
+        lines += [
+            "",
+            " ".join([note.format(n=observation.checked, total=total), text(observation.check_ended)]).rstrip(),
+        ]
     if not observation.device and any(launch.status == "ran" for launch in observation.launches):
         lines += ["", _("Times printed by the program are not real: there is no GPU here to measure.")]
     return "\n".join(lines) + "\n"

@@ -342,6 +342,8 @@ class Observation(msgspec.Struct):
     files: those that were wanted and are there at the end, cut off at the length that was asked for.
     device: the name of the GPU that kernels ran on, "" for the emulator.
     copies: between host and device, the first `MAX_COPIES` in their order.
+    checked: of a run on a GPU, how many launches the emulator has run after it, see `grader.programs.checked`;
+      check_ended: why not all of them, or why it did not come to the program's end.
     """
 
     exit: int | None
@@ -357,3 +359,5 @@ class Observation(msgspec.Struct):
     files: dict[str, bytes] = {}
     device: str = ""
     copies: list[ObservedCopy] = []
+    checked: int | None = None
+    check_ended: Message | None = None

@@ -54,6 +54,9 @@ PROGRAMS: Texts = {
         "{kernel} is too large to be emulated: the launch is recorded, the kernel was not executed, and what the "
         "program prints of its results means nothing."
     ),
+    "check_limit": N_("What comes next is beyond the emulator's limits, which --limit sets."),
+    "check_ended": N_("The program does not come to its end there: {why}"),
+    "check_differs": N_("From the launch of {kernel} in line {line} on the program does something else there."),
     "launch_limit": N_(
         "{kernel} takes more than {limit} billion thread-instructions: a limit of this run, no fault of the program's, "
         "which ends here. --limit none runs it to its end, --shrink runs it with a smaller size."

@@ -1,0 +1,82 @@
+"""`grade run` on a GPU: times of launches, copies and streams, and beside them what the emulator tells."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from grader.cli.main import run
+
+PIPELINE = r"""
+#include <cstdio>
+__global__ void work(float *a, int n, int rounds) {
+    __shared__ float tile[32][32];
+    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
+    float x = i < n ? a[i] : 0;
+    for (int k = 0; k < rounds; k++) { tile[t % 32][t / 32] = x; __syncthreads(); x += tile[t % 32][0]; }
+    if (i < n) a[i] = x;
+}
+int main(int argc, char **argv) {
+    const int n = 1 << 22, parts = 4;
+    float *d, *h;
+    cudaMalloc(&d, n * sizeof(float)); cudaMallocHost(&h, n * sizeof(float));
+    for (int i = 0; i < n; i++) h[i] = 1;
+    work<<<4, 256>>>(d, 1024, 2);
+    cudaStream_t s[2];
+    for (auto &one : s) cudaStreamCreate(&one);
+    for (int p = 0; p < parts; p++) {
+        size_t at = (size_t)p * n / parts, bytes = n / parts * sizeof(float);
+        cudaMemcpyAsync(d + at, h + at, bytes, cudaMemcpyHostToDevice, s[p % 2]);
+        work<<<n / parts / 256, 256, 0, s[p % 2]>>>(d + at, n / parts, argc > 1 ? 20000 : 20);
+        cudaMemcpyAsync(h + at, d + at, bytes, cudaMemcpyDeviceToHost, s[p % 2]);
+    }
+    cudaDeviceSynchronize();
+    printf("%s\n", h[n - 1] > 1 ? "done" : "nothing");
+    cudaFree(d); cudaFreeHost(h);
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setattr("sys.stdin", None)
+    (tmp_path / "main.cu").write_text(PIPELINE, "utf-8")
+    return ["run", str(tmp_path / "main.cu"), "--backend", "gpu", "--lang", "en"]
+
+
+def test_copies_and_streams_have_real_times(program: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(program) == 0
+    printed = capfd.readouterr()
+    assert printed.out == "done\n"
+    assert "\nTimeline: a row a stream, " in printed.err and "both at the same time " in printed.err
+    assert run([*program, "--json"]) == 0
+    record = json.loads(capfd.readouterr().out)
+    steps = record["timeline"]
+    assert [step["kind"] for step in steps] == ["kernel", *["copy_in", "kernel", "copy_out"] * 4]
+    assert all(step["ended_us"] > step["began_us"] >= 0 for step in steps)
+    for stream in (1, 2):
+        own = [step for step in steps if step["stream"] == stream]
+        assert len(own) == 6
+        assert all(a["ended_us"] <= b["began_us"] + 1 for a, b in pairwise(own))
+    copies = [step for step in steps if step["kind"] == "copy_in"]
+    # Page-locked memory over PCI Express: 1 to 100 GB/s.
+    assert all(1 < step["bytes"] / (step["ended_us"] - step["began_us"]) / 1e3 < 100 for step in copies)
+    for launch, step in zip(record["launches"], [s for s in steps if s["kind"] == "kernel"], strict=True):
+        assert launch["microseconds"] == pytest.approx(step["ended_us"] - step["began_us"], rel=0.01, abs=0.1)
+    assert record["checked"] is None
+
+
+def test_the_emulator_tells_counters_beside_times(program: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert run([*program, "--check"]) == 0
+    told = capfd.readouterr().err
+    assert "32-way bank conflict" in told and "ran 5 of 5 launches" in told and "µs" in told
+    assert run([*program, "--check", "--json", "--limit", "5e7", "--", "long"]) == 0
+    record = json.loads(capfd.readouterr().out)
+    assert record["checked"] == 1 and record["check_ended"].startswith("What comes next is beyond")
+    assert record["launches"][0]["counters"] and not record["launches"][1]["counters"]
+    assert all(launch["microseconds"] for launch in record["launches"])
+    # The first launch reads what nobody wrote, which the device does not tell.
+    assert {finding["kind"] for finding in record["findings"]} >= {"uninitialized", "race"}
