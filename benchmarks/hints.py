@@ -20,6 +20,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.grading.warm import Warm
 from grader.lab.labs import find
@@ -173,7 +174,7 @@ def lab_of(name: str) -> Lab:
 def failing(lab: str, file: str) -> frozenset[str]:
     """The checks that fail in a good kernel."""
     path = KERNELS / lab / "good" / file
-    result = grade(path, lab_of(lab), backend="emulator", warm=_warm(), repairs=False)
+    result = grade(path, lab_of(lab), GradeOptions(backend="emulator", repairs=False), warm=_warm())
     return frozenset(c.id for c in result.checks if c.status == "fail")
 
 
@@ -203,7 +204,7 @@ def graded(mutant: Mutant) -> Result:
         path = Path(folder) / "student" / f"{mutant.lab}.cu"
         path.parent.mkdir()
         path.write_text(mutant.text, "utf-8")
-        return grade(path, lab_of(mutant.lab), backend="emulator", warm=_warm(), answers=True)
+        return grade(path, lab_of(mutant.lab), GradeOptions(backend="emulator", answers=True), warm=_warm())
 
 
 @cache

@@ -81,7 +81,7 @@ def write_profiles(target: Path, times: dict[str, dict], part: int, parts: int, 
             try:
                 together, neighbours = sampled_blocks(launch.grid, row["blocks"], processor)
                 numbers = [*together, *(n for n in neighbours if n >= 0)]
-                steps = [MOST_STEPS] + [4000] * (len(numbers) - 1)
+                blocks = [(numbers[0], MOST_STEPS), *((number, 4000) for number in numbers[1:])]
                 traces = follow(
                     modules[launch.program],
                     launch.entry,
@@ -89,8 +89,7 @@ def write_profiles(target: Path, times: dict[str, dict], part: int, parts: int, 
                     launch.block,
                     launch.shared_bytes,
                     arguments,
-                    numbers,
-                    steps,
+                    blocks,
                 )
             except Exception as error:  # a launch that cannot be followed is one line of the report
                 out.write(

@@ -25,6 +25,7 @@ from grader.gpu.process import GpuProcess  # noqa: E402
 from grader.gpu.profilers import ToolFailed  # noqa: E402
 from grader.gpu.session import GpuSession, TimedKernel, compile_helpers  # noqa: E402
 from grader.grading import pipeline  # noqa: E402
+from grader.grading.options import GradeOptions  # noqa: E402
 from grader.lab import labs  # noqa: E402
 from grader.timing import sampling  # noqa: E402
 from grader.timing.sampling import Plan, robust_deviation  # noqa: E402
@@ -103,7 +104,7 @@ def regrades() -> None:
     marks, seconds, ratios, verdicts = [], [], [], set()
     for _again in range(REGRADES):
         began = time.monotonic()
-        result = pipeline.grade(SUBMISSION, lab, backend="gpu", remeasure=True)
+        result = pipeline.grade(SUBMISSION, lab, GradeOptions(backend="gpu", remeasure=True))
         seconds.append(time.monotonic() - began)
         marks.append(result.score.earned)
         verdicts.add(tuple((check.id, check.status) for check in result.checks))

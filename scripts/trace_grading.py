@@ -129,12 +129,13 @@ def trace(path: Path, lab_id: str) -> list[Call]:
     """The calls of one grading on the emulator."""
     import grader
     from grader.grading import pipeline
+    from grader.grading.options import GradeOptions
     from grader.lab import labs
 
     lab = replace(labs.find(lab_id), sweeps=())
     tracer = Tracer(Path(grader.__file__).parent)
     with tracer.at_work():
-        pipeline.grade(path, lab, backend="emulator", repairs=False)
+        pipeline.grade(path, lab, GradeOptions(backend="emulator", repairs=False))
     return tracer.calls
 
 

@@ -22,6 +22,7 @@ from grader.exports.pages import overview, page
 from grader.exports.systems import canvas, gradescope_results, junit, worksheet
 from grader.exports.tables import gradebook, markdown, workbook
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.launching import emulator
 from grader.report import terminal
@@ -161,7 +162,7 @@ def test_a_kernel_that_the_interpreter_gives_up_on_loses_no_points(
 ) -> None:
     monkeypatch.setattr(emulator, "STEPS_PER_LAUNCH", 2000)
     (tmp_path / "transpose.cu").write_text(SLOW_TO_EMULATE)
-    result = pipeline.grade(tmp_path, marks_only("transpose"), backend="emulator")
+    result = pipeline.grade(tmp_path, marks_only("transpose"), GradeOptions(backend="emulator"))
     correct = next(check for check in result.checks if check.id == "naive.correct")
     assert (correct.status, correct.earned, correct.pending, correct.line) == ("error", 0, correct.possible, 7)
     assert correct.message.endswith("whether it would come to an end is not known")

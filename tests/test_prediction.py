@@ -55,7 +55,7 @@ def copied(stride: int, threads: int = 256) -> Profile:
         Argument(size_bytes=4 * ELEMENTS),
         Argument(number=np.int32(stride)),
     ]
-    traces = follow(parse(COPY), "copy", grid, (threads, 1, 1), 0, arguments, numbers, [10000] * len(numbers))
+    traces = follow(parse(COPY), "copy", grid, (threads, 1, 1), 0, arguments, [(n, 10000) for n in numbers])
     rest = traces[len(together) :]
     beside = [rest.pop(0) if n >= 0 else None for n in neighbours]
     return profile(traces[: len(together)], beside, grid, resident, H200.cache_bytes(resident, 0), H200)

@@ -96,13 +96,22 @@ def _check(
         raise UsageError(text.format(formats=", ".join(LINES), format=format_name))
     if format_name != "gcc":
         speak_utf8()
+    from grader.grading.options import GradeOptions
     from grader.result import weightier
 
+    # With what mends a fault, as the report says it.
+    options = GradeOptions(
+        lab=lab or "",
+        backend=backend,
+        language=lang,
+        labs_folders=tuple(str(folder) for folder in labs_folders),
+        sweeps=False,
+    )
     code = 0
     for path in paths:
         try:
             with blamed_on_us(Path(tempfile.gettempdir())):
-                text, one = _one(path, lab, format_name, source, out_of, backend, labs_folders, lang)
+                text, one = _one(path, options, format_name, source, out_of)
         except UsageError as error:
             if len(paths) == 1:
                 raise
@@ -116,18 +125,12 @@ def _check(
 
 
 def _one(
-    path: Path,
-    lab: str | None,
-    format_name: str,
-    source: Path | None,
-    out_of: float | None,
-    backend: str,
-    labs_folders: tuple[Path, ...],
-    lang: str,
+    path: Path, options: GradeOptions, format_name: str, source: Path | None, out_of: float | None
 ) -> tuple[str, int]:
-    """What is printed of one submission, and the exit code that it asks for."""
+    """What is printed of one submission, and the exit code that it asks for; without a lab, of the one `path` names."""
+    from msgspec import structs
+
     from grader.exports.finding_formats import mark_text, write
-    from grader.grading.options import GradeOptions
     from grader.grading.session import graded_result, lab_of, stored_result
     from grader.report.numbers import Numbers, result_status
     from grader.report.visible import visible_line
@@ -138,17 +141,14 @@ def _one(
         # What that grading took, nobody wrote down.
         result = stored_result(path)
     else:
-        names = tuple(str(folder) for folder in labs_folders)
-        lab_id = lab or lab_of(path, names)
-        # With what mends a fault, as the report says it.
-        options = GradeOptions(lab=lab_id, backend=backend, language=lang, labs_folders=names, sweeps=False)
-        result, seconds = graded_result(path, options)
+        lab = options.lab or lab_of(path, options.labs_folders)
+        result, seconds = graded_result(path, structs.replace(options, lab=lab))
     if format_name == "gcc":
         # Beside the findings, which scripts read: that there are none is no sign that anything was judged.
         status = result_status(result.status)
-        mark = mark_text(result, Numbers(lang))
+        mark = mark_text(result, Numbers(options.language))
         click.echo(visible_line(f"{source or path}: {status.symbol} {status.word}: {mark}"), err=True)
-    return write(format_name, result, source or path, lang, seconds, out_of), exit_code([result])
+    return write(format_name, result, source or path, options.language, seconds, out_of), exit_code([result])
 
 
 # `grade watch PATH --lab LAB`: grades again at each save, in a process that stays warm.

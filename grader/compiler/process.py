@@ -16,6 +16,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -182,7 +183,8 @@ class CompilerProcess:
                     return self._forbidden(ready, given, text, refused)
         safe = [name for name in dict.fromkeys(names) if _SAFE_NAME.fullmatch(name) and "\n" not in name]
         limit_s = wall_limit_s or self._wall_limit_s
-        answer, ready = self._ask(ready, install, file, source, in_memory, safe, architecture, limit_s, options)
+        asked = Asked(given, file, source, in_memory, safe, architecture)
+        answer, ready = self._ask(ready, install, asked, limit_s, options)
         if isinstance(answer, str):
             return failed(ready, answer)
         if answer.status == "refused":
@@ -191,11 +193,11 @@ class CompilerProcess:
             return failed(ready, "crashed")
 
         def as_ptx() -> str:
-            virtual = architecture.replace("sm_", "compute_", 1)
-            again, _ready = self._ask(ready, install, file, source, in_memory, safe, virtual, limit_s, options)
+            virtual = replace(asked, architecture=architecture.replace("sm_", "compute_", 1))
+            again, _ready = self._ask(ready, install, virtual, limit_s, options)
             return again.ptx.decode("utf-8", errors="replace") if isinstance(again, Compiled) else ""
 
-        result = result_of(answer, ready, Asked(given, file, source, in_memory, names, architecture), as_ptx)
+        result = result_of(answer, ready, replace(asked, names=names), as_ptx)
         if result.ok and not result.cubin and _is_assembly_of(result.ptx, (source, *in_memory.values())):
             # What stands in `asm` is copied into PTX as it is; the assembler says whether it means anything.
             machine_code = architecture.replace("compute_", "sm_", 1)
@@ -266,32 +268,29 @@ class CompilerProcess:
         self,
         ready: Ready,
         install: bool,
-        file: str,
-        source: str,
-        in_memory: Mapping[str, str],
-        names: Sequence[str],
-        architecture: str,
+        asked: Asked,
         wall_limit_s: float,
         more: Sequence[str],
     ) -> tuple[Compiled | str, Ready]:
-        """The process's answer, or the reason why there is none; and the process that is there now."""
+        """The process's answer, or the reason why there is none; and the process that is there now.  more: options."""
+        source, in_memory = asked.source, asked.in_memory
         for last in (False, True):
-            options = [f"--gpu-architecture={architecture}", *OPTIONS, *more]
-            if architecture.startswith("sm_"):
+            options = [f"--gpu-architecture={asked.architecture}", *OPTIONS, *more]
+            if asked.is_machine_code:
                 options.append(VERBOSE)
             if ready.headers:
                 options += [f"-I{ready.headers}", f"-I{ready.headers}/cccl"]
             # What the compiler's front end takes for itself alone: steps of one constant evaluation.
-            steps = steps_of_one({file: source, **in_memory}, NVRTC_STEPS)
+            steps = steps_of_one({asked.file: source, **in_memory}, NVRTC_STEPS)
             options.append(f"-Xcudafe=--max_cost_constexpr_call={steps}")
             as_found = headers_for([source, *in_memory.values()], bool(ready.headers))
             headers = {**as_found, PRELUDE_NAME: PRELUDE + MACROS, **in_memory}
             has_library = any(_LIBRARY.search(text) for text in (source, *in_memory.values()))
             request = Compile(
-                file=file,
+                file=asked.file,
                 source=source.encode("utf-8", errors="replace"),
                 headers={name: text.encode("utf-8", errors="replace") for name, text in headers.items()},
-                names=names,
+                names=asked.names,
                 options=options,
                 cpu_seconds=min(LIBRARY_CPU_LIMIT_S if has_library else CPU_LIMIT_S, wall_limit_s),
                 data_bytes=LIBRARY_DATA_BYTES if has_library else DATA_BYTES,

@@ -15,7 +15,7 @@ from grader.course.handed_in import HandedIn, Unpacked, unpack
 from grader.course.roster import Matching, Person, merged, parse_time, zoned
 from grader.errors import UsageError
 from grader.files import kind_of
-from grader.grading.students import Found, Work, distinct, find_works, group_folder
+from grader.grading.students import Gathered, Work, distinct, find_works, group_folder
 from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.naming import printable
@@ -32,7 +32,7 @@ def gather(
     roster: Sequence[Person] | None,
     variants: Sequence[Variant] = (),
     is_single: bool = False,
-) -> Found:
+) -> Gathered:
     """The works that `paths` stand for, archives among them, by students' ids.
 
     variants: the lab's.  is_single: a folder is one student's work, whatever folders it holds.
@@ -47,7 +47,7 @@ def gather(
             raise UsageError(msg("intake.unread", name=str(path)))
     archives = [path for path in dict.fromkeys(paths) if is_archive(path.name) and kind_of(path) == "file"]
     others = [path for path in paths if path not in archives]
-    gathered = Found((), is_single=False)
+    gathered = Gathered((), is_single=False)
     if others or not archives:
         gathered = find_works(others, lab_id, known_labs, out, variants, is_single)
     works, notices = list(gathered.works), list(gathered.notices)
@@ -59,7 +59,7 @@ def gather(
     if roster is not None:
         works, further = _listed(works, roster)
         notices += further
-    return Found(distinct(works), gathered.is_single and not archives, tuple(notices))
+    return Gathered(distinct(works), gathered.is_single and not archives, tuple(notices))
 
 
 def course_folders(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -117,52 +118,38 @@ class Feeder:
 GradingPool = Pool[GradeTask, Checked | Judged | Outcome] | ExecutorPool
 
 
+@dataclass(kw_only=True, eq=False)
 class Group:
     """A group while it is graded.
 
-    Parameters
-    ----------
-    works : in the order of the table; those with a refusal are rows only.
-    tasks : what to grade, by student.
-    rendering : renders reports; ended with the group.
-    pdf : whether reports are wanted as PDF too.
-    cache : results of an earlier run that hold still.
-    decider : what the teacher decided.
-    grading : makes what grades so many at a time, processes or a cluster, and says what there is to tell of these.
-    marks_first : whether everybody's marks come before anybody's sweeps; then a submission is graded twice, the second
+    works: in the order of the table; those with a refusal are rows only.
+    tasks: what to grade, by student.
+    rendering: renders reports; ended with the group.
+    pdf: whether reports are wanted as PDF too.
+    cache: results of an earlier run that hold still.
+    decider: what the teacher decided.
+    open_pool: makes what grades so many at a time, processes or a cluster, and says what there is to tell of these.
+    marks_first: whether everybody's marks come before anybody's sweeps; then a submission is graded twice, the second
       time with the times of the first.
-    gpus : those that submissions are timed on, each wholly on one; () for the first that there is.
+    gpus: those that submissions are timed on, each wholly on one; () for the first that there is.
     """
 
-    def __init__(
-        self,
-        works: Sequence[Work],
-        tasks: Mapping[str, GradeTask],
-        lab: Lab,
-        language: str,
-        outputs: Outputs,
-        rendering: Pool[ReportJob, Reply],
-        pdf: bool,
-        cache: ResultCache,
-        decider: Decider,
-        grading: Callable[[int, Callable[[Message], None]], GradingPool],
-        marks_first: bool = False,
-        gpus: Sequence[str] = (),
-    ) -> None:
-        self._works = works
-        self._tasks = tasks
-        self._lab = lab
-        self._language = language
-        self._outputs = outputs
-        self._rendering = rendering
-        self._pdf = pdf
-        self._cache = cache
-        self._decider = decider
-        self._grading = grading
-        self._marks_first = marks_first
-        self._gpus = gpus
-        self._announced = Announcer(outputs)
-        self._rows = Rows(works, lab, language, outputs, decider, self._announced.rendered)
+    works: Sequence[Work]
+    tasks: Mapping[str, GradeTask]
+    lab: Lab
+    language: str
+    outputs: Outputs
+    rendering: Pool[ReportJob, Reply]
+    pdf: bool
+    cache: ResultCache
+    decider: Decider
+    open_pool: Callable[[int, Callable[[Message], None]], GradingPool]
+    marks_first: bool = False
+    gpus: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        self._announced = Announcer(self.outputs)
+        self._rows = Rows(self.works, self.lab, self.language, self.outputs, self.decider, self._announced.rendered)
         self._judged: dict[str, Result] = {}
         self._code = 0
 
@@ -171,8 +158,8 @@ class Group:
         for notice in notices:
             _tell(out, notice)
         try:
-            changed = [task for task in self._tasks.values() if not self._keep(task)]
-            unchanged = len(self._tasks) - len(changed)
+            changed = [task for task in self.tasks.values() if not self._keep(task)]
+            unchanged = len(self.tasks) - len(changed)
             if unchanged:
                 out.print(text(msg("session.unchanged", n=unchanged)), soft_wrap=True)
             self._rows.put_refused()
@@ -185,10 +172,10 @@ class Group:
         finally:
             # After an interruption too: what is finished is worth seeing.
             self._collect(None)
-            under_way = [job.result.student.id for job in self._rendering.unfinished]
-            self._rendering.close()
+            under_way = [job.result.student.id for job in self.rendering.unfinished]
+            self.rendering.close()
             for student in under_way:
-                self._outputs.discard_partial(student)
+                self.outputs.discard_partial(student)
             self._conclude(out)
         return weightier((self._code, self._announced.code, self._rows.code))
 
@@ -196,40 +183,40 @@ class Group:
         """Take over the result of an earlier run; False if there is none that holds."""
         student = task.student
         try:
-            result = self._cache.find(task, partial(self._rows.shown, student))
+            result = self.cache.find(task, partial(self._rows.shown, student))
         except OSError:
             # Told when it is written anew.
             return False
         if result is None:
             return False
         self._rows.put(student, result)
-        if self._cache.has_reports(student):
+        if self.cache.has_reports(student):
             self._announced.rendered.add(student)
         else:
-            self._render(result, self._outputs.folder(student))
+            self._render(result, self.outputs.folder(student))
         return True
 
     def _render_missing(self) -> None:
-        while self._rendering.unfinished:
-            wait(self._rendering)
+        while self.rendering.unfinished:
+            wait(self.rendering)
             self._collect(None)
 
     def _grade(self, tasks: Sequence[GradeTask], out: Console, jobs: int) -> None:
         """Grade `tasks`, and render what is to be rendered."""
-        refused = [(work.student, work.refusal) for work in self._works if work.refusal]
+        refused = [(work.student, work.refusal) for work in self.works if work.refusal]
         at_once = min(jobs, len(tasks))
         tell = partial(_tell, out)
-        with account(out, len(tasks) + len(refused)) as tally, self._grading(at_once, tell) as grading:
+        with account(out, len(tasks) + len(refused)) as tally, self.open_pool(at_once, tell) as grading:
             for student, reason in refused:
                 _tell_refused(student, reason, tally)
-            feeder = Feeder(grading, jobs, self._gpus)
-            feeder.submit(_for_marks(task) if self._marks_first else task for task in tasks)
+            feeder = Feeder(grading, jobs, self.gpus)
+            feeder.submit(_for_marks(task) if self.marks_first else task for task in tasks)
             # Who has no marks yet of those that get them first, and who is to be graded once more.
-            unmarked = {task.student for task in tasks} if self._marks_first else set()
+            unmarked = {task.student for task in tasks} if self.marks_first else set()
             marked: list[GradeTask] = []
             # Whose process was killed, be it for the memory that others took beside it: once more, after all others.
             killed: set[str] = set()
-            while feeder or self._rendering.unfinished:
+            while feeder or self.rendering.unfinished:
                 for event in grading.events():
                     if isinstance(event, Lost) or event.is_last:
                         feeder.ended(event.task)
@@ -252,7 +239,7 @@ class Group:
                         # Its marks; the rest comes when everybody has theirs.
                         self._judged[event.task.student] = event.reply.result
                         self._mark(event.task, event.reply)
-                        marked.append(self._tasks[event.task.student])
+                        marked.append(self.tasks[event.task.student])
                     else:
                         self._take(event.task, event.reply, tally)
                 if marked and not unmarked:
@@ -261,8 +248,8 @@ class Group:
                 self._collect(tally)
                 if self._rows.are_due:
                     self._rows.write()
-                if feeder or self._rendering.unfinished:
-                    wait(grading, self._rendering)
+                if feeder or self.rendering.unfinished:
+                    wait(grading, self.rendering)
 
     def _take(self, task: GradeTask, outcome: Outcome, told: Account) -> None:
         """Write a result and have its report rendered, or note why there is none."""
@@ -286,13 +273,13 @@ class Group:
             self._refuse(student, reason, 2, told)
             return
         if is_whole:
-            self._cache.put(task, without_answers(outcome.result) if self._hides_answers else outcome.result)
+            self.cache.put(task, without_answers(outcome.result) if self._hides_answers else outcome.result)
         self._render(result, folder)
-        told.graded(student_line(result, self._language))
+        told.graded(student_line(result, self.language))
 
     @property
     def _hides_answers(self) -> bool:
-        return self._lab.repairs != "student"
+        return self.lab.repairs != "student"
 
     def _mark(self, task: GradeTask, outcome: Graded) -> None:
         """Write a result whose sweeps are still to come; what is wrong with that is told when they have."""
@@ -309,34 +296,34 @@ class Group:
         shown = outcome.result
         if self._hides_answers:
             # Before anything of it is written where the student may read it.
-            self._outputs.write_answers(student, answers(shown))
+            self.outputs.write_answers(student, answers(shown))
             shown = without_answers(shown)
         result = self._rows.shown(student, shown)
-        folder = self._outputs.write_result(result)
+        folder = self.outputs.write_result(result)
         self._rows.put(student, result)
         return result, folder
 
     def _render(self, result: Result, folder: Path) -> None:
-        job = make_job(result, self._lab, self._language, str(folder), self._pdf)
-        self._rendering.submit(job, job)
+        job = make_job(result, self.lab, self.language, str(folder), self.pdf)
+        self.rendering.submit(job, job)
 
     def _refuse(self, student: str, reason: Message, code: int, told: Account) -> None:
         self._rows.refuse(student, reason, code)
         _tell_refused(student, reason, told)
 
     def _failure(self, student: str, outcome: Failed) -> Message:
-        log = self._outputs.write_log(student, outcome.details)
+        log = self.outputs.write_log(student, outcome.details)
         if outcome.message:
             return msg("session.grader_failed_why", error=outcome.message, log=log)
         return msg("session.grader_failed", log=log)
 
     def _collect(self, told: Account | None) -> None:
         """Take note of the reports that are finished."""
-        for event in self._rendering.events():
+        for event in self.rendering.events():
             self._announced.lines(event)
             if isinstance(event, Answer) and event.is_last:
                 student = event.task.result.student.id
-                self._cache.put_reports(student, self._announced.files.pop(student, set()))
+                self.cache.put_reports(student, self._announced.files.pop(student, set()))
             if told is not None and (isinstance(event, Lost) or event.is_last):
                 told.rendered()
 
@@ -346,10 +333,10 @@ class Group:
 
         entries, lines = self._rows.write(is_last=True)
         with contextlib.suppress(OSError):
-            write_ledger(self._decider, self._outputs.out, self._lab.id)
+            write_ledger(self.decider, self.outputs.out, self.lab.id)
         lines += self._rows.write_course(entries)
-        names = [variant.name for variant in self._lab.variants]
-        rows = rows_of(entries, names, self._language)
+        names = [variant.name for variant in self.lab.variants]
+        rows = rows_of(entries, names, self.language)
         terminal.show_group(out, rows, names)
         missing = self._rows.missing
         if missing:
@@ -359,15 +346,15 @@ class Group:
         if len(models) > 1:
             self._code = weightier((self._code, 2))
             lines.append(text(msg("session.several_models", models=", ".join(models))))
-        if any(self._outputs.answers_folder.glob("*.diff")):
-            lines.append(text(msg("session.repairs", folder=str(self._outputs.answers_folder))))
-        rules = self._decider.rules.path
+        if any(self.outputs.answers_folder.glob("*.diff")):
+            lines.append(text(msg("session.repairs", folder=str(self.outputs.answers_folder))))
+        rules = self.decider.rules.path
         timeless = [
             e.student for e in entries if e.result and e.result.decisions is not None and e.result.decisions.asks_time
         ]
         if timeless:
             lines.append(text(msg("course.asks_time", students=visible_line(", ".join(timeless)), file=str(rules))))
-        lines.append(text(msg("session.results", folder=str(self._outputs.out))))
+        lines.append(text(msg("session.results", folder=str(self.outputs.out))))
         for line in filter(None, (*lines, *self._announced.notices)):
             out.print(visible_line(line), soft_wrap=True)
         out.file.flush()

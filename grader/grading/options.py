@@ -10,7 +10,8 @@ BACKENDS = ("auto", "gpu", "emulator")
 class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The same for every submission of a run.
 
-    backend: one of `BACKENDS`.  language: of messages and reports.  labs_folders: folders with more labs.
+    lab: its id; "" for a lab that is handed over beside.  backend: one of `BACKENDS`.
+    language: of messages and reports.  labs_folders: folders with more labs.
     remeasure: time anew what was timed before.  profilers: other tools to ask on a GPU, "ncu", "compute-sanitizer".
     sweeps: False leaves out the lab's sweeps, on which no mark depends.
     repairs: False leaves out the search for the smallest changes that make wrong kernels right.
@@ -20,7 +21,7 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     stepwise: whether a variant's checks are told as soon as they are judged.
     """
 
-    lab: str
+    lab: str = ""
     backend: str = "auto"
     language: str = "en"
     labs_folders: tuple[str, ...] = ()
@@ -32,3 +33,6 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     repairs: bool = True
     answers: bool = False
     predict: str = "off"
+
+
+DEFAULTS = GradeOptions()

@@ -20,7 +20,7 @@ from msgspec import structs
 from grader import __version__
 from grader.course.rules import secret as course_secret
 from grader.errors import UsageError
-from grader.grading.options import BACKENDS
+from grader.grading.options import BACKENDS, DEFAULTS, GradeOptions
 from grader.grading.recording import observation_remarks, remark_msg, variant_record
 from grader.lab.checks import HostCodeSettings
 from grader.lab.records import Lab
@@ -48,38 +48,31 @@ if TYPE_CHECKING:
 def grade(
     path: Path,
     lab: Lab,
-    backend: str = "auto",
+    options: GradeOptions = DEFAULTS,
+    *,
     command: str = "",
-    remeasure: bool = False,
-    profilers: Sequence[str] = (),
     judged: Callable[[Result], None] | None = None,
-    warm: Warm | None = None,
     checked: Callable[[list[Check]], None] | None = None,
-    repairs: bool = True,
-    answers: bool = False,
-    predict: str = "off",
+    warm: Warm | None = None,
 ) -> Result:
     """Grade the work at `path` (a student's folder or one `.cu` file).
 
     Parameters
     ----------
-    backend : "auto", "gpu" or "emulator".
+    options : how; the lab is `lab`, with the sweeps and the times that are wanted of it.
     command : the command line that repeats this grading, kept in the result.
-    remeasure : time anew what was timed before.
-    profilers : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
     judged : called with the result as soon as every check is judged; what no mark depends on follows.
     checked : called with the checks of a variant as soon as its kernels have run on the emulator.
     warm : what earlier gradings of this student's files have left; None: all is done anew.
-    repairs : whether the smallest changes that make wrong kernels right are looked for, where the lab wants that.
-    answers : whether the result shows these changes though the lab keeps them from students.
-    predict : the GPU that times are predicted for, "auto" or "off": see `grader.grading.predictions`.
 
     Raises
     ------
     UsageError : no such file, no text, empty; settings or lab files that are wrong; a backend that is not there.
     InternalError : the compiler cannot be run at all.
     """
-    _check_backend(backend)
+    backend, remeasure = options.backend, options.remeasure
+    if backend not in BACKENDS:
+        raise UsageError(msg("session.unknown_backend", backend=repr(backend), allowed=", ".join(BACKENDS)))
     from grader.compiler.process import CompilerProcess
 
     secret = course_secret()
@@ -93,17 +86,17 @@ def grade(
 
         functions = _function_gpu(backend, remeasure) if lab.makes_launches else None
         reading = Reading(path, lab, warm)
-        oracle = Oracle(lab)
+        grading = _Grading(lab, Oracle(lab), compiler, secret, warm, checked)
 
         def on_emulator(seen: Seen) -> _Emulated:
-            return _emulated(lab, reading.bound(seen), oracle, compiler, secret, warm, checked)
+            return _emulated(grading, reading.bound(seen))
 
         if not lab.makes_launches:
             # Run the programs; bind, compile, and run the kernels on the emulator.
             emulated = reading.with_programs_run(on_emulator)
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            emulated = _called(lab, reading, folder, compiler, secret, warm, checked, functions)
+            emulated = _called(grading, reading, folder, functions)
         submission, by_variant = emulated.submission, emulated.found
         environment = _environment(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
@@ -112,13 +105,13 @@ def grade(
             gpu.prepare(lab, submission, by_variant)
         gpu = _opened(gpu, backend)
         if gpu is not None:
-            by_variant = gpu.grade(lab, submission, by_variant, compiler, remeasure, profilers)
+            by_variant = gpu.grade(lab, submission, by_variant, compiler, remeasure, options.profilers)
             environment = gpu.environment(environment)
         if functions is not None:
             environment = functions.environment(environment)
         from grader.grading.predictions import decides_marks, device_for, in_result
 
-        processor = device_for(predict, lab, environment.device)
+        processor = device_for(options.predict, lab, environment.device)
         foretold: dict[str, PredictedTime | Message] = {}
         if processor is not None and decides_marks(lab):
             foretold = _predictions(lab, submission, emulated, processor, compiler)
@@ -140,19 +133,19 @@ def grade(
         from grader.grading.sweeps import original_of
 
         original = original_of(lab, reading.found, submission)
-        if repairs and lab.repairs != "off" and result.status != "passed":
+        if options.repairs and lab.repairs != "off" and result.status != "passed":
             from grader.repair.search import search, with_repairs, without_answers
 
             trials, drawn_trials = emulated.trials, emulated.drawn_trials
             tried = search(original, trials, drawn_trials, emulated.found, result.checks, reading.changed)
             result = with_repairs(result, *tried)
-            if lab.repairs != "student" and not answers:
+            if lab.repairs != "student" and not options.answers:
                 result = without_answers(result)
         if not lab.sweeps:
             return told(result)
         from grader.grading.sweeps import sweep
 
-        sweeps = sweep(lab, original, by_variant, oracle, compiler, ARCHITECTURE, gpu, remeasure)
+        sweeps = sweep(lab, original, by_variant, grading.oracle, compiler, gpu, remeasure)
         if processor is not None:
             from grader.grading.predictions import with_predictions
 
@@ -181,6 +174,21 @@ def _predictions(
 
 
 @dataclass(frozen=True, slots=True)
+class _Grading:
+    """What the stages of one grading have in common.
+
+    secret: the course's, which the drawn case follows from.  warm, checked: see `grade`.
+    """
+
+    lab: Lab
+    oracle: Oracle
+    compiler: CompilerProcess
+    secret: str
+    warm: Warm | None
+    checked: Callable[[list[Check]], None] | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Emulated:
     """A submission, and the evidence after every kernel that compiles was run on the emulator; what ran them."""
 
@@ -191,49 +199,32 @@ class _Emulated:
     drawn_trials: Trials
 
 
-def _emulated(
-    lab: Lab,
-    submission: Submission,
-    oracle: Oracle,
-    compiler: CompilerProcess,
-    secret: str,
-    warm: Warm | None,
-    checked: Callable[[list[Check]], None] | None,
-) -> _Emulated:
+def _emulated(grading: _Grading, submission: Submission) -> _Emulated:
     from grader.grading.reading import compiled
 
     # Compile: what does not is evidence already.
-    drawn, trials, drawn_trials = _trials(lab, submission, oracle, compiler, secret, warm)
-    programs = trials.programs
+    drawn, trials, drawn_trials = _trials(grading, submission)
+    lab, programs = grading.lab, trials.programs
     by_variant = compiled(lab, submission, programs)
     # Run at the lab's sizes and at a case that is drawn.
-    by_variant = _run(trials, drawn_trials, submission, by_variant, checked)
+    by_variant = _run(trials, drawn_trials, submission, by_variant, grading.checked)
     submission, by_variant = with_best(
         submission, by_variant, lambda one: _run(trials, drawn_trials, one, compiled(lab, one, programs))
     )
     return _Emulated(submission, by_variant, drawn, trials, drawn_trials)
 
 
-def _called(
-    lab: Lab,
-    reading: Reading,
-    folder: Path,
-    compiler: CompilerProcess,
-    secret: str,
-    warm: Warm | None,
-    checked: Callable[[list[Check]], None] | None,
-    gpu: FunctionGpu | None,
-) -> _Emulated:
+def _called(grading: _Grading, reading: Reading, folder: Path, gpu: FunctionGpu | None) -> _Emulated:
     """The same of a function or a program, which makes its launches itself, and on a GPU too where there is one.
 
     folder: an empty one to work in.
     """
     from grader.checks import judge
     from grader.grading.functions import read_function, run_function, staged
-    from grader.lab.expected import Oracle
 
+    lab, checked = grading.lab, grading.checked
     submission = read_function(reading.found, staged(reading.found, reading.sources, lab, folder), lab)
-    drawn, trials, drawn_trials = _trials(lab, submission, Oracle(lab), compiler, secret, warm)
+    drawn, trials, drawn_trials = _trials(grading, submission)
     by_variant = run_function(lab, submission, trials.oracle, drawn_trials, gpu)
     sources = [_source(source) for source in submission.sources]
     for evidence in by_variant.values():
@@ -243,14 +234,7 @@ def _called(
     return _Emulated(submission, by_variant, drawn, trials, drawn_trials)
 
 
-def _trials(
-    lab: Lab,
-    submission: Submission,
-    oracle: Oracle,
-    compiler: CompilerProcess,
-    secret: str,
-    warm: Warm | None,
-) -> tuple[Draw, Trials, Trials]:
+def _trials(grading: _Grading, submission: Submission) -> tuple[Draw, Trials, Trials]:
     """What runs kernels at the lab's sizes, and at a case that is drawn."""
     from grader.lab.expected import Oracle
     from grader.launching.emulator import Emulator
@@ -258,10 +242,11 @@ def _trials(
     from grader.launching.trial import Trials
     from grader.running.drawn import draw
 
-    programs = ProgramStore(compiler, ARCHITECTURE)
-    drawn = draw(lab, {s.file: s.text for s in submission.sources}, secret)
+    lab, warm = grading.lab, grading.warm
+    programs = ProgramStore(grading.compiler, ARCHITECTURE)
+    drawn = draw(lab, {s.file: s.text for s in submission.sources}, grading.secret)
     drawn_lab = replace(lab, seed=drawn.seed)
-    trials = Trials(lab, oracle, programs, Emulator(warm.launches if warm is not None else None))
+    trials = Trials(lab, grading.oracle, programs, Emulator(warm.launches if warm is not None else None))
     return drawn, trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
 
 
@@ -311,11 +296,6 @@ def _host_remarks(found: Mapping[str, Evidence]) -> list[Message]:
 def _host_remark(file: str, lines: Sequence[int], fault: Message) -> Message:
     several = {"lines": ", ".join(map(str, lines))} if len(lines) > 1 else {}
     return msg("remarks.host_code", file=file, line=lines[0], fault=fault, **several)
-
-
-def _check_backend(backend: str) -> None:
-    if backend not in BACKENDS:
-        raise UsageError(msg("session.unknown_backend", backend=repr(backend), allowed=", ".join(BACKENDS)))
 
 
 def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from grader.course.decisions import Decider, find_decider, write_ledger
-from grader.course.roster import Person, read_roster
+from grader.course.roster import read_roster
 from grader.errors import UsageError, describe_os_error
 from grader.grading import workers
 from grader.grading.cache import with_person
 from grader.grading.gathering import course_folders, gather
 from grader.grading.options import GradeOptions
 from grader.grading.paths import Announcer, Outputs, command, find_stored, writable
-from grader.grading.students import Work, find_works
+from grader.grading.students import Gathered, Work, find_works
 from grader.grading.task import GradeTask, grade_here, memory_bytes
 from grader.lab import labs
 from grader.lab.records import Lab, Variant
@@ -55,13 +55,12 @@ def grade_with_report(
     outputs: Outputs,
     rendering: Pool[ReportJob, Reply],
     pdf: bool,
-    notices: tuple[Message, ...],
+    gathered: Gathered,
     decider: Decider,
-    person: Person | None,
 ) -> int:
     """Grade and say so on standard output; returns the exit code.
 
-    decider, person: what the teacher decided, and what a roster knows of the student: the mark is the group's.
+    gathered, decider: what a roster knows of the student, and what the teacher decided: the mark is the group's.
 
     Raises
     ------
@@ -70,7 +69,8 @@ def grade_with_report(
     out = terminal.console()
     language = task.options.language
     announced = Announcer(outputs)
-    for notice in notices:
+    (person,) = (work.person for work in gathered.works if not work.refusal)
+    for notice in gathered.notices:
         out.print(visible_line(text(notice)), soft_wrap=True)
     marks: list[Result] = []
     early: list[ReportJob] = []
@@ -273,8 +273,7 @@ def grade(order: Order) -> int:
         tasks = {work.student: _task(work, options) for work in gathered.works if not work.refusal}
         if gathered.is_single:
             (task,) = tasks.values()
-            (person,) = (work.person for work in gathered.works if not work.refusal)
-            return grade_with_report(task, lab, outputs, rendering, order.pdf, gathered.notices, decider, person)
+            return grade_with_report(task, lab, outputs, rendering, order.pdf, gathered, decider)
         from grader.gpu.process import several_gpus
         from grader.grading.cache import Identity, ResultCache
         from grader.grading.group import Group, at_once_on
@@ -298,16 +297,16 @@ def grade(order: Order) -> int:
             used = max(1, len(gpus))
             jobs = min(jobs, used * at_once_on(memory_bytes, used, len(tasks)))
         group = Group(
-            gathered.works,
-            tasks,
-            lab,
-            options.language,
-            outputs,
-            rendering,
-            order.pdf,
-            cache,
-            decider,
-            partial(_grading, order, lab),
+            works=gathered.works,
+            tasks=tasks,
+            lab=lab,
+            language=options.language,
+            outputs=outputs,
+            rendering=rendering,
+            pdf=order.pdf,
+            cache=cache,
+            decider=decider,
+            open_pool=partial(_grading, order, lab),
             # Sweeps take most of a GPU's time, and no mark depends on them.
             marks_first=is_timed and options.sweeps and bool(lab.sweeps),
             gpus=gpus,

@@ -45,7 +45,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Gathered:
     """What was found: works in order; whether there is one student's work only; what to tell of the rest."""
 
     works: tuple[Work, ...]
@@ -60,7 +60,7 @@ def find_works(
     out: Path,
     variants: Sequence[Variant] = (),
     is_single: bool = False,
-) -> Found:
+) -> Gathered:
     """The works that `paths` stand for; `out`, the folder of outputs, is none, wherever it lies.
 
     variants: the lab's, after which one student's folders may be called.
@@ -76,36 +76,36 @@ def find_works(
         raise UsageError(describe_os_error(error)) from error
     works = tuple(dict.fromkeys(work for one in by_path for work in one.works))
     notices = tuple(notice for one in by_path for notice in one.notices)
-    return Found(distinct(works), len(by_path) == 1 and by_path[0].is_single, notices)
+    return Gathered(distinct(works), len(by_path) == 1 and by_path[0].is_single, notices)
 
 
 def _find(
     path: Path, lab_id: str, labs: Collection[str], out: Path, variants: Sequence[Variant], is_single: bool
-) -> Found:
+) -> Gathered:
     # Unlike `exists`, this tells "not there" from "must not be looked at".
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(msg("session.no_such_path", path=str(path))) from error
     if is_single or not path.is_dir():
-        return Found((_lone(path, lab_id),), is_single=True)
+        return Gathered((_lone(path, lab_id),), is_single=True)
     folder = _Folder(path, lab_id, labs, out, variants)
     if not folder.is_group:
-        return Found((_lone(path, lab_id),), is_single=True, notices=tuple(folder.passed_over(folder.students)))
+        return Gathered((_lone(path, lab_id),), is_single=True, notices=tuple(folder.passed_over(folder.students)))
     entries = folder.entries
     groups = folder.groups_below()
     if groups:
         return _of_groups(path, [_find(group, lab_id, labs, out, variants, is_single) for group in groups], groups)
     if not entries:
-        return Found((_lone(path, lab_id),), is_single=True)
+        return Gathered((_lone(path, lab_id),), is_single=True)
     notices = [
         *folder.passed_over(folder.sources),
         *(msg("session.results_folder", path=str(report)) for report in folder.outputs),
     ]
-    return Found(tuple(_work(entry, entries) for entry in entries), is_single=False, notices=tuple(notices))
+    return Gathered(tuple(_work(entry, entries) for entry in entries), is_single=False, notices=tuple(notices))
 
 
-def _of_groups(path: Path, found: Sequence[Found], groups: Sequence[Path]) -> Found:
+def _of_groups(path: Path, found: Sequence[Gathered], groups: Sequence[Path]) -> Gathered:
     """A course's folder: the works of its groups' folders, those of one name told apart by their groups."""
     counts = Counter(work.student for one in found for work in one.works)
     works = []
@@ -115,7 +115,9 @@ def _of_groups(path: Path, found: Sequence[Found], groups: Sequence[Path]) -> Fo
             student = work.student if counts[work.student] == 1 else f"{work.student} ({name})"
             works.append(replace(work, student=student, person=Person(id=student, group=name)))
     summary = msg("session.groups", path=str(path), groups=", ".join(group.name for group in groups))
-    return Found(tuple(works), is_single=False, notices=(summary, *(notice for one in found for notice in one.notices)))
+    return Gathered(
+        tuple(works), is_single=False, notices=(summary, *(notice for one in found for notice in one.notices))
+    )
 
 
 def _student(name: str) -> str:

@@ -42,7 +42,7 @@ from grader.grading.counted_sweeps import (
 from grader.grading.sweep_plan import Owner, Place, PreparedPoint, Target, infeasible, places, prepare
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Sweep
-from grader.launching.backend import BufferArgument, LaunchOutcome, LaunchRequest
+from grader.launching.backend import ARCHITECTURE, BufferArgument, LaunchOutcome, LaunchRequest
 from grader.launching.programs import ProgramStore
 from grader.message import Message, msg
 from grader.result import Estimate, SweepPoint, SweepRecord
@@ -318,17 +318,16 @@ def sweep(
     evidence: Mapping[str, Evidence],
     oracle: Oracle,
     compiler: CompilerProcess,
-    architecture: str,
     gpu: Gpu | None,
     remeasure: bool,
 ) -> list[SweepRecord]:
-    """All of the lab's sweeps: timed where there is a GPU, else counted, for `architecture`, on the emulator."""
+    """All of the lab's sweeps: timed where there is a GPU, else counted on the emulator."""
     if gpu is not None:
         from grader.gpu.session import GpuFault
 
         with suppress(GpuFault, lock.Busy):
             return measure_time(lab, original, evidence, oracle, compiler, gpu, remeasure)
-    return count_work(lab, original, evidence, oracle, compiler, architecture)
+    return count_work(lab, original, evidence, oracle, compiler, ARCHITECTURE)
 
 
 def original_of(lab: Lab, found: FoundSubmission, submission: Submission) -> Original:

@@ -118,16 +118,11 @@ def grade_here(
         result = pipeline.grade(
             task.file,
             lab,
-            backend=options.backend,
+            options,
             command=task.command,
-            remeasure=options.remeasure,
-            profilers=options.profilers,
             judged=None if judged is None else lambda result: judged(named(result)),
-            repairs=options.repairs,
-            answers=options.answers,
-            predict=options.predict,
-            warm=warm,
             checked=checked,
+            warm=warm,
         )
     except OSError as error:
         if not _is_below(error, task.file):

@@ -302,8 +302,7 @@ def predict_kernel(
         request.block,
         request.shared_bytes,
         arguments,
-        numbers,
-        [most_steps] + [FEW_STEPS] * (len(numbers) - 1),
+        [(numbers[0], most_steps), *((number, FEW_STEPS) for number in numbers[1:])],
     )
     if len(traces) < len(numbers) or not traces[0].complete:
         return msg("predict.not_followed", most=most_steps)

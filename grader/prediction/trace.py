@@ -203,15 +203,13 @@ def follow(
     block: tuple[int, int, int],
     shared_bytes: int,
     arguments: Iterable[Argument],
-    numbers: Sequence[int],
-    most_steps: Sequence[int],
+    blocks: Sequence[tuple[int, int]],
 ) -> list[BlockTrace]:
     """Run some blocks of a launch.
 
     Parameters
     ----------
-    numbers : of the blocks in the grid, x fastest.
-    most_steps : of each, PTX instructions issued, after which it is followed no further.
+    blocks : of each its number in the grid, x fastest, and the PTX instructions after which it is followed no further.
 
     Returns
     -------
@@ -230,7 +228,7 @@ def follow(
         values.append(buffer)
     traces: list[BlockTrace] = []
     schedules: dict[int, Any] = {}
-    pending = list(zip(numbers, most_steps, strict=True))
+    pending = list(blocks)
     while pending:
         follower = _Follower([n for n, _most in pending], [most for _n, most in pending], schedules)
         what = Launch(

@@ -22,8 +22,8 @@ from grader.processes.limits import landlock_version
 from grader.programs.sandbox.process import Code, Wanted
 from grader.programs.sources import Program
 from grader.programs.toolchain.advance import RUNTIME, device_half, precompiled, thrust_folder
-from grader.programs.toolchain.compile import Diagnostic as HostDiagnostic
 from grader.programs.toolchain.compile import (
+    Compilation,
     compile_file,
     has_device_lambdas,
     headers_in_advance,
@@ -31,6 +31,7 @@ from grader.programs.toolchain.compile import (
     uses_thrust,
     written,
 )
+from grader.programs.toolchain.compile import Diagnostic as HostDiagnostic
 from grader.programs.toolchain.zig import Library
 
 _FUNCTIONS = "grader_functions.cu"
@@ -250,10 +251,11 @@ def compile_device(
     half = device_half(architecture, thrust_folder() if uses_thrust(files) else None)
     headers = headers_in_advance(files)
     with written(files) as folder:
-        more = [f"-fdebug-prefix-map={folder}/src/=", f"-fdebug-prefix-map={folder}/src=.", *options]
+        more = [f"-fdebug-prefix-map={folder}/src/=", f"-fdebug-prefix-map={folder}/src=."]
+        compilation = Compilation(units, folder, library, half, options)
         for read in dict.fromkeys((headers, RUNTIME)):
             with precompiled(read, library, half) as first:
-                done = compile_file(unit, units, folder, library, half, first, "device.ptx", more)
+                done = compile_file(compilation, unit, first, "device.ptx", more)
             if done.reason != "errors":
                 break
         if done.reason:

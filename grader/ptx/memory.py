@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -75,6 +75,7 @@ class Parts(Protocol):
         ...
 
 
+@dataclass(slots=True, eq=False)
 class MemoryArray:
     """A contiguous piece of memory with a name: a device buffer, a shared array, a local variable.
 
@@ -82,53 +83,24 @@ class MemoryArray:
     data: flat uint8 storage; row r (a block's copy of a shared array, a thread's copy of a local one)
     starts at byte `storage + r·row_bytes`.  `rows` says what numbers the rows: "" (one copy), "block", "lane".
     valid: uint8 flags like `data`, 1 where something was written; None when all of it was initialised.
-    parts: what it is divided into; None when all of it is one piece.
+    views: of all its storage, by type.  parts: what it is divided into; None when all of it is one piece.
     digest: of what is in it, for who compares contents; whoever may have changed these sets it to None.
     """
 
-    __slots__ = (
-        "base",
-        "data",
-        "digest",
-        "name",
-        "parts",
-        "read_only",
-        "row_bytes",
-        "rows",
-        "size",
-        "space",
-        "storage",
-        "valid",
-        "views",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        space: str,
-        base: int,
-        size: int,
-        data: Array,
-        *,
-        storage: int = 0,
-        row_bytes: int = 0,
-        rows: str = "",
-        valid: Array | None = None,
-        read_only: bool = False,
-    ) -> None:
-        self.name = name
-        self.space = space
-        self.base = base
-        self.size = size
-        self.data = data
-        self.storage = storage
-        self.row_bytes = row_bytes
-        self.rows = rows
-        self.valid = valid
-        self.read_only = read_only
-        self.views: dict[Any, Array] = {}
-        self.parts: Parts | None = None
-        self.digest: bytes | None = None
+    name: str
+    space: str
+    base: int
+    size: int
+    data: Array
+    _: KW_ONLY
+    storage: int = 0
+    row_bytes: int = 0
+    rows: str = ""
+    valid: Array | None = None
+    read_only: bool = False
+    views: dict[Any, Array] = field(default_factory=dict, init=False)
+    parts: Parts | None = field(default=None, init=False)
+    digest: bytes | None = field(default=None, init=False)
 
     def owner(self, offset: int) -> Owner:
         """Whom a byte at an offset belongs to, or lies next to."""

@@ -15,6 +15,7 @@ from grader.errors import InternalError
 from grader.gpu.bench import CompiledReference, reference_request, with_data
 from grader.gpu.session import GpuSession
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.lab.expected import Oracle
 from grader.lab.records import Lab, Sizes, Variant
@@ -114,7 +115,7 @@ GOOD = sorted((Path(__file__).parents[1] / "kernels").glob("*/good/*.cu"))
 def test_known_good_kernels_pass_on_the_device(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
     lab = replace(labs.find(path.parts[-3]), sweeps=())
-    result = pipeline.grade(path, lab, backend="gpu")
+    result = pipeline.grade(path, lab, GradeOptions(backend="gpu"))
     wrong = [
         c.message for c in result.checks if c.check in ("correct", "ragged_sizes") and c.status in ("fail", "error")
     ]

@@ -8,6 +8,7 @@ import pytest
 
 from grader.gpu.messages import Ready
 from grader.gpu.process import GpuProcess
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.lab import labs
 from grader.timing import lock
@@ -22,7 +23,7 @@ def test_a_gpu_in_use_leaves_what_the_emulator_found(monkeypatch: pytest.MonkeyP
     ready = process.ready()
     assert isinstance(ready, Ready)
     process.close()
-    plain = grade(SAMPLE, labs.find("transpose"), backend="emulator")
+    plain = grade(SAMPLE, labs.find("transpose"), GradeOptions(backend="emulator"))
     monkeypatch.setattr(lock, "WAIT_S", 0.2)
     with lock.exclusive(ready.uuid, 10.0):
         busy = grade(SAMPLE, labs.find("transpose"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.result import Check
 
@@ -85,7 +86,7 @@ CHEATS = {
 def graded(folder: Path, parts: tuple[str, str, str]) -> dict[str, Check]:
     (folder / "student").mkdir()
     (folder / "student" / "transpose.cu").write_text(HEAD % parts)
-    result = pipeline.grade(folder / "student", LAB, backend="gpu", remeasure=True)
+    result = pipeline.grade(folder / "student", LAB, GradeOptions(backend="gpu", remeasure=True))
     return {check.id: check for check in result.checks}
 
 

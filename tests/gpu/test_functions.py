@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.lab.file import load
 from grader.lab.records import Lab
@@ -136,7 +137,7 @@ def graded(lab: Lab, source: str, folder: Path) -> Result:
     path.write_text(source)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CUDA_LAB_GRADER_STORE", str(folder / "store"))
-        return pipeline.grade(path, lab, "gpu")
+        return pipeline.grade(path, lab, GradeOptions(backend="gpu"))
 
 
 def check_of(result: Result, name: str) -> Check:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab import labs
 
 SUBMISSIONS = Path(__file__).parents[2] / "submissions"
@@ -22,8 +23,8 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("student", sorted(path.name for path in SUBMISSIONS.iterdir() if path.is_dir()))
 def test_verdicts_are_the_same(student: str) -> None:
-    emulated = pipeline.grade(SUBMISSIONS / student, LAB, backend="emulator")
-    graded = pipeline.grade(SUBMISSIONS / student, LAB, backend="gpu")
+    emulated = pipeline.grade(SUBMISSIONS / student, LAB, GradeOptions(backend="emulator"))
+    graded = pipeline.grade(SUBMISSIONS / student, LAB, GradeOptions(backend="gpu"))
     wanted = {c.id: (c.status, c.earned) for c in emulated.checks if c.check != "speedup"}
     assert {c.id: (c.status, c.earned) for c in graded.checks if c.check != "speedup"} == wanted
     assert graded.environment.backend == "gpu" and graded.environment.device

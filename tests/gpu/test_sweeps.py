@@ -9,6 +9,7 @@ import pytest
 
 from grader.files import data_root
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
 from grader.result import Result
@@ -39,7 +40,7 @@ def lab() -> Lab:
 
 
 def graded() -> Result:
-    return pipeline.grade(KERNELS / "transpose" / "good" / "macros.cu", lab(), backend="gpu")
+    return pipeline.grade(KERNELS / "transpose" / "good" / "macros.cu", lab(), GradeOptions(backend="gpu"))
 
 
 def test_times_of_all_points_and_the_same_again(store: Path) -> None:

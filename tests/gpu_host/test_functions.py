@@ -14,6 +14,7 @@ import pytest
 
 from grader.gpu import functions, process
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab.records import Lab, TimingRule
 from grader.message import msg
 from grader.programs.observe import Observer, Start
@@ -102,7 +103,7 @@ def graded(lab: Lab, folder: Path, source: str, backend: str = "gpu") -> Result:
     path = folder / "student" / "solve.cu"
     path.parent.mkdir(exist_ok=True)
     path.write_text(source)
-    return pipeline.grade(path, lab, backend)
+    return pipeline.grade(path, lab, GradeOptions(backend=backend))
 
 
 def check_of(result: Result, name: str) -> Check:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab.file import load
 from grader.lab.records import Lab
 from grader.result import Check
@@ -86,7 +87,7 @@ def judged(folder: Path, lab: Lab, text: str, check: str) -> Check:
     """The verdict on a solution that is right."""
     path = folder / "numbers.cu"
     path.write_text(text, "utf-8")
-    checks = {found.check: found for found in pipeline.grade(path, lab, backend="emulator").checks}
+    checks = {found.check: found for found in pipeline.grade(path, lab, GradeOptions(backend="emulator")).checks}
     assert checks["correct"].status == "pass", checks["correct"].message
     return checks[check]
 

@@ -14,6 +14,7 @@ from grader.compiler.result import CompileResult
 from grader.files import data_root
 from grader.grading import pipeline
 from grader.grading.counted_sweeps import EmulatorSweeps
+from grader.grading.options import GradeOptions
 from grader.grading.sweep_plan import PreparedPoint, Target, places, prepare, reference_target
 from grader.grading.sweeps import original_of
 from grader.lab import labs
@@ -145,12 +146,12 @@ def test_the_lab_s_own_kernels_are_counted_once(compiling: Compiling, tmp_path: 
 def test_what_is_kept_from_one_grading_to_the_next_changes_nothing() -> None:
     path, lab = KERNELS / "transpose" / "good", labs.find("transpose")
     file = min(path.glob("*.cu"))
-    first, again = (pipeline.grade(file, lab, backend="emulator") for _grading in range(2))
+    first, again = (pipeline.grade(file, lab, GradeOptions(backend="emulator")) for _grading in range(2))
     assert encode(again) == encode(first)
     assert {point.of for record in again.sweeps for point in record.points} >= {"reference"}
     try:
         i18n.use("ru")
-        russian = pipeline.grade(file, lab, backend="emulator")
+        russian = pipeline.grade(file, lab, GradeOptions(backend="emulator"))
     finally:
         i18n.use("en")
     reasons = {p.reason for record in russian.sweeps for p in record.points if p.of == "reference" and p.reason}
@@ -342,7 +343,7 @@ def test_the_last_word_is_the_axis_s() -> None:
 def graded(path: Path, lab: Lab) -> tuple[Result, Result]:
     """The result as it is told when the marks are there, and in the end."""
     seen: list[Result] = []
-    final = pipeline.grade(path, lab, backend="emulator", judged=seen.append)
+    final = pipeline.grade(path, lab, GradeOptions(backend="emulator"), judged=seen.append)
     (early,) = seen
     return early, final
 

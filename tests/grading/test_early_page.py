@@ -13,6 +13,7 @@ from grader.course.decisions import find_decider
 from grader.grading import session
 from grader.grading.options import GradeOptions
 from grader.grading.paths import Outputs
+from grader.grading.students import Gathered, Work
 from grader.grading.task import GradeTask
 from grader.lab import labs
 from grader.processes.pool import Answer
@@ -52,7 +53,8 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, rest: Callable[[Result, P
     monkeypatch.setattr(session, "grade_here", grade_here)
     task = GradeTask(path=b"x", options=GradeOptions(lab=lab.id), student=result.student.id)
     renderers = Renderers()
-    session.grade_with_report(task, lab, outputs, renderers, True, (), find_decider([], folder), None)  # type: ignore[arg-type]
+    gathered = Gathered((Work(Path("x"), result.student.id),), is_single=True)
+    session.grade_with_report(task, lab, outputs, renderers, True, gathered, find_decider([], folder))  # type: ignore[arg-type]
     return renderers
 
 

@@ -11,6 +11,7 @@ import pytest
 from grader.errors import FileError
 from grader.files import data_root
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.grading.selftest import examine, specimens
 from grader.lab.file import load
 from grader.lab.labs import all_labs, find
@@ -35,7 +36,7 @@ def graded(tmp_path: Path, text: str, lab: Lab = SAXPY, **others: str) -> Result
     (folder / f"{lab.id}.cu").write_text(text)
     for name, content in others.items():
         (folder / name.replace("__", ".")).write_text(content)
-    return pipeline.grade(folder, lab, backend="emulator")
+    return pipeline.grade(folder, lab, GradeOptions(backend="emulator"))
 
 
 def failed(result: Result) -> dict[str, Check]:
@@ -66,9 +67,9 @@ def test_a_right_one_and_two_wrong_ones_get_their_verdicts(lab: str, chosen: set
 @pytest.mark.parametrize("lab", [lab for lab in all_labs() if lab.function], ids=lambda lab: lab.id)
 def test_a_lab_s_own_function_gets_all_points_and_its_starter_does_not_launch(lab: Lab) -> None:
     (variant,) = lab.variants
-    result = pipeline.grade(variant.reference.file, lab, backend="emulator")
+    result = pipeline.grade(variant.reference.file, lab, GradeOptions(backend="emulator"))
     assert (failed(result), result.score.earned) == ({}, 100)
-    starter = failed(pipeline.grade(lab.path.parent / "starter.cu", lab, backend="emulator"))
+    starter = failed(pipeline.grade(lab.path.parent / "starter.cu", lab, GradeOptions(backend="emulator")))
     assert set(starter) == {"launch", "correct"}
 
 

@@ -9,6 +9,7 @@ import pytest
 from grader import i18n
 from grader.files import data_root
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.result import decode, encode
 from grader.words import told
@@ -18,7 +19,9 @@ KERNELS = data_root() / "tests" / "kernels"
 
 def graded(language: str, lab: str, file: str) -> bytes:
     i18n.use(language)
-    return encode(pipeline.grade(KERNELS / lab / file, replace(labs.find(lab), sweeps=()), backend="emulator"))
+    return encode(
+        pipeline.grade(KERNELS / lab / file, replace(labs.find(lab), sweeps=()), GradeOptions(backend="emulator"))
+    )
 
 
 def said_again(language: str, result: bytes) -> bytes:

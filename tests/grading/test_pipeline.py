@@ -10,6 +10,7 @@ import pytest
 
 from grader.errors import FileError, UsageError
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.result import Check, Result, encode
 from tests.marks_only import marks_only
 
@@ -208,13 +209,13 @@ def test_no_such_folder(tmp_path: Path) -> None:
 
 def test_a_backend_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown backend 'cpu'"):
-        pipeline.grade(tmp_path, LAB, backend="cpu")
+        pipeline.grade(tmp_path, LAB, GradeOptions(backend="cpu"))
 
 
 def test_a_gpu_that_is_asked_for_and_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.gpu.process.has_driver", lambda: False)
     with pytest.raises(UsageError, match="no NVIDIA driver"):
-        pipeline.grade(tmp_path, LAB, backend="gpu")
+        pipeline.grade(tmp_path, LAB, GradeOptions(backend="gpu"))
 
 
 def test_a_wrong_oracle_blames_the_lab(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from grader.errors import FileError, UsageError
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.grading.predictions import device_for
 from grader.lab import labs
 from grader.lab.checks import SpeedupSettings
@@ -48,7 +49,7 @@ STORE, SHARED_STORE, SHARED_LOAD = 4, 9, 12
 def graded(folder: Path, predict: str, lab: Lab = LAB, text: str = TEXT) -> Result:
     file = folder / "transpose.cu"
     file.write_text(text, "utf-8")
-    return pipeline.grade(file, lab, backend="emulator", predict=predict, repairs=False)
+    return pipeline.grade(file, lab, GradeOptions(backend="emulator", predict=predict, repairs=False))
 
 
 def predicted(result: Result, variant: str) -> PredictedTime:

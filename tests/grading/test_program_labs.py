@@ -8,6 +8,7 @@ import pytest
 
 from grader.errors import FileError
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.grading.selftest import examine, specimens
 from grader.lab.file import load
 from grader.lab.labs import find
@@ -220,7 +221,7 @@ def graded(tmp_path: Path, lab: Lab, **files: str) -> Result:
     folder.mkdir(exist_ok=True)
     for name, content in files.items():
         (folder / name.replace("__", ".")).write_text(content)
-    return pipeline.grade(folder, lab, backend="emulator")
+    return pipeline.grade(folder, lab, GradeOptions(backend="emulator"))
 
 
 def failed(result: Result) -> dict[str, Check]:

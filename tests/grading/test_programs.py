@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from grader.errors import UsageError
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.lab import labs
 from grader.lab.checks import CHECKS
@@ -66,10 +67,10 @@ def test_program(folder: Path) -> None:
     handed_in = files[0] if len(list(folder.iterdir())) == 2 else folder
     if "refused" in grading:
         with pytest.raises(UsageError) as refused:
-            grade(handed_in, lab, backend="emulator")
+            grade(handed_in, lab, GradeOptions(backend="emulator"))
         assert refused.value.message.id == grading["refused"]
         return
-    result = grade(handed_in, lab, backend="emulator")
+    result = grade(handed_in, lab, GradeOptions(backend="emulator"))
     got: dict[str, dict[str, str | None]] = {}
     wanted: dict[str, dict[str, str | None]] = {}
     for name, variant in grading["variants"].items():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.programs.observation import observed
 from grader.result.result import Result
@@ -103,7 +104,7 @@ def test_a_submission_of_several_folders_is_graded_whole(tmp_path: Path) -> None
     assert {run.files: (run.ended, run.cause, [x.file for x in run.launches]) for run in runs} == {
         (f"{name}/main.cu",): (True, None, [f"{name}/main.cu"]) for name in names
     }
-    result = grade(folder, LAB, backend="emulator")
+    result = grade(folder, LAB, GradeOptions(backend="emulator"))
     assert isinstance(result, Result) and result.status == "passed"
     assert [result.variants[name].file for name in ("naive", "shared", "padded")] == [
         f"{name}/kernel.cuh" for name in names
@@ -117,7 +118,7 @@ def test_a_submission_of_several_folders_is_graded_whole(tmp_path: Path) -> None
 @pytest.mark.slow
 def test_a_fault_in_one_of_them_is_told_of_its_file(tmp_path: Path) -> None:
     broken = TILED.replace("__syncthreads();", "__syncthreads()")
-    result = grade(written(tmp_path, {"naive": NAIVE, "tiled": broken}), LAB, backend="emulator")
+    result = grade(written(tmp_path, {"naive": NAIVE, "tiled": broken}), LAB, GradeOptions(backend="emulator"))
     check = next(c for c in result.checks if c.id == "shared.compiles")
     assert check.status == "fail" and check.line == 8 and result.variants["shared"].file == "tiled/kernel.cuh"
     assert next(c for c in result.checks if c.id == "naive.correct").status == "pass"

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
-from grader.grading.students import Found, find_works
+from grader.grading.students import Gathered, find_works
 from grader.lab import labs
 from grader.words import said
 from tests.student_files import make
 
 
-def find(path: Path, *files: str, out: str = "reports") -> Found:
+def find(path: Path, *files: str, out: str = "reports") -> Gathered:
     make(path, *files)
     return find_works([path], "flip", ["flip", "other"], path / out)
 
 
-def students(found: Found) -> list[str]:
+def students(found: Gathered) -> list[str]:
     return [work.student for work in found.works]
 
 

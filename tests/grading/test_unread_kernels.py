@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.result import Check
 from tests.marks_only import marks_only
@@ -22,7 +23,7 @@ int main() { cout << 1; }
 def present(folder: Path, source: str) -> Check:
     file = folder / "transpose.cu"
     file.write_text(source)
-    result = grade(file, marks_only("transpose"), backend="emulator")
+    result = grade(file, marks_only("transpose"), GradeOptions(backend="emulator"))
     return next(c for c in result.checks if c.id == "naive.present")
 
 

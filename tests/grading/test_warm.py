@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.grading.warm import Warm
 from grader.lab import labs
@@ -68,7 +69,7 @@ def without_stored_runs(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterat
 
 def graded(path: Path, lab: str, warm: Warm | None) -> bytes:
     plain = replace(labs.find(lab), sweeps=(), timing=None)
-    return encode(grade(path, plain, backend="emulator", warm=warm, repairs=False))
+    return encode(grade(path, plain, GradeOptions(backend="emulator", repairs=False), warm=warm))
 
 
 def compared(

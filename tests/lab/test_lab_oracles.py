@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.lab.compare import compare
 from grader.lab.expected import Oracle
@@ -111,7 +112,7 @@ def failures(checks: list[Check]) -> list[str]:
 @pytest.mark.parametrize("name", ["transpose", "matmul", "batch-square", "box-blur"])
 def test_a_right_submission_loses_no_point(name: str) -> None:
     lab = marks_only(name)
-    result = pipeline.grade(SUBMISSIONS / "ivanov", lab, backend="emulator")
+    result = pipeline.grade(SUBMISSIONS / "ivanov", lab, GradeOptions(backend="emulator"))
     assert failures(result.checks) == []
     assert result.status == "passed"
     # Every point of every variant can be earned, those for speed on a GPU.
@@ -126,7 +127,7 @@ def test_reference_kernels_pass_the_checks_of_their_variant(name: str, tmp_path:
     for variant in lab.variants:
         file = tmp_path / f"{variant.name}.cu"
         file.write_bytes(variant.reference.file.read_bytes())
-        result = pipeline.grade(file, lab, backend="emulator")
+        result = pipeline.grade(file, lab, GradeOptions(backend="emulator"))
         assert result.variants[variant.name].kernel == variant.reference.kernel
         assert failures([c for c in result.checks if c.variant == variant.name]) == []
 

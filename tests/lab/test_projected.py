@@ -15,6 +15,7 @@ import pytest
 from grader.errors import FileError
 from grader.files import data_root
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.lab.compare import VECTORS, Projected, sentinel, slack
 from grader.lab.expected import Oracle
@@ -202,8 +203,8 @@ def test_verdicts_by_projections_are_those_of_a_full_comparison(lab_folder: Path
     )
     projecting = replace(load(lab_folder / "assignments/matmul"), sweeps=(), repairs="off")
     path = SAMPLES / student if student == "ivanov" else Path(__file__).parents[1] / "kernels/matmul" / student
-    wanted = pipeline.grade(path, marks_only("matmul"), backend="emulator")
-    graded = pipeline.grade(path, projecting, backend="emulator")
+    wanted = pipeline.grade(path, marks_only("matmul"), GradeOptions(backend="emulator"))
+    graded = pipeline.grade(path, projecting, GradeOptions(backend="emulator"))
     assert {c.id: (c.status, c.earned, c.line) for c in graded.checks} == {
         c.id: (c.status, c.earned, c.line) for c in wanted.checks
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -39,9 +38,9 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     made: list[int] = []
     real = compiling._compile
 
-    def counted(units: Any, folder: Any, library: Any, headers: Sequence[str], *more: Any) -> list[HostProgram]:
+    def counted(compilation: compiling.Compilation, headers: Sequence[str]) -> list[HostProgram]:
         made.append(len(headers))
-        return real(units, folder, library, headers, *more)
+        return real(compilation, headers)
 
     monkeypatch.setattr(compiling, "_compile", counted)
     return made

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.grading.warm import Warm
 from grader.lab.labs import find
@@ -23,6 +24,6 @@ def graded() -> Iterator[Grade]:
     with Warm() as warm:
 
         def grade_one(lab: str, path: Path) -> Result:
-            return grade(path, find(lab, ()), backend="emulator", warm=warm, answers=True)
+            return grade(path, find(lab, ()), GradeOptions(backend="emulator", answers=True), warm=warm)
 
         yield grade_one

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.launching.trial import Run, Trials
@@ -262,7 +263,7 @@ def test_a_lab_says_who_sees_the_change(graded: Grade, tmp_path: Path) -> None:
     file = KERNELS / "transpose/bad/wrong_pitch.cu"
     shown = {}
     for who in ("student", "teacher", "off"):
-        result = grade(file, dataclasses.replace(lab, repairs=who, sweeps=()), backend="emulator")
+        result = grade(file, dataclasses.replace(lab, repairs=who, sweeps=()), GradeOptions(backend="emulator"))
         shown[who] = check(result.checks, "naive.correct")
     assert shown["student"].repair is not None and shown["student"].repair.diff
     assert shown["teacher"].repair is not None and shown["teacher"].repair.diff == []

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader import i18n
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.report import html, pdf
@@ -39,7 +40,7 @@ def graded() -> Callable[[str, str], Result]:
 
     @cache
     def grade_one(student: str, lab: str) -> Result:
-        return grade(SUBMISSIONS / student, find(lab, ()), backend="emulator")
+        return grade(SUBMISSIONS / student, find(lab, ()), GradeOptions(backend="emulator"))
 
     return grade_one
 

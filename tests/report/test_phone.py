@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader import i18n
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.report import html
@@ -29,7 +30,7 @@ return [innerWidth, wide.slice(0, 3).map((e) => e.outerHTML.slice(0, 80))];
 def test_a_phone_shows_all_of_it(tmp_path: Path, kernel: str) -> None:
     # One kernel of five: the others' points wait, which takes most room in the table of all checks.
     lab = find(kernel.partition("/")[0], ())
-    result = grade(KERNELS / kernel, lab, backend="emulator")
+    result = grade(KERNELS / kernel, lab, GradeOptions(backend="emulator"))
     try:
         with browser.Browser() as phone:
             phone.as_phone(390)

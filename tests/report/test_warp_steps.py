@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from grader import i18n
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.report import html
@@ -94,7 +95,7 @@ def test_names_are_text() -> None:
 
 
 def test_a_graded_conflict_and_its_result_read_again() -> None:
-    result = grade(SAMPLES / "petrova", find("transpose", ()), backend="emulator", repairs=False)
+    result = grade(SAMPLES / "petrova", find("transpose", ()), GradeOptions(backend="emulator", repairs=False))
     known = {
         (name, c.line, c.space, c.op): c.steps
         for name, v in result.variants.items()
@@ -111,7 +112,7 @@ def test_a_graded_conflict_and_its_result_read_again() -> None:
 @pytest.mark.slow
 def test_strided_accesses_are_followed_at_the_lines_that_cost_points() -> None:
     path = Path(__file__).parents[1] / "kernels" / "box-blur" / "bad" / "strided_threads.cu"
-    result = grade(path, find("box-blur", ()), backend="emulator", repairs=False)
+    result = grade(path, find("box-blur", ()), GradeOptions(backend="emulator", repairs=False))
     counters = result.variants["naive"].counters
     assert counters is not None
     found = {(c.line, c.op): c.steps for c in counters.by_line if c.steps}

@@ -10,6 +10,7 @@ import pytest
 from grader.course.rules import SECRET, SECRET_FILE, secret
 from grader.errors import UsageError
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.result import Result, encode
 from grader.running.drawn import draw
 from tests.marks_only import marks_only
@@ -35,7 +36,7 @@ def without_secret(monkeypatch: pytest.MonkeyPatch) -> None:
 def graded(folder: Path, value: str = "in[r * cols + c]", student: str = "student") -> Result:
     (folder / student).mkdir(exist_ok=True)
     (folder / student / "transpose.cu").write_text(NAIVE % value)
-    return pipeline.grade(folder / student, LAB, backend="emulator")
+    return pipeline.grade(folder / student, LAB, GradeOptions(backend="emulator"))
 
 
 def test_a_draw_depends_on_the_files_the_lab_and_the_secret_and_on_nothing_else() -> None:
@@ -86,7 +87,7 @@ def test_what_does_nothing_beyond_the_largest_of_the_labs_sizes_fails(tmp_path: 
 def test_a_kernel_for_squares_gets_a_square(tmp_path: Path) -> None:
     (tmp_path / "transpose.cu").write_text((NAIVE % "in[r * cols + c]").replace("int rows, int cols", "int n")
                                            .replace("rows", "n").replace("cols", "n"))  # fmt: skip
-    result = pipeline.grade(tmp_path / "transpose.cu", LAB, backend="emulator")
+    result = pipeline.grade(tmp_path / "transpose.cu", LAB, GradeOptions(backend="emulator"))
     drawn = [case.size for case in result.variants["naive"].cases if case.drawn]
     assert drawn and all(size["rows"] == size["cols"] for size in drawn)
 
@@ -94,7 +95,7 @@ def test_a_kernel_for_squares_gets_a_square(tmp_path: Path) -> None:
 def test_shapes_of_what_goes_by_several_elements_at_a_time_are_multiples_of_them() -> None:
     lab = marks_only("matmul")
     kernel = Path(__file__).parents[1] / "kernels" / "matmul" / "bad" / "unrolled_row_without_rest.cu"
-    result = pipeline.grade(kernel, lab, backend="emulator")
+    result = pipeline.grade(kernel, lab, GradeOptions(backend="emulator"))
     drawn = [case.size["n"] for case in result.variants["unrolled"].cases if case.drawn]
     assert drawn and all(n % 32 == 0 for n in drawn)
 

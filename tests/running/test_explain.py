@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.lab.records import Sizes
 from grader.launching.kernel import SizeRules
@@ -57,7 +58,7 @@ def checks(tmp_path: Path) -> Any:
     def graded(naive: str = NAIVE, shared: str = SHARED) -> dict[str, Check]:
         path = tmp_path / "transpose.cu"
         path.write_text(SOURCE.replace("NAIVE", naive).replace("SHARED", shared), encoding="utf-8")
-        return {check.id: check for check in pipeline.grade(path, LAB, "emulator").checks}
+        return {check.id: check for check in pipeline.grade(path, LAB, GradeOptions(backend="emulator")).checks}
 
     return graded
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.result import Result
 from tests.marks_only import marks_only
 
@@ -40,7 +41,7 @@ def graded(tmp_path: Path) -> Grade:
     def grade(threads: str = "128", step: str = "blockDim.x", source: str = ROW) -> Result:
         path = tmp_path / "matmul.cu"
         path.write_text(source.replace("THREADS", threads).replace("STEP", step), encoding="utf-8")
-        return pipeline.grade(path, LAB, "emulator")
+        return pipeline.grade(path, LAB, GradeOptions(backend="emulator"))
 
     return grade
 
@@ -79,7 +80,7 @@ def test_columns_beyond_the_block_that_nobody_makes_are_told(graded: Grade, thre
 
 def test_a_column_that_is_taller_than_the_block_is_told_in_rows() -> None:
     assert LAB.selftest is not None
-    result = pipeline.grade(LAB.selftest / "bad" / "column_taller_than_block.cu", LAB, "emulator")
+    result = pipeline.grade(LAB.selftest / "bad" / "column_taller_than_block.cu", LAB, GradeOptions(backend="emulator"))
     (row,) = (check for check in result.checks if check.id == "column.correct")
     assert "Exactly these elements are wrong: the last 160 rows." in row.message
     assert row.hint.startswith("Only the first 128 rows are computed, as many as the block has threads.")
@@ -114,7 +115,7 @@ def test_nor_is_one_whose_size_stands_in_it_by_another_name(tmp_path: Path) -> N
     )
     lab = marks_only("transpose")
     variants = tuple(replace(v, more_sizes=({"rows": 288, "cols": 288},)) for v in lab.variants)
-    result = pipeline.grade(path, replace(lab, variants=variants), "emulator")
+    result = pipeline.grade(path, replace(lab, variants=variants), GradeOptions(backend="emulator"))
     assert [(c.kind, c.size["rows"], c.status) for c in result.variants["naive"].cases if not c.drawn] == [
         ("observe", 128, "pass")
     ]

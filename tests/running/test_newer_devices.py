@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.result import Check, Result
 from tests.marks_only import marks_only
@@ -18,7 +19,7 @@ def graded(folder: Path, variant: str, text: str) -> Result:
     lab = replace(WHOLE, variants=tuple(v for v in WHOLE.variants if v.name == variant))
     (folder / "student").mkdir()
     (folder / "student" / "transpose.cu").write_text(text)
-    return grade(folder / "student", lab, backend="emulator")
+    return grade(folder / "student", lab, GradeOptions(backend="emulator"))
 
 
 def failed(result: Result) -> dict[str, Check]:

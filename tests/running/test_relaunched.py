@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.result import Check
 from grader.running.reordered import set_by_host
 from tests.marks_only import marks_only
@@ -29,7 +30,7 @@ def correct(folder: Path, declared: str, first: str, value: str, host: str = "")
     (folder / "student").mkdir()
     text = PROGRAM.format(declared=declared, first=first, value=value, host=host)
     (folder / "student" / "transpose.cu").write_text(text)
-    checks = pipeline.grade(folder / "student", LAB, backend="emulator").checks
+    checks = pipeline.grade(folder / "student", LAB, GradeOptions(backend="emulator")).checks
     return next(check for check in checks if check.check == "correct" and check.variant == "naive")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.result import Check
 from tests.marks_only import marks_only
 
@@ -31,7 +32,7 @@ int main() { int n = 512; matmul_row<<<n, n, n * 4>>>(a, b, c, n); }
 
 
 def correct(path: Path, variant: str) -> Check:
-    result = pipeline.grade(path, LAB, "emulator")
+    result = pipeline.grade(path, LAB, GradeOptions(backend="emulator"))
     return next(c for c in result.checks if c.id == f"{variant}.correct")
 
 

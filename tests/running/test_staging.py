@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.ptx.records import Read
 from grader.running.staging import _would_do
@@ -56,7 +57,7 @@ def technique(folder: Path, write: str) -> tuple[str, str]:
 def judged(folder: Path, text: str) -> tuple[str, str]:
     """The same on a whole program."""
     (folder / "transpose.cu").write_text(text)
-    checks = {check.check: check for check in grade(folder, LAB, backend="emulator").checks}
+    checks = {check.check: check for check in grade(folder, LAB, GradeOptions(backend="emulator")).checks}
     assert checks["correct"].status == "pass", checks["correct"].message
     said = checks["technique"].message_said
     return checks["technique"].status, said.id if said is not None else ""
@@ -157,7 +158,7 @@ def test_a_copy_of_ones_own_is_looked_at_too(tmp_path: Path, source: str, status
     lab = replace(batch, variants=tuple(v for v in batch.variants if v.name == "shared"))
     (tmp_path / "student").mkdir()
     (tmp_path / "student" / "batch.cu").write_text(BATCH.replace("FROM", source))
-    checks = {check.check: check for check in grade(tmp_path / "student", lab, backend="emulator").checks}
+    checks = {check.check: check for check in grade(tmp_path / "student", lab, GradeOptions(backend="emulator")).checks}
     assert (checks["correct"].status, checks["technique"].status) == ("pass", status)
 
 

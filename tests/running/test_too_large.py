@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.result import Check
 from tests.marks_only import marks_only
 
@@ -29,7 +30,7 @@ def correct(folder: Path, text: str, settings: str = "") -> Check:
     (folder / "student" / "transpose.cu").write_text(text)
     if settings:
         (folder / "student" / "submission.yaml").write_text(settings)
-    checks = pipeline.grade(folder / "student", LAB, backend="emulator").checks
+    checks = pipeline.grade(folder / "student", LAB, GradeOptions(backend="emulator")).checks
     return next(check for check in checks if check.check == "correct" and check.variant == "naive")
 
 

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -201,9 +201,10 @@ def compile_program(
         half = HOST_WITH_DEVICE_NAMES if has_device_lambdas(files) else HOST
         if uses_thrust(files):
             half = host_half(architecture, thrust_folder())
-        parts = _compile_with(units, files, folder, library, half, options)
+        compilation = Compilation(units, folder, library, half, options)
+        parts = _compile_with(compilation, files)
         if half is HOST and any(_OF_DEVICE.search(d.text) for part in parts for d in part.diagnostics):
-            again = _compile_with(units, files, folder, library, HOST_WITH_DEVICE_NAMES, options)
+            again = _compile_with(replace(compilation, half=HOST_WITH_DEVICE_NAMES), files)
             parts = parts if any(part.reason for part in again) else again
         unused = frozenset(place for part in parts for place in part.unused_results)
         bad = [part for part in parts if part.reason]
@@ -248,19 +249,26 @@ def headers_in_advance(files: Mapping[str, str]) -> tuple[str, ...]:
     return (*RUNTIME, *USUAL) if _INCLUDES_USUAL.search(text) else RUNTIME
 
 
-def _compile_with(
-    units: Sequence[str],
-    files: Mapping[str, str],
-    folder: Path,
-    library: Library,
-    half: Half,
-    options: Sequence[str],
-) -> list[HostProgram]:
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """A program that is `written` to `folder`, to be compiled as `half` of it.
+
+    units: names of the files that are compiled each by itself.  options: flags for each of them.
+    """
+
+    units: Sequence[str]
+    folder: Path
+    library: Library
+    half: Half
+    options: Sequence[str] = ()
+
+
+def _compile_with(compilation: Compilation, files: Mapping[str, str]) -> list[HostProgram]:
     headers = headers_in_advance(files)
-    parts = _compile(units, folder, library, headers, half, options)
+    parts = _compile(compilation, headers)
     if headers != RUNTIME and any(part.reason == "errors" and not _is_wrong_anyhow(part) for part in parts):
         # A name of its own may be one of a header's that it does not include.
-        parts = _compile(units, folder, library, RUNTIME, half, options)
+        parts = _compile(compilation, RUNTIME)
     return parts
 
 
@@ -282,21 +290,16 @@ def rights(folder: Path, library: Library) -> dict[str, int]:
     }
 
 
-def _compile(
-    units: Sequence[str],
-    folder: Path,
-    library: Library,
-    headers: Sequence[str],
-    half: Half,
-    options: Sequence[str],
-) -> list[HostProgram]:
+def _compile(compilation: Compilation, headers: Sequence[str]) -> list[HostProgram]:
     """What came of each file."""
-    with precompiled(headers, library, half) as first, ThreadPoolExecutor(max(1, len(units))) as pool:
-        # In this thread, which may have what a child can be forked from.
-        compile_one = partial(
-            _compile_unit, units=units, folder=folder, library=library, half=half, first=first, options=options
-        )
-        return list((pool.map if len(units) > 1 else map)(compile_one, range(len(units))))
+    numbers = range(len(compilation.units))
+    with (
+        precompiled(headers, compilation.library, compilation.half) as first,
+        ThreadPoolExecutor(max(1, len(numbers))) as pool,
+    ):
+        compile_one = partial(_compile_unit, compilation, first)
+        # A single one in this thread, which may have what a child can be forked from.
+        return list((pool.map if len(numbers) > 1 else map)(compile_one, numbers))
 
 
 def _texts(folder: Path) -> dict[str, str]:
@@ -304,37 +307,24 @@ def _texts(folder: Path) -> dict[str, str]:
     return {str(path): path.read_text("utf-8") for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def _compile_unit(
-    number: int,
-    units: Sequence[str],
-    folder: Path,
-    library: Library,
-    half: Half,
-    first: Path,
-    options: Sequence[str],
-) -> HostProgram:
+def _compile_unit(compilation: Compilation, first: Path, number: int) -> HostProgram:
     # The bytes that a real compiler would put the device code in: they tell the files of a program apart.
-    (folder / "out" / f"{number}.unit").write_bytes(number.to_bytes(4, "little"))
-    more = ["-c", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(folder / "out" / f"{number}.unit")]
-    return compile_file(units[number], units, folder, library, half, first, f"{number}.o", [*more, *options])
+    unit = compilation.folder / "out" / f"{number}.unit"
+    unit.write_bytes(number.to_bytes(4, "little"))
+    more = ["-c", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(unit)]
+    return compile_file(compilation, compilation.units[number], first, f"{number}.o", more)
 
 
 def compile_file(
-    name: str,
-    units: Sequence[str],
-    folder: Path,
-    library: Library,
-    half: Half,
-    first: Path,
-    output: str,
-    more: Sequence[str] = (),
+    compilation: Compilation, name: str, first: Path, output: str, more: Sequence[str] = ()
 ) -> HostProgram:
-    """Compile one file of the program in `folder` as a half of it, into the file `output` of `out`; `module` is empty.
+    """Compile one file of a program into the file `output` of its `out`; the result's `module` is empty.
 
-    first: the headers that were read in advance.  more: flags.
+    first: the headers that were read in advance.  more: flags, which come before the compilation's own.
     """
+    folder, library, half = compilation.folder, compilation.library, compilation.half
     command = [str(zig.executable()), "clang", "-o", str(folder / "out" / output), *half.flags]
-    command += ["-include-pch", str(first), *more]
+    command += ["-include-pch", str(first), *more, *compilation.options]
     if Path(name).suffix == ".cu" and not half.folders:
         # nvcc hands other files to the host's compiler; the library would take us for it.
         command += ["-D__CUDACC__", "-D__NVCC__"]
@@ -342,7 +332,7 @@ def compile_file(
         # What programs ask for the system by; the headers that were read in advance are for another one.
         command += ["-D__linux__=1", "-D__unix__=1"]
     # As with nvcc, which is started beside the program.
-    own = (folder / "src" / units[0]).parent
+    own = (folder / "src" / compilation.units[0]).parent
     command += ["-I", str(own), "-I", str(folder / "src"), *half.include_flags(), *zig.cpp_flags(library.overlay)]
     # Files are called as the program has them, wherever they lie here.  A name may begin like an option.
     command += [f"-fmacro-prefix-map={folder}/src/=", "-fmacro-prefix-map=./-=-"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.programs import observation
 from grader.programs.observe import observe
@@ -68,7 +69,7 @@ def test_nor_do_calls_of_the_system_go_on_for_ever(tmp_path: Path, loop: str) ->
 def graded(folder: Path, text: str) -> Result:
     path = folder / "transpose.cu"
     path.write_text(text, "utf-8")
-    return grade(path, marks_only("transpose"), backend="emulator")
+    return grade(path, marks_only("transpose"), GradeOptions(backend="emulator"))
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.result import Result
 from tests.marks_only import marks_only
 
@@ -14,7 +15,7 @@ HERE = Path(__file__).parent / "programs"
 
 
 def graded(name: str, lab: str) -> Result:
-    return pipeline.grade(HERE / name, marks_only(lab), backend="emulator")
+    return pipeline.grade(HERE / name, marks_only(lab), GradeOptions(backend="emulator"))
 
 
 def statuses(result: Result, variant: str) -> dict[str, str]:
