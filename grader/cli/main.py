@@ -19,6 +19,7 @@ from pathlib import Path
 import click
 
 from grader import __version__, i18n
+from grader.cli.build import build_command
 from grader.cli.editors import check_command, watch_command
 from grader.cli.labs import calibrate_command, doctor_command, labs_command, new_lab_command, selftest_command
 from grader.cli.options import (
@@ -143,6 +144,7 @@ def _epilog() -> str:
         ("grade similar DIR", _("similar submissions side by side, other years' too")),
         ("grade export DIR --format F", _("grades for Moodle, Canvas, Gradescope, spreadsheets, build servers")),
         ("grade run PROG.cu", _("run a whole program without a GPU")),
+        ("grade build PROG.cu", _("compile a program for `grade run` on a machine without the compiler")),
         ("grade check FILE", _("what to fix, in the format of compilers")),
         ("grade watch FILE", _("the same, repeated after each save")),
         ("grade serve", _("a page to drop a file on")),
@@ -262,7 +264,7 @@ def texts() -> list[str]:
 
 
 INTERRUPTED = 130
-KEEP_NOTHING = frozenset({"run", "check", "watch", "serve", "labs", "doctor"})
+KEEP_NOTHING = frozenset({"run", "build", "check", "watch", "serve", "labs", "doctor"})
 """Commands that leave no results behind."""
 
 
@@ -289,6 +291,7 @@ def run(arguments: list[str]) -> int:
         "export": export_command,
         "new-lab": new_lab_command,
         "run": run_command,
+        "build": build_command,
         "check": check_command,
         "watch": watch_command,
         "serve": serve_command,

@@ -26,6 +26,7 @@ from grader.message import msg
 from grader.programs.records import is_limit
 
 if TYPE_CHECKING:
+    from grader.programs.built import Built
     from grader.programs.records import RunLimits
 
 
@@ -35,8 +36,8 @@ MAX_SEARCHED_BYTES = 1 << 20
 _HEADER = re.compile(
     rb'^[ \t]*#[ \t]*include[ \t]*"((?:\.\./){0,8}[\w./ -]{1,200}\.(?:h|hh|hpp|hxx|cuh|inl))"', re.MULTILINE
 )
-_FOLDERS = "grader.cli.run.folders"
-_DEFINED = "grader.cli.run.defined"
+FOLDERS = "grader.cli.run.folders"
+DEFINED = "grader.cli.run.defined"
 _WITH_VALUE = frozenset(
     {
         "-Xcompiler",
@@ -139,7 +140,7 @@ class _RunCommand(click.Command):
     """`grade run` takes what nvcc is given, too."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[_FOLDERS], ctx.meta[_DEFINED], rest = compiler_options(args)
+        ctx.meta[FOLDERS], ctx.meta[DEFINED], rest = compiler_options(args)
         return super().parse_args(ctx, rest)
 
 
@@ -237,18 +238,17 @@ def _run(
 
     if not IS_LINUX:
         raise UsageError(msg("programs.not_on_this_system"))
-    folders = [folder for folder in click.get_current_context().meta[_FOLDERS] if folder.is_dir()]
+    folders = [folder for folder in click.get_current_context().meta[FOLDERS] if folder.is_dir()]
     on_gpu = backend == "gpu" or (backend == "auto" and has_driver())
     limits = limits_of(limit)
     if on_gpu:
         limits = for_gpu(limits, GPU_SECONDS if limit is None else math.inf)
     own = click.get_current_context().obj or []
-    paths = [Path(word) for word in words]
-    for path in paths:
-        if not path.is_file():
-            raise UsageError(msg("programs.no_file", path=str(path)))
-        if path.suffix not in {".cu", ".cpp", ".cc", ".c"}:
-            raise UsageError(msg("programs.no_program", path=str(path)))
+    defined = click.get_current_context().meta[DEFINED]
+    built = _built(words, own)
+    if built is not None and (shrink or defined):
+        raise UsageError(msg("programs.built_already", path=words[0]))
+    paths = [] if built is not None else program_paths(words)
 
     def emit(descriptor: int, data: bytes) -> None:
         stream = sys.stderr if descriptor == 2 else sys.stdout
@@ -261,15 +261,16 @@ def _run(
         paths,
         own,
         stdin=stdin,
-        root=_started_in(paths, folders),
+        root=started_in(paths, folders),
         folders=folders,
-        defined=click.get_current_context().meta[_DEFINED],
+        defined=defined,
+        built=built,
     )
     with blamed_on_us(Path()):
         observation = run(
             model=device,
             emit=(lambda _descriptor, _data: None) if as_json else emit,
-            progress=_build_progress(),
+            progress=build_progress(),
             smaller=shrink,
             limits=limits,
             on_gpu=on_gpu,
@@ -287,9 +288,30 @@ def _run(
     return 1 if observation.exit is None else observation.exit
 
 
-def _started_in(paths: Sequence[Path], folders: Sequence[Path]) -> Path | None:
+def program_paths(words: Sequence[str]) -> list[Path]:
+    """The files of a program.  Raises UsageError where one is not there, or is none."""
+    paths = [Path(word) for word in words]
+    for path in paths:
+        if not path.is_file():
+            raise UsageError(msg("programs.no_file", path=str(path)))
+        if path.suffix not in {".cu", ".cpp", ".cc", ".c"}:
+            raise UsageError(msg("programs.no_program", path=str(path)))
+    return paths
+
+
+def _built(words: Sequence[str], arguments: Sequence[str]) -> Built | None:
+    """A program that was compiled beforehand, where a single file of that kind is named."""
+    from grader.programs import built
+
+    is_one = len(words) == 1 and Path(words[0]).suffix == built.SUFFIX
+    return built.read(Path(words[0]), arguments) if is_one else None
+
+
+def started_in(paths: Sequence[Path], folders: Sequence[Path]) -> Path | None:
     """The folder that the program's files lie in: that in which we were started, where they are named from there."""
     here = Path.cwd()
+    if not paths:
+        return None
     named = [*paths, *folders, *_headers_above(paths)]
     if any(path.is_absolute() or not path.resolve().is_relative_to(here) for path in named):
         lie_in = {path.resolve().parent for path in named if path not in folders}
@@ -316,7 +338,7 @@ def _headers_above(paths: Sequence[Path]) -> list[Path]:
     return [header for header, leads_out in headers.items() if leads_out]
 
 
-def _build_progress() -> Callable[[int, int], None]:
+def build_progress() -> Callable[[int, int], None]:
     """Tells of the first build of the C++ library, on the terminal's error stream."""
     said = 0
 

@@ -27,6 +27,12 @@ _SOURCE_NAME = re.compile(r"L?(\d{1,3})")
 _AS_LONG = str.maketrans("xy", "lm")
 """Within a mangled name: `long long` and `unsigned long long` → `long` and `unsigned long`."""
 
+_MAIN = re.compile(r"4mainiPPK?c(?:S[0-9A-Z]*_)?E")
+"""Within a mangled name: `main`, which has its parameters in the host's names alone."""
+
+_AGAIN = re.compile(r"S[0-9A-Z]*_")
+"""Within a mangled name: what came before, once more, by its number, which these parameters shift."""
+
 _LIBRARIES = frozenset({"cooperative_groups", "cub", "cuda", "nv", "thrust"})
 """Namespaces whose variables hold nothing that a program could change."""
 
@@ -62,6 +68,10 @@ def _of_program(module: Module) -> set[tuple[str, ...]]:
     return {place for place in places if place[0] not in _LIBRARIES}
 
 
+def _without_main(name: str) -> str:
+    return _AGAIN.sub("S_", _MAIN.sub("4mainE", name))
+
+
 def _entry_of(names: Sequence[str], symbol: str) -> str | None:
     """What a kernel is called in a module; one of an unnamed namespace has another name there than on the host, and one
     of a type whose size the host's library says by another word of that size (`clock_t`: `long` or `long long`).
@@ -76,6 +86,9 @@ def _entry_of(names: Sequence[str], symbol: str) -> str | None:
     plain = re.match(r"_Z(\d{1,9})", symbol)
     if plain and symbol[plain.end() :][: int(plain[1])] in names:
         return symbol[plain.end() :][: int(plain[1])]
+    if _MAIN.search(symbol):
+        similar = [name for name in names if _without_main(name) == _without_main(symbol)]
+        return similar[0] if len(similar) == 1 else None
     similar = [name for name in names if name.endswith(symbol.removeprefix("_ZL").removeprefix("_Z"))]
     similar = similar or [name for name in names if name.translate(_AS_LONG) == symbol.translate(_AS_LONG)]
     return similar[0] if len(similar) == 1 else None

@@ -45,10 +45,17 @@ class DeviceCompiler:
 
     at_once: before anything asks for it, as something will.
     on_gpu: machine code as well, for a GPU of that architecture.
+    library: None where what clang has to give is there: by_clang, by the files' numbers.
     """
 
     def __init__(
-        self, program: Program, architecture: str, library: Library, at_once: bool, on_gpu: bool = False
+        self,
+        program: Program,
+        architecture: str,
+        library: Library | None,
+        at_once: bool,
+        on_gpu: bool = False,
+        by_clang: Mapping[int, Code] | None = None,
     ) -> None:
         self._program = program
         self._architecture = architecture
@@ -60,7 +67,7 @@ class DeviceCompiler:
         self._compiled_for: dict[int, str] = {}
         self._launching: set[int] = set()
         """Files whose kernels launch kernels."""
-        self._by_clang: dict[int, Code] = {}
+        self._by_clang = dict(by_clang or {})
         self._thread = _Thread(self._compile_all)
         self._clang = _Thread(self._compile_whole)
         if at_once:
@@ -94,7 +101,13 @@ class DeviceCompiler:
 
     def _compile_whole(self) -> None:
         for number in range(len(self._program.units)):
-            self._by_clang[number] = self._whole(number)
+            if number not in self._by_clang:
+                self._by_clang[number] = self._whole(number)
+
+    def whole(self) -> Mapping[int, Code]:
+        """What clang makes of each file, by its number."""
+        self._clang.done()
+        return self._by_clang
 
     def code(self, wanted: Wanted) -> Code:
         """Device code of a file: NVRTC's, clang's where that has none or is to have every kernel.
@@ -135,6 +148,7 @@ class DeviceCompiler:
     def _whole(self, unit: int) -> Code:
         """Both halves' compiler's code of a file, with NVRTC's of the functions that it lacks."""
         program = self._program
+        assert self._library is not None, "what was compiled beforehand has clang's code of every file"
         compiled = compile_device(
             program.units[unit],
             program.units,

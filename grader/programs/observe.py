@@ -14,9 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from grader.errors import UsageError
+from grader.errors import FileError, UsageError
 from grader.message import Message, msg
 from grader.processes.channel import DeadlinePassed, PeerGone
+from grader.programs.built import Built
 from grader.programs.kernels import DeviceCompiler
 from grader.programs.records import LIMITS, FunctionCall, Observation, ProgramFinding, RunLimits
 from grader.programs.remembered import RememberedPrograms
@@ -78,6 +79,7 @@ def observe(
     limits: RunLimits = NO_LIMITS,
     defined: Sequence[tuple[str, str]] = (),
     on_gpu: bool = False,
+    built: Built | None = None,
 ) -> Observation:
     """Run the program that `paths` are and say what it did.
 
@@ -92,13 +94,14 @@ def observe(
     host_cache : a folder to keep compiled host code in, for tests that run one program often.
     limits : what the run may take, and whether kernels are run at all.
     on_gpu : its kernels run on the first GPU of this machine, which is the program's `model` then.
+    built : it was compiled beforehand; there are no `paths` then, and it cannot be made smaller.
 
     Raises
     ------
     UsageError : a file cannot be read, or there is no GPU that can be used.
     InternalError : the toolchain is not installed, or a process of ours failed.
     """
-    program = read_program(paths, arguments, None, root, folders, defined)
+    program = built.program if built is not None else read_program(paths, arguments, None, root, folders, defined)
     held: list[tuple[int, bytes]] = []
 
     def hold(descriptor: int, data: bytes) -> None:
@@ -109,7 +112,9 @@ def observe(
 
     def run(program: Program, start: Start, emit: Callable[[int, bytes], None]) -> Observation:
         at_once = limits.executes or _asks_for_code(program)
-        make = partial(Observer, program, model, emit, progress, host_cache, on_gpu=on_gpu, at_once=at_once)
+        make = partial(
+            Observer, program, model, emit, progress, host_cache, on_gpu=on_gpu, at_once=at_once, built=built
+        )
         return _observe(make, program, [(start, limits)])[0]
 
     observed = run(program, Start(arguments, stdin), sink)
@@ -188,7 +193,8 @@ class Observer:
     """A program, compiled once and run as often as is asked for; `close` ends its processes.
 
     model: what `runtime.devices.model_of` knows; on_gpu: its kernels run on the first GPU of this machine instead.
-    at_once: device code is compiled before anything asks for it.  Others as for `observe` and `observe_each`.
+    at_once: device code is compiled before anything asks for it.  built: what was compiled beforehand.
+    Others as for `observe` and `observe_each`.
 
     Raises
     ------
@@ -203,15 +209,21 @@ class Observer:
     remembered: RememberedPrograms | None = None
     on_gpu: bool = False
     at_once: bool = True
+    built: Built | None = None
     host: HostProgram | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._process = _opened_on_gpu() if self.on_gpu else None
         self.card = self._process.ready().card if self._process is not None else None
-        self._library = build(self.progress)
+        self._library = build(self.progress) if self.built is None else None
         major, minor = self.card.capability if self.card is not None else model_of(self.model).capability
         self._architecture = f"compute_{major}{minor}"
-        self._device = DeviceCompiler(self.program, self._architecture, self._library, self.at_once, self.on_gpu)
+        by_clang = None
+        if self.built is not None:
+            self.host, by_clang = self.built.host, self.built.by_clang
+        self._device = DeviceCompiler(
+            self.program, self._architecture, self._library, self.at_once, self.on_gpu, by_clang
+        )
 
     def seen(self, run: Start, limits: RunLimits) -> Observation | None:
         """What a run comes to; None where the host code does not compile."""
@@ -223,6 +235,7 @@ class Observer:
         if self._process is None or self._process.has_ended:
             self._process = _opened_on_gpu() if self.on_gpu else ProgramProcess()
         if self.host is None:
+            assert self._library is not None, "it has host code that was compiled beforehand"
             self.host = _compiled(self.program, self._library, self._architecture, self.host_cache, self.remembered)
         if not self.host.module:
             return None
@@ -234,6 +247,29 @@ class Observer:
         if self._process is not None:
             self._process.close()
         self._device.close()
+
+
+def build_program(program: Program, model: str, progress: Callable[[int, int], None] | None = None) -> Built:
+    """A program compiled for where the compiler of host code is missing; kernels that clang has to give for `model`.
+
+    Raises
+    ------
+    UsageError : it does not compile, or cannot run at all.  InternalError : the toolchain is not installed.
+    """
+    if program.obstacle is not None:
+        raise _refused(program.obstacle, *program.obstacle_at)
+    library = build(progress)
+    major, minor = model_of(model).capability
+    architecture = f"compute_{major}{minor}"
+    with contextlib.closing(DeviceCompiler(program, architecture, library, at_once=True)) as device:
+        host = compile_program(program.units, program.host, library, architecture, program.macro_options)
+        if not host.module:
+            raise _refused(*_why_not(host, program))
+        return Built(program, host, device.whole())
+
+
+def _refused(why: Message, file: str, line: int) -> UsageError:
+    return FileError(why, file, line or None) if file else UsageError(why)
 
 
 def _observe(

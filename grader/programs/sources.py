@@ -368,6 +368,11 @@ def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str
     return data
 
 
+def named_files(folder: Path, arguments: Sequence[str]) -> dict[str, bytes]:
+    """The files in a folder, or in folders of it, that a program's arguments name."""
+    return _data(folder, {}, arguments) if arguments else {}
+
+
 def _below(folder: Path) -> dict[str, list[str]]:
     """Files in folders of a folder, and in folders of those, by name; what cannot be listed is passed over."""
     places: dict[str, list[str]] = {}

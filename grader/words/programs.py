@@ -254,6 +254,9 @@ PROGRAMS: Texts = {
     "not_runnable": N_("The program cannot run here: {reason}"),
     "no_file": N_("{path}: no such file"),
     "no_program": N_("{path}: not a program; a .cu file is expected, and the program's own arguments after --"),
+    "not_built": N_("not a program that this version of `grade build` has written; build it again"),
+    "not_written": N_("{path} cannot be written: {reason}"),
+    "built_already": N_("{path} is compiled already; --shrink and -D need the program's own files"),
     "same_name": N_("two files are called {name}"),
     "segmentation_fault": N_(
         "Segmentation fault: the host code accesses an address that does not belong to it, perhaps a device pointer, "
