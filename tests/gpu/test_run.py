@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     for (int p = 0; p < parts; p++) {
         size_t at = (size_t)p * n / parts, bytes = n / parts * sizeof(float);
         cudaMemcpyAsync(d + at, h + at, bytes, cudaMemcpyHostToDevice, s[p % 2]);
-        work<<<n / parts / 256, 256, 0, s[p % 2]>>>(d + at, n / parts, argc > 1 ? 20000 : 20);
+        work<<<n / parts / 256, 256, 0, s[p % 2]>>>(d + at, n / parts, argc > 1 ? 200 : 20);
         cudaMemcpyAsync(h + at, d + at, bytes, cudaMemcpyDeviceToHost, s[p % 2]);
     }
     cudaDeviceSynchronize();
@@ -73,7 +73,7 @@ def test_the_emulator_tells_counters_beside_times(program: list[str], capfd: pyt
     assert run([*program, "--check"]) == 0
     told = capfd.readouterr().err
     assert "32-way bank conflict" in told and "ran 5 of 5 launches" in told and "µs" in told
-    assert run([*program, "--check", "--json", "--limit", "5e7", "--", "long"]) == 0
+    assert run([*program, "--check", "--json", "--limit", "3e8", "--", "long"]) == 0
     record = json.loads(capfd.readouterr().out)
     assert record["checked"] == 1 and record["check_ended"].startswith("What comes next is beyond")
     assert record["launches"][0]["counters"] and not record["launches"][1]["counters"]

@@ -311,7 +311,8 @@ def test_prints(name: str, device: str, tmp_path: Path, host_cache: Path) -> Non
         assert all(step.end <= later.begin for step, later in pairwise(line.steps))
     if line is not None:
         assert line.is_timed is (device == "gpu")
-        assert device != "gpu" or all(call.ended_us is not None for call in got.asked)
+        # What is filled where it lies in the host's memory takes the device no time.
+        assert device != "gpu" or all(call.ended_us is not None for call in got.asked if call.kind != "fill")
 
 
 @pytest.mark.parametrize("device", DEVICES)
