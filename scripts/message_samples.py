@@ -15,7 +15,7 @@ from typing import Any
 
 from grader import words
 from grader.message import Message, msg
-from grader.words.texts import Plural
+from grader.words import Plural
 
 Value = Any
 

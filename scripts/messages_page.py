@@ -15,7 +15,7 @@ import messages
 from message_samples import COUNTS, filled, sentences
 
 from grader import i18n, words
-from grader.words.texts import Plural
+from grader.words import Plural
 
 STYLE = (
     "body{font:15px/1.5 sans-serif;max-width:70rem;margin:2rem auto}td{vertical-align:top;padding:.2rem .8rem .2rem 0;"

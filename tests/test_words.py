@@ -19,7 +19,7 @@ from grader.diagnosis import regions
 from grader.diagnosis.text import region_msg
 from grader.message import Message, joined, msg, number, sizes_msg, verbatim
 from grader.result import WrongPattern
-from grader.words.texts import Plural, Words
+from grader.words import Plural, Words
 
 PACKAGE = Path(words.__file__).parent.parent
 MADE_BY_HELPERS = {"pieces.sentences", "pieces.verbatim", "pieces.sizes", "pieces.number"}

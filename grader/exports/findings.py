@@ -21,8 +21,7 @@ from grader.report.numbers import Numbers, result_status
 from grader.report.summary import FAULT_STATUSES, blocked_points, in_cell, lost_points, unjudged
 from grader.report.visible import clipped, visible_line
 from grader.result import Check, Result, Variant
-from grader.words import NoWordsError, text
-from grader.words.texts import speaking_of, speaking_of_file
+from grader.words import NoWordsError, speaking_of, speaking_of_file, text
 
 MOST_FOLDERS = 1000
 """That are looked into for a file."""

@@ -21,7 +21,7 @@ from grader.repair.host_calls import host_changes, host_of, same, waits
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.host_code import host_code
-from grader.running.own_check import said_of
+from grader.running.results_used import said_of
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Submission, VariantBinding

@@ -14,9 +14,9 @@ from dataclasses import replace
 from grader.lab.records import Sizes
 from grader.message import msg
 from grader.programs.records import Observation
-from grader.running.copied_back import never_read, read_early
 from grader.running.data_flow import FlowFault, flow_faults, reached_text, same_sources
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
+from grader.running.results_used import never_read, read_early
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun
 from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.records import Missing, Submission

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from grader.i18n import _, ngettext
-from grader.words.texts import N_, Plural, Texts
+from grader.words import N_, Plural, Texts
 
 
 def number(value: float | int | str | None) -> str:

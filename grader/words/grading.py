@@ -5,7 +5,7 @@ cost nothing.
 from __future__ import annotations
 
 from grader.i18n import _
-from grader.words.texts import N_, Plural, Texts
+from grader.words import N_, Plural, Texts
 
 PREDICT: Texts = {
     "for": N_("Predicted for {device} at {sizes}, not measured."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.i18n import _
-from grader.words.texts import N_, Plural, Texts
+from grader.words import N_, Plural, Texts
 
 
 def changed(before: str, name: str) -> str:

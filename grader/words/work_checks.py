@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.i18n import decimal, ngettext
-from grader.words.texts import N_, Texts
+from grader.words import N_, Texts
 
 USES: Texts = {
     "title": N_("what is used"),

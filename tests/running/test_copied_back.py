@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.running.copied_back import never_read, read_early
 from grader.running.data_flow import same_sources
+from grader.running.results_used import never_read, read_early
 from grader.submission.kernels.records import (
     Kernel,
     KernelParameter,
