@@ -29,7 +29,7 @@ from grader.prediction.instructions import Processor, read_device  # noqa: E402
 from grader.prediction.model import (  # noqa: E402
     Coefficients,
     predict,
-    untold,
+    why_unpredictable,
 )
 from grader.prediction.profile import Profile, profile, sampled_blocks  # noqa: E402
 from grader.prediction.trace import Argument, follow  # noqa: E402
@@ -159,7 +159,7 @@ def told() -> set[str]:
 
     made = catalogue()
     modules = {program: parse(text) for program, text in made.ptx.items()}
-    return {one.id for one in made.launches if untold(modules[one.program], one.entry) is None}
+    return {one.id for one in made.launches if why_unpredictable(modules[one.program], one.entry) is None}
 
 
 def read_rows(profiles: Path, times: dict[str, dict], wanted: set[str]) -> tuple[list[Row], int, int]:

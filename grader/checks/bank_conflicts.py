@@ -36,7 +36,7 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
             msg("checks.hint_stage"),
             evidence.bound.kernel.line,
         )
-    slow = base.crawl(evidence, counters, "shared")
+    slow = base.few_lanes(evidence, counters, "shared")
     if slow is not None:
         return base.verdict(evidence, slow)
     data: dict[str, object] = {

@@ -145,7 +145,7 @@ OF_REQUESTS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Crawl:
+class FewLanes:
     """Memory used a few lanes at a time.
 
     line, file: where most of these requests come from.
@@ -163,8 +163,8 @@ class Crawl:
         return -(-self.lanes // WARP_LANES)
 
 
-def crawl(evidence: Evidence, counters: Counters, space: str) -> Crawl | None:
-    """Of a space the loads, the stores or the atomic operations that move `PART` of an array a few lanes at a time."""
+def few_lanes(evidence: Evidence, counters: Counters, space: str) -> FewLanes | None:
+    """The loads, stores or atomic operations of a memory space that move `PART` of an array a few lanes at a time."""
     array_bytes = max(evidence.array_bytes.values(), default=0)
     for op in ("load", "store", "atomic"):
         rows = [c for c in counters.by_line if c.space == space and c.op == op]
@@ -175,7 +175,7 @@ def crawl(evidence: Evidence, counters: Counters, space: str) -> Crawl | None:
             continue
         if array_bytes and sum((c.few_lanes - tail * c.lanes) * c.width_bytes for c in rows) >= PART * array_bytes:
             worst = max(rows, key=lambda c: (c.few_requests, -c.line))
-            return Crawl(worst.line, sum(c.few_requests for c in rows), sum(c.few_lanes for c in rows), worst.file)
+            return FewLanes(worst.line, sum(c.few_requests for c in rows), sum(c.few_lanes for c in rows), worst.file)
     return None
 
 
@@ -185,7 +185,7 @@ def _tail(evidence: Evidence) -> float:
     return threads % WARP_LANES / threads if threads > WARP_LANES else 0.0
 
 
-def verdict(evidence: Evidence, found: Crawl) -> Verdict:
+def verdict(evidence: Evidence, found: FewLanes) -> Verdict:
     """The fault in words."""
     interpretation = evidence.interpretation
     x, y, z = interpretation.launch.block if interpretation is not None else (WARP_LANES, 1, 1)

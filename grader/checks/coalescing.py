@@ -24,7 +24,7 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
     counters = evidence.counters
     if counters is None:
         return not_measured(evidence.unmeasured.get("counters", msg("checks.not_counted")))
-    slow = base.crawl(evidence, counters, "global")
+    slow = base.few_lanes(evidence, counters, "global")
     if slow is not None:
         return base.verdict(evidence, slow)
     loads, stores = ratio(counters, "load"), max(ratio(counters, "store"), _main_stores(evidence, counters))
@@ -96,7 +96,7 @@ def _hint(worst: LineCounters) -> Message:
 
 
 def _narrow(evidence: Evidence, worst: LineCounters) -> Message | None:
-    """Of a block so narrow that a warp takes pieces of several rows, its lanes side by side in each; else None."""
+    """The hint for a block so narrow that a warp takes pieces of several rows, its lanes side by side; else None."""
     width, height, _depth = evidence.interpretation.launch.block if evidence.interpretation else (WARP_LANES, 1, 1)
     if width >= WARP_LANES or height < 2:
         return None

@@ -123,7 +123,7 @@ def _judged(evidence: Evidence) -> Verdict:
 def _beyond_at(evidence: Evidence, limit: int) -> tuple[Sizes, int] | None:
     """The sizes at which the program's own formula asks for more shared memory than it may, and how much.
 
-    Of several, those at which that is least.
+    If there are several such sizes, those at which the excess is least.
     """
     reading = evidence.interpretation
     if reading is None or reading.origins.shared_bytes not in ("observed", "read") or not reading.launch.is_read:

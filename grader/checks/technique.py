@@ -54,7 +54,7 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
             msg("checks.hint_stage"),
             kernel_line,
         )
-    slow = base.crawl(evidence, counters, "shared")
+    slow = base.few_lanes(evidence, counters, "shared")
     if slow is not None:
         return base.verdict(evidence, slow)
     inputs = [evidence.array_bytes[p.name] for p in evidence.lab.parameters if p.is_input]

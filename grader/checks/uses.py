@@ -60,7 +60,7 @@ def _name(name: Use) -> Message:
 
 
 def _first(evidence: Evidence, name: Use) -> _Place | None:
-    """Where it is used for the first time, in the first run in which it is; line 0 where that is in no line."""
+    """The place of its first use, in the first run that uses it; line 0 if no line of the source stands for it."""
     for work in evidence.work:
         if name in EXECUTED:
             used = EXECUTED[name]

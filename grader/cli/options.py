@@ -213,7 +213,7 @@ class WholeNumber(click.ParamType[int]):
 
 
 def one_lab(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
-    """The one lab of a command that takes one: of several the first would be dropped without a word."""
+    """The lab of a command that takes only one: if several were given, all but the last would be dropped silently."""
     given = list(dict.fromkeys(value))
     if len(given) > 1:
         raise click.BadParameter(_("{labs}: one lab at a time").format(labs=", ".join(given)))

@@ -241,7 +241,7 @@ def _students(path: Path, rows: Iterable[Sequence[str]]) -> list[Person]:
 
 
 def _columns(headings: Sequence[str]) -> dict[str, int]:
-    """Where what is known of a person stands, by the headings of a table: of two columns alike the first."""
+    """The column of each field of a person, by a table's headings; the first of two columns with the same heading."""
     named = [_FIELDS.get(_folded(heading.strip("\ufeff").rstrip(" :*"))) for heading in headings]
     return {name: index for index, name in reversed(list(enumerate(named))) if name is not None}
 

@@ -366,7 +366,7 @@ def told_by(listing: subprocess.Popen[bytes] | None) -> list[str]:
 
 
 def of_one_model(found: Sequence[tuple[str, str]]) -> list[str]:
-    """Of models and UUIDs those of the first model, [] if that is one alone."""
+    """The UUIDs of all GPUs of the same model as the first, of (model, UUID) pairs; [] if there is only one."""
     # Parts of one GPU have its UUID, and a process sees but one of them.
     chosen = list(dict.fromkeys(f"GPU-{uuid}" for model, uuid in found if model == found[0][0]))
     return chosen if len(chosen) > 1 else []

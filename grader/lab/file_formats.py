@@ -146,7 +146,7 @@ def _text(
 def printed(data: bytes, label: str = "") -> list[str]:
     """The numbers that a program has printed, without times and speeds; label: only those behind this text.
 
-    Of several lines with the label the last one counts, as a program may print what it computes step by step.
+    If several lines have the label, the last one counts: a program may print what it computes step by step.
     """
     numbers: list[str] = []
     for line in data.decode("utf-8", "replace").split("\n"):

@@ -273,7 +273,7 @@ def predict_kernel(
     if followed.entry is None:
         return msg("predict.not_compiled", error=followed.built.error)
     module = parse(followed.built.result.ptx)
-    why_not = untold(module, followed.entry)
+    why_not = why_unpredictable(module, followed.entry)
     if why_not is not None:
         return why_not
     machine = kernel.load(stores[1], sizes)
@@ -313,7 +313,7 @@ def predict_kernel(
     return predict(asked, processor, FITTED)
 
 
-def untold(module: Module, entry: str) -> Message | None:
+def why_unpredictable(module: Module, entry: str) -> Message | None:
     """Why what the blocks do on arrays of zeros tells no time; None: it does."""
     functions = [f for name, f in module.functions.items() if name == entry or not f.is_entry]
     if any(data_decide(function) for function in functions):

@@ -458,7 +458,7 @@ def _leaves(body: Node) -> bool:
 
 
 def _unwritten(screen: Screen, run: Run) -> Mask | None:
-    """What of the first wrong output nobody wrote."""
+    """Which elements of the first wrong output no thread wrote."""
     name = run.difference.name if run.difference is not None else ""
     if run.outcome.status != "ok" or name not in run.outcome.outputs:
         return None

@@ -166,7 +166,7 @@ def library_at(texts: Mapping[str, str]) -> tuple[str, int] | None:
 
 
 def work_of_call(lab: Lab, run: Run, call: CallSeen) -> Work:
-    """Of the first call of a function in a run that came to its end."""
+    """The work of the first call of a function, in a run that ended normally."""
     launches = tuple(
         LaunchWork(
             launch.kernel,

@@ -102,7 +102,7 @@ def of_calls(sizes: Sizes, observations: Sequence[Observation], expected: Mappin
 
 
 def compared(sizes: Sizes, outputs: Sequence[Mapping[str, Array]]) -> Reordered:
-    """Where the outputs in other orders have other bits than the first."""
+    """Where outputs of other orders differ, bit for bit, from those of the first."""
     usual = outputs[0]
     for other in outputs[1:]:
         for name, array in usual.items():

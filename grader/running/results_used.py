@@ -188,7 +188,7 @@ def said_of(kernel: BoundKernel) -> SeenWord | None:
 
 
 def _said(kernel: BoundKernel) -> tuple[SeenRun, SeenWord] | None:
-    """The run with kernels of the kernel's program, and the line about it: of several the first that calls it wrong."""
+    """The run and the line of its output about the kernel; if there are several, the first that calls it wrong."""
     name = kernel.binding.kernel.name
     lines = {launch.line for launch in _launches(kernel)}
     for run in kernel.submission.observed.runs:

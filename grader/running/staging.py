@@ -60,10 +60,10 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
         return evidence
     if not runs or not all(run.output_is_right for run in runs):
         return evidence
-    saboteur = replace(trials, backend=_Altered(trials.backend))
+    altered_trials = replace(trials, backend=_Altered(trials.backend))
     if not settings.between_threads:
         # At small sizes the compiler may take what a thread keeps for itself from the registers that it was read into.
-        return replace(evidence, staging=Staging(0, 0, 0, _unused_at(saboteur, kernel, runs)))
+        return replace(evidence, staging=Staging(0, 0, 0, _unused_at(altered_trials, kernel, runs)))
     sizes = min((run.sizes for run in runs), key=lambda sizes: prod(sizes.values()))
     outputs = [p.name for p in kernel.lab.parameters if p.is_output]
     if max(prod(shape_at(kernel.lab, name, sizes)) for name in outputs) > MAX_TRACED:
@@ -71,7 +71,7 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
     outcome = trials.run(kernel, "correct", sizes, trace=True).outcome
     if outcome.status != "ok" or outcome.trace is None or not outcome.trace.complete:
         return evidence
-    altered = saboteur.run(kernel, "correct", sizes).outcome
+    altered = altered_trials.run(kernel, "correct", sizes).outcome
     sampled = through = between = 0
     for name in outputs:
         array = outcome.outputs[name]
@@ -98,7 +98,9 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
             between += any(read.put is not None and read.put.thread != writes[-1].thread for read in staged)
     if not sampled:
         return evidence
-    return replace(evidence, staging=Staging(sampled, through, between, _unused_at(saboteur, kernel, runs, sizes)))
+    return replace(
+        evidence, staging=Staging(sampled, through, between, _unused_at(altered_trials, kernel, runs, sizes))
+    )
 
 
 def _would_do(direct: Sequence[Read], needed: Mapping[str, Mask]) -> bool:
@@ -111,16 +113,18 @@ def _would_do(direct: Sequence[Read], needed: Mapping[str, Mask]) -> bool:
     return all(2 * sum((name, place) in read for place in of) > len(of) for name, of in places.items())
 
 
-def _unused_at(saboteur: Trials, kernel: BoundKernel, runs: Sequence[Run], known: Sizes | None = None) -> Sizes | None:
+def _unused_at(
+    altered_trials: Trials, kernel: BoundKernel, runs: Sequence[Run], known: Sizes | None = None
+) -> Sizes | None:
     """The observed size, where most of an output stays what it was when shared memory holds other values there."""
     observed = next((run for run in runs if run.kind == "observe" and run.sizes != known), None)
     if observed is None or (observed.outcome.thread_instructions or CHEAP) >= CHEAP:
         return None
-    outputs = saboteur.run(kernel, "correct", observed.sizes).outcome.outputs
+    outputs = altered_trials.run(kernel, "correct", observed.sizes).outcome.outputs
     for p in kernel.lab.parameters:
         array = observed.outcome.outputs.get(p.name)
         if p.is_output and array is not None:
-            tolerance = saboteur.lab.tolerance.at(observed.sizes, str(array.dtype))
+            tolerance = altered_trials.lab.tolerance.at(observed.sizes, str(array.dtype))
             if 2 * np.count_nonzero(_follows(tolerance, array, outputs.get(p.name))) < array.size:
                 return observed.sizes
     return None

@@ -136,8 +136,8 @@ def test_no_other_stores_make_up_for_those_of_the_result(parts: int, op: str) ->
 def test_atomic_operations_a_lane_at_a_time() -> None:
     full = counters()
     store = next(c for c in full.by_line if c.op == "store" and c.space == "global")
-    crawl = msgspec.structs.replace(store, line=21, op="atomic", few_requests=store.lanes, few_lanes=store.lanes)
-    row = check(evidence(counters=msgspec.structs.replace(full, by_line=[*full.by_line, crawl])), "coalescing")
+    few_lanes = msgspec.structs.replace(store, line=21, op="atomic", few_requests=store.lanes, few_lanes=store.lanes)
+    row = check(evidence(counters=msgspec.structs.replace(full, by_line=[*full.by_line, few_lanes])), "coalescing")
     assert (row.status, row.line) == ("fail", 21)
 
 

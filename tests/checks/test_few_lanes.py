@@ -1,4 +1,4 @@
-"""Requests of a few lanes: what is a crawl, and that no good kernel is one at any block size of the sweeps."""
+"""Requests of a few lanes: which count as such, and that no good kernel is one at any block size of the sweeps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from grader.checks.base import crawl
+from grader.checks.base import few_lanes
 from grader.compiler.process import CompilerProcess
 from grader.files import data_root
 from grader.grading.counted_sweeps import EmulatorSweeps
@@ -141,7 +141,7 @@ def assert_no_crawl(lab: Lab, targets: list[Target], process: CompilerProcess) -
         counted = counters_of(outcome.counters, sizes, outcome.thread_instructions)
         given = evidence(lab=lab, array_bytes=array_bytes)
         for space in ("global", "shared"):
-            found = crawl(given, counted, space)
+            found = few_lanes(given, counted, space)
             assert found is None, (point.target.variant, point.target.of, point.block, sizes, space, found)
     return right
 

@@ -46,7 +46,7 @@ class _Seen:
 
 
 class WarpFollower(Observer):
-    """Of each site the requests of the warp that makes the worst one, the first where several are as bad.
+    """For each site, the requests of the warp that makes the worst one; if several are as bad, of the first of them.
 
     The warp is looked for among the blocks that are the first to come there, in their first instructions.  Raises
     `Enough` when these blocks have ended for all sites: what the launch does further is of no interest.

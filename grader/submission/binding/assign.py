@@ -215,7 +215,7 @@ def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[s
         by_claim: list[dict[int, Claim]] = []
         for variant in open_variants:
             scored = [(_score(variant, k, n, open_variants, len(files) > 1), i) for i, (k, n) in _numbered(free, names)]
-            # Of equals the later static one: courses go from the plain to the better.  Without names, the first.
+            # Of equal ones, the later static one: courses go from the plain to the better.  Without names, the first.
             ranked = sorted(((s[0], i) for s, i in scored if s is not None), key=lambda pair: (-pair[0], pair[1]))
             scores.append([(score + EACH, i) for score, i in ranked[:BEST_PER_VARIANT]])
             by_claim.append({i: s[1] for s, i in scored if s is not None})
@@ -384,7 +384,7 @@ def _unnamed_score(
         for v in variants
     )
     score = (UNNAMED / 2 if elsewhere else UNNAMED) - less
-    # Of several the one that has a thread for every element.
+    # If there are several, the one that has a thread for every element.
     score -= 0.0 if known.share >= FEW else 1.0 if known.threads > 1 else 8.0
     if variant.shared_memory is not None:
         score += 3

@@ -387,7 +387,7 @@ def _known(entry: Entry, lab: Lab) -> Known:
 def _edits(entries: Sequence[Entry], files: Mapping[str, ParsedFile]) -> dict[str, tuple[Edit, ...]]:
     """What has to change in each file so that kernels can be handed other sizes, and arrays that are global.
 
-    Of several texts for one place, as of constant memory that is filled anew for each kernel, the first.
+    If there are several texts for one place, as for constant memory that is filled anew for each kernel, the first.
     """
     names = {name for entry in entries for name in entry.compile_time.changeable}
     filled = {name: value for entry in entries for name, value in entry.filled_with.items()}

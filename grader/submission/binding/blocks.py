@@ -165,7 +165,7 @@ def _may_cover(size: int, blocks: int, threads: int) -> bool:
 
 
 def _covered_alone(context: LaunchContext, site: LaunchSite) -> list[str]:
-    """Of several sizes those that a launch seen along one axis runs over alone: a thread for each row, say."""
+    """The sizes that a launch along one axis runs over, where it leaves out others: a thread for each row, say."""
     usual = context.rule.covers
     if len(usual) < 2 or not site.observed or site.grid is None or site.block is None:
         return []

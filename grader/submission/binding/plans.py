@@ -53,8 +53,10 @@ USUAL_ROWS = (256, 1, 1), (128, 1, 1), (32, 1, 1)
 
 
 def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
-    """Of the launches of a kernel whose block is readable, the first impossible one, else the first with arguments in
-    each other's place, else the first."""
+    """The launch that a kernel is graded by, among those whose block can be read.
+
+    The first that the hardware cannot make, else the first with arguments in each other's place, else the first.
+    """
     readable = [site for site in sites if site.block is not None]
     impossible = [site for site in readable if site.block is not None and not is_possible_block(site.block)]
     return next(iter(impossible or [site for site in readable if site.exchanged] or readable), None)

@@ -34,20 +34,18 @@ class Fact(Generic[T]):
     origin: Origin
 
 
-def first(
-    sayings: Mapping[Origin, Callable[[], T | None]], otherwise: T, among: tuple[Origin, ...] = ORIGINS
-) -> Fact[T]:
-    """What the first says, in the order of `among`, that says anything; `otherwise`, the lab's, where none does."""
+def first(known: Mapping[Origin, Callable[[], T | None]], otherwise: T, among: tuple[Origin, ...] = ORIGINS) -> Fact[T]:
+    """The value of the first origin, in the order of `among`, that has one; `otherwise`, the lab's, where none has."""
     for origin in among:
-        say = sayings.get(origin)
-        value = say() if say is not None else None
+        read = known.get(origin)
+        value = read() if read is not None else None
         if value is not None:
             return Fact(value, origin)
     return Fact(otherwise, "lab")
 
 
 def weakest_of(origins: Iterable[Origin]) -> Origin:
-    """That of several which stands last."""
+    """The least trusted of several origins."""
     return max(origins, key=ORIGINS.index, default="lab")
 
 

@@ -1,9 +1,9 @@
 """What holds at a place in host code: the values of variables, and which of a program's alternatives it stands in.
 
-Of several versions a student launches one at a time, and hands in the last: of a kernel that is launched nowhere else,
-a launch in a comment says how it is meant to be launched.
+A student who has several versions launches one at a time and hands in the last: if a kernel is launched nowhere else, a
+launch in a comment says how it is meant to be launched.
 
-Of `if constexpr (PADDED)` they leave the branch that is compiled.
+Of an `if constexpr (PADDED)` only the branch that is compiled is left.
 """
 
 from __future__ import annotations

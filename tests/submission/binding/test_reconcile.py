@@ -97,8 +97,8 @@ def test_the_first_in_the_list_that_knows_is_believed(count: int) -> None:
     subsets: list[tuple[Origin, ...]] = list(combinations(ORIGINS, count))
     for knowing in subsets:
         known: dict[Origin, Origin] = {origin: origin for origin in knowing}
-        sayings: dict[Origin, Callable[[], Origin | None]] = {o: partial(known.get, o) for o in reversed(ORIGINS)}
-        assert first(sayings, otherwise="lab") == Fact(knowing[0], knowing[0])
+        values: dict[Origin, Callable[[], Origin | None]] = {o: partial(known.get, o) for o in reversed(ORIGINS)}
+        assert first(values, otherwise="lab") == Fact(knowing[0], knowing[0])
     assert first({"read": lambda: None}, otherwise=7) == Fact(7, "lab")
     # What is known and is nothing is known all the same.
     assert first({"read": lambda: 0, "inferred": lambda: 1}, otherwise=2) == Fact(0, "read")

@@ -316,7 +316,7 @@ def offset(call: Call, value: int) -> None:
 
 
 def dimensions(call: Call, count: int) -> None:
-    """Of Sobol's sequence there is the first."""
+    """Sets the dimensions of a Sobol generator; only the first one is served."""
     if _of(call).kind not in _SOBOL:
         raise Refused(_TYPE_ERROR)
     if count != 1:
