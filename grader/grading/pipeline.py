@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from grader.launching.kernel import BoundKernel
     from grader.launching.trial import Trials
     from grader.prediction.instructions import Processor
+    from grader.repair.program import Rerun
     from grader.running.drawn import Draw
+    from grader.submission.changes import Original
 
 
 def grade(
@@ -133,13 +135,11 @@ def grade(
         from grader.grading.sweeps import original_of
 
         original = original_of(lab, reading.found, submission)
-        if options.repairs and lab.repairs != "off" and result.status != "passed":
-            from grader.repair.search import search, with_repairs, without_answers
-
-            trials, drawn_trials = emulated.trials, emulated.drawn_trials
-            tried = search(original, trials, drawn_trials, emulated.found, result.checks, reading.changed)
-            result = with_repairs(result, *tried)
+        if options.repairs and lab.repairs != "off":
+            result = _with_changes(result, original, emulated, reading.changed, foretold, processor, compiler)
             if lab.repairs != "student" and not options.answers:
+                from grader.repair.search import without_answers
+
                 result = without_answers(result)
         if not lab.sweeps:
             return told(result)
@@ -171,6 +171,32 @@ def _predictions(
 
     kernels = _graded_kernels(lab, submission, emulated.found)
     return predict_all(lab, kernels, emulated.found, processor, emulated.trials.programs, compiler)
+
+
+def _with_changes(
+    result: Result,
+    original: Original,
+    emulated: _Emulated,
+    rerun: Rerun,
+    foretold: Mapping[str, PredictedTime | Message],
+    processor: Processor | None,
+    compiler: CompilerProcess,
+) -> Result:
+    """`result` with the smallest changes that make wrong kernels right, and right ones faster."""
+    trials, drawn_trials, found = emulated.trials, emulated.drawn_trials, emulated.found
+    if result.status != "passed":
+        from grader.repair.search import search, with_repairs
+
+        result = with_repairs(result, *search(original, trials, drawn_trials, found, result.checks, rerun))
+    if processor is None:
+        return result
+    from grader.grading.predictions import stores_of
+    from grader.repair.faster import faster, with_faster
+
+    stores = stores_of(processor, trials.programs, compiler)
+    return with_faster(
+        result, faster(original, trials, drawn_trials, found, result.checks, foretold, processor, stores, rerun)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def predict_all(
     kernels: as they were graded.  programs: compiled to PTX.
     """
     sizes = lab.timing.sizes[-1] if lab.timing is not None else lab.cases["emulator"].observe
-    stores = programs, ProgramStore(compiler, processor.architecture)
+    stores = stores_of(processor, programs, compiler)
     predictions = {
         name: _predicted(kernel, sizes, processor, stores) for name, kernel in kernels.items() if _is_right(found[name])
     }
@@ -92,6 +92,13 @@ def predict_all(
                 measures[variant.name] = against, reference
     times = {name: time for name, time in predictions.items() if isinstance(time, PredictedTime)}
     return predictions | with_ratios(times, lab.variants[0].name, measures, processor)
+
+
+def stores_of(
+    processor: Processor, programs: ProgramStore, compiler: CompilerProcess
+) -> tuple[ProgramStore, ProgramStore]:
+    """What compiles kernels that are predicted: to PTX (`programs`), and to the device's machine code."""
+    return programs, ProgramStore(compiler, processor.architecture)
 
 
 def in_result(result: Result, found: Mapping[str, PredictedTime | Message]) -> Result:

@@ -368,11 +368,7 @@ def with_ratios(
     nothing = "", None
 
     def over(slower: PredictedTime | None, own: PredictedTime) -> Ratio | None:
-        if slower is None:
-            return None
-        ratio = slower.predicted_us / own.predicted_us
-        low, high = ratio_interval(ratio, processor)
-        return Ratio(value=round(ratio, 3), low=round(low, 3), high=round(high, 3))
+        return ratio_of(slower, own, processor) if slower is not None else None
 
     return {
         name: structs.replace(
@@ -383,6 +379,13 @@ def with_ratios(
         )
         for name, own in found.items()
     }
+
+
+def ratio_of(slower: PredictedTime, own: PredictedTime, processor: Processor) -> Ratio:
+    """How many times as fast one kernel is as another at the same size."""
+    ratio = slower.predicted_us / own.predicted_us
+    low, high = ratio_interval(ratio, processor)
+    return Ratio(value=round(ratio, 3), low=round(low, 3), high=round(high, 3))
 
 
 def figures(value: float) -> float:

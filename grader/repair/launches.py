@@ -93,7 +93,7 @@ def launch_changes(launch: Launch, constants: Mapping[str, int], pairs: Sequence
 def grid_changes(launch: Launch) -> Iterator[Change]:
     """Its axes in each other's place, numbers of blocks that are rounded down."""
     function = launch.function
-    axes = _axes(function, launch.grid)
+    axes = axes_of(function, launch.grid)
     if len(axes) >= 2 and function.text(axes[0]) != function.text(axes[1]):
         yield _exchanged(function, axes[0], axes[1], 1.0, "grid_axes", "axes")
     down = [node for axis in axes for node in _rounded_down(function, axis)]
@@ -110,7 +110,7 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
 def _block_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
     """Sides of the block that are others than the constants that the kernel is written with."""
     function = launch.function
-    axes = [_source(function, axis) for axis in _axes(function, launch.block)]
+    axes = [source_of(function, axis) for axis in axes_of(function, launch.block)]
     others = [name for name in constants if name not in {function.text(axis) for axis in axes}]
     for count, name in enumerate(others):
         cost = 1.5 + 0.3 * count
@@ -149,9 +149,9 @@ def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Ch
     numbers = [function.text(a) for a in launch.arguments if a.type in ("identifier", "number_literal")]
     variables = function.known_at(launch.grid)
     scalars = [t for t in numbers if t.isdigit() or (t in variables and variables[t].role != "array")]
-    sides = [function.text(_source(function, axis)) for axis in _axes(function, launch.block)]
+    sides = [function.text(source_of(function, axis)) for axis in axes_of(function, launch.block)]
     threads = " * ".join(dict.fromkeys(s for s in sides if s != "1")) if len(sides) == 1 else ""
-    written = function.text(_source(function, launch.shared)) if launch.shared is not None else ""
+    written = function.text(source_of(function, launch.shared)) if launch.shared is not None else ""
     # What has the block's threads in it already lacks another factor.
     first, last = ([], [threads]) if threads and threads in written else ([threads] if threads else [], [])
     factors = list(dict.fromkeys([*first, *scalars, *constants, *last]))[:MAX_FACTORS]
@@ -160,7 +160,7 @@ def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Ch
             edit = function.inserted(launch.block.end_byte, f", {factor} * sizeof(float)")
             yield Change("launch", launch.line, (edit,), 2.2, "shared_bytes", "no_bytes")
         return
-    source = launch.shared if _is_used_elsewhere(function, launch.shared) else _source(function, launch.shared)
+    source = launch.shared if _is_used_elsewhere(function, launch.shared) else source_of(function, launch.shared)
     text = function.text(source)
     bracketed = text if source.type in ("identifier", "number_literal", "call_expression") else f"({text})"
     if "*" in text and source.type == "binary_expression":
@@ -196,7 +196,7 @@ def _is_used_elsewhere(function: Function, shared: Node) -> bool:
 # -- where what is launched comes from -------------------------------------------------
 
 
-def _axes(function: Function, node: Node) -> list[Node]:
+def axes_of(function: Function, node: Node) -> list[Node]:
     """What the sides of a grid or a block are given where it is defined; the node itself where it is a number."""
     if node.type == "call_expression":
         callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
@@ -214,7 +214,7 @@ def _axes(function: Function, node: Node) -> list[Node]:
         if given.type in ("argument_list", "parameter_list", "initializer_list"):
             return _listed(given)
         if given.type == "call_expression":
-            return _axes(function, given)
+            return axes_of(function, given)
         if given.type != "identifier":
             return [node]
     return [node]
@@ -254,7 +254,7 @@ def _definitions(function: Function, node: Node) -> list[Node]:
     return definitions[::-1]
 
 
-def _source(function: Function, node: Node) -> Node:
+def source_of(function: Function, node: Node) -> Node:
     """The expression behind a variable, where it is computed in the function; the node itself else."""
     for _step in range(MAX_STEPS):
         given = _definitions(function, node) if node.type in NAMES else []
@@ -301,8 +301,8 @@ def _same_numbers(function: Function, grid: Node, side: Node, name: str) -> tupl
     if not text.isdigit():
         return ()
     edits = []
-    for axis in _axes(function, grid):
-        for node in _numbers(_source(function, axis)):
+    for axis in axes_of(function, grid):
+        for node in _numbers(source_of(function, axis)):
             if function.text(node) == text:
                 edits.append(function.replaced(node, name))
             elif function.text(node) == str(int(text) - 1):

@@ -137,8 +137,8 @@ def _tried(
             budget.work -= RUNNING
             submission = rerun(texts)
         known = {subject.name: subject.evidence for subject in failing}
-        kernels = {n: k for n, k in _others(failing, submission).items() if _is_right(trials, k, known[n], budget)}
-        if kernels and not _spoils(trials, passing, submission, budget):
+        kernels = {n: k for n, k in _others(failing, submission).items() if is_right(trials, k, known[n], budget)}
+        if kernels and not spoils(trials, passing, submission, budget):
             yield _Tried(change.cost, parsed, change, texts, kernels, was_run)
 
 
@@ -182,7 +182,7 @@ def _ranked(original: Original, failing: Sequence[Failing]) -> list[tuple[Parsed
         launches = [
             (launch, wanted[name])
             for launch in launches_of(parsed)
-            for name in _kernels_at(original, parsed, launch)
+            for name in kernels_at(original, parsed, launch)
             if name in wanted
         ]
         parameters = [[p.name for p in subject.kernel.binding.kernel.parameters] for _launch, subject in launches]
@@ -198,7 +198,7 @@ def _ranked(original: Original, failing: Sequence[Failing]) -> list[tuple[Parsed
         by_cost += [
             (change.cost + shifts.get(change.group, 0.0), change, False)
             for launch in launches_of(parsed)
-            if not _kernels_at(original, parsed, launch) and _all_seen_at(original, parsed, launch, wanted)
+            if not kernels_at(original, parsed, launch) and _all_seen_at(original, parsed, launch, wanted)
             for change in grid_changes(launch)
         ]
         rows += [(cost, n, parsed, change, is_read) for n, (cost, change, is_read) in enumerate(by_cost)]
@@ -235,7 +235,7 @@ def _shifts(failing: Sequence[Failing]) -> dict[str, float]:
     return shifts
 
 
-def _kernels_at(original: Original, parsed: ParsedFile, launch: Launch) -> list[str]:
+def kernels_at(original: Original, parsed: ParsedFile, launch: Launch) -> list[str]:
     """The kernels that are launched at a place as its text says: of any other the text tells not what a change does."""
     file, submission = parsed.file.rpartition("/")[2], original.submission
 
@@ -284,7 +284,7 @@ def _pairs(subject: Failing) -> list[tuple[int, int]]:
 # -- what a change comes to ------------------------------------------------------------
 
 
-def _rebound(kernel: BoundKernel, submission: Submission) -> BoundKernel | None:
+def rebound(kernel: BoundKernel, submission: Submission) -> BoundKernel | None:
     """The kernel in a changed program, read as that launches it; None where it is another one there."""
     before, after = kernel.binding, submission.bindings.get(kernel.binding.variant)
     if not isinstance(after, VariantBinding) or after.kernel.name != before.kernel.name:
@@ -296,8 +296,8 @@ def _rebound(kernel: BoundKernel, submission: Submission) -> BoundKernel | None:
 
 def _others(failing: Sequence[Failing], submission: Submission) -> dict[str, BoundKernel]:
     """The failing kernels in a changed program, those that are as they were left out."""
-    rebound = ((s.name, s.kernel, _rebound(s.kernel, submission)) for s in failing)
-    return {name: after for name, before, after in rebound if after is not None and _is_other(before, after)}
+    others = ((s.name, s.kernel, rebound(s.kernel, submission)) for s in failing)
+    return {name: after for name, before, after in others if after is not None and _is_other(before, after)}
 
 
 def _is_other(before: BoundKernel, after: BoundKernel) -> bool:
@@ -309,7 +309,7 @@ def _is_other(before: BoundKernel, after: BoundKernel) -> bool:
     return not (same_code and same_name and one.roles == other.roles and one.launch == other.launch)
 
 
-def _is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budget) -> bool:
+def is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budget) -> bool:
     """Whether a kernel is right, with nothing wrong to be seen, at the smaller of the sizes that it is graded by.
 
     before: what is known of it as it was handed in.
@@ -336,20 +336,20 @@ def _is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Bud
 def _has_other_bytes(failing: Sequence[Failing], submission: Submission) -> bool:
     """Whether a change is read to give a failing kernel another number of bytes of shared memory."""
     for before in (s.kernel for s in failing):
-        after = _rebound(before, submission)
+        after = rebound(before, submission)
         one, other = before.interpretation.launch, after.interpretation.launch if after is not None else None
         if other is not None and (one.shared_bytes, one.shared_formula) != (other.shared_bytes, other.shared_formula):
             return True
     return False
 
 
-def _spoils(
+def spoils(
     trials: Trials, passing: Sequence[tuple[BoundKernel, Evidence]], submission: Submission, budget: Budget
 ) -> bool:
     """Whether a variant that is right is so no more."""
     for before, evidence in passing:
-        after = _rebound(before, submission)
-        if after is None or (_is_other(before, after) and not _is_right(trials, after, evidence, budget)):
+        after = rebound(before, submission)
+        if after is None or (_is_other(before, after) and not is_right(trials, after, evidence, budget)):
             return True
     return False
 
@@ -371,7 +371,7 @@ def _run_anew(original: Original, tried: _Tried, wanted: Sequence[Failing], reru
     if rerun is None or not original.submission.observed.launches:
         return tried
     submission = rerun(tried.texts)
-    kernels = {s.name: kernel for s in wanted if (kernel := _rebound(s.kernel, submission)) is not None}
+    kernels = {s.name: kernel for s in wanted if (kernel := rebound(s.kernel, submission)) is not None}
     return replace(tried, kernels=kernels)
 
 

@@ -383,7 +383,13 @@ def without_answers(result: Result) -> Result:
         structs.replace(c, repair=structs.replace(c.repair, diff=[], effect="", effect_said=None)) if c.repair else c
         for c in result.checks
     ]
-    return structs.replace(result, checks=checks)
+    variants = {
+        name: structs.replace(v, faster=structs.replace(v.faster, diff=[], effect="", effect_said=None))
+        if v.faster
+        else v
+        for name, v in result.variants.items()
+    }
+    return structs.replace(result, checks=checks, variants=variants)
 
 
 def answers(result: Result) -> str:
@@ -393,9 +399,14 @@ def answers(result: Result) -> str:
         if check.repair is not None and check.repair.diff:
             head = (check.variant, check.repair.file, str(check.repair.line), check.repair.kind, check.repair.effect)
             rows.setdefault((*head, *check.repair.diff), []).append(check.check)
+    for name, variant in result.variants.items():
+        made = variant.faster
+        if made is not None and made.diff:
+            times = f"predicted {made.predicted_times.value:.3g} times as fast on {made.device}"
+            rows.setdefault((name, made.file, str(made.line), made.kind, made.effect, *made.diff), []).append(times)
     parts = []
-    for (variant, file, line, kind, effect, *diff), checks in rows.items():
-        title = f"# {result.student.id} · {variant}: {', '.join(checks)} · {file}:{line} · {kind}"
+    for (in_variant, file, line, kind, effect, *diff), why in rows.items():
+        title = f"# {result.student.id} · {in_variant}: {', '.join(why)} · {file}:{line} · {kind}"
         parts.append("\n".join([title, *([f"# {effect}"] if effect else []), f"--- {file}", f"+++ {file}", *diff, ""]))
     return "\n".join(parts)
 

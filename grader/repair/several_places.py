@@ -38,7 +38,7 @@ def constant_changes(parsed: ParsedFile, names: Collection[str], values: Mapping
 
     values: other numbers of the program by name: a constant may have been meant to be one of them.
     """
-    for name, node in _numbers_of(parsed):
+    for name, node in numbers_of(parsed):
         if name not in names:
             continue
         text = parsed.text(node).strip()
@@ -48,7 +48,7 @@ def constant_changes(parsed: ParsedFile, names: Collection[str], values: Mapping
         others = [value // 2, 2 * value, value + 1, value - 1, *values.values()]
         usable = [other for other in dict.fromkeys(others) if other > 0 and other != value][:MAX_VALUES]
         for place, other in enumerate(usable):
-            edit = _replaced(parsed, node, str(other))
+            edit = replaced_in(parsed, node, str(other))
             yield Change("constant", node.start_point.row + 1, (edit,), 1.9 + 0.1 * place, "constant")
 
 
@@ -62,7 +62,7 @@ def macro_changes(parsed: ParsedFile, names: Collection[str]) -> Iterator[Change
         parameters = [parsed.text(n) for n in given.named_children if n.type == "identifier"]
         line = node.start_point.row + 1
         for kind, text, cost in _bodies(parsed.text(body), parameters):
-            yield Change(kind, line, (_replaced(parsed, body, text),), cost, "macro", "macro")
+            yield Change(kind, line, (replaced_in(parsed, body, text),), cost, "macro", "macro")
 
 
 def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str, float]]:
@@ -84,7 +84,7 @@ def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str,
             yield kind, "".join([*tokens[:place], other, *tokens[place + 1 :]]), cost
 
 
-def _numbers_of(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
+def numbers_of(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
     """The constants of a file that are given a number: `#define N 16`, `const int N = 16`."""
     for item in parsed.items:
         if item.kind == "macro" and item.active and item.node.child_by_field_name("parameters") is None:
@@ -98,7 +98,8 @@ def _numbers_of(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
                     yield declared_name(node), value
 
 
-def _replaced(parsed: ParsedFile, node: Node, text: str) -> Edit:
+def replaced_in(parsed: ParsedFile, node: Node, text: str) -> Edit:
+    """The edit that puts `text` in the place of a node of a file, outside of all functions."""
     start = len(parsed.data[: node.start_byte].decode("utf-8", errors="replace"))
     whole = parsed.text(node)
     # A macro's body reaches to the end of its line, spaces in front of it included.
@@ -170,7 +171,7 @@ def idea_changes(function: Function) -> Iterator[Change]:
 def _axes_exchanged(function: Function) -> Iterator[Change]:
     """x and y in each other's place in two indices that are made one after the other: of blocks, or of threads too."""
     for one, two in pairwise(_made(function)):
-        places = [_axis_places(function, one), _axis_places(function, two)]
+        places = [axis_places(function, one), axis_places(function, two)]
         axes = [{function.text(n) for _base, n in of_index} for of_index in places]
         if any(len(of_index) != 1 for of_index in axes) or axes[0] == axes[1] or not axes[0] | axes[1] <= OTHER.keys():
             continue
@@ -186,8 +187,8 @@ def _axes_exchanged(function: Function) -> Iterator[Change]:
                 yield Change("index", line, edits, cost, "axis", detail)
 
 
-def _axis_places(function: Function, node: Node) -> list[tuple[str, Node]]:
-    """The axes that an index is made of: of which variable, and where its letter stands."""
+def axis_places(function: Function, node: Node) -> list[tuple[str, Node]]:
+    """The axes of blocks and threads that something is made of: of which variable, and where its letter stands."""
     places = []
     for part in descendants(node):
         base, field = part.child_by_field_name("argument"), part.child_by_field_name("field")

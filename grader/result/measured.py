@@ -215,6 +215,28 @@ class PredictedTime(Record, frozen=True):
     against: str = ""
 
 
+class FasterChange(Record, frozen=True):
+    """The smallest change that was found with which a right kernel is predicted to be faster: compiled, run and graded.
+
+    file, line: where.  kind: "padding" (rows of shared arrays an element longer), "axes" (x and y of threads in each
+    other's place), "launch" (another block).
+    diff: lines of a unified diff without its head; [] where the lab file keeps it from who reads this.
+    effect: what it does to the accesses of a line, as it was counted; "" where the worst line is as it was.
+    predicted_us: on `device` at `size` with the change; predicted_times: how many times as fast as without it.
+    """
+
+    file: str
+    line: int
+    kind: Literal["padding", "axes", "launch"]
+    device: str
+    size: dict[str, int]
+    predicted_us: float
+    predicted_times: Ratio
+    diff: list[str] = []
+    effect: str = ""
+    effect_said: Message | None = None
+
+
 class Resources(Record, frozen=True):
     """What a kernel takes on the GPU it was compiled for, by compiler and driver.
 

@@ -14,7 +14,7 @@ import msgspec
 from grader.errors import UsageError
 from grader.message import Message, msg
 from grader.result.check import EXIT_CODES, Check, Decisions, ResultStatus, Score, score_of, status_of, weightier
-from grader.result.measured import Counters, HostMemory, PredictedTime, Record, Resources, Timing, Witness
+from grader.result.measured import Counters, FasterChange, HostMemory, PredictedTime, Record, Resources, Timing, Witness
 
 BackendName = Literal["emulator", "gpu"]
 CaseKind = Literal["correct", "ragged", "observe", "large"]
@@ -87,6 +87,7 @@ class Variant(Record, frozen=True):
     """What was found out about the kernel of one variant; `kernel` is null when none was found.
 
     predicted: its time on a GPU that is not there; unpredicted: why there is none, "" where none was asked for.
+    faster: the smallest change with which it is predicted to take less; null where none was looked for or found.
     """
 
     kernel: str | None = None
@@ -106,6 +107,7 @@ class Variant(Record, frozen=True):
     predicted: PredictedTime | None = None
     unpredicted: str = ""
     unpredicted_said: Message | None = None
+    faster: FasterChange | None = None
 
 
 # Series of runs that graphs are drawn of.

@@ -1,0 +1,269 @@
+"""The smallest change that makes a right kernel faster: ranked by predicted times, graded as if it had been handed in,
+and what a result says of it.
+
+A search is counted, not timed, so that the same program gets the same answer on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from grader.errors import FileError, UsageError
+from grader.launching.kernel import BoundKernel, bound_kernels
+from grader.launching.programs import ProgramStore
+from grader.launching.trial import Trials
+from grader.message import Message
+from grader.prediction.instructions import Processor
+from grader.prediction.model import predict_kernel, ratio_of, record_of
+from grader.repair.faster_changes import axis_changes, block_changes, padding_changes
+from grader.repair.found import OF_GPU, OF_OTHERS, Proof, diff_lines, effect_msg
+from grader.repair.function import Change, changed, functions_of
+from grader.repair.launches import launches_of
+from grader.repair.program import READING, Rerun, is_right, kernels_at, rebound, spoils
+from grader.repair.screen import Budget
+from grader.result import Check, Counters, FasterChange, PredictedTime, Result
+from grader.running.evidence import Evidence
+from grader.submission.changes import Original
+from grader.submission.cpp.tree import ParsedFile
+from grader.submission.source import SourceText
+
+LEAST_GAIN = 1.15
+"""How many times as fast a kernel has to be with a change, by prediction, for that to be told."""
+NEAR = 1.1
+"""Changes whose gains differ by less are told apart by how small they are."""
+MAX_WORK = 4_000_000
+"""Of all kernels of a submission, in the unit of `Budget`."""
+PREDICTING = 500_000
+"""Work of a prediction, machine code included."""
+MAX_PREDICTED = 4
+MAX_PROOFS = 2
+"""Changes of a kernel that are predicted, and graded in full."""
+BLOCKS = range(128, 513)
+"""Threads of a block for which no other block is tried."""
+
+HELD = ("present", "compiles", "launch", "correct", "ragged_sizes", "memory_safety", "races", "deterministic")
+"""Checks that a kernel which is right does not fail."""
+CHECKS = {"bank_conflicts": "bank_conflicts", "uncoalesced": "coalescing"}
+"""The checks on what costs time and need not be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Right:
+    """A variant whose kernel is right, and how long it is predicted to take."""
+
+    name: str
+    kernel: BoundKernel
+    parsed: ParsedFile
+    evidence: Evidence
+    checks: Sequence[Check]
+    time: PredictedTime
+
+    def gain_without(self, cause: str) -> float:
+        """How many times as fast it were without one of what need not be there."""
+        return self.time.predicted_us / self.time.predicted_without_us.get(cause, self.time.predicted_us)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A changed kernel that is right at small sizes, with its predicted time; cause: what the change is to mend."""
+
+    change: Change
+    cause: str
+    parsed: ParsedFile
+    texts: Mapping[str, SourceText]
+    kernel: BoundKernel
+    time: PredictedTime
+
+
+def faster(
+    original: Original,
+    trials: Trials,
+    drawn_trials: Trials,
+    found: Mapping[str, Evidence],
+    checks: Sequence[Check],
+    times: Mapping[str, PredictedTime | Message],
+    processor: Processor,
+    stores: tuple[ProgramStore, ProgramStore],
+    rerun: Rerun | None = None,
+) -> dict[str, FasterChange]:
+    """At most one change for each variant whose kernel is right, by variant.
+
+    Parameters
+    ----------
+    found : evidence of the emulator by variant.  checks : the verdicts on all of them.
+    times : predicted times of the kernels as they are, for `processor`.  stores : as of `predict_kernel`.
+    rerun : runs a changed program; None: what its text says of its launches is taken as it is.
+    """
+    kernels = bound_kernels(trials.lab, original.submission)
+    subjects = [
+        one
+        for name, evidence in found.items()
+        if name in kernels and (one := _right(original, kernels[name], evidence, checks, times.get(name))) is not None
+    ]
+    subjects.sort(key=lambda one: -max(one.gain_without(cause) for cause in CHECKS))
+    search = _Search(original, trials, drawn_trials, subjects, processor, stores, Budget(MAX_WORK), rerun)
+    return {one.name: made for one in subjects if (made := search.best_of(one)) is not None}
+
+
+def _right(
+    original: Original,
+    kernel: BoundKernel,
+    evidence: Evidence,
+    checks: Sequence[Check],
+    time: PredictedTime | Message | None,
+) -> _Right | None:
+    """A variant whose kernel may be made faster; None where it is not right, or has no predicted time."""
+    name = evidence.variant.name
+    own = [check for check in checks if check.variant == name]
+    is_wrong = any(c.status in ("fail", "error") for c in own if c.check in HELD)
+    interpretation = evidence.interpretation
+    if interpretation is None or is_wrong or not isinstance(time, PredictedTime):
+        return None
+    if evidence.other_input is not None or evidence.halo is not None:
+        return None
+    parsed = original.file_of(kernel.binding.kernel)
+    return _Right(name, kernel.read_as(interpretation), parsed, evidence, own, time) if parsed is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What the kernels of one submission are searched with; subjects: all of them."""
+
+    original: Original
+    trials: Trials
+    drawn_trials: Trials
+    subjects: Sequence[_Right]
+    processor: Processor
+    stores: tuple[ProgramStore, ProgramStore]
+    budget: Budget
+    rerun: Rerun | None
+
+    def best_of(self, subject: _Right) -> FasterChange | None:
+        """The change of one kernel that is told; None where none makes it faster, or all spoil something."""
+        tried = list(self._candidates(subject))
+        best_us = min((one.time.predicted_us for one in tried), default=0.0)
+
+        def order(one: _Candidate) -> tuple[float, int, float]:
+            own_us = one.time.predicted_us
+            return (0.0 if own_us < NEAR * best_us else own_us, len(one.change.edits), own_us)
+
+        for one in sorted(tried, key=order)[:MAX_PROOFS]:
+            made = self._proven(subject, one)
+            if made is not None:
+                return made
+        return None
+
+    def _candidates(self, subject: _Right) -> Iterator[_Candidate]:
+        """Changes with which the kernel is right at small sizes and is predicted to be faster."""
+        predicted = 0
+        for parsed, change, cause in self._changes(subject):
+            if self.budget.is_spent or predicted >= MAX_PREDICTED:
+                return
+            texts = {parsed.source.path: replace(parsed.source, text=changed(parsed.source.text, change), written=None)}
+            self.budget.work -= READING
+            kernel = self._changed_kernel(subject, change, texts)
+            if kernel is None or not is_right(self.trials, kernel, subject.evidence, self.budget):
+                continue
+            predicted += 1
+            self.budget.work -= PREDICTING
+            made = predict_kernel(kernel, subject.time.size, self.processor, self.stores)
+            if isinstance(made, Message):
+                continue
+            time = record_of(made, subject.time.size, self.processor)
+            if subject.time.predicted_us >= LEAST_GAIN * time.predicted_us:
+                yield _Candidate(change, cause, parsed, texts, kernel, time)
+
+    def _changes(self, subject: _Right) -> Iterator[tuple[ParsedFile, Change, str]]:
+        """What is tried, with what it is to mend: "" for all of a launch."""
+        functions = functions_of(subject.parsed, subject.kernel.binding.kernel.name)
+        if subject.gain_without("bank_conflicts") >= LEAST_GAIN:
+            yield from ((subject.parsed, change, "bank_conflicts") for change in padding_changes(functions))
+        if functions and subject.gain_without("uncoalesced") >= LEAST_GAIN:
+            yield from ((subject.parsed, change, "uncoalesced") for change in axis_changes(functions[0]))
+        block = subject.kernel.geometry(subject.time.size).block
+        if subject.kernel.geometry(subject.time.size).threads in BLOCKS and block[0] > 1:
+            return
+        for parsed in self.original.files():
+            for launch in launches_of(parsed):
+                if kernels_at(self.original, parsed, launch) == [subject.kernel.binding.kernel.name]:
+                    yield from ((parsed, change, "") for change in block_changes(launch, parsed, block))
+
+    def _changed_kernel(
+        self, subject: _Right, change: Change, texts: Mapping[str, SourceText]
+    ) -> BoundKernel | None:
+        """The kernel in a changed program; None where it cannot be read any more, or others are spoilt."""
+        try:
+            submission = self.original.rebind(texts)
+        except (FileError, UsageError):
+            return None
+        if change.kind == "launch":
+            others = [(one.kernel, one.evidence) for one in self.subjects if one is not subject]
+            kernel = rebound(subject.kernel, submission)
+            return None if spoils(self.trials, others, submission, self.budget) else kernel
+        # Padded, or not, it may be another variant to who reads it anew.
+        before = subject.kernel.binding
+        same = [k for k in submission.kernels if (k.name, k.file) == (before.kernel.name, before.kernel.file)]
+        if len(same) != 1 or [p.name for p in same[0].parameters] != [p.name for p in before.kernel.parameters]:
+            return None
+        interpretation = subject.kernel.interpretation
+        binding = replace(before, kernel=same[0], interpretations=(interpretation,), others=())
+        return BoundKernel(subject.kernel.lab, submission, binding, interpretation)
+
+    def _proven(self, subject: _Right, tried: _Candidate) -> FasterChange | None:
+        """The change as a result has it, once it is graded in full: None where it spoils something, or does less."""
+        kernel: BoundKernel | None = tried.kernel
+        is_launch = tried.change.kind == "launch"
+        if is_launch and self.rerun is not None and self.original.submission.observed.launches:
+            kernel = rebound(subject.kernel, self.rerun(tried.texts))
+        if kernel is None or kernel.interpretation.launch != tried.kernel.interpretation.launch:
+            return None
+        after, evidence = Proof.of_kernel(self.trials, self.drawn_trials, kernel, subject.evidence)
+        left_out = OF_GPU if is_launch else OF_OTHERS
+        if _is_spoilt(subject.checks, after, left_out) or evidence.counters is None:
+            return None
+        before = subject.evidence.counters
+        if before is None or not _counts_less(before, evidence.counters, tried.cause):
+            return None
+        diff = list(diff_lines(tried.parsed.source.text, changed(tried.parsed.source.text, tried.change)))
+        return FasterChange(
+            file=tried.parsed.file,
+            line=tried.change.line,
+            kind=tried.change.kind if tried.change.kind != "index" else "axes",
+            diff=diff,
+            effect_said=effect_msg([CHECKS.get(tried.cause, "")], before, evidence.counters, diff),
+            device=tried.time.device,
+            size=tried.time.size,
+            predicted_us=tried.time.predicted_us,
+            predicted_times=ratio_of(subject.time, tried.time, self.processor),
+        )
+
+
+def _is_spoilt(before: Sequence[Check], after: Sequence[Check], left_out: Collection[str]) -> bool:
+    """Whether a check that was passed is no more, or one of those that a right kernel passes fails."""
+    new = {check.check: check for check in after}
+    passed = [c.check for c in before if c.status == "pass" and c.check in new and c.check not in left_out]
+    if any(new[name].status != "pass" for name in passed):
+        return True
+    return any(c.status in ("fail", "error") for c in after if c.check in HELD and c.check not in left_out)
+
+
+def _counts_less(before: Counters, after: Counters, cause: str) -> bool:
+    """Whether fewer wavefronts or sectors are counted for each access, by what a change is to mend; "": no more."""
+
+    def each(counters: Counters, space: str) -> float:
+        rows = [row for row in counters.by_line if row.space == space]
+        return sum(row.wavefronts + row.sectors for row in rows) / max(1, sum(row.lanes for row in rows))
+
+    if cause:
+        space = "shared" if cause == "bank_conflicts" else "global"
+        return each(after, space) < each(before, space)
+    return all(each(after, space) <= each(before, space) for space in ("shared", "global"))
+
+
+def with_faster(result: Result, found: Mapping[str, FasterChange]) -> Result:
+    """`result` with the changes of its variants."""
+    variants = {name: structs.replace(v, faster=found.get(name)) for name, v in result.variants.items()}
+    return structs.replace(result, variants=variants)

@@ -1,0 +1,222 @@
+"""Changes that may make a right kernel faster: rows of shared arrays an element longer, axes of threads in each other's
+place, another block.
+
+Each is tried: nothing here need be right, or fast.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from grader.repair.function import Change, Function
+from grader.repair.launches import Launch, axes_of, source_of
+from grader.repair.several_places import OTHER, array_changes, axis_places, numbers_of, replaced_in
+from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
+from grader.submission.lexical import Edit
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+WIDE_BLOCKS = ((256,), (128,))
+"""Blocks of one axis that are tried."""
+SQUARE_SIDES = (32, 16)
+"""Sides of blocks that one constant makes square."""
+
+
+def padding_changes(functions: Sequence[Function]) -> list[Change]:
+    """Rows of shared arrays an element longer: of each array, and of all together."""
+    changes = []
+    for function in functions:
+        changes += [c for c in array_changes(function) if c.kind == "padding" and c.edits[0].text.endswith(" + 1")]
+        changes += _rows_in_one_axis(function)
+    if len(changes) > 1:
+        edits = tuple(edit for change in changes for edit in change.edits)
+        changes.append(Change("padding", min(c.line for c in changes), edits, 2.2, "array"))
+    return changes
+
+
+def _rows_in_one_axis(function: Function) -> Iterator[Change]:
+    """The same of `tile[T * T]` whose elements are all `tile[y * T + x]`."""
+    for node in function.nodes:
+        size = node.child_by_field_name("size") if node.type == "array_declarator" else None
+        if size is None or not function.text(node.parent or node).startswith("__shared__"):
+            continue
+        factors = _factors(size)
+        array = declared_name(node)
+        indices = [
+            access.node.child_by_field_name("indices") for access in function.accesses if access.array == array
+        ]
+        if not factors or not indices:
+            continue
+        length = function.text(factors[1])
+        lengths = [_row_length(function, index, length) for index in indices if index is not None]
+        if None in lengths or len(lengths) != len(indices):
+            continue
+        edits = [function.replaced(n, f"({length} + 1)") for n in (factors[1], *lengths) if n is not None]
+        yield Change("padding", function.line(node), tuple(edits), 2.4, "array")
+
+
+def _factors(node: Node) -> tuple[Node, Node] | None:
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    operator = node.child_by_field_name("operator")
+    is_product = node.type == "binary_expression" and operator is not None and operator.type == "*"
+    return (left, right) if is_product and left is not None and right is not None else None
+
+
+def _row_length(function: Function, indices: Node, length: str) -> Node | None:
+    """The factor of an index `y * length + x`; None where it is written otherwise."""
+    found = [
+        factors[1]
+        for node in descendants(indices)
+        if (factors := _factors(node)) is not None and function.text(factors[1]) == length
+    ]
+    return found[0] if len(found) == 1 and len(indices.named_children) == 1 else None
+
+
+# -- the axes of threads ---------------------------------------------------------------
+
+
+def axis_changes(function: Function) -> list[Change]:
+    """x and y of threads in each other's place: in the whole kernel, of blocks too, or behind its barrier."""
+    places = axis_places(function, function.body)
+    of_threads = [node for base, node in places if base == "threadIdx"]
+    changes = []
+    for chosen, detail in ((of_threads, "threads"), ([node for _base, node in places], "everything")):
+        if {function.text(node) for node in chosen} == {"x", "y"}:
+            edits = tuple(function.replaced(node, OTHER[function.text(node)]) for node in chosen)
+            changes.append(Change("index", function.line(chosen[0]), edits, 1.0 + 0.1 * len(edits), "axis", detail))
+    return [*changes, *_behind_barrier(function)]
+
+
+def _behind_barrier(function: Function) -> Iterator[Change]:
+    """Indices made anew behind the only barrier, with x and y of threads exchanged there.
+
+    What a thread stores then is what another one has put into the tile.
+    """
+    barriers = [n for n in function.barriers if n.parent == function.body]
+    if len(function.barriers) != 1 or not barriers:
+        return
+    barrier = barriers[0]
+    names = _thread_axes(function)
+    behind = [node for node in function.nodes if node.start_byte > barrier.end_byte]
+    used = {function.text(node) for node in behind if node.type == "identifier"}
+    made: list[str] = []
+    edits: list[Edit] = []
+    for node in function.nodes:
+        if node.type != "init_declarator" or node.start_byte > barrier.start_byte:
+            continue
+        name, value = declared_name(node), node.child_by_field_name("value")
+        if value is None or name not in used or name in names:
+            continue
+        exchanged = _exchanged(function, [value], names)
+        if exchanged:
+            declaration = node.parent
+            made.append(f"{name} = {_edited(function, value, exchanged)};")
+            edits += _without_const(function, declaration) if declaration is not None else []
+    exchanged = _exchanged(function, behind, names)
+    axes = {edit.text[-1] for edit in exchanged}
+    if not exchanged or (not made and len(axes) < 2):
+        return
+    indent = function.indent(barrier)
+    inserted = "".join(f"\n{indent}{line}" for line in made)
+    edits += [function.inserted(barrier.end_byte, inserted)] if made else []
+    unique = {(edit.start, edit.end): edit for edit in (*edits, *exchanged)}
+    yield Change("index", function.line(barrier), tuple(unique.values()), 2.0, "axis", "behind")
+
+
+def _thread_axes(function: Function) -> dict[str, str]:
+    """What stands for a thread's index along an axis, and what does along the other: `tx` and `ty`, if there are any."""
+    names = {}
+    for node in function.nodes:
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        text = function.text(value).replace(" ", "") if value is not None else ""
+        if text in ("threadIdx.x", "threadIdx.y"):
+            names[text[-1]] = declared_name(node)
+    return {names[axis]: names[OTHER[axis]] for axis in names} if len(names) == 2 else {}
+
+
+def _exchanged(function: Function, nodes: Sequence[Node], names: dict[str, str]) -> list[Edit]:
+    """Edits that put each thread axis in `nodes` in the other's place, each place once."""
+    edits: dict[tuple[int, int], Edit] = {}
+    for top in nodes:
+        for base, node in axis_places(function, top):
+            if base == "threadIdx" and function.text(node) in OTHER:
+                edit = function.replaced(node, OTHER[function.text(node)])
+                edits[edit.start, edit.end] = edit
+        for node in descendants(top):
+            if node.type == "identifier" and function.text(node) in names:
+                edit = function.replaced(node, names[function.text(node)])
+                edits[edit.start, edit.end] = edit
+    return list(edits.values())
+
+
+def _edited(function: Function, node: Node, edits: Sequence[Edit]) -> str:
+    text, start = function.text(node), function.at(node.start_byte)
+    for edit in sorted(edits, key=lambda e: -e.start):
+        text = text[: edit.start - start] + edit.text + text[edit.end - start :]
+    return text
+
+
+def _without_const(function: Function, declaration: Node) -> list[Edit]:
+    for child in declaration.children:
+        if child.type == "type_qualifier" and function.text(child) in ("const", "constexpr"):
+            edit = function.replaced(child, "")
+            following = function.parsed.source.text[edit.end : edit.end + 1]
+            return [Edit(edit.start, edit.end + (following == " "), "")]
+    return []
+
+
+# -- the block -------------------------------------------------------------------------
+
+
+def block_changes(launch: Launch, parsed: ParsedFile, block: tuple[int, int, int]) -> Iterator[Change]:
+    """Other blocks for a launch whose grid follows: by the constants that stand for its sides, or by its own numbers.
+
+    block: as it is launched now.
+    """
+    function = launch.function
+    axes = [source_of(function, axis) for axis in axes_of(function, launch.block)]
+    constants = dict(numbers_of(parsed))
+    sides = [function.text(axis) for axis in axes]
+    for wanted in _blocks(block, sides):
+        edits: dict[int, Edit] = {}
+        for axis, old, new in zip(axes, block, wanted, strict=False):
+            if old == new:
+                continue
+            name = function.text(axis)
+            if name in constants:
+                edit = replaced_in(parsed, constants[name], str(new))
+                edits[edit.start] = edit
+            elif name == str(old):
+                for edit in (function.replaced(axis, str(new)), *_numbers_in_grid(launch, old, new)):
+                    edits[edit.start] = edit
+            else:
+                edits = {}
+                break
+        if edits:
+            line = function.line(axes[0])
+            yield Change("launch", line, tuple(edits.values()), 1.5 + 0.1 * len(edits), "block", "block")
+
+
+def _blocks(block: tuple[int, int, int], sides: Sequence[str]) -> list[tuple[int, ...]]:
+    x, y, z = block
+    if z > 1:
+        return []
+    if len(sides) == 1 or (y == 1 and x > 1):
+        return [wide for wide in WIDE_BLOCKS if wide != (x,)]
+    if sides[0] == sides[1]:
+        return [(side, side) for side in SQUARE_SIDES if side != x]
+    return [wanted for wanted in ((y, x), (32, 8)) if wanted != (x, y)]
+
+
+def _numbers_in_grid(launch: Launch, old: int, new: int) -> Iterator[Edit]:
+    """The number in the grid, and what is one less, as they follow."""
+    function = launch.function
+    others = {str(old): str(new), str(old - 1): str(new - 1)} if old > 1 else {}
+    for axis in axes_of(function, launch.grid):
+        for node in descendants(source_of(function, axis)):
+            if node.type == "number_literal" and re.sub(r"[uUlL]+$", "", function.text(node)) in others:
+                yield function.replaced(node, others[re.sub(r"[uUlL]+$", "", function.text(node))])
