@@ -7,7 +7,8 @@ A search is counted, not timed, so that the same program gets the same answer on
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from msgspec import structs
 
@@ -22,16 +23,19 @@ from grader.repair.faster_changes import axis_changes, block_changes, padding_ch
 from grader.repair.found import OF_GPU, OF_OTHERS, Proof, diff_lines, effect_msg
 from grader.repair.function import Change, changed, functions_of
 from grader.repair.launches import launches_of
-from grader.repair.program import READING, Rerun, is_right, kernels_at, rebound, spoils
+from grader.repair.program import READING, Rerun, is_other, is_right, kernels_at, rebound
 from grader.repair.screen import Budget
 from grader.result import Check, Counters, FasterChange, PredictedTime, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
+from grader.submission.records import Submission
 from grader.submission.source import SourceText
 
 LEAST_GAIN = 1.15
 """How many times as fast a kernel has to be with a change, by prediction, for that to be told."""
+MOST_LOSS = 1.02
+"""How many times as long another variant of the program may take with it."""
 NEAR = 1.1
 """Changes whose gains differ by less are told apart by how small they are."""
 MAX_WORK = 4_000_000
@@ -48,6 +52,8 @@ HELD = ("present", "compiles", "launch", "correct", "ragged_sizes", "memory_safe
 """Checks that a kernel which is right does not fail."""
 CHECKS = {"bank_conflicts": "bank_conflicts", "uncoalesced": "coalescing"}
 """The checks on what costs time and need not be there."""
+KINDS: Mapping[str, Literal["padding", "axes", "launch"]] = {"padding": "padding", "index": "axes", "launch": "launch"}
+"""What a result calls a change of a kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,18 @@ class _Right:
         return self.time.predicted_us / self.time.predicted_without_us.get(cause, self.time.predicted_us)
 
 
+@dataclass(slots=True)
+class _Program:
+    """A program with another text of one file, as it is read; by variant whether it is right there, and how long it
+    takes; seen: as it is when it is run."""
+
+    source: SourceText
+    submission: Submission
+    right: dict[str, bool] = field(default_factory=dict)
+    times: dict[str, PredictedTime | None] = field(default_factory=dict)
+    seen: Submission | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A changed kernel that is right at small sizes, with its predicted time; cause: what the change is to mend."""
@@ -73,7 +91,7 @@ class _Candidate:
     change: Change
     cause: str
     parsed: ParsedFile
-    texts: Mapping[str, SourceText]
+    program: _Program
     kernel: BoundKernel
     time: PredictedTime
 
@@ -140,6 +158,8 @@ class _Search:
     stores: tuple[ProgramStore, ProgramStore]
     budget: Budget
     rerun: Rerun | None
+    programs: dict[str, _Program] = field(default_factory=dict)
+    """Changed ones, by the text that is changed."""
 
     def best_of(self, subject: _Right) -> FasterChange | None:
         """The change of one kernel that is told; None where none makes it faster, or all spoil something."""
@@ -162,19 +182,15 @@ class _Search:
         for parsed, change, cause in self._changes(subject):
             if self.budget.is_spent or predicted >= MAX_PREDICTED:
                 return
-            texts = {parsed.source.path: replace(parsed.source, text=changed(parsed.source.text, change), written=None)}
-            self.budget.work -= READING
-            kernel = self._changed_kernel(subject, change, texts)
-            if kernel is None or not is_right(self.trials, kernel, subject.evidence, self.budget):
+            source = replace(parsed.source, text=changed(parsed.source.text, change), written=None)
+            program = self._read(source)
+            kernel = self._changed_kernel(subject, change, program) if program is not None else None
+            if program is None or kernel is None or not self._is_right(subject, kernel, program):
                 continue
             predicted += 1
-            self.budget.work -= PREDICTING
-            made = predict_kernel(kernel, subject.time.size, self.processor, self.stores)
-            if isinstance(made, Message):
-                continue
-            time = record_of(made, subject.time.size, self.processor)
-            if subject.time.predicted_us >= LEAST_GAIN * time.predicted_us:
-                yield _Candidate(change, cause, parsed, texts, kernel, time)
+            time = self._time(subject, kernel, program)
+            if time is not None and subject.time.predicted_us >= LEAST_GAIN * time.predicted_us:
+                yield _Candidate(change, cause, parsed, program, kernel, time)
 
     def _changes(self, subject: _Right) -> Iterator[tuple[ParsedFile, Change, str]]:
         """What is tried, with what it is to mend: "" for all of a launch."""
@@ -191,33 +207,55 @@ class _Search:
                 if kernels_at(self.original, parsed, launch) == [subject.kernel.binding.kernel.name]:
                     yield from ((parsed, change, "") for change in block_changes(launch, parsed, block))
 
-    def _changed_kernel(
-        self, subject: _Right, change: Change, texts: Mapping[str, SourceText]
-    ) -> BoundKernel | None:
-        """The kernel in a changed program; None where it cannot be read any more, or others are spoilt."""
-        try:
-            submission = self.original.rebind(texts)
-        except (FileError, UsageError):
-            return None
+    def _read(self, source: SourceText) -> _Program | None:
+        """The program with another text of a file; None where it cannot be read any more."""
+        if source.text not in self.programs:
+            self.budget.work -= READING
+            try:
+                submission = self.original.rebind({source.path: source})
+            except (FileError, UsageError):
+                return None
+            self.programs[source.text] = _Program(source, submission)
+        return self.programs[source.text]
+
+    def _is_right(self, subject: _Right, kernel: BoundKernel, program: _Program) -> bool:
+        """Whether a kernel of a changed program is right at the smaller sizes."""
+        if subject.name not in program.right:
+            program.right[subject.name] = is_right(self.trials, kernel, subject.evidence, self.budget)
+        return program.right[subject.name]
+
+    def _time(self, subject: _Right, kernel: BoundKernel, program: _Program) -> PredictedTime | None:
+        """How long a kernel of a changed program is predicted to take; None where that is not known."""
+        if subject.name not in program.times:
+            self.budget.work -= PREDICTING
+            made = predict_kernel(kernel, subject.time.size, self.processor, self.stores)
+            told = None if isinstance(made, Message) else record_of(made, subject.time.size, self.processor)
+            program.times[subject.name] = told
+        return program.times[subject.name]
+
+    def _changed_kernel(self, subject: _Right, change: Change, program: _Program) -> BoundKernel | None:
+        """The kernel in a changed program; None where it is not to be found there."""
         if change.kind == "launch":
-            others = [(one.kernel, one.evidence) for one in self.subjects if one is not subject]
-            kernel = rebound(subject.kernel, submission)
-            return None if spoils(self.trials, others, submission, self.budget) else kernel
+            return rebound(subject.kernel, program.submission)
         # Padded, or not, it may be another variant to who reads it anew.
         before = subject.kernel.binding
-        same = [k for k in submission.kernels if (k.name, k.file) == (before.kernel.name, before.kernel.file)]
+        same = [k for k in program.submission.kernels if (k.name, k.file) == (before.kernel.name, before.kernel.file)]
         if len(same) != 1 or [p.name for p in same[0].parameters] != [p.name for p in before.kernel.parameters]:
             return None
         interpretation = subject.kernel.interpretation
         binding = replace(before, kernel=same[0], interpretations=(interpretation,), others=())
-        return BoundKernel(subject.kernel.lab, submission, binding, interpretation)
+        return BoundKernel(subject.kernel.lab, program.submission, binding, interpretation)
 
     def _proven(self, subject: _Right, tried: _Candidate) -> FasterChange | None:
         """The change as a result has it, once it is graded in full: None where it spoils something, or does less."""
         kernel: BoundKernel | None = tried.kernel
         is_launch = tried.change.kind == "launch"
+        if is_launch and not all(self._leaves(other, tried.program) for other in self.subjects if other is not subject):
+            return None
         if is_launch and self.rerun is not None and self.original.submission.observed.launches:
-            kernel = rebound(subject.kernel, self.rerun(tried.texts))
+            source = tried.program.source
+            tried.program.seen = tried.program.seen or self.rerun({source.path: source})
+            kernel = rebound(subject.kernel, tried.program.seen)
         if kernel is None or kernel.interpretation.launch != tried.kernel.interpretation.launch:
             return None
         after, evidence = Proof.of_kernel(self.trials, self.drawn_trials, kernel, subject.evidence)
@@ -231,7 +269,7 @@ class _Search:
         return FasterChange(
             file=tried.parsed.file,
             line=tried.change.line,
-            kind=tried.change.kind if tried.change.kind != "index" else "axes",
+            kind=KINDS[tried.change.kind],
             diff=diff,
             effect_said=effect_msg([CHECKS.get(tried.cause, "")], before, evidence.counters, diff),
             device=tried.time.device,
@@ -239,6 +277,16 @@ class _Search:
             predicted_us=tried.time.predicted_us,
             predicted_times=ratio_of(subject.time, tried.time, self.processor),
         )
+
+    def _leaves(self, other: _Right, program: _Program) -> bool:
+        """Whether another variant is right in a changed program, and not predicted to be slower."""
+        kernel = rebound(other.kernel, program.submission)
+        if kernel is None or not is_other(other.kernel, kernel):
+            return kernel is not None
+        if not self._is_right(other, kernel, program):
+            return False
+        time = self._time(other, kernel, program)
+        return time is not None and time.predicted_us <= MOST_LOSS * other.time.predicted_us
 
 
 def _is_spoilt(before: Sequence[Check], after: Sequence[Check], left_out: Collection[str]) -> bool:

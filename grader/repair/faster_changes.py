@@ -46,9 +46,7 @@ def _rows_in_one_axis(function: Function) -> Iterator[Change]:
             continue
         factors = _factors(size)
         array = declared_name(node)
-        indices = [
-            access.node.child_by_field_name("indices") for access in function.accesses if access.array == array
-        ]
+        indices = [access.node.child_by_field_name("indices") for access in function.accesses if access.array == array]
         if not factors or not indices:
             continue
         length = function.text(factors[1])
@@ -103,13 +101,18 @@ def _behind_barrier(function: Function) -> Iterator[Change]:
     names = _thread_axes(function)
     behind = [node for node in function.nodes if node.start_byte > barrier.end_byte]
     used = {function.text(node) for node in behind if node.type == "identifier"}
+    set_there = {
+        function.text(left)
+        for node in behind
+        if node.type == "assignment_expression" and (left := node.child_by_field_name("left")) is not None
+    }
     made: list[str] = []
     edits: list[Edit] = []
     for node in function.nodes:
         if node.type != "init_declarator" or node.start_byte > barrier.start_byte:
             continue
         name, value = declared_name(node), node.child_by_field_name("value")
-        if value is None or name not in used or name in names:
+        if value is None or name not in used - set_there or name in names:
             continue
         exchanged = _exchanged(function, [value], names)
         if exchanged:
@@ -128,7 +131,7 @@ def _behind_barrier(function: Function) -> Iterator[Change]:
 
 
 def _thread_axes(function: Function) -> dict[str, str]:
-    """What stands for a thread's index along an axis, and what does along the other: `tx` and `ty`, if there are any."""
+    """What stands for a thread's index along an axis, and what does along the other: `tx` and `ty`, if there are."""
     names = {}
     for node in function.nodes:
         value = node.child_by_field_name("value") if node.type == "init_declarator" else None

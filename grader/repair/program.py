@@ -138,7 +138,7 @@ def _tried(
             submission = rerun(texts)
         known = {subject.name: subject.evidence for subject in failing}
         kernels = {n: k for n, k in _others(failing, submission).items() if is_right(trials, k, known[n], budget)}
-        if kernels and not spoils(trials, passing, submission, budget):
+        if kernels and not _spoils(trials, passing, submission, budget):
             yield _Tried(change.cost, parsed, change, texts, kernels, was_run)
 
 
@@ -297,10 +297,10 @@ def rebound(kernel: BoundKernel, submission: Submission) -> BoundKernel | None:
 def _others(failing: Sequence[Failing], submission: Submission) -> dict[str, BoundKernel]:
     """The failing kernels in a changed program, those that are as they were left out."""
     others = ((s.name, s.kernel, rebound(s.kernel, submission)) for s in failing)
-    return {name: after for name, before, after in others if after is not None and _is_other(before, after)}
+    return {name: after for name, before, after in others if after is not None and is_other(before, after)}
 
 
-def _is_other(before: BoundKernel, after: BoundKernel) -> bool:
+def is_other(before: BoundKernel, after: BoundKernel) -> bool:
     """Whether a change makes another kernel or another launch of it."""
     file = before.binding.kernel.file
     same_code = before.submission.device_source.get(file) == after.submission.device_source.get(file)
@@ -343,13 +343,13 @@ def _has_other_bytes(failing: Sequence[Failing], submission: Submission) -> bool
     return False
 
 
-def spoils(
+def _spoils(
     trials: Trials, passing: Sequence[tuple[BoundKernel, Evidence]], submission: Submission, budget: Budget
 ) -> bool:
     """Whether a variant that is right is so no more."""
     for before, evidence in passing:
         after = rebound(before, submission)
-        if after is None or (_is_other(before, after) and not is_right(trials, after, evidence, budget)):
+        if after is None or (is_other(before, after) and not is_right(trials, after, evidence, budget)):
             return True
     return False
 

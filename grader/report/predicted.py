@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from grader.i18n import _
 from grader.message import msg
 from grader.report.numbers import Numbers
-from grader.report.summary_views import PredictedTable
-from grader.result import PredictedTime, Result, Variant
+from grader.report.summary_views import FasterView, PredictedTable
+from grader.report.visible import visible
+from grader.result import FasterChange, PredictedTime, Result, Variant
 from grader.words import text
 
 NOTHING = "—"
@@ -55,7 +56,9 @@ def about_devices(times: Mapping[str, PredictedTime | str], sizes: str) -> tuple
     return text(msg("predict.for", device=one.device, sizes=sizes)), unchecked
 
 
-def predicted_table(times: Mapping[str, PredictedTime | str], sizes: str, numbers: Numbers) -> PredictedTable:
+def predicted_table(
+    times: Mapping[str, PredictedTime | str], sizes: str, numbers: Numbers, changes: Sequence[FasterView] = ()
+) -> PredictedTable:
     """The table of times by variant, a reason standing for one that there is not; sizes: of the launch, in words."""
     caption, unchecked = about_devices(times, sizes)
     return {
@@ -66,7 +69,35 @@ def predicted_table(times: Mapping[str, PredictedTime | str], sizes: str, number
             *(f"{name}: {said}" for name, time in times.items() for said in causes(time, numbers)),
             *filter(None, [unchecked]),
         ],
+        "changes": list(changes),
+        "changes_note": text(msg("repairs.faster.verified")),
     }
+
+
+def faster_views(
+    changes: Mapping[str, tuple[str, FasterChange]], shown: Sequence[list[str]], numbers: Numbers
+) -> list[FasterView]:
+    """Changes that make kernels faster, each once.
+
+    changes: with where they are, by variant.  shown: diffs that a fault shows already.
+    """
+    views: dict[tuple[str, ...], FasterView] = {}
+    for name, (place, made) in changes.items():
+        key = (made.file, *made.diff) if made.diff else (name,)
+        diff = [] if made.diff in shown else [visible(row) for row in made.diff]
+        ratio = made.predicted_times
+        said = msg(
+            f"repairs.faster.{made.kind}",
+            variant=name,
+            where=place,
+            times=numbers.times(ratio.value),
+            device=made.device,
+            low=numbers.decimal(ratio.low, 1),
+            high=numbers.decimal(ratio.high, 1),
+        )
+        view = views.setdefault(key, {"said": [], "diff": diff})
+        view["said"].append(" ".join(filter(None, (text(said), made.effect))))
+    return list(views.values())
 
 
 def causes(time: PredictedTime | str, numbers: Numbers) -> list[str]:

@@ -128,13 +128,28 @@ class RemarkRow(TypedDict):
     variants: list[VariantView]
 
 
+class FasterView(TypedDict):
+    """A change that makes variants faster; said: a sentence of each.
+
+    diff: lines of a diff, [] where there is none to be seen or a fault shows the same.
+    """
+
+    said: list[str]
+    diff: list[str]
+
+
 class PredictedTable(TypedDict):
-    """Predicted times: for what, a row for each variant as its `titles` say, and what else is to be known."""
+    """Predicted times: for what, a row for each variant as its `titles` say, and what else is to be known.
+
+    changes: those that make kernels faster; changes_note: what is known of all of them.
+    """
 
     caption: str
     titles: list[str]
     rows: list[list[str]]
     notes: list[str]
+    changes: list[FasterView]
+    changes_note: str
 
 
 class Summary(TypedDict):

@@ -275,6 +275,14 @@ def show_predicted(out: Console, table: PredictedTable) -> None:
     show_table(out, shown["titles"], shown["rows"])
     for note in shown["notes"]:
         _hang(out, Text(note, style="dim"), 0, 2)
+    if shown["changes"]:
+        out.print()
+        out.print(Text(_("Changes that make kernels faster"), style="bold"))
+        _hang(out, Text(shown["changes_note"], style="dim"), 0, 2)
+    for change in shown["changes"]:
+        for said in change["said"]:
+            _hang(out, Text(said), 3, 5)
+        _show_diff(out, change["diff"])
 
 
 def _show_follows(out: Console, fault: FaultView) -> None:
@@ -288,13 +296,19 @@ def _show_repair(out: Console, fault: FaultView) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    for row in fault["repair"]:
+    _show_diff(out, fault["repair"])
+    if fault["effect"]:
+        out.print(Padding(Text(fault["effect"]), (0, 0, 0, 5), expand=False))
+
+
+def _show_diff(out: Console, rows: Sequence[str]) -> None:
+    from rich.text import Text
+
+    for row in rows:
         style = {"+": "green", "-": "red"}.get(row[:1], "dim")
         # A row that is too long goes on below where its code begins.
         code = row[1:].lstrip()
         _hang(out, Text(row, style=style), 5, 5 + min(len(row) - len(code) + 2, out.width // 3))
-    if fault["effect"]:
-        out.print(Padding(Text(fault["effect"]), (0, 0, 0, 5), expand=False))
 
 
 def _show_remarks(out: Console, view: Summary) -> None:
