@@ -62,7 +62,7 @@ _NEEDED = (
     "grader.launching.warp_steps",
     "grader.programs.observation",
     "grader.programs.observed_again",
-    "grader.repair.search",
+    "grader.repair.faster",
     "grader.repair.search",
     "grader.running.drawn",
     "grader.running.runs",

@@ -258,7 +258,10 @@ class _Search:
             kernel = rebound(subject.kernel, tried.program.seen)
         if kernel is None or kernel.interpretation.launch != tried.kernel.interpretation.launch:
             return None
-        after, evidence = Proof.of_kernel(self.trials, self.drawn_trials, kernel, subject.evidence)
+        try:
+            after, evidence = Proof.of_kernel(self.trials, self.drawn_trials, kernel, subject.evidence)
+        except (FileError, UsageError):
+            return None
         left_out = OF_GPU if is_launch else OF_OTHERS
         if _is_spoilt(subject.checks, after, left_out) or evidence.counters is None:
             return None

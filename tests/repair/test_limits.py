@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from grader.repair.program import _is_right
+from grader.repair.program import is_right
 from grader.repair.screen import Budget
 from grader.repair.symptom import MOST_INSTRUCTIONS
 
@@ -39,7 +39,7 @@ def limits(needed: dict[int, int]) -> dict[int, int]:
         for n, count in needed.items()
     ]
     before: Any = SimpleNamespace(runs=runs)
-    assert _is_right(trials, kernel, before, Budget(10_000_000))
+    assert is_right(trials, kernel, before, Budget(10_000_000))
     return given
 
 

@@ -13,7 +13,7 @@ from grader import i18n
 from grader.report import html, terminal
 from grader.report.predicted_page import predicted_times
 from grader.report.summary import summary
-from grader.result import Result
+from grader.result import FasterChange, Ratio, Repair, Result
 from tests.report.jobs import TIME, job, with_time
 
 
@@ -112,3 +112,57 @@ def test_a_reason_stands_for_a_time_and_the_device_is_said_to_be_unchecked() -> 
 def test_a_terminal_shows_nothing_where_nothing_was_asked_for(language: str, heading: str) -> None:
     assert heading in shown(with_time(shared=TIME), language)
     assert heading not in shown(with_time(), language)
+
+
+def with_change(of: str, diff: list[str], result: Result) -> Result:
+    change = FasterChange(
+        file="transpose.cu",
+        line=9,
+        kind="padding",
+        device="H200",
+        size=TIME.size,
+        predicted_us=500.0,
+        predicted_times=Ratio(value=4.0, low=2.222, high=7.2),
+        diff=diff,
+        effect="One wavefront for 32.",
+    )
+    changed = msgspec.structs.replace(result.variants[of], faster=change)
+    return msgspec.structs.replace(result, variants={**result.variants, of: changed})
+
+
+DIFF = ["@@ -9,1 +9,1 @@", "-    float t[8][8];", "+    float t[8][8 + 1];"]
+
+
+@pytest.mark.parametrize(
+    ("language", "heading", "said"),
+    [
+        ("en", "Changes that make kernels faster", "predicted 4 times as fast on H200 (2.2 to 7.2)"),
+        ("ru", "Изменения, ускоряющие ядра", "по прогнозу в 4 раза быстрее на H200 (от 2,2 до 7,2)"),
+    ],
+)
+def test_a_change_that_makes_faster_is_said_to_be_predicted_and_shown(language: str, heading: str, said: str) -> None:
+    result = with_change("naive", DIFF, with_change("shared", DIFF, with_time(naive=TIME, shared=TIME)))
+    lines = shown(result, language)
+    told = " ".join(lines.split())
+    assert heading in told
+    assert told.count(said) == 2
+    # Of one change that makes two kernels faster the lines stand there once.
+    assert (lines.count("+    float t[8][8 + 1];"), told.count("One wavefront for 32.")) == (1, 2)
+    i18n.use(language)
+    try:
+        page = html.render(html.document(job(result, language=language)), []).replace("\u00a0", " ")
+    finally:
+        i18n.use("en")
+    assert heading in page and page.count(said) == 2
+    assert page.count('<span class="added">+    float t[8][8 + 1];</span>') == 1
+
+
+def test_of_a_change_that_is_kept_from_students_or_shown_at_a_fault_the_gain_alone_is_told() -> None:
+    result = with_time(shared=TIME)
+    hidden = shown(with_change("shared", [], result))
+    repair = Repair(file="transpose.cu", line=9, kind="padding", diff=DIFF)
+    checks = [msgspec.structs.replace(result.checks[0], repair=repair), *result.checks[1:]]
+    at_fault = shown(msgspec.structs.replace(with_change("shared", DIFF, result), checks=checks))
+    for text in (hidden, at_fault):
+        assert "predicted 4 times as fast" in " ".join(text.split("Changes that make kernels faster")[1].split())
+        assert "8 + 1" not in text.split("Changes that make kernels faster")[1]

@@ -1,0 +1,147 @@
+"""The smallest change that makes a right kernel faster: found by prediction, graded in full, shown as the lab wants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.grading.pipeline import grade
+from grader.grading.warm import Warm
+from grader.lab.labs import find
+from grader.repair.faster_changes import axis_changes, padding_changes
+from grader.repair.function import changed, functions_of
+from grader.repair.search import answers, without_answers
+from grader.result import FasterChange, Result
+from grader.submission.cpp.parse import parse
+from grader.submission.source import decode
+from tests.repair.conftest import KERNELS
+
+TEXT = """
+__global__ void transpose_shared(const float *in, float *out, int rows, int cols) {
+    __shared__ float tile[32][32];
+    const int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
+    if (r < rows && c < cols) tile[threadIdx.y][threadIdx.x] = in[r * cols + c];
+    __syncthreads();
+    if (r < rows && c < cols) out[c * rows + r] = tile[threadIdx.y][threadIdx.x];
+}
+__global__ void transpose_padded(const float *in, float *out, int rows, int cols) {
+    __shared__ float tile[32][32];
+    int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
+    if (r < rows && c < cols) tile[threadIdx.y][threadIdx.x] = in[r * cols + c];
+    __syncthreads();
+    c = blockIdx.y * 32 + threadIdx.x, r = blockIdx.x * 32 + threadIdx.y;
+    if (r < cols && c < rows) out[r * rows + c] = tile[threadIdx.x][threadIdx.y];
+}
+"""
+
+
+def graded(path: Path, lab: str = "transpose", repairs: str = "teacher") -> Result:
+    with Warm() as warm:
+        plain = replace(find(lab, ()), sweeps=(), repairs=repairs)
+        return grade(path, plain, backend="emulator", warm=warm, answers=True, predict="t4")
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    file = tmp_path_factory.mktemp("work") / "transpose.cu"
+    file.write_text(TEXT, "utf-8")
+    return graded(file)
+
+
+def found(result: Result, variant: str) -> FasterChange:
+    made = result.variants[variant].faster
+    assert made is not None
+    predicted = result.variants[variant].predicted
+    assert predicted is not None
+    assert made.size == predicted.size
+    assert made.device == "T4"
+    assert made.predicted_times.value == pytest.approx(predicted.predicted_us / made.predicted_us, abs=1e-3)
+    assert made.predicted_times.low < made.predicted_times.value < made.predicted_times.high
+    return made
+
+
+def test_stores_become_coalesced_by_indices_made_anew_behind_the_barrier(result: Result) -> None:
+    made = found(result, "shared")
+    assert (made.kind, made.line) == ("axes", 6)
+    assert made.predicted_times.value > 1.5
+    assert [row for row in made.diff if row[0] in "+-"] == [
+        "-    const int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;",
+        "+    int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;",
+        "-    if (r < rows && c < cols) out[c * rows + r] = tile[threadIdx.y][threadIdx.x];",
+        "+    c = blockIdx.x * 32 + threadIdx.y;",
+        "+    r = blockIdx.y * 32 + threadIdx.x;",
+        "+    if (r < rows && c < cols) out[c * rows + r] = tile[threadIdx.x][threadIdx.y];",
+    ]
+
+
+def test_a_tile_is_padded_and_the_counted_effect_is_told(result: Result) -> None:
+    made = found(result, "padded")
+    assert (made.kind, made.line) == ("padding", 10)
+    assert [row for row in made.diff if row[0] in "+-"] == [
+        "-    __shared__ float tile[32][32];",
+        "+    __shared__ float tile[32][32 + 1];",
+    ]
+    assert made.effect == "With tile[32][32 + 1] line 15 takes 1 wavefront per request instead of 32."
+    assert 1.15 <= made.predicted_times.value < 1.5
+
+
+def test_who_may_not_see_the_change_is_told_line_kind_and_gain(result: Result) -> None:
+    shown = found(without_answers(result), "padded")
+    assert (shown.line, shown.kind, shown.diff, shown.effect) == (10, "padding", [], "")
+    text = answers(result)
+    assert "padded: bank_conflicts, predicted 1.2 times as fast on T4 · transpose.cu:10 · padding" in text
+    assert "+    __shared__ float tile[32][32 + 1];" in text
+
+
+def test_no_mark_depends_on_it_and_nothing_is_looked_for_where_the_lab_wants_none(
+    result: Result, tmp_path: Path
+) -> None:
+    file = tmp_path / "transpose.cu"
+    file.write_text(TEXT, "utf-8")
+    plain = graded(file, repairs="off")
+    assert plain.score == result.score
+    assert all(variant.faster is None for variant in plain.variants.values())
+
+
+@pytest.mark.slow
+def test_a_block_is_made_larger_where_the_grid_follows_its_constant() -> None:
+    made = found(graded(KERNELS / "matmul/good/blocks_4x4.cu", "matmul"), "naive")
+    assert (made.kind, [row for row in made.diff if row[0] in "+-"]) == ("launch", ["-#define S 4", "+#define S 32"])
+    assert made.predicted_times.value > 2
+
+
+def texts(tmp_path: Path, text: str, of: str) -> list[str]:
+    file = tmp_path / "k.cu"
+    file.write_text(text, "utf-8")
+    functions = functions_of(parse(decode(file), {}), "k")
+    changes = padding_changes(functions) if of == "padding" else axis_changes(functions[0])
+    return [changed(text, change) for change in changes]
+
+
+def test_rows_that_lie_one_after_another_in_one_axis_get_longer_everywhere(tmp_path: Path) -> None:
+    text = "__global__ void k(float *a) { __shared__ float t[8 * T]; t[threadIdx.y * T + threadIdx.x] = a[0]; }"
+    (padded,) = texts(tmp_path, text, "padding")
+    assert padded == text.replace("8 * T", "8 * (T + 1)").replace("y * T", "y * (T + 1)")
+    # One element that is addressed another way would lie elsewhere.
+    assert texts(tmp_path, text.replace("a[0]; }", "a[0]; a[1] = t[threadIdx.x]; }"), "padding") == []
+
+
+def test_of_several_arrays_each_is_padded_alone_and_all_together(tmp_path: Path) -> None:
+    text = "__global__ void k(float *a) { __shared__ float s[8][T], t[T][T]; }"
+    assert texts(tmp_path, text, "padding") == [
+        text.replace("s[8][T]", "s[8][T + 1]"),
+        text.replace("t[T][T]", "t[T][T + 1]"),
+        text.replace("s[8][T]", "s[8][T + 1]").replace("t[T][T]", "t[T][T + 1]"),
+    ]
+
+
+def test_axes_are_exchanged_of_threads_and_of_blocks_too(tmp_path: Path) -> None:
+    text = "__global__ void k(float *a) { a[blockIdx.x * 8 + threadIdx.x] = blockIdx.y * 8 + threadIdx.y; }"
+    threads = text.replace("dIdx.x", "dIdx.?").replace("dIdx.y", "dIdx.x").replace("?", "y")
+    assert texts(tmp_path, text, "axes") == [
+        threads,
+        threads.replace("kIdx.x", "kIdx.?").replace("kIdx.y", "kIdx.x").replace("?", "y"),
+    ]
+    assert texts(tmp_path, "__global__ void k(float *a) { a[threadIdx.x] = 0; }", "axes") == []
