@@ -1,1 +1,1 @@
-"""The smallest change that makes a kernel right, or a right one faster: compiled and run until one passes everything."""
+"""The smallest change that makes a kernel right, or a right one faster: compiled, run and graded as if handed in."""
