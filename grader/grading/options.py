@@ -14,7 +14,8 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     language: of messages and reports.  labs_folders: folders with more labs.
     remeasure: time anew what was timed before.  profilers: other tools to ask on a GPU, "ncu", "compute-sanitizer".
     sweeps: False leaves out the lab's sweeps, on which no mark depends.
-    repairs: False leaves out the search for the smallest changes that make wrong kernels right.
+    repairs: False leaves out the search for the smallest changes that make wrong kernels right, and with predicted
+      times right ones faster.
     answers: True leaves them in results of a lab that shows them to teachers only.
     times: False leaves out the times of kernels, and with them the marks for speed.
     predict: the GPU that times are predicted for; "auto": the lab's, else the one at hand, else a T4; "off": none are.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.grading.warm import Warm
 from grader.lab.labs import find
@@ -40,7 +41,7 @@ __global__ void transpose_padded(const float *in, float *out, int rows, int cols
 def graded(path: Path, lab: str = "transpose", repairs: str = "teacher") -> Result:
     with Warm() as warm:
         plain = replace(find(lab, ()), sweeps=(), repairs=repairs)
-        return grade(path, plain, backend="emulator", warm=warm, answers=True, predict="t4")
+        return grade(path, plain, GradeOptions(backend="emulator", answers=True, predict="t4"), warm=warm)
 
 
 @pytest.fixture(scope="module")
