@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from grader import words
-from grader.errors import UsageError
+from grader.errors import FileError, UsageError
 from grader.files import write_atomically
 from grader.grading.options import GradeOptions
 from grader.grading.task import Failed, Graded, GradeTask, Outcome, Refused
@@ -93,13 +93,15 @@ def specimens(lab: Lab) -> list[Specimen]:
         return []
     if not lab.selftest.is_dir():
         raise read(lab.path).error(msg("selftest.no_folder", path=str(lab.selftest)), ("selftest",))
+    if not (lab.selftest / TABLE).is_file():
+        raise FileError(msg("selftest.no_table", lab=lab.id), lab.selftest / TABLE)
     file = read(lab.selftest / TABLE)
     table = file.decode(dict[str, Any])
     checks = {f"{v.name}.{spec.check}" for v in lab.variants for spec in v.checks}
     listed = [_specimen(file, lab, lab.selftest, name, data, checks) for name, data in table.items()]
     there = {f"{kind}/{path.name}" for kind in KINDS for path in (lab.selftest / kind).glob("*.cu")}
     for name in sorted(there - table.keys()):
-        raise file.error(msg("selftest.no_verdict", name=name))
+        raise file.error(msg("selftest.no_verdict", name=name, lab=lab.id))
     return listed
 
 

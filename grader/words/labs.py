@@ -307,7 +307,10 @@ INTAKE: Texts = {
 
 SELFTEST: Texts = {
     "no_folder": N_("no such folder: {path}"),
-    "no_verdict": N_("{name} is in the folder, but has no verdict here"),
+    "no_table": N_("no kernel has a verdict yet: `grade selftest {lab} --record` grades them and writes what they get"),
+    "no_verdict": N_(
+        "{name} is in the folder, but has no verdict here: `grade selftest {lab} --record` writes what it gets now"
+    ),
     "no_kernel": N_("no such kernel: {path}"),
     "unknown_variant": N_("unknown variant {variant!r}; {allowed}"),
     "unknown_check": N_("unknown check {check!r}; {allowed}"),

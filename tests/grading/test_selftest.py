@@ -26,7 +26,8 @@ def lab_with(tmp_path: Path, table: str, files: tuple[str, ...] = ("good/a.cu", 
         (tmp_path / kind).mkdir()
     for file in files:
         (tmp_path / file).write_text("__global__ void naive(const float *in, float *out, int n) {}\n")
-    (tmp_path / "verdicts.yaml").write_text(table)
+    if table:
+        (tmp_path / "verdicts.yaml").write_text(table)
     return replace(labs.find("transpose"), selftest=tmp_path)
 
 
@@ -43,7 +44,8 @@ def test_the_table_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (GOOD, "bad/b.cu is in the folder, but has no verdict here"),
+        (GOOD, "bad/b.cu is in the folder, but has no verdict here: `grade selftest transpose --record` writes"),
+        ("", "no kernel has a verdict yet: `grade selftest transpose --record` grades them"),
         (GOOD + BAD + "bad/c.cu: {variants: [naive], fails: {naive.correct: 1}}\n", "no such kernel"),
         (GOOD + BAD.replace("[naive]", "[naiv]"), "unknown variant 'naiv'; did you mean `naive`?"),
         (GOOD + BAD.replace("naive.correct", "naive.races_"), "unknown check 'naive.races_'"),
