@@ -14,8 +14,9 @@ from grader.lab.file import load
 from grader.lab.parameters import DTYPES
 from grader.message import Message, msg
 from grader.programs.observation import observed
+from grader.proposing.constants import with_parameters
 from grader.proposing.probing import Probe, Told, relation_of
-from grader.proposing.solution import Candidate, Solution, of_launches, read, with_const
+from grader.proposing.solution import Candidate, Solution, of_launches, of_source, read, with_const
 from grader.proposing.writing import FILL_IN, Proposal, faults_of, files_of, write
 
 Say = Callable[["Message | str"], None]
@@ -36,6 +37,12 @@ def propose(name: str, path: Path, into: Path, interface: str | None, say: Say) 
     solution = read(path.absolute())
     candidates = _candidates(solution, interface)
     told = Probe(candidates[0], _constants(solution)).run()
+    if not told.sizes and (parameters := with_parameters(solution, candidates)) is not None:
+        source, sizes = parameters
+        solution = of_source(source)
+        candidates = _candidates(solution, interface)
+        told = Probe(candidates[0], _constants(solution)).run()
+        say(msg("proposing.made_parameters", names=", ".join(sizes)))
     if told.unchanged and candidates[0].launched is None:
         # What a lab's function only reads is const; where the file's own does not compile so, it stays as it is.
         changed = with_const(candidates[0], told.unchanged)

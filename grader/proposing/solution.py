@@ -103,11 +103,15 @@ def read(path: Path) -> Solution:
     ------
     UsageError : it is no text.  FileError : there is no kernel in it.
     """
-    source = decode(path)
+    return of_source(decode(path))
+
+
+def of_source(source: SourceText) -> Solution:
+    """As `read`, of a text that is already there."""
     parsed = parse(source)
     kernels = tuple(k for k in kernels_in(parsed) if not k.is_empty)
     if not kernels:
-        raise FileError(msg("proposing.no_kernel"), path)
+        raise FileError(msg("proposing.no_kernel"), source.path)
     hosts = list(host_functions(parsed))
     main = next((f for f in hosts if f.item.name == "main"), None)
     own = [c for f in hosts if (c := _own(parsed, source, f)) is not None]

@@ -362,6 +362,7 @@ PROPOSING: Texts = {
     "fill_in": N_("{path}:{line}: {text}"),
     "then": N_("Look for FILL IN in {folder}; then go on with:"),
     "with_main": N_("the size of {names} is a constant of the file: make it a parameter of the kernel"),
+    "made_parameters": N_("{names}: constants of the file that arrays are as large as, made parameters of the kernels"),
 }
 
 

@@ -16,9 +16,10 @@ from grader.grading.selftest import selftest as run_selftest
 from grader.grading.task import GradeTask, grade_here
 from grader.lab.file import load
 from grader.programs.observation import observed
+from grader.proposing.constants import with_parameters
 from grader.proposing.probing import Probe, Told, relation_of
 from grader.proposing.propose import propose
-from grader.proposing.solution import of_launches, read, with_const
+from grader.proposing.solution import of_launches, of_source, read, with_const
 from grader.proposing.writing import faults_of
 from grader.submission.source import decode
 
@@ -124,6 +125,51 @@ def test_a_launch_in_main_becomes_a_function() -> None:
     assert candidate.signature.spelled == "void solve(int n, float a, const float *x, float *y)"
     assert "dim3((n + 127) / 128), dim3(128)" in candidate.source.text
     assert (candidate.values, candidate.counts) == ({"n": 1000, "a": 3.0}, {"x": 1000, "y": 1000})
+
+
+CONSTANT_SIZES = """const int ROWS = 20;
+#define COLS 30
+#define TILE 16
+#define SIZE (ROWS * COLS)
+__global__ void flip(const float *in, float *out)
+{
+    __shared__ float t[TILE];
+    int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y;
+    t[threadIdx.x] = x < COLS ? in[y * COLS + x] : 0;
+    __syncthreads();
+    if (x < COLS)
+        out[(ROWS - 1 - y) * COLS + x] = t[threadIdx.x];
+}
+int main()
+{
+    static float h[SIZE];
+    float *a, *b;
+    cudaMalloc(&a, sizeof(h));
+    cudaMalloc(&b, sizeof(h));
+    cudaMemcpy(a, h, sizeof(h), cudaMemcpyHostToDevice);
+    flip<<<dim3((COLS + TILE - 1) / TILE, ROWS), TILE>>>(a, b);
+    cudaMemcpy(h, b, sizeof(h), cudaMemcpyDeviceToHost);
+}
+"""
+
+
+def test_sizes_that_are_constants_become_parameters() -> None:
+    solution = read(written(CONSTANT_SIZES))
+    candidates = of_launches(solution, observed([solution.source]))
+    changed = with_parameters(solution, candidates)
+    assert changed is not None
+    source, sizes = changed
+    assert sizes == ["ROWS", "COLS"]
+    assert "flip(const float *in, float *out, int ROWS, int COLS)" in source.text
+    assert "TILE>>>(a, b, ROWS, COLS);" in source.text
+    assert len(source.text.split("\n")) == len(CONSTANT_SIZES.split("\n"))
+    # What was made of it runs as before, and says how its grid covers the sizes.
+    (candidate,) = of_launches(of_source(source), observed([source]))
+    assert candidate.values == {"ROWS": 20, "COLS": 30}
+    assert "dim3((COLS + 15) / 16, ROWS)" in candidate.source.text
+    # A device function would have to be handed it too.
+    text = CONSTANT_SIZES.replace("__global__", "__device__ int last() { return ROWS - 1; }\n__global__")
+    assert with_parameters(read(written(text)), candidates) is None
 
 
 def test_launches_that_hand_arrays_on_have_to_be_a_function() -> None:
