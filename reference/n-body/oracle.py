@@ -24,12 +24,15 @@ def inputs(sizes: Mapping[str, int], rng: np.random.Generator) -> Arrays:
 
 
 def expected(inputs: Mapping[str, npt.NDArray[np.generic]], sizes: Mapping[str, int]) -> Arrays:
-    """`acc`: (n, 3), computed in float64."""
+    """`acc`: (n, 3), computed in float64.  Fast, since what a tile must hold is found by calling it for every number."""
     bodies = inputs["bodies"].astype(np.float64)
     places, masses = bodies[:, :3], bodies[:, 3]
     acc = np.zeros(places.shape)
     for first in range(0, len(bodies), ROWS):
-        apart = places - places[first : first + ROWS, None]
-        weights = masses * ((apart**2).sum(axis=2) + SOFTENING) ** -1.5
-        acc[first : first + ROWS] = np.einsum("ij,ijk->ik", weights, apart)
+        rows = slice(first, first + ROWS)
+        apart = [places[:, axis] - places[rows, axis, None] for axis in range(3)]
+        square = apart[0] ** 2 + apart[1] ** 2 + apart[2] ** 2 + SOFTENING
+        weights = masses / (square * np.sqrt(square))
+        for axis in range(3):
+            acc[rows, axis] = (weights * apart[axis]).sum(axis=1)
     return {"acc": acc}
