@@ -24,7 +24,7 @@ def inputs(sizes: Mapping[str, int], rng: np.random.Generator) -> Arrays:
 
 
 def expected(inputs: Mapping[str, npt.NDArray[np.generic]], sizes: Mapping[str, int]) -> Arrays:
-    """`acc`: (n, 3), computed in float64.  Fast, since what a tile must hold is found by calling it for every number."""
+    """`acc`: (n, 3), computed in float64.  Called for every number of a case, where what is staged is looked at."""
     bodies = inputs["bodies"].astype(np.float64)
     places, masses = bodies[:, :3], bodies[:, 3]
     acc = np.zeros(places.shape)
