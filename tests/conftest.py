@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from grader import i18n
+from grader.processes import fork_server
 
 # The same examples at every run, and no example is too slow: what a test says depends on the code alone.
 settings.register_profile(
@@ -36,3 +37,10 @@ def english() -> Iterator[None]:
     i18n.use("en")
     yield
     i18n.use("en")
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[None]:
+    """Children are forked, as those of a group are: of the many that a module starts none imports anything anew."""
+    with fork_server.kept():
+        yield

@@ -11,7 +11,8 @@
 
 `variants` holds the same for files of which something else is expected.
 
-Each `.cu` file beside it is handed in alone.  `named.cu` is the case as it was first seen, the others are variants.
+Each `.cu` file beside it is handed in alone.  `named.cu` is the case as it was first seen, with all that follows the
+marks; the others are variants, graded for their marks alone.
 In these files `@{…}@` holds a Python expression, evaluated with the names of `pieces`; what comes of it is put there.
 """
 
@@ -29,6 +30,7 @@ import yaml
 
 from tests.attacks import measure
 from tests.attacks.measure import Took
+from tests.marks_only import put_marks_only
 
 HERE = Path(__file__).parent
 RIGHT = Path(__file__).parents[2] / "submissions" / "ivanov" / "transpose.cu"
@@ -91,13 +93,15 @@ def pieces() -> dict[str, Any]:
     }
 
 
-def graded(text: str, lab: str, folder: Path, *options: str) -> tuple[Took, dict[str, Any]]:
-    """What grading takes, and the result; {} where there is none."""
+def graded(text: str, lab: str, folder: Path, is_whole: bool = True) -> tuple[Took, dict[str, Any]]:
+    """What grading takes, and the result; {} where there is none.  is_whole: with sweeps and repairs."""
     folder.mkdir(parents=True, exist_ok=True)
+    if not is_whole:
+        put_marks_only(folder, lab)
     path = folder / "student.cu"
     path.write_text(text, encoding="utf-8")
     out = folder / "out"
-    command = [sys.executable, "-m", "grader", str(path), "--lab", lab, "--out", str(out), "--no-pdf", *options]
+    command = [sys.executable, "-m", "grader", str(path), "--lab", lab, "--out", str(out), "--no-pdf"]
     took = measure.run(command, WALL_S, folder)
     results = list(out.glob("**/result.json"))
     return took, json.loads(results[0].read_text()) if results else {}

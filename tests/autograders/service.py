@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-LOOK_S = 0.02
+LOOK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from grader.lab.labs import all_labs, find
 from grader.lab.records import Lab
 from grader.result import Check, Result
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 SAXPY = find("saxpy")
 KERNEL = """__global__ void saxpy(float a, const float *x, float *y, int n)
 {

@@ -31,8 +31,9 @@ HONEST = ("ivanov", "kuznetsova", "morozov", "orlova", "petrova", "sidorov", "vo
 class Bench:
     """A folder with a group, and the command in processes of its own that can be told from all others."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, caches: Path) -> None:
         self.folder = folder
+        self.caches = caches
         self.group = folder / "group"
         self.mark = uuid.uuid4().hex
         for name in ("group", "tmp", "home"):
@@ -49,7 +50,7 @@ class Bench:
         environment |= {"PYTHONPATH": str(ROOT), "TMPDIR": str(self.folder / "tmp"), "LANG": "C.UTF-8"}
         # Where files may not grow, Python leaves modules cut off that it compiles, in the checkout.
         environment |= {"HOME": str(self.folder / "home"), "PYTHONDONTWRITEBYTECODE": "1"}
-        environment |= {"XDG_CACHE_HOME": str(self.folder / "home"), "GRADER_TEST": self.mark}
+        environment |= {"XDG_CACHE_HOME": str(self.caches), "GRADER_TEST": self.mark}
         return subprocess.Popen(
             [sys.executable, "-m", "grader", *arguments, "--lab", LAB, "--lang", "en", "--backend", "emulator"],
             cwd=self.folder,
@@ -101,9 +102,15 @@ class Bench:
         return not half and not list((self.folder / "tmp").iterdir())
 
 
+@pytest.fixture(scope="module")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Code compiled by one test is there for the next."""
+    return tmp_path_factory.mktemp("caches")
+
+
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path)
+def bench(tmp_path: Path, caches: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path, caches)
     yield made
     for pid in made.processes():
         os.kill(pid, signal.SIGKILL)

@@ -14,6 +14,8 @@ from grader.lab import labs
 from grader.result import decode, encode
 from grader.words import told
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 KERNELS = data_root() / "tests" / "kernels"
 
 

@@ -19,6 +19,8 @@ from grader.prediction.instructions import named_like
 from grader.result import Check, PredictedTime, Result
 from tests.marks_only import marks_only, put_marks_only
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 LAB = marks_only("transpose")
 TEXT = """
 __global__ void transpose_naive(const float *in, float *out, int rows, int cols) {

@@ -15,6 +15,8 @@ from grader.lab.labs import find
 from grader.lab.records import Lab
 from grader.result import Check, Result
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 LAB = """
 title: {en: Doubled, ru: Удвоено}
 aim: {en: To double, ru: Удвоить}

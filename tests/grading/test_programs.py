@@ -15,10 +15,12 @@ import pytest
 from grader.errors import UsageError
 from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
-from grader.lab import labs
 from grader.lab.checks import CHECKS
 from grader.result import Result
+from tests.marks_only import marks_only
 from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of
+
+pytestmark = pytest.mark.usefixtures("forked")
 
 GRADED = [path for path in PROGRAMS if "grading" in expected_of(path)]
 
@@ -63,7 +65,7 @@ def test_program(folder: Path) -> None:
     expected = expected_of(folder)
     files = files_of(folder, expected)
     grading = expected["grading"]
-    lab = labs.find(grading["lab"])
+    lab = marks_only(grading["lab"])
     handed_in = files[0] if len(list(folder.iterdir())) == 2 else folder
     if "refused" in grading:
         with pytest.raises(UsageError) as refused:

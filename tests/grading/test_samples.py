@@ -14,6 +14,8 @@ from grader.grading import pipeline
 from grader.lab import labs
 from grader.result import Check, Result, encode, json_schema
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 SUBMISSIONS = Path(__file__).parents[2] / "submissions"
 
 LAB = replace(labs.find("transpose"), sweeps=())

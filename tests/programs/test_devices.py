@@ -13,6 +13,8 @@ from grader.programs.observe import observe
 from grader.programs.records import Observation, RunLimits, for_gpu
 from grader.programs.timeline import timeline
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 LIMITS = RunLimits(wall_seconds=60, keeps_steps=True)
 ON_GPU = for_gpu(LIMITS, 5.0)
 DEVICES = ["emulator", pytest.param("gpu", marks=pytest.mark.gpu)]

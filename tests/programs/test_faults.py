@@ -8,6 +8,8 @@ import pytest
 
 from grader.programs.observe import observe
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @pytest.mark.slow
 def test_an_access_far_beyond_shared_memory_is_no_address_of_the_host(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from grader.programs.toolchain.advance import thrust_folder
 from grader.submission.source import text_of_bytes
 from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of, wanted_launches
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 LIMITS = RunLimits(launch_instructions=200_000_000, launch_issued=6_000_000)
 """Less than by default, so that what is beyond them takes no time."""
 

@@ -13,6 +13,8 @@ from grader.grading.options import GradeOptions
 from grader.result import Result
 from tests.marks_only import marks_only
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 Grade = Callable[..., Result]
 
 LAB = marks_only("matmul")
