@@ -18,7 +18,7 @@ from grader.lab.checks import Settings
 from grader.lab.records import Sizes
 from grader.launching.kernel import geometry
 from grader.message import Message, joined, msg, sizes_msg
-from grader.running.evidence import Evidence
+from grader.running.evidence import Evidence, Instead
 
 SEEN = {"seen": True}
 """Of a fault that a run of the program showed, whatever its kernels are."""
@@ -30,6 +30,9 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     """Fail for a block that no GPU can run; the kernel itself is then graded with the lab's block."""
     if evidence.lab.makes_launches:
         return _of_function(evidence)
+    instead = evidence.host.launched_instead
+    if instead is not None:
+        return replace(_instead(evidence, instead), file=evidence.file_of(instead.file))
     return replace(_judged(evidence), file=file_of_launch(evidence))
 
 
@@ -60,13 +63,17 @@ def _of_function(evidence: Evidence) -> Verdict:
 def _judged(evidence: Evidence) -> Verdict:
     site = evidence.bound.requested
     kernel = evidence.bound.kernel
-    if evidence.bound.is_never_launched or evidence.host.never_launches:
+    if evidence.host.never_launches or evidence.bound.is_never_launched:
         never = msg("checks.launch.never_launched", kernel=kernel.name)
         return failed(never, msg("checks.launch.hint_never_launched"), line=kernel.line, data=SEEN)
     if site is None or site.block is None:
         return not_applicable(msg("checks.launch.no_launch"))
     shape = _shape(site.block)
     threads = prod(site.block)
+    if site.swapped:
+        handed = dict(zip(("grid", "block"), site.swapped, strict=True))
+        swapped = with_own_words(evidence, msg("checks.launch.swapped", kernel=kernel.name, **handed))
+        return failed(swapped, msg("checks.launch.hint_swapped"), line=site.line, data=SEEN)
     if threads > MAX_THREADS_PER_BLOCK:
         return failed(
             _too_large(shape, threads),
@@ -100,8 +107,14 @@ def _judged(evidence: Evidence) -> Verdict:
         )
     if site.exchanged is not None:
         fields = asdict(site.exchanged)
-        exchanged = with_own_words(evidence, msg("checks.launch.exchanged", kernel=kernel.name, **fields))
-        return failed(exchanged, msg("checks.launch.hint_exchanged"), line=site.line, data={**SEEN, **fields})
+        line = fields.pop("line") or site.line
+        variable = fields.pop("variable")
+        what = msg("checks.launch.exchanged", kernel=kernel.name, **fields)
+        remedy = msg("checks.launch.hint_exchanged")
+        if variable:
+            what = msg("checks.launch.exchanged_fields", variable=variable, line=line, **fields)
+            remedy = msg("checks.launch.hint_exchanged_fields", line=line)
+        return failed(with_own_words(evidence, what), remedy, line=line, data={**SEEN, **fields})
     for fault in evidence.host.of_launch:
         hint = (
             None
@@ -118,6 +131,18 @@ def _judged(evidence: Evidence) -> Verdict:
         line=site.line,
         data={"threads": threads},
     )
+
+
+def _instead(evidence: Evidence, instead: Instead) -> Verdict:
+    """The fault of a kernel in whose place another one is launched a second time."""
+    names: dict[str, str | int] = {
+        "kernel": evidence.bound.kernel.name,
+        "line": instead.line,
+        "other": instead.kernel,
+    }
+    what = msg("checks.launch.launched_instead", before=instead.before, **names)
+    hint = joined(msg("checks.launch.hint_launched_instead", **names), msg("checks.launch.hint_of_program"))
+    return failed(what, hint, line=instead.line, data=SEEN)
 
 
 def _beyond_at(evidence: Evidence, limit: int) -> tuple[Sizes, int] | None:

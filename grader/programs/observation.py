@@ -463,6 +463,7 @@ def _argument(argument: Argument) -> SeenArgument:
         argument.digest,
         argument.read_back,
         argument.raw,
+        tuple((start, _argument(pointer)) for start, pointer in argument.inside.items()),
     )
 
 

@@ -30,14 +30,28 @@ _FAULTY = (
     r"|failures?|failed|bad|ошиб\w*|расхожд\w*|несовп\w*|не (?:совп|верн|равн)\w*|неверн\w*|неправильн\w*"
     r"|błęd\w*|bled\w*|niezgodn\w*|różn\w*|rozn\w*)"
 )
-# A count of wrong elements, before or after the word: "errors: 0", "12 mismatches", "0 of 4096 differ".
-_COUNT = re.compile(
-    rf"{_FAULTY}"
-    r"(?:(?:\s+\w+){0,2}?\s*[:=]|(?:\s+(?:elements?|values?|count))?\s*(?:\bis\b|-)?)\s*(?P<after>\d+)(?![\d.,]*[\d]*[.eE%]|\d)\b"
-    r"|(?<![\d.,])(?P<before>\d+)(?:\s+(?:of|out of|/)\s+\d+)?\s+(?:\w+\s+){0,2}?"
-    rf"{_FAULTY}",
+# What is counted: "wrong elements 0", "ошибок найдено 0".
+_COUNTED = (
+    r"(?:elements|values|entries|items|results|cells|points|pixels|matrices|numbers|count|total|found|in all"
+    r"|элементов|значений|ячеек|точек|чисел|матриц|результатов|всего|найдено|обнаружено|итого"
+    r"|elementów|elementow|wartości|wartosci|razem)"
+)
+# What tells a place: "error at i = 0", "row 0 is wrong".
+_PLACE = (
+    r"(?:at|in|on|for|with|index|idx|id|[ijkxy]|row|col|column|element|elem|value|position|pos|matrix|block|thread|test|line"
+    r"|variant|version|kernel|step|case|size|n|в|во|на|при|для|индекс\w*|номер\w*|позици\w*|строк\w*|столб\w*"
+    r"|элемент[а-х]?|матриц[а-е]|блок\w?|нит\w|тест\w?|вариант\w?|ядр\w|размер\w*|шаг\w?)"
+)
+# A count of wrong elements, behind the word or before it: "errors: 0", "12 mismatches", "0 of 4096 differ".
+_COUNT_BEHIND = re.compile(
+    rf"{_FAULTY}(?:(?:\s+(?!{_PLACE}\b)\w+){{0,2}}?\s*[:=]|(?:\s+{_COUNTED}){{0,2}}\s*(?:\bis\b|-)?)\s*"
+    r"(?P<count>\d+)(?![\d.,]*[.eE%]|\d|\s*(?:[mun]?s|sec|мс|мкс|с)\b)\b",
     re.IGNORECASE,
 )
+_COUNT_BEFORE = re.compile(
+    rf"(?<![\w.,])(?P<count>\d+)(?:\s+(?:of|out of|из|/)\s+\d+)?\s+(?:\w+\s+){{0,2}}?{_FAULTY}", re.IGNORECASE
+)
+_PLACE_BEFORE = re.compile(rf"\b{_PLACE}\s*[=:#№]?\s*$", re.IGNORECASE)
 # An error as a number is small or large for a reason: "max error 1e-06", "error = 0.000003".
 _MEASURED = re.compile(
     r"(?:error|err|difference|diff|deviation|ошибк\w*|погрешн\w*|отклон\w*)\b[^\d]{0,30}?"
@@ -53,7 +67,7 @@ _HEADING = re.compile(r"[:=]\s*$")
 # Lines about calls of the API, not about results.
 _OF_CALLS = re.compile(r"\bcuda[A-Z]\w+|CUDA error|no error|\blaunch|\balloc|\bзапуск", re.IGNORECASE)
 # "correct: 0": a number that may be a truth value, or a count of either.
-_COUNTED_RIGHT = re.compile(r"(?:correct|match\w*|equal|ok|верн\w*)\s*[:=]\s*\d", re.IGNORECASE)
+_COUNTED_RIGHT = re.compile(r"(?<!not )(?<!не )\b(?:correct|match\w*|equal|ok|верн\w*)\s*[:=]\s*\d", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +120,18 @@ def verdict_of(line: str) -> bool | None:
     line = _MEASURED.sub(" ", line)
     if _NONE_WRONG.search(line):
         return None if _WRONG.search(_NONE_WRONG.sub(" ", line)) else True
-    count = _COUNT.search(line)
+    count = _COUNT_BEHIND.search(line) or next(_counts_before(line), None)
     if count is not None:
-        return int(count["after"] or count["before"]) == 0
+        return int(count["count"]) == 0
     wrong, right = _WRONG.search(line), _RIGHT.search(_WRONG.sub(" ", line))
     if wrong is not None and right is not None:
         return None
     return right is not None if wrong is not None or right is not None else None
+
+
+def _counts_before(line: str) -> Iterator[re.Match[str]]:
+    """Numbers of wrong elements that stand before that word, none of which says where one is."""
+    return (match for match in _COUNT_BEFORE.finditer(line) if not _PLACE_BEFORE.search(line, 0, match.start()))
 
 
 def _named_in(line: str, observation: Observation) -> str:

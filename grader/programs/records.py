@@ -98,6 +98,7 @@ class Argument(msgspec.Struct):
     zeros: what had been copied or set is zero in every byte.  digest: of the bytes that had been copied, "" where none
     were: buffers of one content have one.  raw: a small struct's own bytes.
     serial: of the buffer: no other allocation of the run has it.
+    inside: of a small struct the pointers to known memory, by where in it they stand.
     """
 
     type: str
@@ -114,6 +115,7 @@ class Argument(msgspec.Struct):
     digest: str = ""
     raw: bytes = b""
     serial: int = 0
+    inside: dict[int, Argument] = {}
 
 
 class ObservedCopy(msgspec.Struct, frozen=True):

@@ -37,7 +37,10 @@ WAITS = ("programs.read_before", "programs.stream_race", "programs.host_changed"
 MOVED = ("earlier", "later")
 NAMED: Mapping[str, tuple[str, ...]] = {
     "checks.launch.exchanged": ("arguments",),
+    "checks.launch.exchanged_fields": ("fields",),
+    "checks.launch.swapped": ("order",),
     "checks.launch.never_launched": ("kernel",),
+    "checks.launch.launched_instead": ("kernel",),
     "checks.host_code.copied_early": MOVED,
     "checks.host_code.copied_other": ("source",),
     "checks.host_code.compared_early": ("earlier",),
@@ -193,7 +196,7 @@ def _is_named(change: Change, parsed: ParsedFile, file: str, line: int, message:
         return change.detail == "wait" and (change.line == line or 0 < _launched(message) < change.line)
     if change.detail not in NAMED.get(message.id, ()) or (change.line != line and change.detail not in ANYWHERE):
         return False
-    if change.detail == "arguments":
+    if change.detail in ("arguments", "fields"):
         given = (message.data.get("first_given"), message.data.get("second_given"))
         return {" ".join(edit.text.split()) for edit in change.edits} == {str(one) for one in given}
     if change.detail not in ("target", "source") or message.id == "checks.host_code.filled_alike":

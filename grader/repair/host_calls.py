@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, is_statement
-from grader.repair.launches import Launch, launches_of
+from grader.repair.launches import Launch, field_changes, launches_of
 from grader.submission.cpp.tree import ParsedFile, declared_name
 from grader.submission.lexical import Edit
 
@@ -94,6 +94,7 @@ def host_changes(
         yield from _missing(host, name)
     for launch in host.launches:
         yield from _launch_changes(host, launch, kernels)
+    yield from field_changes(host.parsed)
 
 
 def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
@@ -395,6 +396,11 @@ def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Ite
         if called is not None and launch.callee != name:
             edit = function.replaced(called, name)
             yield Change("host", launch.line, (edit,), 1.4, "kernel", "kernel")
+    edits = (
+        function.replaced(launch.grid, function.text(launch.block)),
+        function.replaced(launch.block, function.text(launch.grid)),
+    )
+    yield Change("launch", launch.line, edits, 2.4, "launch_order", "order")
     for one in range(len(launch.arguments)):
         for other in range(one + 1, len(launch.arguments)):
             first, second = launch.arguments[one], launch.arguments[other]

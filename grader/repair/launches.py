@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, is_rounded_down
 from grader.submission.cpp.tree import ParsedFile, declared_name
 from grader.submission.lexical import Edit
+from grader.submission.structs import fields_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -88,6 +90,26 @@ def launch_changes(launch: Launch, constants: Mapping[str, int], pairs: Sequence
     if launch.function.text(launch.grid) != launch.function.text(launch.block):
         yield _exchanged(launch.function, launch.grid, launch.block, 2.4, "launch_order", "order")
     yield from _shared_changes(launch, constants)
+
+
+def field_changes(parsed: ParsedFile) -> Iterator[Change]:
+    """Two values of a struct's initialiser, `Params p = {d_out, d_in, rows, cols}`, in each other's place."""
+    for function in host_functions(parsed):
+        for node in function.nodes:
+            value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+            declarator, kind = node.child_by_field_name("declarator"), node.parent
+            if value is None or value.type != "initializer_list" or declarator is None or kind is None:
+                continue
+            type_node = kind.child_by_field_name("type")
+            name = function.text(type_node).removeprefix("struct ").strip() if type_node is not None else ""
+            values, fields = _listed(value), fields_of(parsed, name)
+            if declarator.type != "identifier" or not 1 < len(values) == len(fields):
+                continue
+            values = [(n.child_by_field_name("value") or n) if n.type == "initializer_pair" else n for n in values]
+            for (one, field), (other, second) in combinations(zip(values, fields, strict=True), 2):
+                is_alike = (field.dtype, field.is_pointer) == (second.dtype, second.is_pointer)
+                if is_alike and function.text(one) != function.text(other):
+                    yield _exchanged(function, one, other, 1.3, "fields", "fields")
 
 
 def grid_changes(launch: Launch) -> Iterator[Change]:

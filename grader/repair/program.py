@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import prod
 from pathlib import Path
 
@@ -17,12 +18,13 @@ from grader.launching.trial import Trials
 from grader.message import Message, msg, sizes_msg
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Change, changed
-from grader.repair.launches import Launch, crosswise, grid_changes, launch_changes, launches_of
+from grader.repair.launches import Launch, crosswise, field_changes, grid_changes, launch_changes, launches_of
 from grader.repair.screen import Budget, Screen
 from grader.repair.several_places import constant_changes, macro_changes
 from grader.repair.symptom import MOST_INSTRUCTIONS, faults, instructions_of
 from grader.result import Check
 from grader.running.evidence import Evidence
+from grader.running.results_used import said_of
 from grader.submission.changes import Original
 from grader.submission.compile_time import mentioned
 from grader.submission.cpp.tree import ParsedFile
@@ -86,27 +88,45 @@ def program_repairs(
     proven = 0
 
     def repaired(one: _Tried, wanted: Sequence[Failing]) -> list[FoundRepair]:
-        if one.change.kind == "launch" and not one.was_run:
-            one = _run_anew(original, one, wanted, rerun)
         complete = [r for s in wanted if (r := _proven(trials, drawn_trials, s, one)) is not None and r.is_complete]
         together = tuple(repair.variant for repair in complete) if len(complete) > 1 else ()
         return [replace(repair, together=together) for repair in complete]
 
     kept: list[_Tried] = []
+    doubtful: list[FoundRepair] = []
     for one in _tried(original, trials, failing, passing, budget, rerun):
+        if one.change.kind == "launch" and not one.was_run and len(one.kernels) == len(failing):
+            one = _run_anew(original, one, failing, rerun)
         kept.append(one)
         if len(one.kernels) == len(failing) and proven < MAX_PROVEN:
             proven += 1
             repairs = repaired(one, failing)
-            if len(repairs) == len(failing):
+            if len(repairs) < len(failing):
+                continue
+            if not any(_is_said_wrong(s.kernel) and _is_said_wrong(one.kernels[s.name]) for s in failing):
                 return repairs
+            # The program itself calls the results wrong with it, too: another change may mend what that compares.
+            doubtful = doubtful or repairs
+            if one.change.kind != "launch":
+                return repairs
+    if doubtful:
+        return doubtful
     left, repairs = list(failing), []
-    for one in sorted(kept, key=lambda one: (-len(one.kernels), one.cost)):
+    later: list[_Tried] = []
+    for one in chain(sorted(kept, key=lambda one: (-len(one.kernels), one.cost)), later):
         wanted = [subject for subject in left if subject.name in one.kernels]
-        if wanted and proven < MAX_PROVEN + len(failing):
-            proven += 1
-            repairs += repaired(one, wanted)
-            left = [subject for subject in left if subject.name not in {repair.variant for repair in repairs}]
+        if not wanted or proven >= MAX_PROVEN + len(failing):
+            continue
+        if one.change.kind == "launch" and not one.was_run:
+            one = _run_anew(original, one, wanted, rerun)
+            wanted = [subject for subject in wanted if subject.name in one.kernels]
+        is_doubtful = any(_is_said_wrong(s.kernel) and _is_said_wrong(one.kernels[s.name]) for s in wanted)
+        if one.was_run and is_doubtful and one not in later:
+            later.append(one)
+            continue
+        proven += 1
+        repairs += repaired(one, wanted)
+        left = [subject for subject in left if subject.name not in {repair.variant for repair in repairs}]
     return repairs
 
 
@@ -140,6 +160,12 @@ def _tried(
         kernels = {n: k for n, k in _others(failing, submission).items() if is_right(trials, k, known[n], budget)}
         if kernels and not _spoils(trials, passing, submission, budget):
             yield _Tried(change.cost, parsed, change, texts, kernels, was_run)
+
+
+def _is_said_wrong(kernel: BoundKernel | None) -> bool:
+    """Whether its program, run with its kernels, calls the results of this one wrong."""
+    word = said_of(kernel) if kernel is not None else None
+    return word is not None and not word.is_right
 
 
 def _seen_with(original: Original, parsed: ParsedFile, change: Change) -> Observed:
@@ -201,6 +227,7 @@ def _ranked(original: Original, failing: Sequence[Failing]) -> list[tuple[Parsed
             if not kernels_at(original, parsed, launch) and _all_seen_at(original, parsed, launch, wanted)
             for change in grid_changes(launch)
         ]
+        by_cost += [(change.cost, change, False) for change in field_changes(parsed)]
         rows += [(cost, n, parsed, change, is_read) for n, (cost, change, is_read) in enumerate(by_cost)]
     rows.sort(key=lambda row: row[:2])
     unique: dict[str, tuple[ParsedFile, Change, bool]] = {}
@@ -372,7 +399,7 @@ def _run_anew(original: Original, tried: _Tried, wanted: Sequence[Failing], reru
         return tried
     submission = rerun(tried.texts)
     kernels = {s.name: kernel for s in wanted if (kernel := rebound(s.kernel, submission)) is not None}
-    return replace(tried, kernels=kernels)
+    return replace(tried, kernels=kernels, was_run=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -310,7 +310,18 @@ DETAILS = {
     "initial_value": ("missing", "stored", "added"),
     "expression": ("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed"),
     "index": ("axes", "axes_next", "names_next", "tile", "macro"),
-    "launch": ("axes", "rounded", "block", "arguments", "argument", "order", "bytes", "no_bytes", "too_few_bytes"),
+    "launch": (
+        "axes",
+        "rounded",
+        "block",
+        "arguments",
+        "argument",
+        "order",
+        "bytes",
+        "no_bytes",
+        "too_few_bytes",
+        "fields",
+    ),
     "host": (
         *(
             "target",

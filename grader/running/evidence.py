@@ -306,6 +306,16 @@ class HostFault:
 
 
 @dataclass(frozen=True, slots=True)
+class Instead:
+    """A launch of `kernel` in a line where another kernel is expected; before: where that one is launched besides."""
+
+    file: str
+    line: int
+    kernel: str
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
 class HostCode:
     """The host code around one kernel.
 
@@ -316,6 +326,7 @@ class HostCode:
     misleads: something is wrong with the data or a launch anywhere in the program, so that what it says of results need
       not be about the kernel.
     never_launches: its program comes to its end, whatever it is started with, and has not launched the kernel.
+    launched_instead: what it launches in that one's place, where that is seen.
     suspected: what may be meant, and is wrong where the program itself calls the results of a right kernel wrong.
     """
 
@@ -326,6 +337,7 @@ class HostCode:
     of_launch: tuple[HostFault, ...] = ()
     misleads: bool = False
     never_launches: bool = False
+    launched_instead: Instead | None = None
     suspected: tuple[HostFault, ...] = ()
 
     def counted(self, of: Literal["all", "data"]) -> tuple[HostFault, ...]:

@@ -16,6 +16,7 @@ from grader.message import msg
 from grader.programs.records import Observation
 from grader.running.data_flow import FlowFault, flow_faults, reached_text, same_sources
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
+from grader.running.never_launched import launched_instead, never_launches
 from grader.running.results_used import never_read, read_early
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun
 from grader.submission.lexical import line_of_main, without_comments
@@ -48,12 +49,6 @@ _COMPARES = re.compile(
 )
 # What is asked of the command line is no result.
 _ARGUMENTS = re.compile(r"\bargv\s*(?:\[[^\]\n]{0,40}\]\s*){1,2}")
-# Of whoever is called so: what a program is told when it is started, or finds there.
-_READS = re.compile(
-    r"\bargv\b|\b__arg[cv]\b|\bcin\b|\bstdin\b|\bf?scanf(?:_s)?\s*\(|\bgetchar\s*\(|\bf?gets\s*\(|\bgetline\s*\("
-    r"|\bfopen(?:_s)?\s*\(|\bi?fstream\b|\bgetenv\s*\(|\bread\s*\(|\bcudaGetDevice(?:Count|Properties)\s*\("
-)
-_ASKS_FOR_MANY = re.compile(r"\bargc\s*(?:>=?|==)\s*[1-9]\d{1,8}\b|\b[1-9]\d{1,8}\s*(?:<=?|==)\s*argc\b")
 _OWN = re.compile(
     r"\b(?P<name>wb_?solution|\w*(?:check|verif|compar|valid|correct|equal|same|match|diff|error|test|sprawd|porown|prover|srav|провер"
     r"|сравн)\w*)\s*\(\s*[^)\s]",
@@ -85,9 +80,12 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
     }
     programs = {name: text for name, text in texts.items() if line_of_main(text)}
     whole = "\n".join(texts.values())
-    graded = {binding.kernel.name for binding in submission.bindings.values() if not isinstance(binding, Missing)}
-    if _never_launches(of_kernel, kernel.name, graded, programs):
-        return HostCode(is_there=bool(_FEEDS.search(whole)), never_launches=True)
+    bound = [binding for binding in submission.bindings.values() if not isinstance(binding, Missing)]
+    graded = {binding.kernel.name: binding.kernel for binding in bound}
+    is_never_launched = any(b.is_never_launched for b in bound if b.kernel.name == kernel.name)
+    instead = launched_instead(of_kernel, kernel, graded.values()) if is_never_launched else None
+    if not any(map(_gave_up, of_kernel)) and never_launches(of_kernel, kernel.name, set(graded), programs):
+        return HostCode(is_there=bool(_FEEDS.search(whole)), never_launches=True, launched_instead=instead)
     if not programs or not _FEEDS.search(whole):
         return NO_HOST_CODE
     reported: set[str] = set()
@@ -166,6 +164,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         misleads=any(f.is_of_data or f.kind == "launch" for f in faults) or any(map(_misleads, runs)),
         untidy=tuple(dict.fromkeys(untidy)),
         suspected=tuple(dict.fromkeys(suspected)),
+        launched_instead=instead,
     )
 
 
@@ -218,28 +217,10 @@ def of_call(runs: Sequence[tuple[Sizes, Observation]]) -> HostCode:
 
 def _misleads(run: SeenRun) -> bool:
     """Whether a run showed that the data or a launch are wrong, of any of its kernels."""
-    if any(launch.exchanged is not None or launch.refused for launch in run.launches):
+    if any(launch.exchanged is not None or launch.swapped or launch.refused for launch in run.launches):
         return True
     faults = (fault for fault in run.faults if not fault.is_untidy and fault.kind != "never_read")
     return any(_kind(fault) in (*OF_DATA, "launch") for fault in faults)
-
-
-def _never_launches(runs: Sequence[SeenRun], kernel: str, graded: set[str], programs: Mapping[str, str]) -> bool:
-    """Whether nothing that a program could be started with would have it launch a kernel, one of those `graded`.
-
-    One that launches another of these may be changed by its author to launch them in turn.  Nobody can tell that of one
-    which reads what it is to do from arguments, a keyboard or files, unless it asks for more arguments than anybody
-    gives.
-    """
-    if not programs or not runs or not all(run.ended for run in runs) or any(map(_gave_up, runs)):
-        return False
-    launched = {name for run in runs for name in (*run.asked_for, *(launch.kernel for launch in run.launches))}
-    texts = programs.values()
-    if kernel in launched:
-        return False
-    if any(_ASKS_FOR_MANY.search(text) for text in texts):
-        return True
-    return not launched & graded and not any(_READS.search(text) for text in texts)
 
 
 def _is_its_program(run: SeenRun, kernel: Kernel, submission: Submission) -> bool:

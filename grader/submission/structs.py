@@ -85,25 +85,44 @@ def with_struct_parameters(
 def with_fields_seen(parsed: ParsedFile, kernel: Kernel, seen: Sequence[SeenArgument]) -> tuple[SeenArgument, ...]:
     """The arguments of a launch with the fields of structs of plain numbers as arguments of their own.
 
-    Of a struct that holds arrays too the numbers, where no other struct has another one of that name.
+    Of a struct that holds arrays too what it holds, where no other struct has another one of that name.
     kernel: as it is before its structs are taken apart.
     """
     types = {p.name: p.type_text for p in kernel.parameters if not p.is_pointer and p.dtype is None}
     arguments: list[SeenArgument] = []
     beside: dict[str, list[SeenArgument]] = {}
     for argument in seen:
-        fields = fields_of(parsed, _plain(types[argument.name])) if argument.raw and argument.name in types else ()
-        numbers = values_of(["uint64" if f.is_pointer else f.dtype for f in fields], argument.raw) if fields else []
-        given = [(f, SeenArgument(f.name, f.type_text, n)) for f, n in zip(fields, numbers, strict=bool(numbers))]
+        fields = fields_of(parsed, plain_type(types[argument.name])) if argument.raw and argument.name in types else ()
+        given = _fields_seen(argument, fields)
         if not any(f.is_pointer for f in fields):
-            arguments += [field for _f, field in given] if fields else [argument]
+            arguments += given if fields else [argument]
             continue
         arguments.append(argument)
-        for field, number in given:
-            if not field.is_pointer:
-                beside.setdefault(field.name, []).append(number)
+        for field in given:
+            beside.setdefault(field.name, []).append(field)
     own = {argument.name for argument in arguments}
-    return (*arguments, *(n[0] for name, n in beside.items() if name not in own and len({x.value for x in n}) == 1))
+    alone = (n[0] for name, n in beside.items() if name not in own and len({(x.value, x.buffer) for x in n}) == 1)
+    return (*arguments, *alone)
+
+
+def _fields_seen(argument: SeenArgument, fields: Sequence[Field]) -> list[SeenArgument]:
+    """The numbers and the known pointers of a struct, each called as the kernel's parameter is that it becomes."""
+    dtypes = ["uint64" if field.is_pointer else field.dtype for field in fields]
+    numbers = values_of(dtypes, argument.raw) if fields else []
+    inside = dict(argument.inside)
+    is_only = sum(field.is_pointer for field in fields) == 1
+    given = []
+    for index, (field, number) in enumerate(zip(fields, numbers, strict=bool(numbers))):
+        if not field.is_pointer:
+            given.append(SeenArgument(field.name, field.type_text, number))
+            continue
+        layout = "<" + "".join(f"{_aligned(dtypes, n)}{FORMATS[dtype]}" for n, dtype in enumerate(dtypes[: index + 1]))
+        pointer = inside.get(struct.calcsize(layout) - SIZES_OF_TYPES["uint64"])
+        if pointer is not None:
+            const = " const*" if "const" in field.type_text.split() else "*"
+            name = argument.name if is_only else field.name
+            given.append(replace(pointer, name=name, type_text=f"{field.dtype}{const}"))
+    return given
 
 
 def values_of(dtypes: Sequence[str], content: bytes) -> list[int | float]:
@@ -134,10 +153,11 @@ def is_handle(parsed: ParsedFile, parameter: KernelParameter) -> bool:
 
 def _pointed(parameter: KernelParameter) -> str:
     """The type that a pointer points to."""
-    return _plain(parameter.type_text)
+    return plain_type(parameter.type_text)
 
 
-def _plain(type_text: str) -> str:
+def plain_type(type_text: str) -> str:
+    """A type without what stands around its name."""
     return re.sub(r"\b(?:const|struct|volatile)\b|[*&]|\b__restrict__\b", " ", type_text).strip()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from grader.i18n import _, decimal, form_of, ngettext
 from grader.words import N_, Plural, Texts
 
 CHECKS: Texts = {
@@ -196,9 +195,31 @@ LAUNCH: Texts = {
     "hint_never_launched": N_(
         "Nothing that the program prints or measures comes of this kernel. Launch it, and check its result."
     ),
+    "launched_instead": N_(
+        "The program never launches {kernel}: line {line} launches {other}, which line {before} launches, too."
+    ),
+    "hint_launched_instead": N_(
+        "Line {line} stands where {kernel} is expected. Launch it there, with the block and the shared memory that it "
+        "is written for; what comes of that line now is the work of {other}."
+    ),
+    "swapped": N_(
+        "The launch of {kernel} has {grid} as its grid and {block} as its block: {block} is a number of blocks, so "
+        "that these two are in each other's place."
+    ),
+    "hint_swapped": N_(
+        "Exchange the two: the grid comes first, <<<grid, block>>>. The kernel itself was graded with both in their "
+        "places."
+    ),
     "exchanged": N_(
         "The launch of {kernel} has {first_given} for {first} and {second_given} for {second}: these two are in each "
         "other's place."
+    ),
+    "exchanged_fields": N_(
+        "Of {variable}, which the launches hand over, {first} is {first_given} and {second} is {second_given} in line "
+        "{line}: these two are in each other's place."
+    ),
+    "hint_exchanged_fields": N_(
+        "Exchange the two in line {line}. The kernels themselves were graded with both in their places."
     ),
     "hint_exchanged": N_("Exchange the two arguments. The kernel itself was graded with both in their places."),
     "own_check": N_("The program's own check shows it: “{line}”."),
@@ -293,52 +314,6 @@ HOST_CODE: Texts = {
         "cudaEventSynchronize() before the time between events is asked for."
     ),
     "hint_not_compared": N_("Compute the result on the CPU as well, and compare every element within a tolerance."),
-}
-
-
-def reads(reads: float, allowed: float) -> str:
-    """How often an element is read, and how often it need be."""
-    shown = float(f"{float(reads):.2g}")
-    times = ngettext("{n} time", "{n} times", form_of(shown)).format(n=f"{decimal(shown):g}")
-    text = _("Every input element is read from global memory {times}; {allowed} would be enough.")
-    return text.format(times=times, allowed=f"{decimal(allowed):g}")
-
-
-TECHNIQUE: Texts = {
-    "title": N_("technique"),
-    "fault": N_("required technique not used"),
-    "unused": N_(
-        "What is in shared memory does not reach the result: of {sampled} elements traced back, "
-        "{through} came through it."
-    ),
-    "unused_at": N_("At {sizes} the result does not depend on what is in shared memory."),
-    "hint_unused": N_("After the barrier take the elements from the tile, not from global memory."),
-    "own": N_("Every thread reads from shared memory only what it stored there itself: nothing is shared."),
-    "hint_own": N_(
-        "A thread can keep a private copy in a register. Let threads use what others have loaded: after "
-        "the barrier read the element that the thread needs, whichever thread stored it."
-    ),
-    "not_unrolled": N_("No inner loop of the kernel is unrolled: each does one step per pass."),
-    "hint_unroll": N_(
-        "Write {n} or more steps in the body of the inner loop and increase its counter by as many, or "
-        "put “#pragma unroll {n}” right before it."
-    ),
-    "unrolled": N_("The inner loop is unrolled."),
-    "uses_shared": N_("The kernel uses shared memory, which this variant must not use."),
-    "hint_direct": N_("The other variants are compared with this one: read and write global memory directly."),
-    "global_only": N_("Uses global memory only."),
-    "left_out": N_("{array} is in shared memory, but the result does not depend on it: the compiler removed it."),
-    "hint_left_out": N_("After the barrier take the elements from {array}, not from global memory."),
-    "no_shared": N_("The kernel does not use shared memory."),
-    "part": N_("Only a part of the data goes through shared memory: {stored} bytes in, {loaded} bytes out."),
-    "hint_part": N_("Every element has to be stored in the tile and read from it: {bytes} bytes each way."),
-    "reads": reads,
-    "hint_reads": N_("Read an element from global memory once, into the tile; after the barrier take it from there."),
-    "hint_small_tile": N_(
-        "A block computes only {shape} elements here, and every block reads its rows and columns anew. Let a block be "
-        "16×16 or 32×32."
-    ),
-    "passed": N_("All data goes through shared memory."),
 }
 
 
@@ -490,7 +465,6 @@ AREAS: dict[str, Texts] = {
     "checks.compiles": COMPILES,
     "checks.launch": LAUNCH,
     "checks.host_code": HOST_CODE,
-    "checks.technique": TECHNIQUE,
     "checks.correct": CORRECT,
     "checks.ragged_sizes": RAGGED_SIZES,
     "checks.grids": GRIDS,

@@ -109,6 +109,7 @@ REPAIRS: Texts = {
     ),
     "launch_block": N_("In line {line} the block is another than the kernel is written for."),
     "launch_arguments": N_("In line {line} two arguments of the launch are in each other's place."),
+    "launch_fields": N_("In line {line} two values of the struct are in each other's place."),
     "launch_order": N_("In line {line} the grid and the block are in each other's place: first comes the grid."),
     "launch_bytes": N_("In line {line} the size of the dynamic shared memory counts elements: it has to count bytes."),
     "launch_no_bytes": N_("The launch in line {line} gives the kernel no dynamic shared memory."),

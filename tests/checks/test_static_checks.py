@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from grader.message import verbatim
-from grader.running.evidence import Compilation, Diagnostic
+from grader.running.evidence import Compilation, Diagnostic, HostCode, Instead
 from grader.submission.records import Missing
 from tests.checks.evidence_factory import check, evidence, site
 
@@ -98,6 +98,16 @@ def test_compiles_names_a_header_that_was_not_handed_in() -> None:
     assert row.message.startswith("The header matrix.h, included in line 2 of transpose.cu, was not submitted: identif")
     other = Compilation("errors", (Diagnostic("transpose.cu", 9, 'expected a ")"'),), missing)
     assert check(evidence(compilation=other), "compiles").line == 9
+
+
+def test_launch_names_the_cause_and_its_line() -> None:
+    swapped = check(evidence(requested=replace(site((32, 8, 1)), swapped=("threads", "blocks"))), "launch")
+    assert (swapped.status, swapped.line) == ("fail", 60)
+    assert "has threads as its grid and blocks as its block" in swapped.message
+    host = HostCode(is_there=True, never_launches=True, launched_instead=Instead("transpose.cu", 70, "shared", 60))
+    instead = check(evidence(host=host), "launch")
+    assert (instead.status, instead.line) == ("fail", 70)
+    assert "never launches tiled: line 70 launches shared, which line 60 launches, too" in instead.message
 
 
 def test_launch_of_too_many_threads_says_that_nothing_ran() -> None:

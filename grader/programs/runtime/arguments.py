@@ -66,22 +66,32 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
         if layout and struct.calcsize("<" + layout) == len(value):
             (argument.value,) = struct.unpack("<" + layout, value)
         elif type_text.endswith("*") and len(value) == 8:
-            (address,) = struct.unpack("<Q", value)
-            allocation = state.memory.find(address) or shared_at(state, address)
-            if allocation is not None:
-                argument.buffer, argument.buffer_bytes = allocation.name, allocation.size
-                argument.serial = allocation.serial
-                argument.offset_bytes = address - (allocation.host or allocation.base)
-                argument.copied_in = "copied" in allocation.origins
-                argument.zeroed = "zeroed" in allocation.origins
-                argument.written = "kernel" in allocation.origins
-                _look_at(state, argument, allocation)
-                if " const*" not in type_text:
-                    allocation.origins.add("kernel")
+            allocation = _pointed(state, argument, value)
+            if allocation is not None and " const*" not in type_text:
+                allocation.origins.add("kernel")
         elif len(value) <= MAX_STRUCT_BYTES:
             argument.raw = value
+            for start in range(0, len(value) - 7, 8):
+                pointer = Argument("void*")
+                if _pointed(state, pointer, value[start : start + 8]) is not None:
+                    argument.inside[start] = pointer
         arguments.append(argument)
     return arguments
+
+
+def _pointed(state: State, argument: Argument, value: bytes) -> Allocation | None:
+    """The memory that an address lies in, with what is known of it put into `argument`; None for any other address."""
+    (address,) = struct.unpack("<Q", value)
+    allocation = state.memory.find(address) or shared_at(state, address)
+    if allocation is not None:
+        argument.buffer, argument.buffer_bytes = allocation.name, allocation.size
+        argument.serial = allocation.serial
+        argument.offset_bytes = address - (allocation.host or allocation.base)
+        argument.copied_in = "copied" in allocation.origins
+        argument.zeroed = "zeroed" in allocation.origins
+        argument.written = "kernel" in allocation.origins
+        _look_at(state, argument, allocation)
+    return allocation
 
 
 @lru_cache(maxsize=1000)

@@ -180,7 +180,8 @@ def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int
         to.allocation.origins |= source.allocation.origins
     if source.allocation is not None and not to.is_device:
         for launch in reversed(state.launches):
-            arguments = [a for a in launch.arguments if a.buffer == source.allocation.name]
+            pointers = (p for a in launch.arguments for p in (a, *a.inside.values()))
+            arguments = [a for a in pointers if a.buffer == source.allocation.name]
             for argument in arguments:
                 argument.read_back = True
             if arguments:

@@ -25,6 +25,7 @@ from grader.submission.binding.assign import (
     strong_rank,
 )
 from grader.submission.binding.entries import Entry, entries_of, instance_of, launched_twice, sites_of
+from grader.submission.binding.fields import flat
 from grader.submission.binding.plans import in_their_places, interpretations, requested_launch
 from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
 from grader.submission.binding.roles import role_assignments
@@ -33,7 +34,6 @@ from grader.submission.cpp.nodes import NUMBER_WORDS
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.device_code import read_files
 from grader.submission.folder import FoundSubmission, variant_settings
-from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.records import NOTHING_OBSERVED, Kernel, Observed
 from grader.submission.lexical import Edit, without_comments
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
@@ -207,6 +207,8 @@ def _cut_macro(text: str) -> int:
 
 _WORDS = re.compile(r"\w+|\S")
 _LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
+# What is asked of a kernel, or set for it, launches nothing.
+_ASKED_OF = re.compile(r"\bcuda(?:Func(?:Set|Get)\w+|Occupancy\w+)\s*\([^;{}]{0,400};")
 
 
 def bind(
@@ -256,8 +258,7 @@ def _bind(
     settings = variant_settings(found, [variant.name for variant in lab.variants])
     read = read_files(sources, found.folder, read_header)
     sites = sites_of(read.with_kernels)
-    kernels = [kernel for parsed in read.with_kernels for kernel in kernels_in(parsed)]
-    observed = in_their_places(observed, kernels, sites, lab)
+    observed = in_their_places(flat(read.with_kernels, sites, observed), lab)
     entries = entries_of(read.with_kernels, read.codes, sites, lab, observed, changed)
     given = stated_kernels(found, settings, entries, lab)
     entries += [entry for entry in given.values() if entry.is_instance]
@@ -462,7 +463,7 @@ def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: Observe
         return False
     declared = re.compile(rf"\b__global__\b(?:[^;{{}}()]|__launch_bounds__\s*\([^()]*\))*\b{name}\s*\(")
     texts = {f.source.path: f.source.text for e in entries for f in (e.parsed, *e.parsed.headers)}
-    plain = [_LITERAL.sub('""', without_comments(text)) for text in texts.values()]
+    plain = [_ASKED_OF.sub(" ", _LITERAL.sub('""', without_comments(text))) for text in texts.values()]
     return all(len(re.findall(rf"\b{name}\b", text)) == len(declared.findall(text)) for text in plain)
 
 

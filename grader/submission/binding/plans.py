@@ -1,5 +1,5 @@
 """Launch plans: block, what that covers, grid and dynamic shared memory, of what is said of each, and the launch as it
-was meant where its arguments stand in each other's place.
+was meant where its arguments stand in each other's place, or its grid and its block.
 
 For each of these facts there is a function with all that say something of it, in a file of its own where it is long;
 `reconcile.first` chooses among them.
@@ -31,6 +31,7 @@ from grader.submission.binding.blocks import (
     threads_of,
 )
 from grader.submission.binding.entries import Entry
+from grader.submission.binding.fields import Flat
 from grader.submission.binding.reconcile import OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.sizes import NamedSizes, formulas_of, is_unsure
 from grader.submission.cpp.nodes import SIZES_OF_TYPES
@@ -55,11 +56,12 @@ USUAL_ROWS = (256, 1, 1), (128, 1, 1), (32, 1, 1)
 def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     """The launch that a kernel is graded by, among those whose block can be read.
 
-    The first that the hardware cannot make, else the first with arguments in each other's place, else the first.
+    The first that the hardware cannot make, else the first with arguments, or its grid and its block, in each
+    other's place, else the first.
     """
     readable = [site for site in sites if site.block is not None]
     impossible = [site for site in readable if site.block is not None and not is_possible_block(site.block)]
-    return next(iter(impossible or [site for site in readable if site.exchanged] or readable), None)
+    return next(iter(impossible or [site for site in readable if site.exchanged or site.swapped] or readable), None)
 
 
 def interpretations(
@@ -195,17 +197,15 @@ Pair = tuple[KernelParameter, KernelParameter]
 Seen = Mapping[str, SeenArgument]
 
 
-def in_their_places(observed: Observed, kernels: Sequence[Kernel], sites: Sequence[LaunchSite], lab: Lab) -> Observed:
-    """`observed` with the arguments of each launch as the kernel means them; launches for which that changes anything
-    say so (`SeenLaunch.exchanged`).
-
-    kernels: of all files.  sites: their launches as the text has them.
-    """
-    return replace(observed, runs=tuple(_of_run(run, kernels, sites, lab) for run in observed.runs))
+def in_their_places(flat: Flat, lab: Lab) -> Observed:
+    """What was seen, with the arguments of each launch as the kernel means them, and its grid and its block; launches
+    for which that changes anything say so (`SeenLaunch.exchanged`, `SeenLaunch.swapped`)."""
+    return replace(flat.observed, runs=tuple(_of_run(run, flat, lab) for run in flat.observed.runs))
 
 
-def _of_run(run: SeenRun, kernels: Sequence[Kernel], sites: Sequence[LaunchSite], lab: Lab) -> SeenRun:
-    of_launches = [_kernel_of(launch, kernels) for launch in run.launches]
+def _of_run(run: SeenRun, flat: Flat, lab: Lab) -> SeenRun:
+    run = replace(run, launches=tuple(_swapped(launch, flat.sites) for launch in run.launches))
+    of_launches = [_kernel_of(launch, flat.kernels) for launch in run.launches]
     usual = Counter(
         order
         for launch, kernel in zip(run.launches, of_launches, strict=True)
@@ -215,9 +215,16 @@ def _of_run(run: SeenRun, kernels: Sequence[Kernel], sites: Sequence[LaunchSite]
     )
     launches = []
     for launch, kernel in zip(run.launches, of_launches, strict=True):
-        pair = _exchanged(launch, kernel, sites, lab, usual) if kernel is not None else None
-        launches.append(launch if pair is None else _with(launch, pair, sites))
+        pair = _exchanged(launch, kernel, flat.sites, lab, usual) if kernel is not None else None
+        launches.append(launch if pair is None or kernel is None else _with(launch, kernel, pair, flat))
     return replace(run, launches=tuple(launches))
+
+
+def _swapped(launch: SeenLaunch, sites: Sequence[LaunchSite]) -> SeenLaunch:
+    """The launch with its block where its block belongs, if the text has it as the grid."""
+    if not any(s.swapped and s.kernel == launch.kernel and s.line == launch.line for s in sites):
+        return launch
+    return replace(launch, grid=launch.block, block=launch.grid, refused=False, swapped=True)
 
 
 def _kernel_of(launch: SeenLaunch, kernels: Sequence[Kernel]) -> Kernel | None:
@@ -372,7 +379,7 @@ def _texts(launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite]) -> d
     return dict(zip(own, (text.strip().lower() for text in at[0].arguments), strict=True)) if at else {}
 
 
-def _with(launch: SeenLaunch, pair: Pair, sites: Sequence[LaunchSite]) -> SeenLaunch:
+def _with(launch: SeenLaunch, kernel: Kernel, pair: Pair, flat: Flat) -> SeenLaunch:
     """The launch with two arguments in each other's place."""
     first, second = (p.name for p in pair)
     by_name = _by_name(launch)
@@ -380,13 +387,13 @@ def _with(launch: SeenLaunch, pair: Pair, sites: Sequence[LaunchSite]) -> SeenLa
     arguments = tuple(
         replace(places[a.name], name=a.name, type_text=a.type_text) if a.name in places else a for a in launch.arguments
     )
-    names = [argument.name for argument in launch.arguments]
-    at = next((s for s in sites if s.kernel == launch.kernel and s.line == launch.line), None)
-    texts = at.arguments if at is not None and len(at.arguments) == len(names) else ()
+    own = [p.name for p in kernel.parameters if not p.is_global]
+    at = next((s for s in flat.sites if s.kernel == launch.kernel and s.line == launch.line), None)
+    texts = dict(zip(own, at.arguments, strict=True)) if at is not None and len(at.arguments) == len(own) else {}
+    variable, line = flat.places.get((launch.kernel, launch.line), ("", 0))
 
     def given(name: str) -> str:
-        if texts:
-            return " ".join(texts[names.index(name)].split())
-        return by_name[name].buffer or str(by_name[name].value)
+        return " ".join(texts[name].split()) if texts else by_name[name].buffer or str(by_name[name].value)
 
-    return replace(launch, arguments=arguments, exchanged=Exchanged(first, given(first), second, given(second)))
+    exchanged = Exchanged(first, given(first), second, given(second), variable, line)
+    return replace(launch, arguments=arguments, exchanged=exchanged)

@@ -25,8 +25,12 @@ MAX_CALLS = 4
 MAX_LAUNCHES = 512
 # Kernels that one variable may point to, one after the other.
 MAX_POINTED = 16
-_BLOCKS_NAME = re.compile(r"(?i)\w*(?:block_?(?:size|dim|shape|threads)?|dim_?block|threads?(?:_?(?:per)?_?block)?)")
-_GRIDS_NAME = re.compile(r"(?i)\w*(?:grid_?(?:size|dim|shape)?|dim_?grid|blocks_?per_?grid|num_?blocks|n_?blocks)")
+_BLOCKS_NAME = re.compile(
+    r"(?i)\w*(?:(?<!per_)(?<!per)block_?(?:size|dim|shape|threads)?|dim_?block|threads?(?:_?(?:per)?_?block)?|tpb)\d?"
+)
+_GRIDS_NAME = re.compile(
+    r"(?i)\w*(?:grid_?(?:size|dim|shape)?|dim_?grid|blocks_?(?:per_?grid|num|count)?|n(?:um)?_?blocks|bpg)\d?"
+)
 _OPTING_IN = re.compile(r"\bcudaFuncSetAttribute\s*\(")
 _ASSIGNING = re.compile(r"(?<![=!<>+*/%&|^-])=(?!=)")
 _BEFORE_ASSIGNED = re.compile(r"[;=\n]")
@@ -228,6 +232,10 @@ def _site(
     position = call.start_byte
     block_axes = _axes(parsed, scope, launch.block, position)
     grid_axes = _axes(parsed, scope, launch.grid, position)
+    seems_swapped = _are_named_across(launch)
+    swapped = seems_swapped and _is_divided(scope, block_axes, grid_axes, position)
+    if swapped:
+        block_axes, grid_axes = grid_axes, block_axes
     numbers = [scope.value(axis, position) for axis in block_axes]
     block: tuple[int, int, int] | None = None
     if numbers and all(number is not None for number in numbers):
@@ -259,9 +267,25 @@ def _site(
         block_expressions=tuple(inline(scope, axis, position, keep) for axis in block_axes),
         shared_expression=inline(scope, shared, position, keep) if shared is not None else None,
         grid_expressions=tuple(inline(scope, axis, position, keep) for axis in grid_axes),
-        seems_swapped=bool(_BLOCKS_NAME.fullmatch(launch.grid) and _GRIDS_NAME.fullmatch(launch.block)),
+        seems_swapped=seems_swapped and not swapped,
+        swapped=(" ".join(launch.grid.split()), " ".join(launch.block.split())) if swapped else (),
         opts_in=kernel in remembered(parsed, "opting in", lambda: _opting_in(parsed)),
     )
+
+
+def _are_named_across(launch: _Launch) -> bool:
+    """Whether the grid is called as blocks' sizes are, or the block as grids, and neither by its own."""
+    is_across = _BLOCKS_NAME.fullmatch(launch.grid) or _GRIDS_NAME.fullmatch(launch.block)
+    return bool(is_across and not _GRIDS_NAME.fullmatch(launch.grid) and not _BLOCKS_NAME.fullmatch(launch.block))
+
+
+def _is_divided(scope: Scope, block: Sequence[Expression], grid: Sequence[Expression], position: int) -> bool:
+    """Whether the block is as long as it takes to cover something with what the grid is: a number of blocks."""
+    if not block or not grid:
+        return False
+    value = scope.value(grid[0], position)
+    divisor, _variable = divisor_of(scope, block[0], position, ())
+    return (divisor is not None and divisor == value) or same_as_block(scope, block[0], grid[0], 1, position) == 1
 
 
 def _opting_in(parsed: ParsedFile) -> frozenset[str]:

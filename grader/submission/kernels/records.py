@@ -22,7 +22,7 @@ class SeenArgument:
       large that is, and where in it.
     before: what the buffer held; digest: of the host's data in it, "" where unknown.
     read_back: the host copied from it after the launch.
-    raw: of a small struct, its bytes.
+    raw: of a small struct, its bytes; inside: the pointers in it, by where they stand.
     """
 
     name: str
@@ -35,6 +35,7 @@ class SeenArgument:
     digest: str = ""
     read_back: bool = False
     raw: bytes = b""
+    inside: tuple[tuple[int, SeenArgument], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,17 @@ class SeenChange:
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """Two arguments of a launch in each other's place: the parameters, and what the launch has for each."""
+    """Two arguments of a launch in each other's place: the parameters, and what the launch has for each.
+
+    variable: the struct whose fields they are, "" where they are the launch's own; line: where that gets them.
+    """
 
     first: str
     first_given: str
     second: str
     second_given: str
+    variable: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,7 @@ class SeenLaunch:
     change: of the run that it was made in, None where that was the program as it is.
     filled: names of small variables of the device into which the host had copied something, and what.
     exchanged: the launch has two of them in each other's place; `arguments` are as the kernel means them.
+    swapped: the same of its grid and its block.
     """
 
     kernel: str
@@ -118,6 +125,7 @@ class SeenLaunch:
     change: SeenChange | None = None
     filled: tuple[tuple[str, bytes], ...] = ()
     exchanged: Exchanged | None = None
+    swapped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +321,7 @@ class LaunchSite:
       `shared_bytes` and `template_arguments` are what was seen.  refused: by the device.
     changed: the constant that had another value then, and that value; ("", 0) for the program as it is.
     seems_swapped: by their names the block is handed in as the grid, and the grid as the block.
+    swapped: they are, which is known, and stand here as they are meant: what the launch has for each; () where not.
     probes: grid and arguments of the same launch at other sizes than the program's own.
     filled: what was seen in small variables of the device that the host had filled.
     exchanged: two arguments that it has in each other's place; `seen` has them as the kernel means them.
@@ -339,5 +348,6 @@ class LaunchSite:
     probes: tuple[tuple[tuple[int, int, int], tuple[SeenArgument, ...]], ...] = ()
     changed: tuple[str, int] = ("", 0)
     seems_swapped: bool = False
+    swapped: tuple[str, ...] = ()
     filled: tuple[tuple[str, bytes], ...] = ()
     exchanged: Exchanged | None = None

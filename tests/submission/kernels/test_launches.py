@@ -217,3 +217,23 @@ def test_a_block_that_is_handed_in_as_the_grid_is_known_by_its_name(configuratio
     grid, block = configuration.split(", ")
     site = launch(f"dim3 {grid}(n / 8), {block}(8); k<<<{grid}, {block}>>>(a, b, n, m);")
     assert site.seems_swapped == is_swapped
+
+
+@pytest.mark.parametrize(
+    ("setup", "configuration", "block"),
+    [
+        ("int threads = 128, blocks = (n + threads - 1) / threads;", "threads, blocks", (128, 1, 1)),
+        ("dim3 block(32, 8), grid((n + 31) / 32, (m + 31) / 32);", "block, grid", (32, 8, 1)),
+        ("const int B = 64; const int BLOCKS = n / B;", "B, BLOCKS", (64, 1, 1)),
+        ("int threads = 128, blocks = (n + threads - 1) / threads;", "blocks, threads", None),
+        ("int blocks = 128, threads = (n + blocks - 1) / blocks;", "threads, blocks", None),
+        ("int blocks = 4, perBlock = n / blocks;", "blocks, perBlock", None),
+    ],
+)
+def test_a_grid_and_a_block_in_each_others_place_are_put_right_where_the_text_shows_which_is_which(
+    setup: str, configuration: str, block: tuple[int, int, int] | None
+) -> None:
+    site = launch(f"{setup} k<<<{configuration}>>>(a, b, n, m);")
+    assert bool(site.swapped) == (block is not None)
+    if block is not None:
+        assert (site.swapped, site.block) == (tuple(configuration.split(", ")), block)
