@@ -166,9 +166,11 @@ class _Search:
         tried = list(self._candidates(subject))
         best_us = min((one.time.predicted_us for one in tried), default=0.0)
 
-        def order(one: _Candidate) -> tuple[float, int, float]:
+        def order(one: _Candidate) -> tuple[float, bool, int, float]:
             own_us = one.time.predicted_us
-            return (0.0 if own_us < NEAR * best_us else own_us, len(one.change.edits), own_us)
+            # A launch's constants are often other kernels', too.
+            is_launch = one.change.kind == "launch"
+            return (0.0 if own_us < NEAR * best_us else own_us, is_launch, len(one.change.edits), own_us)
 
         for one in sorted(tried, key=order)[:MAX_PROOFS]:
             made = self._proven(subject, one)
