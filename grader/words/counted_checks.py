@@ -148,8 +148,8 @@ RACES: Texts = {
         "A shuffle hands over values of the lanes that call it: what it takes from any other lane is undefined."
     ),
     "hint_global": N_(
-        "Nothing orders the threads of different blocks: let each thread write its own elements, or use an atomic "
-        "operation."
+        "Nothing orders the threads of different blocks: let each thread write its own elements. An atomic operation "
+        "helps only where they add to one element."
     ),
     "hint_global_read": N_(
         "One thread reads here what another writes, and nothing orders the threads of different blocks: read from an "
@@ -157,7 +157,7 @@ RACES: Texts = {
     ),
     "hint_global_block": N_(
         "Two threads of a block write the same element, and nothing orders them: let each element be written by one "
-        "thread, or use an atomic operation."
+        "thread. An atomic operation helps only where they add to it."
     ),
     "hint_copy": N_(
         "An asynchronous copy goes on by itself, past every barrier, until the thread that began it waits for it: "
