@@ -11,7 +11,6 @@ import click
 from grader.cli.options import blamed_on_us, lang_option
 from grader.cli.run import DEFINED, FOLDERS, build_progress, compiler_options, program_paths, started_in
 from grader.i18n import _
-from grader.programs.built import SUFFIX, write
 
 _OUTPUT = "grader.cli.build.output"
 
@@ -56,6 +55,7 @@ class _BuildCommand(click.Command):
 
 
 def _build(words: tuple[str, ...], device: str, lang: str) -> int:
+    from grader.programs.built import SUFFIX, write
     from grader.programs.observe import build_program
     from grader.programs.sources import read_program
 
