@@ -312,7 +312,7 @@ def launch_message(module: str, request: LaunchRequest, offsets: Mapping[str, in
     arguments: list[Argument] = []
     for argument in request.arguments:
         if isinstance(argument, ScalarArgument):
-            arguments.append(Scalar(np.dtype(argument.dtype).type(argument.value).tobytes()))
+            arguments.append(Scalar(argument.converted().tobytes()))
             continue
         dtype = np.dtype(argument.dtype)
         count = nbytes_of(argument) // dtype.itemsize

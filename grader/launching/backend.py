@@ -45,6 +45,11 @@ class ScalarArgument:
     value: int | float
     dtype: str
 
+    def converted(self) -> np.generic:
+        """The value in its type, as C converts it: an integer that is too large for its type loses its upper bits."""
+        number: np.generic = np.array([self.value]).astype(self.dtype)[0]
+        return number
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchRequest:

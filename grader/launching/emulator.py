@@ -278,7 +278,7 @@ class _Launches:
                 first = argument.start * np.dtype(argument.dtype).itemsize
                 arguments.append(np.uint64(handed.address + first) if first else handed)
             else:
-                arguments.append(np.dtype(argument.dtype).type(argument.value))
+                arguments.append(argument.converted())
         history = Provenance(self._module) if request.trace else None
         observers: list[Observer] = [history] if history else []
         if request.altered:

@@ -235,6 +235,13 @@ def test_a_file_without_kernels_is_graded(grade: Callable[..., Result], text: st
     assert {c.status for c in result.checks} == {"fail", "skip"}
 
 
+def test_a_size_that_its_parameter_cannot_hold_is_a_wrong_result(grade: Callable[..., Result]) -> None:
+    text = NAIVE.format(t="float", body=RIGHT)
+    assert "int rows, int cols" in text
+    row = rows(grade(transpose__cu=text.replace("int rows, int cols", "signed char rows, signed char cols")))
+    assert row["naive.correct"].status == "fail"
+
+
 def test_no_process_or_thread_is_left_behind(grade: Callable[..., Result]) -> None:
     before = threading.active_count()
     grade(transpose__cu=NAIVE.format(t="float", body=RIGHT))

@@ -151,3 +151,9 @@ def test_arrays_of_a_launch_without_data_take_no_memory() -> None:
     one, two, *_numbers = got.arguments
     assert isinstance(one, BufferArgument) and one.initial is not None and one.initial.strides == (0, 0)
     assert isinstance(two, BufferArgument) and (two.initial, two.shape) == (None, (1 << 20, 1 << 20))
+
+
+def test_a_number_too_large_for_its_type_is_converted_as_c_does() -> None:
+    values = [ScalarArgument(32768, "int16"), ScalarArgument(300, "uint8"), ScalarArgument(1, "float32")]
+    assert [argument.converted() for argument in values] == [np.int16(-32768), np.uint8(44), np.float32(1)]
+    assert [argument.converted().dtype for argument in values] == ["int16", "uint8", "float32"]
