@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import structs
 
 from grader.lab.records import Sizes
-from grader.launching.backend import BufferArgument
+from grader.launching.backend import BufferArgument, ScalarArgument
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.message import Message, msg
@@ -285,10 +285,13 @@ def predict_kernel(
     resident = resident_blocks(processor, prod(request.block), takes.registers, shared)
     if not resident:
         return msg("predict.does_not_fit", device=processor.name)
+    for a in request.arguments:
+        if isinstance(a, ScalarArgument) and isinstance(a.value, int) and a.converted() != a.value:
+            return msg("predict.cut_off", value=a.value)
     arguments = [
         Argument(size_bytes=(prod(a.shape) + a.start) * np.dtype(a.dtype).itemsize)
         if isinstance(a, BufferArgument)
-        else Argument(number=np.dtype(a.dtype).type(a.value))
+        else Argument(number=a.converted())
         for a in request.arguments
     ]
     if sum(argument.size_bytes for argument in arguments) > MOST_BYTES:

@@ -18,6 +18,7 @@ PREDICT: Texts = {
     "sizes": N_("the kernel is not for these sizes"),
     "not_compiled": N_("does not compile: {error}"),
     "does_not_fit": N_("a block takes more registers or shared memory than {device} has"),
+    "cut_off": N_("not predicted: the parameter that is handed {value} is of a type that cannot hold it"),
     "data_decide": N_("not predicted: values in the arrays decide which addresses it goes to or what it executes"),
     "local_memory": N_(
         "not predicted: an array of its threads lies in local memory, whose way through the caches is not followed"

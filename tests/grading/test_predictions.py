@@ -235,3 +235,14 @@ def test_sweeps_have_times_at_the_values_that_a_gpu_is_asked_for(tmp_path: Path)
     by_side = {p.x: p.status for p in by_tile.predicted if p.variant == "shared"}
     assert by_side == {8: "ok", 16: "ok", 32: "ok", 64: "impossible"}
     assert [s.predicted for s in graded(tmp_path, "off", lab, wrong).sweeps] == [[], []]
+
+
+def test_a_size_that_its_parameter_cannot_hold_has_no_predicted_time(tmp_path: Path) -> None:
+    size = labs.find("transpose", ()).sweeps[0]
+    values = {**size.x.values, "emulator": (32,), "gpu": (512, 32768)}
+    lab = replace(LAB, sweeps=(replace(size, x=replace(size.x, values=values)),))
+    text = TEXT.replace("int rows, int cols", "short rows, short cols")
+    assert text != TEXT
+    (sweep,) = graded(tmp_path, "h200", lab, text).sweeps
+    told = {(p.size["rows"], bool(p.values)) for p in sweep.predicted if p.of == "submission"}
+    assert told == {(512, True), (32768, False)}
