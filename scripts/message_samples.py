@@ -320,6 +320,7 @@ OWN: Mapping[str, Mapping[str, Value]] = {
         "figures": msg("checks.speedup.figures", sizes="n = 4096", speedup=1.93, low=1.87, high=2.05),
         "thresholds": msg("checks.speedup.thresholds", full=2.0, minimum=1.2),
     },
+    "checks.correct.hint_narrow_parameter": {"name": "n", "type": "short", "value": 40000, "held": -25536},
     "checks.launch.hint_too_large": {"shape": "128×128", "threads": 16384, "allowed": "32×32", "n": 1024},
     "checks.uses.lacks": {"what": msg("checks.uses.shuffles")},
     "checks.uses.forbidden": {"what": msg("checks.uses.float_atomics"), "line": 44},

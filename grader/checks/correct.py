@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from grader.checks import launch, memory_safety, races
 from grader.checks.base import Verdict, failed, passed
 from grader.checks.outcomes import explained, grid_left_out, verdict_of_runs
 from grader.diagnosis.text import hazard_msg
+from grader.lab import formula
 from grader.lab.checks import CorrectSettings
+from grader.launching.backend import ScalarArgument
 from grader.launching.kernel import block_of
 from grader.launching.trial import Run
 from grader.message import Message, joined, msg, sizes_msg
@@ -67,6 +71,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     message = (joined(verdict.message, _where_right(evidence, named)) if is_output_wrong else None) or verdict.message
     hint = (
         launch.first(evidence, verdict.data.get("sizes"))
+        or _of_narrow_parameter(evidence, verdict.data.get("sizes"))
         or (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
         or _of_threads(evidence, verdict.diagnosis)
         or _of_few_threads(evidence, named)
@@ -77,6 +82,22 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     hint = launch.other_block(evidence) or hint
     line = verdict.line or evidence.bound.kernel.line
     return replace(verdict, message=message, hint=hint, line=line, credit=credit)
+
+
+def _of_narrow_parameter(evidence: Evidence, sizes: object) -> Message | None:
+    """That a size of the wrong run is more than its parameter's type can hold; None where all fit."""
+    if evidence.interpretation is None or not isinstance(sizes, dict):
+        return None
+    kernel = evidence.bound.kernel
+    for role, parameter in zip(evidence.interpretation.roles, kernel.parameters, strict=True):
+        if parameter.is_pointer or parameter.dtype is None or np.dtype(parameter.dtype).kind not in "iu":
+            continue
+        value = formula.evaluate(role[1:], sizes) if role.startswith("=") else sizes.get(role)
+        if value is None or (held := ScalarArgument(value, parameter.dtype).converted()) == value:
+            continue
+        names = {"name": parameter.name, "type": parameter.type_text.strip(), "value": value, "held": int(held)}
+        return msg("checks.correct.hint_narrow_parameter", **names)
+    return None
 
 
 def _of_another_task(evidence: Evidence, other: OtherInput) -> Verdict:

@@ -368,6 +368,9 @@ CORRECT: Texts = {
         "submission: the kernel has to work for any size and any data, so look for what it assumes "
         "about them."
     ),
+    "hint_narrow_parameter": N_(
+        "The parameter {name} is of type {type}, which cannot hold {value}: the kernel receives {held}. Make it an int."
+    ),
     "right_at_squares": N_("It is right at squares, wrong at rectangles ({sizes})."),
     "right_at_some": N_("It is right at {n} of {total} sizes, for instance at {sizes}."),
     "hint_unwritten": N_(

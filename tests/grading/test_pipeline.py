@@ -240,6 +240,8 @@ def test_a_size_that_its_parameter_cannot_hold_is_a_wrong_result(grade: Callable
     assert "int rows, int cols" in text
     row = rows(grade(transpose__cu=text.replace("int rows, int cols", "signed char rows, signed char cols")))
     assert row["naive.correct"].status == "fail"
+    assert row["naive.correct"].hint is not None
+    assert "rows is of type signed char, which cannot hold 128: the kernel receives -128." in row["naive.correct"].hint
 
 
 def test_no_process_or_thread_is_left_behind(grade: Callable[..., Result]) -> None:
