@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 
 from grader.running.evidence import Instead
@@ -47,6 +48,7 @@ def launched_instead(runs: Sequence[SeenRun], kernel: Kernel, graded: Collection
     lines: set[tuple[str, int]] = set()
     for run in runs:
         first: dict[tuple[str, tuple[str, ...]], tuple[int, str, int]] = {}
+        fetched = sorted(copy.launches for copy in run.copies if copy.way == "out")
         for number, step in enumerate(run.order if run.ended and not run.probe else ()):
             launch = run.launches[step.launch] if step.launch >= 0 else None
             if launch is None or launch.kernel == kernel.name or launch.kernel not in order:
@@ -55,7 +57,7 @@ def launched_instead(runs: Sequence[SeenRun], kernel: Kernel, graded: Collection
             key = launch.kernel, launch.template_arguments
             earlier, file, line = first.setdefault(key, (number, launch.file, launch.line))
             is_other = file == launch.file and line != launch.line
-            if is_other and any(c.way == "out" and earlier < c.launches <= number for c in run.copies):
+            if is_other and bisect_right(fetched, earlier) < bisect_right(fetched, number):
                 name = launch.kernel + (f"<{', '.join(key[1])}>" if key[1] else "")
                 # What is written first is launched first.
                 is_first = order.index(kernel.name) < order.index(launch.kernel)

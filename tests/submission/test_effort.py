@@ -36,6 +36,16 @@ GROWING: dict[str, tuple[str, str | Callable[[int], str]]] = {
     "namespaces": (KERNEL, lambda i: f"namespace a{i} {{ using b{i} = int; }}\n"),
     "attributes of functions": (IN_MAIN, "cudaFuncSetAttribute("),
     "launches": (IN_MAIN, "k<<<n / 16, 16>>>(a, a, n);\n"),
+    "structs that launches hand over": (
+        "struct P { float *a, *b; int n; };\n__global__ void kp(P p) { p.b[0] = p.a[p.n]; }\n" + IN_MAIN,
+        lambda i: f"P p{i} = {{a, a, n}}; p{i % 7}.n = {i}; kp<<<n, 16>>>(p{i % 7});\n",
+    ),
+    "blanks in structs that launches hand over": (
+        "struct P { float *a, *b; int n; };\n__global__ void kp(P p) { p.b[0] = p.a[p.n]; }\n"
+        + IN_MAIN
+        + "P p; kp<<<n, 16>>>(p);\nP p",
+        " ",
+    ),
     "launches through pointers": (
         KERNEL,
         lambda i: f"void f{i}(int n, float *a) {{ auto q{i} = k; q{i}<<<n, 16>>>(a, a, n); }}\n",

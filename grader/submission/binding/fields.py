@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from grader.submission import effort
+from grader.submission.cpp.parse import arguments_in
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.records import Kernel, LaunchSite, Observed, SeenRun
@@ -21,6 +23,8 @@ from grader.submission.structs import (
 
 MAX_TEXT = 2000
 """Characters of an initialiser."""
+_Given = tuple[dict[str, str], int]
+"""What each field gets, as the text has it, and the line in which that begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,10 @@ def flat(files: Sequence[ParsedFile], sites: Sequence[LaunchSite], observed: Obs
     if not taken:
         return Flat(tuple(kernels), tuple(sites), observed)
     places: dict[tuple[str, int], tuple[str, int]] = {}
-    by_file = {parsed.file: parsed for parsed in files}
+    hosts = {parsed.file: _Host(without_comments(parsed.source.text)) for parsed in files}
     flat_sites = [
-        _flat_site(s, by_file.get(s.file), *taken[s.kernel], places) if s.kernel in taken else s for s in sites
+        _flat_site(s, hosts[s.file], *taken[s.kernel], places) if s.kernel in taken and s.file in hosts else s
+        for s in sites
     ]
 
     def of_run(run: SeenRun) -> SeenRun:
@@ -74,15 +79,57 @@ def _type_of(type_text: str, parsed: ParsedFile) -> str:
     return name if "*" not in type_text and "&" not in type_text and fields_of(parsed, name) else ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """A file's text without its comments; by struct and variable where the variable's fields are set, in order."""
+
+    text: str
+    settings: dict[tuple[str, str], list[tuple[int, Mapping[str, str]]]] = field(default_factory=dict)
+
+    def set_before(self, line: int, struct: str, variable: str, fields: Sequence[str]) -> _Given | None:
+        """What each field of a variable gets in the lines before one; None where not all of them are read."""
+        if (struct, variable) not in self.settings:
+            self.settings[struct, variable] = self._settings(struct, variable, fields)
+        found: dict[str, str] = {}
+        first = 0
+        effort.spend(len(self.settings[struct, variable]))
+        for at, values in self.settings[struct, variable]:
+            if at >= line:
+                break
+            # A declaration begins anew.
+            if not first or len(values) == len(fields):
+                first = at
+            found |= values
+        return (found, first) if set(found) == set(fields) else None
+
+    def _settings(self, struct: str, variable: str, fields: Sequence[str]) -> list[tuple[int, Mapping[str, str]]]:
+        """Declarations with an initialiser, which set all fields, and assignments to one."""
+        effort.spend_on(len(self.text))
+        pattern = (
+            rf"\b{struct}\s++{variable}\s*+=?+\s*+(?:{struct}\s*+)?+\{{(?P<list>[^{{}}]{{0,{MAX_TEXT}}}+)\}}"
+            rf"|\b{variable}\s*+\.\s*+(?P<field>\w++)\s*+=(?!=)\s*+(?P<value>[^;{{}}]{{1,200}}+);"
+        )
+        settings: list[tuple[int, Mapping[str, str]]] = []
+        line, counted = 1, 0
+        for match in re.finditer(pattern, self.text):
+            line += self.text.count("\n", counted, match.start())
+            counted = match.start()
+            if match["field"] is None:
+                settings.append((line, _listed(match["list"], fields) or {}))
+            elif match["field"] in fields:
+                settings.append((line, {match["field"]: match["value"].strip()}))
+        return settings
+
+
 def _flat_site(
     site: LaunchSite,
-    host: ParsedFile | None,
+    host: _Host,
     parsed: ParsedFile,
     kernel: Kernel,
     places: dict[tuple[str, int], tuple[str, int]],
 ) -> LaunchSite:
     """A launch with what its text gives each field in the struct's place; as it is where that cannot be read."""
-    if host is None or len(site.arguments) != len(kernel.parameters):
+    if len(site.arguments) != len(kernel.parameters):
         return site
     texts: list[str] = []
     for given, parameter in zip(site.arguments, kernel.parameters, strict=True):
@@ -91,7 +138,7 @@ def _flat_site(
             texts.append(given)
             continue
         fields = [one.name for one in fields_of(parsed, name)]
-        read = _given(without_comments(host.source.text), name, given.strip(), fields, site.line)
+        read = _given(host, name, given.strip(), fields, site.line)
         if read is None:
             return site
         values, line = read
@@ -100,36 +147,18 @@ def _flat_site(
     return replace(site, arguments=tuple(texts))
 
 
-def _given(
-    text: str, struct: str, variable: str, fields: Sequence[str], before: int
-) -> tuple[dict[str, str], int] | None:
-    """What each field of a struct gets, as the text has it, and in which line the first does; None: not all are read.
-
-    before: the line of the launch.
-    """
-    written = re.fullmatch(rf"(?:{struct}\s*)?\{{(?P<list>[^{{}}]*)\}}", variable)
+def _given(host: _Host, struct: str, argument: str, fields: Sequence[str], line: int) -> _Given | None:
+    """What each field of a struct gets that is handed over in a line; None where not all of them are read."""
+    written = re.fullmatch(rf"(?:{struct}\s*+)?+\{{(?P<list>[^{{}}]{{0,{MAX_TEXT}}}+)\}}", argument)
     if written is not None:
         values = _listed(written["list"], fields)
-        return (values, before) if values is not None else None
-    if not re.fullmatch(r"\w+", variable):
-        return None
-    end = len("\n".join(text.split("\n")[: before - 1]))
-    pattern = rf"\b{struct}\s+{variable}\s*=?\s*(?:{struct}\s*)?\{{(?P<list>[^{{}}]{{0,{MAX_TEXT}}})\}}"
-    found: dict[str, str] = {}
-    line = 0
-    for match in re.finditer(pattern, text[:end]):
-        found = _listed(match["list"], fields) or {}
-        line = text.count("\n", 0, match.start()) + 1
-    for match in re.finditer(rf"\b{variable}\s*\.\s*(\w+)\s*=(?!=)\s*([^;{{}}]{{1,200}});", text[:end]):
-        if match[1] in fields:
-            found[match[1]] = match[2].strip()
-            line = line or text.count("\n", 0, match.start()) + 1
-    return (found, line) if set(found) == set(fields) else None
+        return (values, line) if values is not None else None
+    return host.set_before(line, struct, argument, fields) if re.fullmatch(r"\w+", argument) else None
 
 
 def _listed(text: str, fields: Sequence[str]) -> dict[str, str] | None:
     """The values of an initialiser by field; None where these are not as many."""
-    values = [value.strip() for value in re.split(r",(?![^()]*\))", text) if value.strip()]
+    values = [value for value in arguments_in(text, 0, len(text)) if value]
     if values and all(value.startswith(".") for value in values):
         named = [value[1:].partition("=") for value in values]
         found = {name.strip(): value.strip() for name, _sign, value in named}

@@ -140,7 +140,7 @@ class _Expansion:
             if opening is None or after is None:
                 return name, end
             self.grow(after - end)
-            arguments = _arguments(text, opening.end(), after)
+            arguments = arguments_in(text, opening.end(), after)
             body, end = _substituted(body, dict(zip(macro.parameters, arguments, strict=False))), after + 1
         self.grow(len(body))
         if depth < MAX_NESTING:
@@ -189,8 +189,8 @@ class _Closing:
         return closing
 
 
-def _arguments(text: str, start: int, end: int) -> list[str]:
-    """A macro's arguments, which stand between `start` and `end`."""
+def arguments_in(text: str, start: int, end: int) -> list[str]:
+    """What stands between `start` and `end`, parted at the commas that are in no brackets."""
     arguments = []
     depth, begin = 0, start
     for match in _SEPARATORS.finditer(text, start, end):
