@@ -113,6 +113,16 @@ def test_a_block_is_made_larger_where_the_grid_follows_its_constant() -> None:
     assert made.predicted_times.value > 2
 
 
+@pytest.mark.slow
+def test_what_spoils_another_check_or_gains_too_little_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = KERNELS.parents[1] / "submissions" / "ivanov" / "transpose.cu"
+    kinds = {name: v.faster.kind if v.faster else None for name, v in graded(file).variants.items()}
+    # Blocks of 16 x 16 are predicted to be faster for the padded tile, too, and bring back its bank conflicts.
+    assert kinds == {"naive": "launch", "shared": "launch", "padded": None}
+    monkeypatch.setattr("grader.repair.faster.LEAST_GAIN", 3.0)
+    assert not any(variant.faster for variant in graded(file).variants.values())
+
+
 def texts(tmp_path: Path, text: str, of: str) -> list[str]:
     file = tmp_path / "k.cu"
     file.write_text(text, "utf-8")
