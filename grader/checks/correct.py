@@ -85,7 +85,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
 
 
 def _of_narrow_parameter(evidence: Evidence, sizes: object) -> Message | None:
-    """That a size of the wrong run is more than its parameter's type can hold; None where all fit."""
+    """That a size of the wrong run is more than its parameter's type, but not an int, can hold; None for any other."""
     if evidence.interpretation is None or not isinstance(sizes, dict):
         return None
     kernel = evidence.bound.kernel
@@ -93,7 +93,9 @@ def _of_narrow_parameter(evidence: Evidence, sizes: object) -> Message | None:
         if parameter.is_pointer or parameter.dtype is None or np.dtype(parameter.dtype).kind not in "iu":
             continue
         value = formula.evaluate(role[1:], sizes) if role.startswith("=") else sizes.get(role)
-        if value is None or (held := ScalarArgument(value, parameter.dtype).converted()) == value:
+        if value is None or value > np.iinfo(np.int32).max:
+            continue
+        if (held := ScalarArgument(value, parameter.dtype).converted()) == value:
             continue
         names = {"name": parameter.name, "type": parameter.type_text.strip(), "value": value, "held": int(held)}
         return msg("checks.correct.hint_narrow_parameter", **names)
