@@ -76,6 +76,8 @@ def _hint(hazard: Hazard) -> Message:
         if hazard.space == "shared":
             return msg("checks.memory_safety.hint_shared_unset")
         return msg("checks.memory_safety.hint_unset")
+    if hazard.detail == "null":
+        return msg("checks.memory_safety.hint_null")
     if hazard.detail in ("freed", "not_allocated"):
         return msg("checks.memory_safety.hint_freed")
     if hazard.detail == "misaligned":

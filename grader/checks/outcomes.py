@@ -46,6 +46,7 @@ HINTS = {
     "repeat_input_changed": msg("launches.hint_repeat"),
     "repeat_guard": msg("launches.hint_address"),
     "too_large": msg("launches.hint_too_large"),
+    "null_pointer": msg("checks.memory_safety.hint_null"),
     "second_call": msg("launches.hint_second_call"),
     "call_ended": msg("launches.hint_call_ended"),
     "left_early": msg("launches.hint_left"),
@@ -61,7 +62,7 @@ HINTS = {
 
 
 OF_CALLS = frozenset(
-    {"second_call", "call_ended", "left_early", "left_before", "freed_array", "strayed", "by_host"}
+    {"second_call", "null_pointer", "call_ended", "left_early", "left_before", "freed_array", "strayed", "by_host"}
     | {"undone", "program_ended", "no_output"}
 )
 """Reasons of a function's or a program's, which say what there is to say themselves."""

@@ -74,7 +74,16 @@ def _out_of_bounds(hazard: Hazard, who: Message) -> Message:
     if hazard.detail == "after":
         past = hazard.offset_bytes + hazard.width_bytes - hazard.array_bytes
         return _bytes_outside(hazard, who, past, msg("faults.past_end"))
+    if hazard.detail == "null":
+        return _by_null(hazard, who)
     return msg("faults.reads_nowhere", who=who) if hazard.op == "load" else msg("faults.writes_nowhere", who=who)
+
+
+def _by_null(hazard: Hazard, who: Message) -> Message:
+    how = "reads" if hazard.op == "load" else "writes"
+    if hazard.array:
+        return msg(f"faults.{how}_null_of", who=who, name=hazard.array)
+    return msg(f"faults.{how}_null", who=who)
 
 
 def _is_whole(hazard: Hazard) -> bool:

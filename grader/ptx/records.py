@@ -16,7 +16,8 @@ class Hazard:
     """One fault found while a kernel ran: the first thread that did it, and how many did.
 
     kind:
-      "out_of_bounds" (detail "before" | "after" | "unmapped"; misaligned accesses have detail "misaligned"; of the
+      "out_of_bounds" (detail "before" | "after" | "unmapped"; "null": by a pointer parameter `array` that a program
+        launched as null, "" where several are; misaligned accesses have detail "misaligned"; of the
         device's heap "freed" (used or freed after it had been freed) and "not_allocated" (freed, not from there)),
       "uninitialized" (read of memory that nothing wrote),
       "race" (detail "write_write" | "write_write_same_value" | "read_write" | "scope": atomics of different blocks, one

@@ -14,6 +14,7 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
+from grader.diagnosis.text import hazard_msg
 from grader.lab.compare import Difference, compare, sentinel
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Parameter, Sizes
@@ -370,6 +371,11 @@ def of_launches(observation: Observation) -> LaunchOutcome | None:
             return _ended_in(launch, reason)
         if launch.status in ("too_large", "too_slow"):
             return _ended_in(launch, "instructions")
+        of_null = next((h for h in launch.hazards if h.detail == "null"), None)
+        if of_null is not None:
+            said = msg("launches.null_pointer", kernel=launch.kernel, what=hazard_msg(of_null))
+            at = msgspec.structs.replace(launch, line=of_null.line, file=of_null.file or launch.file)
+            return replace(_ended_in(at, "null_pointer"), said=said)
     return None
 
 

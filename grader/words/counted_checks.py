@@ -53,6 +53,10 @@ FAULTS: Texts = {
     "bytes": Plural("{n} byte", "{n} bytes"),
     "reads_nowhere": N_("{who} reads at an address that belongs to no array."),
     "writes_nowhere": N_("{who} writes at an address that belongs to no array."),
+    "reads_null": N_("{who} reads through a null pointer."),
+    "writes_null": N_("{who} writes through a null pointer."),
+    "reads_null_of": N_("{who} reads through {name}, which is a null pointer."),
+    "writes_null_of": N_("{who} writes through {name}, which is a null pointer."),
     "write_write": N_("{who} writes the element {of_array} that {other} writes too (line {other_line})."),
     "read_write": N_(
         "{who} reads the element {of_array} that {other} writes (line {other_line}), with no barrier between them."
@@ -123,6 +127,10 @@ MEMORY_SAFETY: Texts = {
     "hint_shared": N_(
         "Compare the largest value of the index with the declared size: the index that blockDim and the "
         "last pass of the loop lead to must be smaller than it, in each dimension."
+    ),
+    "hint_null": N_(
+        "The launch hands over a pointer that points to nothing: hand over what cudaMalloc gave, and look whether that "
+        "call comes first and succeeds."
     ),
     "hint_global": N_(
         "Compute the largest index by hand, for the last thread of the last block: is it below the "

@@ -302,6 +302,7 @@ LAUNCHES: Texts = {
     "elements_wrong": Plural(
         "{n} of {total} elements of {name} is wrong.", "{n} of {total} elements of {name} are wrong."
     ),
+    "null_pointer": N_("the launch of {kernel} ends with an illegal address, and nothing runs after it: {what}"),
     "second_call": N_("the first call gives the right result, a second one in the same process does not: {what}"),
     "hint_second_call": N_(
         "A second call gets new data. Whatever lives on from call to call (static and __device__ variables, memory "

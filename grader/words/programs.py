@@ -99,7 +99,6 @@ PROGRAMS: Texts = {
         "is recorded, and what the program prints of its results means nothing."
     ),
     "kernel_host_pointer": N_("{kernel} uses an address in host memory, which a GPU cannot access."),
-    "kernel_null_pointer": N_("{kernel} uses a null pointer."),
     "kernel_use_after_free": N_("{kernel} uses {array}, which was freed before the launch."),
     "host_pointer_launched": N_(
         "{kernel} is handed a pointer to host memory for {name}, which a GPU cannot access: hand over the address that "

@@ -138,6 +138,19 @@ def test_what_comes_after_the_work_counts_too(tmp_path: Path, body: str, reason:
     assert reason in found["correct"].message
 
 
+def test_a_null_pointer_ends_the_first_call_and_is_called_by_its_name(tmp_path: Path) -> None:
+    """Not a second call's fault: what the first has written before it ends is right."""
+    text = KERNEL.replace("int n)", "int n, int *flag)").replace(
+        "    if (i < n)\n", "    flag[i] = 1;\n    if (i < n)\n"
+    )
+    assert "int *flag" in text and "flag[i]" in text
+    of_call = RIGHT.replace(BODY, "{ static int *flag; " + BODY.replace("n);", "n, flag);") + " }")
+    assert "n, flag);" in of_call
+    correct = failed(graded(tmp_path, text + of_call))["correct"]
+    assert correct.line == 4 and "writes through flag, which is a null pointer" in correct.message
+    assert "second" not in correct.message and "cudaMalloc" in (correct.hint or "")
+
+
 def test_a_kernel_that_never_ends_is_told_at_its_line(tmp_path: Path) -> None:
     text = KERNEL.replace("    if (i < n)\n", "    while (i >= 0) { if (n < 0) break; }\n    if (i < n)\n") + RIGHT
     correct = failed(graded(tmp_path, text))["correct"]

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+import msgspec
+
 from grader.devices import MAX_THREADS_PER_BLOCK, SHARED_BYTES
 from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import Message, msg
@@ -23,7 +25,7 @@ from grader.programs.runtime.arguments import (
 )
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.ordering import KERNEL, NOWHERE, Pending, Place, Stream, Text
-from grader.programs.runtime.outcomes import Configured, failed, judge, place_in, refusal, sizes_text
+from grader.programs.runtime.outcomes import Configured, failed, judge, of_null, place_in, refusal, sizes_text
 from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.silent import after_kernel, before_kernel, check_counts, launched, note_arrays
 from grader.programs.runtime.state import CudaError, Kernel, State
@@ -284,6 +286,7 @@ def _run(
         try:
             with state.undone():
                 outcome = state.gpu.run(what)
+            outcome = msgspec.structs.replace(outcome, hazards=of_null(state, record, raw, outcome.hazards))
         except LateEnd as end:
             # Of a launch before this one, which is refused then.
             record.status, record.error = "failed", name_of(end.outcome.code)

@@ -102,6 +102,29 @@ def blocks_per_multiprocessor(state: State, unit: int, entry: str, threads: int,
     return min(blocks, m.shared_per_multiprocessor // shared) if shared else blocks
 
 
+def of_null(
+    state: State, record: ObservedLaunch, raw: Sequence[bytes], hazards: Sequence[Hazard]
+) -> tuple[Hazard, ...]:
+    """`hazards`, with those that come of null pointers among the arguments, whose bytes are `raw`, as such.
+
+    An index may lead from address 0 to where the host's memory is; beside a pointer of the host's nobody can tell.
+    """
+    pointers = [
+        (argument.name, int.from_bytes(value, "little"))
+        for argument, value in zip(record.arguments, raw, strict=True)
+        if argument.type.endswith("*") and not argument.buffer
+    ]
+    nulls = [name for name, address in pointers if not address]
+    reach = 1 if len(nulls) < len(pointers) else state.guest.size() if nulls else 1
+    name = nulls[0] if len(nulls) == 1 else ""
+    return tuple(
+        replace(hazard, detail="null", array=name)
+        if hazard.detail == "unmapped" and hazard.space != "shared" and hazard.offset_bytes < reach
+        else hazard
+        for hazard in hazards
+    )
+
+
 def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome, place: Place) -> int:
     """What the run means for the program: tell it, and return what the launch returns."""
     record.thread_instructions = outcome.thread_instructions
@@ -182,7 +205,7 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
         message = _stray_msg(state, kernel, hazard) or hazard_message(hazard)
         state.tell(hazard.kind, severity, message, place_in(state, kernel.unit, hazard.file, hazard.line))
         # An address that is mapped nowhere outweighs all else; of others the first counts.
-        code = 700 if hazard.detail == "unmapped" else code or _error_of(hazard)
+        code = 700 if hazard.detail in ("unmapped", "null") else code or _error_of(hazard)
     return _faulted(state, record, code, place) if code else 0
 
 
@@ -212,7 +235,7 @@ def _stray_msg(state: State, kernel: Kernel, hazard: Hazard) -> Message | None:
         return msg("programs.kernel_use_after_free", kernel=kernel.display, array=freed.name)
     if 0 < hazard.offset_bytes < state.guest.size():
         return msg("programs.kernel_host_pointer", kernel=kernel.display)
-    return msg("programs.kernel_null_pointer", kernel=kernel.display) if hazard.offset_bytes <= 0 else None
+    return None
 
 
 def _error_of(hazard: Hazard) -> int:
@@ -233,7 +256,7 @@ def _one_a_line(hazards: Sequence[Hazard]) -> list[Hazard]:
     What ends the kernel on hardware is told before what does not.
     """
     by_line: dict[tuple[str, str, int], Hazard] = {}
-    for hazard in sorted(hazards, key=lambda hazard: hazard.detail not in ("unmapped", "misaligned")):
+    for hazard in sorted(hazards, key=lambda hazard: hazard.detail not in ("unmapped", "null", "misaligned")):
         earlier = by_line.get((hazard.kind, hazard.file, hazard.line))
         count = hazard.count + (earlier.count if earlier else 0)
         by_line[hazard.kind, hazard.file, hazard.line] = replace(earlier or hazard, count=count)
