@@ -263,7 +263,6 @@ GPU_PARTS: dict[str, set[str]] = {
 
 # What `submission` is made of, from the bottom up: each may import what stands above it.
 SUBMISSION_PARTS = [
-    "effort",
     "lexical",
     "source",
     "cpp",

@@ -19,7 +19,6 @@ from pathlib import Path
 import click
 
 from grader import __version__, i18n
-from grader.cli.build import build_command
 from grader.cli.editors import check_command, watch_command
 from grader.cli.labs import calibrate_command, doctor_command, labs_command, new_lab_command, selftest_command
 from grader.cli.options import (
@@ -39,7 +38,7 @@ from grader.cli.options import (
     refused_by_system,
     usage_message,
 )
-from grader.cli.run import run_command, split
+from grader.cli.run import build_command, run_command, split
 from grader.cli.services import autograder_command, serve_command
 from grader.cli.stored import export_command, report_command, rescore_command, similar_command
 from grader.errors import GraderError, UsageError

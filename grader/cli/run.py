@@ -1,6 +1,8 @@
-"""`grade run PROG.cu… [-- ARGS]`: a whole CUDA program on a machine without a GPU.
+"""`grade run PROG.cu… [-- ARGS]`, a whole CUDA program on a machine without a GPU, and `grade build`, its host code compiled
+beforehand.
 
-What it showed is told on the terminal and as JSON (docs/run.md).
+What a run showed is told on the terminal and as JSON (docs/run.md).  `grade build` writes one file that `grade run`
+takes in place of the program.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +31,6 @@ from grader.programs.records import is_limit
 if TYPE_CHECKING:
     from grader.programs.built import Built
     from grader.programs.records import RunLimits
-
 
 MAX_STDIN_BYTES = 64 << 20
 MAX_HEADERS = 256
@@ -355,3 +357,61 @@ def build_progress() -> Callable[[int, int], None]:
                 print(file=sys.stderr)
 
     return progress
+
+
+_OUTPUT = "grader.cli.run.output"
+
+
+def build_command() -> click.Command:
+    """`grade build`: the options, in the language in use."""
+    from grader.programs.runtime.devices import DEFAULT, MODELS
+
+    options: list[click.Parameter] = [
+        click.Argument(["words"], nargs=-1, required=True, metavar="PROG.cu..."),
+        click.Option(
+            ["--device"],
+            type=click.Choice(list(MODELS)),
+            default=DEFAULT,
+            show_default=True,
+            help=_("The oldest GPU that kernels are to run on which NVRTC cannot compile."),
+        ),
+        lang_option(),
+    ]
+    return _BuildCommand(
+        "build",
+        params=options,
+        callback=_build,
+        help=_(
+            "Compile a program's host code into one file (-o FILE; PROG.grade otherwise), which `grade run` takes in "
+            "place of the program where the compiler of host code is not installed. Kernels are compiled when it runs."
+        ),
+        context_settings={"help_option_names": ["-h", "--help"]},
+        options_metavar=_("[OPTIONS]"),
+    )
+
+
+class _BuildCommand(click.Command):
+    """It takes what nvcc is given, too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for word, following in pairwise(args):
+            if word in ("-o", "--output-file"):
+                ctx.meta[_OUTPUT] = Path(following)
+        ctx.meta[FOLDERS], ctx.meta[DEFINED], rest = compiler_options(args)
+        return super().parse_args(ctx, rest)
+
+
+def _build(words: tuple[str, ...], device: str, lang: str) -> int:
+    from grader.programs.built import SUFFIX, write
+    from grader.programs.observe import build_program
+    from grader.programs.sources import read_program
+
+    meta = click.get_current_context().meta
+    paths = program_paths(words)
+    folders = [folder for folder in meta[FOLDERS] if folder.is_dir()]
+    output = meta.get(_OUTPUT) or Path(paths[0].with_suffix(SUFFIX).name)
+    with blamed_on_us(Path()):
+        program = read_program(paths, (), None, started_in(paths, folders), folders, meta[DEFINED])
+        write(build_program(program, device, build_progress()), output)
+    print(output, file=sys.stderr)
+    return 0

@@ -21,8 +21,7 @@ from typing import Any, Literal, Self
 from grader.errors import UsageError
 from grader.grading.options import GradeOptions
 from grader.grading.session import task_of
-from grader.grading.task import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused
-from grader.grading.workers import grading_pool, lost
+from grader.grading.workers import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused, grading_pool, lost
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import Message, msg

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.grading.options import GradeOptions
-from grader.grading.task import GradeTask, grade_here
+from grader.grading.workers import GradeTask, grade_here
 from grader.lab.checks import (
     CHECKS,
     OF_FUNCTIONS,

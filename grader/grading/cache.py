@@ -33,7 +33,7 @@ from grader.files import read_kept, read_plain, write_atomically
 from grader.gpu.process import ListedGpu, inventory
 from grader.grading.options import GradeOptions
 from grader.grading.paths import RESULT_NAME, Outputs
-from grader.grading.task import GradeTask
+from grader.grading.workers import GradeTask
 from grader.lab.records import Lab
 from grader.report.rendering import HTML_NAME, PDF_NAME
 from grader.result import Record, Result, Student, decode, encode

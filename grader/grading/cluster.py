@@ -27,8 +27,7 @@ from grader.errors import UsageError
 from grader.files import read_plain
 from grader.grading.cache import LARGEST_BYTES, code_hash, files_below, lab_files
 from grader.grading.dask import DaskWorkers, first_line
-from grader.grading.task import Failed, Graded, GradeTask, Outcome, Refused
-from grader.grading.workers import grade_all
+from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all
 from grader.lab.records import Lab
 from grader.message import Message, msg, verbatim
 from grader.processes.pool import LONGEST_WAIT_S, Answer

@@ -21,9 +21,9 @@ from grader.programs.sources import Program, read_program, with_harness, with_ow
 from grader.programs.toolchain.compile import uses_thrust
 from grader.running.evidence import Compilation, Diagnostic, Evidence, LaunchWork
 from grader.running.function_runs import FunctionRuns
-from grader.running.newer_devices import with_occupancy
 from grader.running.program_runs import ProgramRuns
-from grader.submission import effort
+from grader.running.reordered import with_occupancy
+from grader.submission import lexical
 from grader.submission.device_code import read_files
 from grader.submission.folder import FoundSubmission
 from grader.submission.functions import FoundFunction, binding_of, find_function, find_main, without_main
@@ -53,7 +53,7 @@ def staged(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab, fold
     own = [source for source in sources if source.file not in lab.files]
     if not lab.files and not any(source.notebook for source in own):
         return own
-    with effort.limited(sources[0].path if sources else found.folder):
+    with lexical.limited(sources[0].path if sources else found.folder):
         included = read_files(own, found.folder, decode).header_sources
     placed = []
     for source in (*own, *included):
@@ -90,7 +90,7 @@ def read_function(found: FoundSubmission, sources: Sequence[SourceText], lab: La
     ------
     UsageError : a local header is no text; the files take too much work to read.
     """
-    with effort.limited(sources[0].path if sources else found.folder):
+    with lexical.limited(sources[0].path if sources else found.folder):
         read = read_files(sources, sources[0].root if sources else found.folder, decode)
         entry = _entry(sources, lab)
         home = next((s for s in sources if isinstance(entry, FoundFunction) and s.file == entry.file), None)
@@ -139,7 +139,7 @@ def run_function(
     }
     if not sources:
         return by_variant
-    with effort.limited(sources[0].path):
+    with lexical.limited(sources[0].path):
         entry = _entry(sources, lab)
     if not isinstance(entry, FoundFunction):
         return by_variant

@@ -26,8 +26,7 @@ from grader.grading.cluster import ExecutorPool
 from grader.grading.paths import Announcer, Outputs
 from grader.grading.students import Work
 from grader.grading.tables import Account, Rows, account
-from grader.grading.task import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused
-from grader.grading.workers import lost
+from grader.grading.workers import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused, lost
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait

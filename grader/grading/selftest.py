@@ -22,8 +22,7 @@ from grader import words
 from grader.errors import FileError, UsageError
 from grader.files import write_atomically
 from grader.grading.options import GradeOptions
-from grader.grading.task import Failed, Graded, GradeTask, Outcome, Refused
-from grader.grading.workers import grade_all, job_count
+from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all, job_count
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import Message, as_message, msg, sizes_msg

@@ -25,7 +25,7 @@ from grader.grading.gathering import course_folders, gather
 from grader.grading.options import GradeOptions
 from grader.grading.paths import Announcer, Outputs, command, find_stored, writable
 from grader.grading.students import Gathered, Work, find_works
-from grader.grading.task import GradeTask, grade_here, memory_bytes
+from grader.grading.workers import GradeTask, grade_here, memory_bytes
 from grader.lab import labs
 from grader.lab.records import Lab, Variant
 from grader.message import Message, msg

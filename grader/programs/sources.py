@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from grader.errors import UsageError
 from grader.message import Message, msg
 from grader.programs.toolchain.advance import thrust_folder
-from grader.submission import effort
+from grader.submission import lexical
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import Item, ParsedFile, descendants, qualifiers_of
 from grader.submission.device_code import device_code, find_header
@@ -135,7 +135,7 @@ def read_program(
     ------
     UsageError : a file cannot be read, is no text, takes too much work to read, or two have one name.
     """
-    with effort.limited(paths[0]):
+    with lexical.limited(paths[0]):
         return _read_program(
             paths, arguments, replaced or {}, root, [folder.resolve() for folder in folders], tuple(defined)
         )

@@ -14,9 +14,8 @@ from grader.lab.file import load
 from grader.lab.parameters import DTYPES
 from grader.message import Message, msg
 from grader.programs.observation import observed
-from grader.proposing.constants import with_parameters
 from grader.proposing.probing import Probe, Told, relation_of
-from grader.proposing.solution import Candidate, Solution, of_launches, of_source, read, with_const
+from grader.proposing.solution import Candidate, Solution, of_launches, of_source, read, with_const, with_parameters
 from grader.proposing.writing import FILL_IN, Proposal, faults_of, files_of, write
 
 Say = Callable[["Message | str"], None]

@@ -218,7 +218,7 @@ def halo_of(evidence: Evidence, kernel: BoundKernel) -> Halo | None:
 
 def haloed(trials: Trials, halo: Halo) -> Trials:
     """Trials with the halo around the input."""
-    oracle = cast(Oracle, _Haloed(trials.oracle, halo, trials.lab))
+    oracle = cast("Oracle", _Haloed(trials.oracle, halo, trials.lab))
     return replace(trials, oracle=oracle, backend=_Handed(trials.backend, halo))
 
 
@@ -239,7 +239,7 @@ class _Haloed:
         return None
 
     def of_equal_values(self) -> Oracle:
-        return cast(Oracle, _Haloed(self._oracle.of_equal_values(), self._halo, self._lab))
+        return cast("Oracle", _Haloed(self._oracle.of_equal_values(), self._halo, self._lab))
 
     def other_inputs(self, sizes: Sizes, dtypes: Mapping[str, str]) -> dict[str, Array]:
         return self._oracle.other_inputs(self._halo.widened(sizes), dtypes)

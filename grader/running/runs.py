@@ -23,8 +23,13 @@ from grader.running.drawn import with_drawn_cases
 from grader.running.evidence import Evidence, work_of_kernel
 from grader.running.explain import explain
 from grader.running.margins import halo_of, haloed, with_margin
-from grader.running.newer_devices import with_newer_devices, with_occupancy_of_kernel
-from grader.running.reordered import with_later_launch, with_reordered, with_smaller_block
+from grader.running.reordered import (
+    with_later_launch,
+    with_newer_devices,
+    with_occupancy_of_kernel,
+    with_reordered,
+    with_smaller_block,
+)
 from grader.running.results_used import with_own_check
 from grader.running.staging import with_staging
 from grader.submission.records import Interpretation

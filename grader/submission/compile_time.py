@@ -27,10 +27,9 @@ from grader.submission.cpp.tree import (
     function_declarator,
     remembered,
 )
-from grader.submission.effort import spend, spend_on
 from grader.submission.kernels.kernel import pointer_uses
 from grader.submission.kernels.records import Kernel, KernelParameter
-from grader.submission.lexical import Edit
+from grader.submission.lexical import Edit, spend, spend_on
 from grader.submission.structs import fields_of, values_of
 
 if TYPE_CHECKING:

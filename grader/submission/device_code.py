@@ -19,8 +19,8 @@ from grader.preprocessor import without_line_directives
 from grader.submission.cpp.constants import Macro
 from grader.submission.cpp.parse import device_macros, parse
 from grader.submission.cpp.tree import Item, ParsedFile, descendants, remembered
-from grader.submission.effort import spend, spend_on
 from grader.submission.kernels.kernel import with_headers
+from grader.submission.lexical import spend, spend_on
 from grader.submission.source import SourceText, named_within
 
 # Thrust and whole-device CUB algorithms are called from host code.

@@ -24,8 +24,7 @@ import msgspec
 from grader.errors import UsageError, system_reason
 from grader.files import NotPlain, TooLarge, read_plain
 from grader.message import Message, msg
-from grader.submission.effort import refuse_long_runs
-from grader.submission.lexical import line_of_main
+from grader.submission.lexical import line_of_main, refuse_long_runs
 
 MAX_BYTES = 1 << 20
 

@@ -17,7 +17,7 @@ from grader.errors import UsageError
 from grader.grading import cluster
 from grader.grading.cluster import ExecutorPool, pack, pack_lab
 from grader.grading.options import GradeOptions
-from grader.grading.task import Failed, Graded, GradeTask, Refused, grade_here
+from grader.grading.workers import Failed, Graded, GradeTask, Refused, grade_here
 from grader.lab import labs
 from grader.message import Message, verbatim
 from grader.processes.pool import wait

@@ -14,7 +14,7 @@ from grader.grading import session
 from grader.grading.options import GradeOptions
 from grader.grading.paths import Outputs
 from grader.grading.students import Gathered, Work
-from grader.grading.task import GradeTask
+from grader.grading.workers import GradeTask
 from grader.lab import labs
 from grader.processes.pool import Answer
 from grader.report.job import ReportJob

@@ -7,7 +7,7 @@ import pytest
 from grader.cli import main as cli
 from grader.grading.group import MOST_AT_ONCE, Feeder, at_once_on
 from grader.grading.options import GradeOptions
-from grader.grading.task import GradeTask
+from grader.grading.workers import GradeTask
 
 
 class Noting:

@@ -9,7 +9,7 @@ import pytest
 
 from grader.lab.checks import Device
 from grader.programs.runtime.devices import MODELS, model_of
-from grader.running.newer_devices import fit
+from grader.running.reordered import fit
 from tests.grading.function_labs import (
     ATOMIC_SUM,
     COPIES,

@@ -10,7 +10,7 @@ import pytest
 from grader.cli import main as cli
 from grader.errors import FileError
 from grader.grading.selftest import KINDS, NOT_OF_THE_KERNEL, Specimen, examine, problems, specimens
-from grader.grading.task import Failed, Graded, Outcome, Refused
+from grader.grading.workers import Failed, Graded, Outcome, Refused
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import verbatim

@@ -13,7 +13,7 @@ from grader.cli import main as cli
 from grader.errors import UsageError
 from grader.grading.options import GradeOptions
 from grader.grading.selftest import examine, specimens
-from grader.grading.task import GradeTask, grade_here
+from grader.grading.workers import GradeTask, grade_here
 from grader.lab import labs
 from grader.lab.expected import Oracle
 from grader.lab.file import load

@@ -40,8 +40,8 @@ def told(text: str) -> list[str]:
     state = Told(f"{COPY}\n{text}")
     of = SimpleNamespace(name="d", size=4096)
     for size in (POINTER_BYTES, VECTOR_BYTES):
-        check_size(cast(State, state), cast(Allocation, of), size, Place(1, "main.cu"))
-    tell_unread(cast(State, state), 0)
+        check_size(cast("State", state), cast("Allocation", of), size, Place(1, "main.cu"))
+    tell_unread(cast("State", state), 0)
     return state.kinds
 
 

@@ -13,13 +13,12 @@ from grader.errors import FileError
 from grader.grading.options import GradeOptions
 from grader.grading.selftest import examine, specimens
 from grader.grading.selftest import selftest as run_selftest
-from grader.grading.task import GradeTask, grade_here
+from grader.grading.workers import GradeTask, grade_here
 from grader.lab.file import load
 from grader.programs.observation import observed
-from grader.proposing.constants import with_parameters
 from grader.proposing.probing import Probe, Told, relation_of
 from grader.proposing.propose import propose
-from grader.proposing.solution import of_launches, of_source, read, with_const
+from grader.proposing.solution import of_launches, of_source, read, with_const, with_parameters
 from grader.proposing.writing import faults_of
 from grader.submission.source import decode
 

@@ -58,7 +58,7 @@ class Runs:
         assert kernel.interpretation.launch.block == (SMALL_BLOCK, 1, 1)
         is_beyond = max(sizes.values()) > SMALL_BLOCK
         right = self.is_right_beyond if is_beyond else self.is_right_within
-        return cast(Run, Ran(Outcome(self.status if is_beyond else "ok"), right))
+        return cast("Run", Ran(Outcome(self.status if is_beyond else "ok"), right))
 
 
 def small(
@@ -67,7 +67,7 @@ def small(
     case = SmallCase("correct", {"n": 400}, instructions)
     symptom = Symptom("correct", (case, SmallCase("ragged", {"n": 33}, 1000)), (), (), is_observed=False)
     trials: Any = runs or Runs()
-    screen = Screen(cast(Trials, trials), cast(BoundKernel, Kernel(Reading(plan))), (), symptom)
+    screen = Screen(cast("Trials", trials), cast("BoundKernel", Kernel(Reading(plan))), (), symptom)
     return screen.in_small_blocks()
 
 

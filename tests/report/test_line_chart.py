@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.report.charts import LineChart, sweep_charts
-from grader.report.draw import draw
-from grader.report.line_chart import draw_line_chart, spread
+from grader.report.draw import draw, draw_line_chart, spread
 from grader.result import Estimate, SweepRecord
 from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep, with_predicted
 

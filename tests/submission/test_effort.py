@@ -12,7 +12,7 @@ import pytest
 
 from grader.errors import GraderError, UsageError
 from grader.processes.system import resident_bytes
-from grader.submission import effort
+from grader.submission import lexical
 from grader.submission.binding.bind import bind
 from grader.submission.folder import FoundSubmission
 from grader.submission.source import decode_bytes
@@ -197,15 +197,15 @@ def test_the_limit_counts_steps_and_names_the_file() -> None:
     # Within a limit a second one is none of its own.
     with (
         pytest.raises(UsageError, match=words),
-        effort.limited(Path("main.cu"), 1000),
-        effort.limited(Path("other.cu"), 5000),
+        lexical.limited(Path("main.cu"), 1000),
+        lexical.limited(Path("other.cu"), 5000),
     ):
-        effort.spend(1000)
-        effort.spend(1)
+        lexical.spend(1000)
+        lexical.spend(1)
     # Without a limit, and within a new one, there is room again.
-    effort.spend(1 << 40)
-    with effort.limited(Path("main.cu"), 1000):
-        effort.spend(1000)
+    lexical.spend(1 << 40)
+    with lexical.limited(Path("main.cu"), 1000):
+        lexical.spend(1000)
 
 
 def test_the_same_text_is_refused_on_any_machine() -> None:
@@ -215,7 +215,7 @@ def test_the_same_text_is_refused_on_any_machine() -> None:
 
     def can_be_read(limit: int) -> bool:
         try:
-            with effort.limited(Path("main.cu"), limit):
+            with lexical.limited(Path("main.cu"), limit):
                 bind(FoundSubmission("student", "flip", Path("/nonexistent"), ()), [source], FLIP)
         except UsageError:
             return False

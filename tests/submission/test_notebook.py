@@ -15,7 +15,7 @@ from grader.errors import UsageError
 from grader.exports.finding_formats import write
 from grader.grading.options import GradeOptions
 from grader.grading.session import graded_result, task_of
-from grader.grading.task import grade_here
+from grader.grading.workers import grade_here
 from grader.lab import labs
 from grader.report.summary import where
 from grader.result import Check

@@ -13,7 +13,7 @@ from pathlib import Path
 from grader import yaml_file
 from grader.lab.records import Lab, Variant
 from grader.message import msg
-from grader.submission import effort
+from grader.submission import lexical
 from grader.submission.binding.assign import (
     Known,
     Profile,
@@ -229,7 +229,7 @@ def bind(
     FileError : `submission.yaml` names a variant, a kernel or a role that does not exist.
     UsageError : a local header is no text; the files take too much work to read.
     """
-    with effort.limited(sources[0].path if sources else found.folder):
+    with lexical.limited(sources[0].path if sources else found.folder):
         return _bind(found, sources, lab, read_header, observed, changed)
 
 

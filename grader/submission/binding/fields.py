@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from grader.submission import effort
+from grader.submission import lexical
 from grader.submission.cpp.parse import arguments_in
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.kernels.kernel import kernels_in
@@ -92,7 +92,7 @@ class _Host:
             self.settings[struct, variable] = self._settings(struct, variable, fields)
         found: dict[str, str] = {}
         first = 0
-        effort.spend(len(self.settings[struct, variable]))
+        lexical.spend(len(self.settings[struct, variable]))
         for at, values in self.settings[struct, variable]:
             if at >= line:
                 break
@@ -104,7 +104,7 @@ class _Host:
 
     def _settings(self, struct: str, variable: str, fields: Sequence[str]) -> list[tuple[int, Mapping[str, str]]]:
         """Declarations with an initialiser, which set all fields, and assignments to one."""
-        effort.spend_on(len(self.text))
+        lexical.spend_on(len(self.text))
         pattern = (
             rf"\b{struct}\s++{variable}\s*+=?+\s*+(?:{struct}\s*+)?+\{{(?P<list>[^{{}}]{{0,{MAX_TEXT}}}+)\}}"
             rf"|\b{variable}\s*+\.\s*+(?P<field>\w++)\s*+=(?!=)\s*+(?P<value>[^;{{}}]{{1,200}}+);"

@@ -28,7 +28,7 @@ from grader.submission.cpp.nodes import (
     unary,
 )
 from grader.submission.cpp.syntax import MAX_DEPTH, MAX_TOKENS, NotReadable, Token, parse_tokens, tokens
-from grader.submission.effort import spend
+from grader.submission.lexical import spend
 
 MAX_STEPS = 4096
 

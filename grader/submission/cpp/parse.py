@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
 from grader.message import msg
-from grader.submission import effort
+from grader.submission import lexical
 from grader.submission.cpp.constants import Macro
 from grader.submission.cpp.tree import FileLevel, Item, ParsedFile, remembered
-from grader.submission.effort import spend
 from grader.submission.lexical import (
     Edit,
     deepest_nesting,
+    spend,
     with_bodies_of_macros,
     with_plain_casts,
     without_alignments,
@@ -281,7 +281,7 @@ def parse(
     parsed = kept.get(key) if kept is not None else None
     if parsed is None:
         try:
-            with effort.limited(source.path):
+            with lexical.limited(source.path):
                 parsed = _parse(source, macros, defined)
         except UsageError as refused:
             parsed = refused

@@ -20,8 +20,7 @@ from grader.submission.cpp.constants import Constants, Lookup
 from grader.submission.cpp.nodes import Call, Expression, Name, Number
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import WORD, Item, ParsedFile, declared_name, descendants
-from grader.submission.effort import spend
-from grader.submission.lexical import blanked, without_comments
+from grader.submission.lexical import blanked, spend, without_comments
 from grader.submission.source import SourceText
 
 if TYPE_CHECKING:

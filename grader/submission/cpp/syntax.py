@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.submission.cpp.nodes import Binary, Call, Cast, Conditional, Expression, Name, Number, SizeOf, Unary
-from grader.submission.effort import spend
+from grader.submission.lexical import spend
 
 MAX_TOKENS = 512
 

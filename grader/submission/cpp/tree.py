@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from grader.submission import effort
+from grader.submission import lexical
 from grader.submission.cpp.constants import Constants, Macro
 from grader.submission.cpp.nodes import Number
-from grader.submission.effort import spend, spend_on
+from grader.submission.lexical import spend, spend_on
 from grader.submission.source import SourceText
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ class FileLevel:
             self.child(child, active, namespace)
 
     def child(self, node: Node, active: bool, namespace: str) -> None:
-        effort.spend(_STEPS_PER_CHILD)
+        lexical.spend(_STEPS_PER_CHILD)
         self.depth += 1
         if self.depth > MAX_NESTING:
             self.add("other", (), node, node, active, namespace)

@@ -20,8 +20,8 @@ from grader.submission.cpp.tree import (
     remembered,
     text_without_comments,
 )
-from grader.submission.effort import spend
 from grader.submission.kernels.records import Kernel, KernelParameter, SharedArray
+from grader.submission.lexical import spend
 
 if TYPE_CHECKING:
     from tree_sitter import Node

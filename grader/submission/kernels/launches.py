@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from grader.submission.cpp.nodes import Expression, Name
 from grader.submission.cpp.scopes import Scope, scope_of
 from grader.submission.cpp.tree import WORD, ParsedFile, declared_name, descendants, function_declarator, remembered
-from grader.submission.effort import spend
 from grader.submission.kernels.records import LaunchSite
 from grader.submission.kernels.symbolic import divisor_of, inline, named_constants, same_as_block
+from grader.submission.lexical import spend
 
 if TYPE_CHECKING:
     from tree_sitter import Node

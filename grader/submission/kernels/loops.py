@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from grader.submission.cpp.constants import Lookup
 from grader.submission.cpp.nodes import Expression
 from grader.submission.cpp.tree import LOOPS, WORD, Item, ParsedFile, declared_name, descendants, remembered
-from grader.submission.effort import spend, spend_on
 from grader.submission.kernels.kernel import local_values
 from grader.submission.kernels.records import Loop, factor_of
+from grader.submission.lexical import spend, spend_on
 
 if TYPE_CHECKING:
     from tree_sitter import Node

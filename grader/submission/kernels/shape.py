@@ -11,9 +11,9 @@ from grader.submission.cpp.constants import Constants, Lookup
 from grader.submission.cpp.nodes import SIZES_OF_TYPES, Expression, Number
 from grader.submission.cpp.scopes import argument_of
 from grader.submission.cpp.tree import WORD, ParsedFile, descendants, text_without_comments
-from grader.submission.effort import spend_on
 from grader.submission.kernels.kernel import local_values
 from grader.submission.kernels.records import Kernel
+from grader.submission.lexical import spend_on
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -23,7 +23,7 @@ from grader.submission.cpp.nodes import (
     Unary,
 )
 from grader.submission.cpp.scopes import MAX_STEPS, Scope
-from grader.submission.effort import spend
+from grader.submission.lexical import spend
 
 MAX_NODES = 200
 # Constants made of each other double the work at each level; what fits a formula needs a fraction of this.
