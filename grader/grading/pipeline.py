@@ -54,6 +54,7 @@ def grade(
     *,
     command: str = "",
     judged: Callable[[Result], None] | None = None,
+    swept: Callable[[Result], None] | None = None,
     checked: Callable[[list[Check]], None] | None = None,
     warm: Warm | None = None,
 ) -> Result:
@@ -64,6 +65,7 @@ def grade(
     options : how; the lab is `lab`, with the sweeps and the times that are wanted of it.
     command : the command line that repeats this grading, kept in the result.
     judged : called with the result as soon as every check is judged; what no mark depends on follows.
+    swept : called with the result when it has all that figures are drawn of: changes of kernels are looked for next.
     checked : called with the checks of a variant as soon as its kernels have run on the emulator.
     warm : what earlier gradings of this student's files have left; None: all is done anew.
 
@@ -135,22 +137,24 @@ def grade(
         from grader.grading.sweeps import original_of
 
         original = original_of(lab, reading.found, submission)
+        if lab.sweeps:
+            from grader.grading.sweeps import sweep
+
+            sweeps = sweep(lab, original, by_variant, grading.oracle, compiler, gpu, remeasure)
+            if processor is not None:
+                from grader.grading.predictions import with_predictions
+
+                sweeps = with_predictions(sweeps, lab, original, by_variant, processor, compiler)
+            result = structs.replace(result, sweeps=sweeps)
+            if swept is not None:
+                swept(told(result))
         if options.repairs and lab.repairs != "off":
             result = _with_changes(result, original, emulated, reading.changed, foretold, processor, compiler)
             if lab.repairs != "student" and not options.answers:
                 from grader.repair.search import without_answers
 
                 result = without_answers(result)
-        if not lab.sweeps:
-            return told(result)
-        from grader.grading.sweeps import sweep
-
-        sweeps = sweep(lab, original, by_variant, grading.oracle, compiler, gpu, remeasure)
-        if processor is not None:
-            from grader.grading.predictions import with_predictions
-
-            sweeps = with_predictions(sweeps, lab, original, by_variant, processor, compiler)
-        return told(structs.replace(result, sweeps=sweeps))
+        return told(result)
 
 
 def _graded_kernels(lab: Lab, submission: Submission, found: Mapping[str, Evidence]) -> dict[str, BoundKernel]:

@@ -89,22 +89,36 @@ def grade_with_report(
         job = written(result)
         early.append(structs.replace(job, pdf=False))
         rendering.submit(early[0], early[0])
-        for event in rendering.events():
-            _tell(out, announced.lines(event))
+        tell_news()
         terminal.show_result(out, summary(job))
         out.print()
         out.file.flush()
         marks.append(result)
 
+    def swept(result: Result) -> None:
+        # Figures take as long to be drawn as changes of kernels to be found: both are done at once.
+        early.append(structs.replace(written(result), pdf=False))
+        rendering.submit(early[-1], early[-1])
+        tell_news()
+        marks.append(result)
+
+    def tell_news() -> None:
+        for event in rendering.events():
+            # A page that lacks something is not the one to be opened by now.
+            is_early = any(event.task is job for job in early)
+            if not is_early or isinstance(event, Lost) or event.reply.event not in ("html", "done"):
+                _tell(out, announced.lines(event))
+
     try:
         with limits.bounded_memory(memory_bytes()):
-            result = grade_here(task, lab, judged)
+            result = grade_here(task, lab, judged, swept=swept)
     except Exception as error:
         if not marks:
             raise
-        # The marks stand, and on the graphs no mark depends.
-        result = marks[0]
-        for line in announced.fails(task.student, msg("session.no_graphs"), str(error), traceback.format_exc()):
+        # The marks stand, and on what follows them no mark depends.
+        result = marks[-1]
+        lacking = msg("session.no_graphs") if len(marks) == 1 else msg("session.no_changes")
+        for line in announced.fails(task.student, lacking, str(error), traceback.format_exc()):
             out.print(line, soft_wrap=True)
     if marks:
         before, after = (summary(make_job(one, lab, language, "", pdf)) for one in (marks[0], result))
@@ -117,10 +131,7 @@ def grade_with_report(
         write_ledger(decider, outputs.out, lab.id)
     rendering.submit(job, job)
     while rendering.unfinished:
-        for event in rendering.events():
-            # The page that has only the marks is not the one to be opened by now.
-            if event.task not in early or isinstance(event, Lost) or event.reply.event not in ("html", "done"):
-                _tell(out, announced.lines(event))
+        tell_news()
         if rendering.unfinished:
             wait(rendering)
     return weightier((exit_code([result]), announced.code))

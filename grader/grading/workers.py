@@ -106,10 +106,11 @@ def grade_here(
     judged: Callable[[Result], None] | None = None,
     warm: Warm | None = None,
     checked: Callable[[list[Check]], None] | None = None,
+    swept: Callable[[Result], None] | None = None,
 ) -> Result:
     """Grade in this process; `lab` saves reading it again, `judged` is called once all checks are judged.
 
-    warm, checked: see `pipeline.grade`.
+    warm, checked, swept: see `pipeline.grade`.
 
     Raises
     ------
@@ -138,6 +139,7 @@ def grade_here(
             options,
             command=task.command,
             judged=None if judged is None else lambda result: judged(named(result)),
+            swept=None if swept is None else lambda result: swept(named(result)),
             checked=checked,
             warm=warm,
         )

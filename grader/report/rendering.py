@@ -60,12 +60,8 @@ def prepare() -> None:
     """Load what all reports need, before renderers are forked."""
     gc.disable()
     _load_for_html()
-    _load_for_pdf()
-    from grader.report import html, pdf
-
     # Fonts are left to those who are forked: Pango begins threads over them.
-    with contextlib.suppress(pdf.PdfUnavailable):
-        pdf.load_styles(html.STYLES)
+    _load_for_pdf()
 
 
 def main(connection: socket.socket, *options: str) -> None:
@@ -82,7 +78,7 @@ def main(connection: socket.socket, *options: str) -> None:
             DRAWINGS.folder = Path(option.removeprefix("--drawings="))
     _load_for_html()
     if "--no-pdf" not in options and not channel.has_news():
-        _load_for_pdf()
+        _load_for_pdf(with_fonts=True)
     is_first, kept_bytes = True, resident_bytes()
     while True:
         try:
@@ -120,14 +116,14 @@ def _load_for_html() -> None:
     html.load()
 
 
-def _load_for_pdf() -> None:
-    from grader.report import pdf
+def _load_for_pdf(with_fonts: bool = False) -> None:
+    from grader.report import html, pdf
 
-    # Said when a PDF is asked for.
-    try:
-        pdf.load()
-    except pdf.PdfUnavailable:
-        return
+    # That there is none is said when a PDF is asked for.
+    with contextlib.suppress(pdf.PdfUnavailable):
+        pdf.load_styles(html.STYLES)
+        if with_fonts:
+            pdf.render("<p>a <b>b</b> <code>c</code></p>", html.STYLES)
 
 
 def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:

@@ -102,6 +102,7 @@ SESSION: Texts = {
     "no_process": N_("no process can be started: {reason}"),
     "memory": N_("it needs more than {n} GiB of memory"),
     "no_graphs": N_("no graphs"),
+    "no_changes": N_("no changes of kernels were looked for"),
     "own_archive": N_("{path}: the folder itself; --archive takes those of other years"),
     "empty_archive": N_("{path}: no submissions of {lab} there to compare with"),
     "no_such_path": N_("{path}: no such file or folder"),
