@@ -1,5 +1,5 @@
-"""`grade run PROG.cu… [-- ARGS]`, a whole CUDA program on a machine without a GPU, and `grade build`, its host code compiled
-beforehand.
+"""`grade run PROG.cu… [-- ARGS]`, a whole CUDA program on a machine without a GPU, and `grade build`, its host code
+compiled beforehand.
 
 What a run showed is told on the terminal and as JSON (docs/run.md).  `grade build` writes one file that `grade run`
 takes in place of the program.

@@ -1,5 +1,5 @@
-"""A teacher's solution, read: what of it a lab could ask for, as a function that can be called by itself, and sizes written
-into its file (`#define N 1024`) made parameters of the kernels that use them.
+"""A teacher's solution, read: what of it a lab could ask for, as a function that can be called by itself, and sizes
+written into its file (`#define N 1024`) made parameters of the kernels that use them.
 """
 
 from __future__ import annotations

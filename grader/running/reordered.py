@@ -1,5 +1,5 @@
-"""Runs of the same kernel made otherwise: again after others, with a smaller block, with blocks and warps in other orders,
-or compiled for newer devices.
+"""Runs of the same kernel made otherwise: again after others, with a smaller block, with blocks and warps in other
+orders, or compiled for newer devices.
 
 CUDA promises no order, and a device's changes from launch to launch.  Sums of integers come to the same in any; those
 of floating-point numbers round otherwise.  A lab's data may be such that no sum rounds, so the numbers are made ones

@@ -1,5 +1,5 @@
-"""What a program does around a kernel: launches another in its place or none, copies its results too early, reads none of
-them, and says of them itself whether they are right.
+"""What a program does around a kernel: launches another in its place or none, copies its results too early, reads none
+of them, and says of them itself whether they are right.
 
 Copies and reads are those of the program's text.  A name that stands anywhere else than where it is declared,
 allocated, filled, copied into or freed counts as read.  What the program says is held against what was found, and the
