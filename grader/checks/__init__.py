@@ -5,12 +5,23 @@ A check is a pure function of `grader.running.evidence.Evidence`; it runs nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
-from grader.checks import launch, ragged_sizes
+from grader.checks import (
+    bank_conflicts,
+    coalescing,
+    code,
+    correct,
+    execution,
+    hazards,
+    host,
+    launch,
+    ragged_sizes,
+    speedup,
+    technique,
+)
 from grader.checks.base import Verdict, not_applicable, not_measured
 from grader.lab.checks import CHECKS
 from grader.lab.records import CheckSpec
@@ -19,10 +30,29 @@ from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.submission.records import Missing
 
-JUDGES: dict[str, Callable[[Evidence, Any], Verdict]] = {
-    name: import_module(f"{__name__}.{name}").judge for name in CHECKS
+JUDGES: Mapping[str, Callable[[Evidence, Any], Verdict]] = {
+    "present": code.judge_present,
+    "compiles": code.judge_compiles,
+    "launch": launch.judge,
+    "correct": correct.judge,
+    "ragged_sizes": ragged_sizes.judge,
+    "memory_safety": hazards.judge_memory_safety,
+    "races": hazards.judge_races,
+    "deterministic": hazards.judge_deterministic,
+    "technique": technique.judge,
+    "coalescing": coalescing.judge,
+    "bank_conflicts": bank_conflicts.judge,
+    "host_code": host.judge_host_code,
+    "launches": host.judge_launches,
+    "overlap": host.judge_overlap,
+    "uses": code.judge_uses,
+    "work": execution.judge_work,
+    "atomics": execution.judge_atomics,
+    "divergence": execution.judge_divergence,
+    "occupancy": execution.judge_occupancy,
+    "speedup": speedup.judge,
 }
-"""What each check judges by: `judge` of the file of its name."""
+"""What each check judges by."""
 
 OF_CODE = frozenset(
     {"compiles", "correct", "ragged_sizes", "memory_safety", "races", "technique", "coalescing", "bank_conflicts"}

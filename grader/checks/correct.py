@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from grader.checks import launch, memory_safety, races
+from grader.checks import hazards, launch
 from grader.checks.base import Verdict, failed, passed
 from grader.checks.outcomes import explained, grid_left_out, verdict_of_runs
 from grader.diagnosis.text import hazard_msg
@@ -137,14 +137,14 @@ def _of_luck(evidence: Evidence) -> Verdict | None:
     """
     if "hazards" in evidence.unmeasured or "races" in {spec.check for spec in evidence.variant.checks}:
         return None
-    hazards = [h for run in evidence.runs_of("correct", "observe") for h in races.counted(run.outcome.hazards)]
-    unordered = [h for h in hazards if not _is_on_one_variable(h)]
+    runs = evidence.runs_of("correct", "observe")
+    unordered = [h for run in runs for h in hazards.counted(run.outcome.hazards) if not _is_on_one_variable(h)]
     if not unordered:
         return None
-    first = races.worst(unordered)
+    first = hazards.worst(unordered)
     message = msg("checks.correct.luck", what=hazard_msg(first))
     data = {"lines": sorted({h.line for h in unordered}), "other_line": first.other_line, "count": first.count}
-    return replace(failed(message, races.hint(first), first.line, data=data), file=evidence.file_of(first.file))
+    return replace(failed(message, hazards.race_hint(first), first.line, data=data), file=evidence.file_of(first.file))
 
 
 def _is_on_one_variable(hazard: Hazard) -> bool:
@@ -256,14 +256,14 @@ def _of_hazards(evidence: Evidence) -> Message | None:
     asked = {spec.check for spec in evidence.variant.checks}
     outside = evidence.hazards("out_of_bounds", "uninitialized")
     if outside:
-        hint = memory_safety.hint(evidence, outside[0])
-        if "memory_safety" not in asked or memory_safety.is_dynamic(evidence, outside[0]):
+        hint = hazards.memory_hint(evidence, outside[0])
+        if "memory_safety" not in asked or hazards.is_dynamic(evidence, outside[0]):
             return hint
         return msg("checks.correct.hint_memory_first")
-    unordered = races.counted(evidence.hazards(*races.KINDS))
+    unordered = hazards.counted(evidence.hazards(*hazards.KINDS))
     if not unordered:
         return None
-    worst = races.worst(unordered)
+    worst = hazards.worst(unordered)
     if "races" in asked and worst.kind == "race":
         return msg("checks.correct.hint_race_first")
-    return races.hint(worst)
+    return hazards.race_hint(worst)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.checks import launch, races
+from grader.checks import hazards, launch
 from grader.checks.base import Verdict, failed, not_applicable, passed
 from grader.checks.correct import follow
 from grader.checks.outcomes import explained, grid_left_out, seen_at, verdict_of_runs
@@ -38,10 +38,12 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         )
     unordered = next((run for run in runs if _unordered(run, evidence)), None)
     if unordered is not None:
-        hazard = races.worst(_unordered(unordered, evidence))
+        hazard = hazards.worst(_unordered(unordered, evidence))
         message = seen_at(unordered, hazard_msg(hazard))
         data = {"sizes": dict(unordered.sizes), "count": hazard.count}
-        return replace(failed(message, races.hint(hazard), hazard.line, data=data), file=evidence.file_of(hazard.file))
+        return replace(
+            failed(message, hazards.race_hint(hazard), hazard.line, data=data), file=evidence.file_of(hazard.file)
+        )
     verdict = grid_left_out(evidence, runs)
     if verdict is not None:
         return replace(verdict, diagnosis=evidence.diagnoses.get("ragged"))
@@ -83,5 +85,5 @@ def _unordered(run: Run, evidence: Evidence) -> list[Hazard]:
     """
     if "hazards" in evidence.unmeasured:
         return []
-    judged = {(h.kind, h.file, h.line) for h in evidence.hazards(*races.KINDS)}
-    return [h for h in races.counted(run.outcome.hazards) if (h.kind, h.file, h.line) not in judged]
+    judged = {(h.kind, h.file, h.line) for h in evidence.hazards(*hazards.KINDS)}
+    return [h for h in hazards.counted(run.outcome.hazards) if (h.kind, h.file, h.line) not in judged]

@@ -1,7 +1,7 @@
 """The checks that a lab file can ask for: their order, what each rests on, and their settings in the file.
 
 A check's title and sentences stand in `checks.py`, `counted_checks.py` or `work_checks.py` of `grader/words/`, what it
-judges by in the file of its name in `grader/checks/`.
+judges by in `grader/checks/` (`JUDGES`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from grader.checks import judge, races
+from grader.checks import hazards, judge
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
 from grader.message import Message, msg
@@ -76,7 +76,7 @@ def _is_passed(check: Check, evidence: Evidence) -> bool:
     """Whether a check passes, or would if what comes before it did: a race may be gone from a wrong kernel."""
     if check.check != "races" or not _is_waiting(check) or "hazards" in evidence.unmeasured:
         return check.status == "pass"
-    return not races.counted(evidence.hazards(*races.KINDS))
+    return not hazards.counted(evidence.hazards(*hazards.KINDS))
 
 
 def _is_waiting(check: Check) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from grader.checks import races
+from grader.checks import hazards
 from grader.launching.trial import Run
 from grader.ptx.records import Counters, Hazard
 from grader.result import CaseKind, Check
@@ -55,7 +55,7 @@ class SmallCase:
     def is_clean(self, run: Run, observed: bool) -> bool:
         """Whether nothing of the fault is left in a run."""
         if self.of_order:
-            return run.outcome.status == "ok" and not races.counted(run.outcome.hazards)
+            return run.outcome.status == "ok" and not hazards.counted(run.outcome.hazards)
         if run.outcome.status != "ok" or not run.is_right or faults(run):
             return False
         if observed and self.excess >= 0 and run.outcome.counters is not None:
@@ -88,13 +88,13 @@ def faults(run: Run) -> list[Hazard]:
     """
     kinds = ("out_of_bounds",) if run.kind == "ragged" else ("out_of_bounds", "uninitialized")
     memory = [h for h in run.outcome.hazards if h.kind in kinds]
-    return memory + races.counted(run.outcome.hazards)
+    return memory + hazards.counted(run.outcome.hazards)
 
 
 def is_collision(hazards: Sequence[Hazard]) -> bool:
     """Whether all races of a run are writes of two threads to one element: indices go wrong, rather than the order."""
-    races = [h for h in hazards if h.kind == "race"]
-    return bool(races) and all(h.detail.startswith("write_write") for h in races)
+    hazards = [h for h in hazards if h.kind == "race"]
+    return bool(hazards) and all(h.detail.startswith("write_write") for h in hazards)
 
 
 def _is_one_place(hazard: Hazard) -> bool:
@@ -164,7 +164,7 @@ def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | N
     shown = min(racing, key=lambda r: prod(r.sizes.values()), default=None)
     if check is None or shown is None:
         return None
-    hazards = tuple(races.counted(shown.outcome.hazards))
+    races = tuple(hazards.counted(shown.outcome.hazards))
     # What orders a launch of one block, or one that is full, need not order the others.
     others = {repr(r.sizes): r for r in evidence.runs if not r.drawn and r.outcome.status == "ok" and _is_short(r)}
     others.pop(repr(shown.sizes), None)
@@ -175,9 +175,9 @@ def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | N
         if r.kind in ("correct", "observe", "ragged")
     ]
     # Two threads that write one element need another index: ordered, one of them would still be lost, whatever is read.
-    if not hazards or not cases or any(_is_one_place(h) for h in hazards) or is_collision(hazards):
+    if not races or not cases or any(_is_one_place(h) for h in races) or is_collision(races):
         return None
-    return Symptom("races", tuple(cases), hazards, tuple(h.line for h in hazards), is_observed=True)
+    return Symptom("races", tuple(cases), races, tuple(h.line for h in races), is_observed=True)
 
 
 def _is_short(run: Run | None) -> bool:
@@ -193,7 +193,7 @@ def _showing(evidence: Evidence, check: Check) -> Run | None:
         case "correct":
             candidates = [r for r in exact if r.outcome.status != "ok" or not r.is_right]
             # Right, but by the order of its threads alone.
-            candidates = candidates or [r for r in exact if races.counted(r.outcome.hazards)]
+            candidates = candidates or [r for r in exact if hazards.counted(r.outcome.hazards)]
         case "ragged_sizes":
             candidates = [
                 r for r in runs if r.kind == "ragged" and (r.outcome.status != "ok" or not r.is_right or faults(r))

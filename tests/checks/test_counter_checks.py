@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from grader.checks import divergence
+from grader.checks import execution
 from grader.lab.checks import CoalescingSettings, DivergenceSettings
 from grader.message import verbatim
 from grader.ptx.records import LineWork
@@ -391,7 +391,7 @@ def test_idle_lanes_where_little_is_done(unless_below: float | str | None, passe
     lines = (LineWork(8, executed=9_000, places=10_000), LineWork(9, executed=10_000, places=30_000))
     launch = LaunchWork("tiled", "transpose.cu", "", (1, 1, 1), (32, 1, 1), 0, lines)
     given = evidence(work=(Work("observe", {"rows": 64, "cols": 64}, 100, (launch,)),))
-    verdict = divergence.judge(given, DivergenceSettings(max_idle=0.3, unless_below=unless_below))
+    verdict = execution.judge_divergence(given, DivergenceSettings(max_idle=0.3, unless_below=unless_below))
     assert (verdict.status, verdict.line) == (("pass", None) if passes else ("fail", 9))
     assert verdict.message is not None
     assert words in text(verdict.message)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader import i18n
-from grader.checks import judge
+from grader.checks import JUDGES, judge
 from grader.lab.checks import CHECKS
 from grader.lab.compare import Difference
 from grader.message import msg
@@ -148,11 +148,11 @@ def test_every_point_is_earned_pending_or_lost() -> None:
             assert c.id == f"padded.{c.check}"
 
 
-def test_a_check_is_a_file_of_its_name() -> None:
-    files = {path.stem: path.read_text("utf-8") for path in (PACKAGE / "checks").glob("*.py")}
-    assert CHECKS.keys() <= files.keys()
-    judging = {name for name, text in files.items() if "\ndef judge(" in text} - {"__init__"}
-    assert judging == set(CHECKS)
+def test_every_check_has_a_judge_of_its_own() -> None:
+    assert JUDGES.keys() == CHECKS.keys()
+    for name, judges in JUDGES.items():
+        place = f"{judges.__module__}.{judges.__name__}"
+        assert place in (f"grader.checks.{name}.judge", f"{judges.__module__}.judge_{name}"), place
 
 
 @pytest.mark.parametrize("name", CHECKS)

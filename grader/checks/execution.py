@@ -1,0 +1,224 @@
+"""How warps execute: `work`, `atomics`, `divergence` and `occupancy`.
+
+Threads do no more, together, than the task takes, and what they do grows with its size as it has to; atomic operations
+are few, and few lanes of a warp want one address at once; few lanes stand idle while others work; a multiprocessor of a
+named device holds enough warps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from grader.checks.base import Verdict, failed, not_measured, passed
+from grader.devices import WARP_LANES
+from grader.lab import formula
+from grader.lab.checks import AtomicsSettings, DivergenceSettings, OccupancySettings, WorkSettings
+from grader.message import Message, msg, sizes_msg
+from grader.programs.records import LIBRARY
+from grader.ptx.records import LineCounter
+from grader.running.evidence import Evidence, Work
+
+WORK_TOLERANCE = 1e-9
+"""Limits are formulas; this absorbs their rounding."""
+
+
+def judge_work(evidence: Evidence, settings: WorkSettings) -> Verdict:
+    """Compare what is done for each element, then how it grows; name the line that does most."""
+    observed = evidence.observed_work
+    exact = [work for work in evidence.work if work.kind in ("correct", "observe") and not work.drawn]
+    if observed is None:
+        return not_measured(msg("checks.not_counted"))
+    field = settings.of
+    each = observed.total(field) / observed.elements
+    data: dict[str, object] = {"of": field, "per_element": round(each, 4)}
+    figure = msg("checks.work.each", each=round(each, 2), what=msg(f"checks.work.{field}"))
+    if settings.max_per_element is not None:
+        needed = formula.evaluate(str(settings.max_per_element), observed.sizes)
+        data["max_per_element"] = needed
+        if each > needed + WORK_TOLERANCE:
+            message = msg(
+                "checks.work.too_much", figure=figure, sizes=sizes_msg(observed.sizes), needed=round(needed, 2)
+            )
+            return _at_most(evidence, settings, observed, message, data)
+    if not settings.growth:
+        return passed(msg("checks.work.passed", figure=figure, sizes=sizes_msg(observed.sizes)), data=data)
+    small, large = (end(exact, key=lambda work: formula.evaluate(settings.growth, work.sizes)) for end in (min, max))
+    by = formula.evaluate(settings.growth, large.sizes) / formula.evaluate(settings.growth, small.sizes)
+    least = small.total(field)
+    if not least or by <= 1:
+        # At the other sizes it was not counted, or nothing was done at all.
+        return not_measured(msg("checks.not_counted"))
+    got, needed = large.total(field) / least, settings.slack * by
+    data |= {"growth": round(got, 4), "max_growth": round(needed, 4)}
+    grown = msg(
+        "checks.work.growth",
+        small=sizes_msg(small.sizes),
+        large=sizes_msg(large.sizes),
+        got=round(got, 2),
+    )
+    if got > needed + WORK_TOLERANCE:
+        message = msg("checks.work.grows", what=msg(f"checks.work.{field}"), growth=grown, needed=round(needed, 2))
+        return _at_most(evidence, settings, large, message, data)
+    return passed(msg("checks.work.passed_growth", figure=figure, growth=grown), data=data)
+
+
+def _at_most(
+    evidence: Evidence, settings: WorkSettings, work: Work, message: Message, data: dict[str, object]
+) -> Verdict:
+    """A failure at the line that does most of the work."""
+    rows = work.by_line()
+    if not rows:
+        # A library does it all.
+        return failed(message, None, data=data)
+    file, worst = max(rows, key=lambda row: getattr(row[1], settings.of))
+    share = round(100 * getattr(worst, settings.of) / work.total(settings.of))
+    verdict = failed(
+        msg("checks.work.at_line", message=message, line=worst.line, share=share),
+        msg(f"checks.work.hint_{settings.of}"),
+        worst.line,
+        data=data,
+    )
+    return replace(verdict, file=evidence.file_of(file))
+
+
+Row = tuple[str, LineCounter]
+ATOMICS_TOLERANCE = 1e-9
+"""Limits are formulas; this absorbs their rounding."""
+
+
+def judge_atomics(evidence: Evidence, settings: AtomicsSettings) -> Verdict:
+    """Compare lanes at one address, then operations for each element, with what the lab allows; name the worst line."""
+    work = evidence.observed_work
+    if work is None:
+        return not_measured(msg("checks.not_counted"))
+    rows = [(row.file or launch.file, row) for launch in work.launches for row in launch.atomics]
+    rows = [(file, row) for file, row in rows if file != LIBRARY]
+    sizes = sizes_msg(work.sizes)
+    lanes = max((row.same_address for _file, row in rows), default=0)
+    each = {
+        space: sum(row.lanes for _file, row in rows if row.space == space) / work.elements
+        for space in ("global", "shared")
+    }
+    data: dict[str, object] = {
+        "lanes": lanes,
+        **{f"{space}_per_element": round(value, 4) for space, value in each.items()},
+    }
+    if settings.max_lanes is not None and lanes > settings.max_lanes:
+        worst = max(rows, key=lambda row: row[1].same_address)
+        message = msg("checks.atomics.lanes", line=worst[1].line, lanes=lanes, needed=settings.max_lanes, sizes=sizes)
+        return _at(evidence, worst, message, data)
+    for space, limit in (("global", settings.max_global), ("shared", settings.max_shared)):
+        needed = formula.evaluate(str(limit), work.sizes) if limit is not None else None
+        if needed is not None and each[space] > needed + ATOMICS_TOLERANCE:
+            worst = _most([row for row in rows if row[1].space == space])
+            message = msg(
+                f"checks.atomics.{space}",
+                line=worst[1].line,
+                each=round(each[space], 4),
+                needed=round(needed, 4),
+                sizes=sizes,
+            )
+            return _at(evidence, worst, message, data)
+    figures = {name: round(value, 4) for name, value in each.items()}
+    return passed(
+        msg(
+            "checks.atomics.passed",
+            of_global=figures["global"],
+            of_shared=figures["shared"],
+            lanes=lanes,
+            sizes=sizes,
+        ),
+        data=data,
+    )
+
+
+def _most(rows: Sequence[Row]) -> Row:
+    """The line with the most operations, all launches together, as a row of it."""
+    totals: dict[tuple[str, int], int] = {}
+    for file, row in rows:
+        totals[file, row.line] = totals.get((file, row.line), 0) + row.lanes
+    return max(rows, key=lambda row: totals[row[0], row[1].line])
+
+
+def _at(evidence: Evidence, worst: Row, message: Message, data: dict[str, object]) -> Verdict:
+    file, row = worst
+    verdict = failed(message, msg("checks.atomics.hint"), row.line, data=data)
+    return replace(verdict, file=evidence.file_of(file))
+
+
+def judge_divergence(evidence: Evidence, settings: DivergenceSettings) -> Verdict:
+    """Compare the share of idle lanes at the observed size, over all lines; name the line where most are."""
+    work = evidence.observed_work
+    if work is None:
+        return not_measured(msg("checks.not_counted"))
+    rows = work.by_line()
+    places = sum(row.places for _file, row in rows)
+    idle = 1 - sum(row.executed for _file, row in rows) / places if places else 0.0
+    data: dict[str, object] = {"idle": round(idle, 4), "max_idle": settings.max_idle}
+    pct, allowed = round(100 * idle, 2), round(100 * settings.max_idle, 2)
+    if idle <= settings.max_idle:
+        return passed(msg("checks.divergence.passed", pct=pct, sizes=sizes_msg(work.sizes)), data=data)
+    limit = msg("checks.divergence.share", allowed=allowed)
+    if settings.unless_below is not None:
+        # The share alone would punish a shortcut: what it leaves out is what whole warps did together.
+        each, below = places / work.elements, formula.evaluate(str(settings.unless_below), work.sizes)
+        data |= {"lanes_per_element": round(each, 2), "unless_below": below}
+        if each < below:
+            sizes = sizes_msg(work.sizes)
+            return passed(msg("checks.divergence.few", pct=pct, each=round(each), below=below, sizes=sizes), data=data)
+        limit = msg("checks.divergence.share_or_few", allowed=allowed, each=round(each), below=below)
+    file, worst = max(rows, key=lambda row: row[1].places - row[1].executed)
+    lanes = round(WARP_LANES * worst.executed / worst.places, 1)
+    verdict = failed(
+        msg(
+            "checks.divergence.failed",
+            pct=pct,
+            limit=limit,
+            sizes=sizes_msg(work.sizes),
+            line=worst.line,
+            lanes=lanes,
+        ),
+        msg("checks.divergence.hint"),
+        worst.line,
+        data=data,
+    )
+    return replace(verdict, file=evidence.file_of(file))
+
+
+def judge_occupancy(evidence: Evidence, settings: OccupancySettings) -> Verdict:
+    """Compare the share of a multiprocessor's warps that fit with what the lab asks for; name what limits it."""
+    occupancy = evidence.occupancy
+    if occupancy is None:
+        return not_measured(msg("checks.occupancy.not_compiled"))
+    pct, needed = round(100 * occupancy.share, 2), round(100 * settings.min_share, 2)
+    data = {
+        "share": round(occupancy.share, 4),
+        "blocks": occupancy.blocks,
+        "registers": occupancy.registers,
+        "shared_bytes": occupancy.shared_bytes,
+        "limit": occupancy.limit,
+    }
+    figures = msg(
+        "checks.occupancy.figures",
+        kernel=occupancy.kernel,
+        device=occupancy.device,
+        pct=pct,
+        blocks=occupancy.blocks,
+        threads=occupancy.threads,
+    )
+    if occupancy.share >= settings.min_share:
+        return passed(msg("checks.occupancy.passed", figures=figures), data=data)
+    verdict = failed(
+        msg("checks.occupancy.failed", figures=figures, needed=needed),
+        msg(
+            f"checks.occupancy.hint_{occupancy.limit}",
+            registers=occupancy.registers,
+            shared_bytes=occupancy.shared_bytes,
+            blocks=occupancy.blocks,
+            threads=occupancy.threads,
+        ),
+        occupancy.line,
+        data=data,
+    )
+    return replace(verdict, file=evidence.file_of(occupancy.file))

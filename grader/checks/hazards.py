@@ -1,0 +1,187 @@
+"""`races`, `memory_safety`, and `deterministic`: the same bits come out whatever the order of blocks and warps.
+
+Threads that touch the same memory have a barrier between them, and every thread reaches every barrier; no access is
+outside an array, and no read of memory that nothing wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import prod
+
+from grader.checks import launch
+from grader.checks.base import Verdict, failed, not_measured, passed
+from grader.diagnosis.text import element, hazard_msg
+from grader.lab.checks import Settings
+from grader.message import Message, joined, msg, sizes_msg
+from grader.ptx.records import Hazard
+from grader.running.evidence import Evidence
+from grader.submission.cpp.nodes import Name, Number, SizeOf
+from grader.submission.kernels.records import LaunchSite
+from grader.submission.kernels.symbolic import leaves_of
+
+KINDS = ("race", "barrier_divergence", "warp_sync")
+
+
+def judge_races(evidence: Evidence, settings: Settings) -> Verdict:
+    """Fail at the first line where a race or a divergent barrier was seen.
+
+    Two writes of one value are a race too in the language's rules, yet cannot show: they cost nothing.
+    """
+    if "hazards" in evidence.unmeasured:
+        return not_measured(evidence.unmeasured["hazards"])
+    hazards = counted(evidence.hazards(*KINDS))
+    if not hazards:
+        return passed(msg("checks.races.none"))
+    first = worst(hazards)
+    data = {"lines": [h.line for h in hazards], "other_line": first.other_line, "count": first.count}
+    return replace(
+        failed(hazard_msg(first), race_hint(first), first.line, data=data), file=evidence.file_of(first.file)
+    )
+
+
+def counted(hazards: Iterable[Hazard]) -> list[Hazard]:
+    """The hazards that are this check's and cost points."""
+    return [h for h in hazards if h.kind in KINDS and h.detail != "write_write_same_value"]
+
+
+def worst(hazards: Iterable[Hazard]) -> Hazard:
+    """The one to tell of: a divergent barrier is the cause, the races that it leaves open are what comes of it."""
+    return min(hazards, key=lambda h: (h.kind == "race", h.line))
+
+
+def race_hint(hazard: Hazard) -> Message:
+    """How to mend it."""
+    if hazard.kind == "barrier_divergence":
+        return msg("checks.races.hint_barrier")
+    if hazard.kind == "warp_sync" and hazard.detail == "inactive_source":
+        return msg("checks.races.hint_warp_source")
+    if hazard.kind == "warp_sync":
+        return msg("checks.races.hint_warp_mask")
+    if hazard.detail in ("unfinished_copy", "late_copy"):
+        return msg("checks.races.hint_copy")
+    if hazard.detail == "scope":
+        return msg("checks.races.hint_scope")
+    is_between_blocks = hazard.other_block is not None and hazard.other_block != hazard.block
+    if hazard.space == "global" and hazard.detail == "read_write":
+        return msg("checks.races.hint_global_read")
+    if hazard.space == "global":
+        return msg("checks.races.hint_global" if is_between_blocks else "checks.races.hint_global_block")
+    if hazard.detail.startswith("write_write"):
+        return msg("checks.races.hint_write_write")
+    # Where a barrier belongs is found out by trying (`grader.repair`): not always between the two lines.
+    if hazard.within_warp:
+        return msg("checks.races.hint_within_warp")
+    return msg("checks.races.hint_between_warps")
+
+
+ELEMENT_BYTES = (Number(2), Number(4), Number(8))
+"""Factors that stand for the size of an element."""
+
+
+def judge_memory_safety(evidence: Evidence, settings: Settings) -> Verdict:
+    """Fail at the first line that does it."""
+    if "hazards" in evidence.unmeasured:
+        return not_measured(evidence.unmeasured["hazards"])
+    hazards = evidence.hazards("out_of_bounds", "uninitialized")
+    if not hazards:
+        return passed(msg("checks.memory_safety.passed"))
+    first = hazards[0]
+    more = msg("checks.memory_safety.more_lines", n=len(hazards) - 1) if len(hazards) > 1 else None
+    message = joined(hazard_msg(first), more) or hazard_msg(first)
+    data = {"lines": [h.line for h in hazards], "count": first.count}
+    return replace(
+        failed(message, memory_hint(evidence, first), first.line, data=data), file=evidence.file_of(first.file)
+    )
+
+
+def memory_hint(evidence: Evidence, hazard: Hazard) -> Message:
+    """How to fix it."""
+    own_pointer = launch.pointer_first(evidence) if hazard.detail == "unmapped" else None
+    return own_pointer or launch.other_block(evidence) or _of_hazard(evidence, hazard)
+
+
+def _of_hazard(evidence: Evidence, hazard: Hazard) -> Message:
+    return _dynamic_hint(evidence, hazard) if is_dynamic(evidence, hazard) else _static_hint(hazard)
+
+
+def is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
+    """Whether it is an access past the end of an array whose size the launch says."""
+    dynamic = {array.name for array in evidence.bound.kernel.shared_arrays if array.dynamic}
+    return hazard.kind == "out_of_bounds" and hazard.detail == "after" and hazard.array in dynamic
+
+
+def _dynamic_hint(evidence: Evidence, hazard: Hazard) -> Message:
+    site = evidence.bound.requested
+    fits_if_elements = hazard.offset_bytes // hazard.width_bytes < hazard.array_bytes
+    in_elements = site is not None and fits_if_elements and counts_elements(site)
+    if in_elements:
+        return msg("checks.memory_safety.hint_dynamic", array=hazard.array, bytes=hazard.array_bytes)
+    return msg("checks.memory_safety.hint_dynamic_short", array=hazard.array, bytes=hazard.array_bytes)
+
+
+def counts_elements(site: LaunchSite) -> bool:
+    """Whether a launch's shared memory is written as a number of elements: a product without `sizeof` or its value.
+
+    What is one name or one number may be a number of bytes, unless it is as many as the block has threads.
+    """
+    written = site.shared_expression
+    if written is None or any(isinstance(leaf, SizeOf) or leaf in ELEMENT_BYTES for leaf in leaves_of(written)):
+        return False
+    is_one = isinstance(written, Name | Number)
+    return not is_one or (site.block is not None and site.shared_bytes == prod(site.block))
+
+
+def _static_hint(hazard: Hazard) -> Message:
+    if hazard.kind == "uninitialized":
+        if hazard.space == "shared":
+            return msg("checks.memory_safety.hint_shared_unset")
+        return msg("checks.memory_safety.hint_unset")
+    if hazard.detail == "null":
+        return msg("checks.memory_safety.hint_null")
+    if hazard.detail in ("freed", "not_allocated"):
+        return msg("checks.memory_safety.hint_freed")
+    if hazard.detail == "misaligned":
+        return msg("checks.memory_safety.hint_misaligned")
+    if hazard.detail == "before":
+        return msg("checks.memory_safety.hint_before")
+    if hazard.space in ("shared", "local"):
+        return msg("checks.memory_safety.hint_shared")
+    return msg("checks.memory_safety.hint_global")
+
+
+def judge_deterministic(evidence: Evidence, _settings: Settings) -> Verdict:
+    """Tell what came out otherwise, or never, in another order."""
+    reordered = evidence.reordered
+    if reordered is None:
+        return not_measured(msg("checks.deterministic.not_seen"))
+    sizes = sizes_msg(reordered.sizes)
+    if reordered.differs is None:
+        return passed(msg("checks.deterministic.passed", n=reordered.orders, sizes=sizes))
+    array, index, usual, other = reordered.differs
+    message = msg(
+        "checks.deterministic.differs",
+        element=element(array, index),
+        usual=usual,
+        other=other,
+        sizes=sizes,
+        n=reordered.elements,
+    )
+    data = {"elements": reordered.elements}
+    at = _float_atomics(evidence)
+    if at is None:
+        return failed(message, msg("checks.deterministic.hint"), data=data)
+    file, line = at
+    verdict = failed(message, msg("checks.deterministic.hint_atomics", line=line), line, data=data)
+    return replace(verdict, file=evidence.file_of(file))
+
+
+def _float_atomics(evidence: Evidence) -> tuple[str, int] | None:
+    """Where floating-point numbers are added atomically, most often; None where that is nowhere."""
+    work = evidence.observed_work
+    rows = [(file, row) for file, row in (work.by_line() if work is not None else ()) if row.uses.get("float_atomics")]
+    if not rows:
+        return None
+    file, row = max(rows, key=lambda pair: pair[1].uses["float_atomics"])
+    return file, row.line
