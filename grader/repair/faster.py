@@ -74,14 +74,19 @@ class _Right:
 
 @dataclass(slots=True)
 class _Program:
-    """A program with another text of one file, as it is read; by variant whether it is right there, and how long it
-    takes; seen: as it is when it is run."""
+    """A program with another text of one file, as it is read; by variant whether it is right there, how long it takes
+    and, where it was graded in full, its verdicts (None: it cannot be graded).
+
+    seen: as it is when it is run.  is_spoilt: another kernel of it is wrong, slower, or passes less.
+    """
 
     source: SourceText
     submission: Submission
     right: dict[str, bool] = field(default_factory=dict)
     times: dict[str, PredictedTime | None] = field(default_factory=dict)
+    graded: dict[str, tuple[list[Check], Evidence] | None] = field(default_factory=dict)
     seen: Submission | None = None
+    is_spoilt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,25 +255,20 @@ class _Search:
 
     def _proven(self, subject: _Right, tried: _Candidate) -> FasterChange | None:
         """The change as a result has it, once it is graded in full: None where it spoils something, or does less."""
-        kernel: BoundKernel | None = tried.kernel
-        is_launch = tried.change.kind == "launch"
-        if is_launch and not all(self._leaves(other, tried.program) for other in self.subjects if other is not subject):
-            return None
-        if is_launch and self.rerun is not None and self.original.submission.observed.launches:
-            source = tried.program.source
-            tried.program.seen = tried.program.seen or self.rerun({source.path: source})
-            kernel = rebound(subject.kernel, tried.program.seen)
-        if kernel is None or kernel.interpretation.launch != tried.kernel.interpretation.launch:
-            return None
-        try:
-            after, evidence = Proof.of_kernel(self.trials, self.drawn_trials, kernel, subject.evidence)
-        except (FileError, UsageError):
-            return None
-        left_out = OF_GPU if is_launch else OF_OTHERS
-        if _is_spoilt(subject.checks, after, left_out) or evidence.counters is None:
-            return None
+        kernel, program = tried.kernel, tried.program
+        if tried.change.kind == "launch":
+            # Its constants are other kernels', too.
+            others = [other for other in self.subjects if other is not subject]
+            launched = self._launched(subject, program)
+            program.is_spoilt = program.is_spoilt or not all(self._leaves(other, program) for other in others)
+            if launched is None or program.is_spoilt:
+                return None
+            kernel = launched
+        graded = self._graded(subject, kernel, program, OF_GPU if tried.change.kind == "launch" else OF_OTHERS)
         before = subject.evidence.counters
-        if before is None or not _counts_less(before, evidence.counters, tried.cause):
+        if graded is None or graded.counters is None or before is None:
+            return None
+        if not _counts_less(before, graded.counters, tried.cause):
             return None
         diff = list(diff_lines(tried.parsed.source.text, changed(tried.parsed.source.text, tried.change)))
         return FasterChange(
@@ -276,22 +276,48 @@ class _Search:
             line=tried.change.line,
             kind=KINDS[tried.change.kind],
             diff=diff,
-            effect_said=effect_msg([CHECKS.get(tried.cause, "")], before, evidence.counters, diff),
+            effect_said=effect_msg([CHECKS.get(tried.cause, "")], before, graded.counters, diff),
             device=tried.time.device,
             size=tried.time.size,
             predicted_us=tried.time.predicted_us,
             predicted_times=ratio_of(subject.time, tried.time, self.processor),
         )
 
+    def _launched(self, subject: _Right, program: _Program) -> BoundKernel | None:
+        """The kernel as a changed program launches it; None where it is not to be found there, or is launched
+        otherwise than the program's text has it."""
+        read = rebound(subject.kernel, program.submission)
+        if read is None or self.rerun is None or not self.original.submission.observed.launches:
+            return read
+        if program.seen is None:
+            program.seen = self.rerun({program.source.path: program.source})
+        seen = rebound(subject.kernel, program.seen)
+        return seen if seen is not None and seen.interpretation.launch == read.interpretation.launch else None
+
+    def _graded(
+        self, subject: _Right, kernel: BoundKernel, program: _Program, left_out: Collection[str]
+    ) -> Evidence | None:
+        """What is known of a kernel of a changed program, graded in full; None where a check is spoilt."""
+        if subject.name not in program.graded:
+            try:
+                program.graded[subject.name] = Proof.of_kernel(self.trials, self.drawn_trials, kernel, subject.evidence)
+            except (FileError, UsageError):
+                program.graded[subject.name] = None
+        graded = program.graded[subject.name]
+        return None if graded is None or _is_spoilt(subject.checks, graded[0], left_out) else graded[1]
+
     def _leaves(self, other: _Right, program: _Program) -> bool:
-        """Whether another variant is right in a changed program, and not predicted to be slower."""
+        """Whether another variant passes in a changed program what it passed, and is not predicted to be slower."""
         kernel = rebound(other.kernel, program.submission)
         if kernel is None or not is_other(other.kernel, kernel):
             return kernel is not None
         if not self._is_right(other, kernel, program):
             return False
         time = self._time(other, kernel, program)
-        return time is not None and time.predicted_us <= MOST_LOSS * other.time.predicted_us
+        if time is None or time.predicted_us > MOST_LOSS * other.time.predicted_us:
+            return False
+        launched = self._launched(other, program)
+        return launched is not None and self._graded(other, launched, program, OF_GPU) is not None
 
 
 def _is_spoilt(before: Sequence[Check], after: Sequence[Check], left_out: Collection[str]) -> bool:

@@ -413,7 +413,9 @@ def answers(result: Result) -> str:
     for name, variant in result.variants.items():
         made = variant.faster
         if made is not None and made.diff:
-            times = f"predicted {made.predicted_times.value:.3g} times as fast on {made.device}"
+            ratio = made.predicted_times
+            interval = f"{ratio.low:.2g} to {ratio.high:.2g}"
+            times = f"predicted {ratio.value:.3g} times as fast on {made.device} ({interval})"
             rows.setdefault((name, made.file, str(made.line), made.kind, made.effect, *made.diff), []).append(times)
     parts = []
     for (in_variant, file, line, kind, effect, *diff), why in rows.items():

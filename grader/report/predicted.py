@@ -77,25 +77,25 @@ def predicted_table(
 def faster_views(
     changes: Mapping[str, tuple[str, FasterChange]], shown: Sequence[list[str]], numbers: Numbers
 ) -> list[FasterView]:
-    """Changes that make kernels faster, each once.
+    """Changes that may make kernels faster, each once.
 
     changes: with where they are, by variant.  shown: diffs that a fault shows already.
     """
     views: dict[tuple[str, ...], FasterView] = {}
     for name, (place, made) in changes.items():
-        key = (made.file, *made.diff) if made.diff else (name,)
+        key = (place, made.kind, *made.diff)
         diff = [] if made.diff in shown else [visible(row) for row in made.diff]
         ratio = made.predicted_times
         said = msg(
-            f"repairs.faster.{made.kind}",
+            "repairs.faster.gain" if ratio.is_sure else "repairs.faster.unsure",
             variant=name,
-            where=place,
             times=numbers.times(ratio.value),
             device=made.device,
             low=numbers.decimal(ratio.low, 1),
             high=numbers.decimal(ratio.high, 1),
         )
-        view = views.setdefault(key, {"said": [], "diff": diff})
+        what = text(msg(f"repairs.faster.{made.kind}", where=place))
+        view = views.setdefault(key, {"what": what, "said": [], "diff": diff})
         view["said"].append(" ".join(filter(None, (text(said), made.effect))))
     return list(views.values())
 

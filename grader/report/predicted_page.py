@@ -75,11 +75,15 @@ def _row(job: ReportJob, column: VariantView, variant: Variant, baseline: str, n
     for ratio, what in ((prediction.predicted_over_baseline, baseline), (prediction.predicted_speedup, reference)):
         if ratio is not None:
             facts.append(
-                _("{times} as fast as {what} ({low} to {high})").format(
-                    times=numbers.times(ratio.value),
-                    what=what,
-                    low=numbers.decimal(ratio.low, 1),
-                    high=numbers.decimal(ratio.high, 1),
+                text(
+                    msg(
+                        "predict.ratio" if ratio.is_sure else "predict.ratio_unsure",
+                        times=numbers.times(ratio.value),
+                        ratio=numbers.decimal(ratio.value, 1),
+                        what=what,
+                        low=numbers.decimal(ratio.low, 1),
+                        high=numbers.decimal(ratio.high, 1),
+                    )
                 )
             )
     return {

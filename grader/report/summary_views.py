@@ -129,11 +129,12 @@ class RemarkRow(TypedDict):
 
 
 class FasterView(TypedDict):
-    """A change that makes variants faster; said: a sentence of each.
+    """A change that may make variants faster; what: where it is, and of what kind.  said: a sentence of each variant.
 
     diff: lines of a diff, [] where there is none to be seen or a fault shows the same.
     """
 
+    what: str
     said: list[str]
     diff: list[str]
 
@@ -141,7 +142,7 @@ class FasterView(TypedDict):
 class PredictedTable(TypedDict):
     """Predicted times: for what, a row for each variant as its `titles` say, and what else is to be known.
 
-    changes: those that make kernels faster; changes_note: what is known of all of them.
+    changes: those that may make kernels faster; changes_note: what is known of all of them.
     """
 
     caption: str

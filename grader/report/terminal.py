@@ -277,11 +277,12 @@ def show_predicted(out: Console, table: PredictedTable) -> None:
         _hang(out, Text(note, style="dim"), 0, 2)
     if shown["changes"]:
         out.print()
-        out.print(Text(_("Changes that make kernels faster"), style="bold"))
+        out.print(Text(_("Changes that may make kernels faster"), style="bold"))
         _hang(out, Text(shown["changes_note"], style="dim"), 0, 2)
     for change in shown["changes"]:
+        _hang(out, Text(change["what"]), 3, 5)
         for said in change["said"]:
-            _hang(out, Text(said), 3, 5)
+            _hang(out, Text(said), 5, 7)
         _show_diff(out, change["diff"])
 
 

@@ -129,6 +129,11 @@ class Ratio(Record, frozen=True):
     low: float
     high: float
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether the interval tells which of the two is faster."""
+        return self.low > 1 or self.high < 1
+
 
 class Timing(Record, frozen=True):
     """Time of a kernel at one size: median with its 99 % confidence interval, µs.

@@ -9,6 +9,8 @@ from grader.words import N_, Plural, Texts
 
 PREDICT: Texts = {
     "for": N_("Predicted for {device} at {sizes}, not measured."),
+    "ratio": N_("{times} as fast as {what} ({low} to {high})"),
+    "ratio_unsure": N_("speed over that of {what}: {ratio} ({low} to {high}), which of them is faster is not certain"),
     "unmeasured": N_("No predicted time was ever compared with a measured one on {device}."),
     "unknown_device": N_("no device {name}; allowed: {allowed}"),
     "device_file": N_("{file}: cannot be read as a GPU's file: {why}"),
@@ -62,12 +64,14 @@ LIMITS: Texts = {
 }
 """The same as what limits a kernel, a sentence each."""
 CAUSES: Texts = {
-    "bank_conflicts": N_("Bank conflicts take {share} of the time: without them {times} as fast."),
+    "bank_conflicts": N_("Bank conflicts take {share} of the predicted time: without them {times} as fast."),
     "uncoalesced": N_(
-        "Accesses to global memory that are not coalesced take {share} of the time: with neighbouring threads at "
-        "neighbouring addresses {times} as fast."
+        "Accesses to global memory that are not coalesced take {share} of the predicted time: with neighbouring "
+        "threads at neighbouring addresses {times} as fast."
     ),
-    "same_address": N_("Atomics of a warp at one address take {share} of the time: without them {times} as fast."),
+    "same_address": N_(
+        "Atomics of a warp at one address take {share} of the predicted time: without them {times} as fast."
+    ),
 }
 """What costs time and need not be there."""
 

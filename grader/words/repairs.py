@@ -168,21 +168,20 @@ REPAIRS: Texts = {
 }
 
 FASTER: Texts = {
-    "padding": N_(
-        "{variant}, {where}: with rows of shared arrays an element longer, predicted {times} as fast on {device} "
-        "({low} to {high})."
+    "padding": N_("{where}: rows of shared arrays an element longer"),
+    "axes": N_("{where}: x and y of threads in each other's place"),
+    "launch": N_("{where}: another block"),
+    "gain": N_("{variant}: predicted {times} as fast on {device} ({low} to {high})."),
+    "unsure": N_(
+        "{variant}: predicted {times} as fast on {device}, with an interval of {low} to {high}: only a measurement "
+        "tells whether it is faster."
     ),
-    "axes": N_(
-        "{variant}, {where}: with x and y of threads in each other's place, predicted {times} as fast on {device} "
-        "({low} to {high})."
-    ),
-    "launch": N_("{variant}, {where}: with another block, predicted {times} as fast on {device} ({low} to {high})."),
     "verified": N_(
-        "Each of these changes was compiled and run: the kernel is right with it and passes every check that it passed "
-        "before. How much faster it is was predicted, not measured."
+        "Each of these changes was compiled and run: every check that was passed before is passed with it. What it "
+        "gains was predicted, not measured."
     ),
 }
-"""Changes that make a right kernel faster."""
+"""Changes that may make a right kernel faster; unsure: the interval of the gain holds 1."""
 
 AREAS: dict[str, Texts] = {"repairs": REPAIRS, "repairs.faster": FASTER}
 """By the first parts of the ids."""
