@@ -61,6 +61,16 @@ def copied(stride: int, threads: int = 256) -> Profile:
     return profile(traces[: len(together)], beside, grid, resident, H200.cache_bytes(resident, 0), H200)
 
 
+@pytest.mark.parametrize(
+    ("grid", "middle"),
+    [((9, 1, 1), 4), ((2, 1, 1), 0), ((8192, 2, 1), 0), ((2, 9, 1), 2 * 4), ((8, 8, 1), 4 * 8), ((4, 2, 3), 4 * 2)],
+)
+def test_of_two_blocks_along_an_axis_the_last_stands_for_no_others(grid: tuple[int, int, int], middle: int) -> None:
+    # It may have one row of 32: 33 rows were predicted in less time than their bytes take.
+    (first, *_more), _neighbours = sampled_blocks(grid, 1, H200)
+    assert first == middle
+
+
 def test_bytes_of_a_copy_are_counted_over_the_whole_grid() -> None:
     asked = copied(1)
     assert asked.read_bytes == asked.written_bytes == 4 * ELEMENTS

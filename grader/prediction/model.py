@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import structs
 
 from grader.lab.records import Sizes
+from grader.devices import MAX_GRID
 from grader.launching.backend import BufferArgument, ScalarArgument
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
@@ -282,6 +283,9 @@ def predict_kernel(
     request = kernel.launch_without_data(followed.built, followed.entry, sizes)
     takes = machine.built.result.resources[machine.entry]
     shared = request.shared_bytes + takes.shared_bytes
+    for axis, blocks, most in zip("xyz", request.grid, MAX_GRID, strict=True):
+        if blocks > most:
+            return msg("predict.grid_limit", axis=axis, blocks=blocks, most=most)
     resident = resident_blocks(processor, prod(request.block), takes.registers, shared)
     if not resident:
         return msg("predict.does_not_fit", device=processor.name)

@@ -93,10 +93,19 @@ def sampled_blocks(grid: tuple[int, int, int], resident: int, processor: Process
     end."""
     total = prod(grid)
     apart = processor.multiprocessors
-    middle = total // 2 if total > 2 * apart else min(total - 1, total // 2)
+    middle = _middle(grid)
     together = [middle + k * apart for k in range(min(resident, REPLAYED)) if middle + k * apart < total]
     neighbours = [(middle + step) if middle + step < total else middle - step for step in (1, grid[0])]
     return together, [n if 0 <= n < total and n != middle else -1 for n in neighbours]
+
+
+def _middle(grid: tuple[int, int, int]) -> int:
+    """The block in the middle of the launch; of two along an axis the first, as the last may have little to do."""
+    across, down, _deep = grid
+    number = prod(grid) // 2
+    places = number % across, number // across % down, number // (across * down)
+    x, y, z = (0 if blocks == 2 else place for place, blocks in zip(places, grid, strict=True))
+    return x + across * (y + down * z)
 
 
 def profile(

@@ -20,6 +20,7 @@ PREDICT: Texts = {
     "sizes": N_("the kernel is not for these sizes"),
     "not_compiled": N_("does not compile: {error}"),
     "does_not_fit": N_("a block takes more registers or shared memory than {device} has"),
+    "grid_limit": N_("not predicted: no device launches a grid of {blocks} blocks along {axis}, {most} are the most"),
     "cut_off": N_("not predicted: the parameter that is handed {value} is of a type that cannot hold it"),
     "data_decide": N_("not predicted: values in the arrays decide which addresses it goes to or what it executes"),
     "local_memory": N_(

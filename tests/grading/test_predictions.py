@@ -7,15 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from grader.compiler.process import CompilerProcess
 from grader.errors import FileError, UsageError
 from grader.grading import pipeline
 from grader.grading.options import GradeOptions
-from grader.grading.predictions import device_for
+from grader.grading.predictions import device_for, stores_of
+from grader.grading.sweep_plan import reference_target
 from grader.lab import labs
 from grader.lab.checks import SpeedupSettings
 from grader.lab.file import load
 from grader.lab.records import Lab
-from grader.prediction.instructions import named_like
+from grader.launching.backend import ARCHITECTURE
+from grader.launching.programs import ProgramStore
+from grader.message import msg
+from grader.prediction.instructions import named_like, read_device
+from grader.prediction.model import predict_kernel
 from grader.result import Check, PredictedTime, Result
 from tests.marks_only import marks_only, put_marks_only
 
@@ -246,3 +252,11 @@ def test_a_size_that_its_parameter_cannot_hold_has_no_predicted_time(tmp_path: P
     (sweep,) = graded(tmp_path, "h200", lab, text).sweeps
     told = {(p.size["rows"], bool(p.values)) for p in sweep.predicted if p.of == "submission"}
     assert told == {(512, True), (32768, False)}
+
+
+def test_a_grid_that_no_device_launches_has_no_predicted_time() -> None:
+    with CompilerProcess() as compiler:
+        stores = stores_of(read_device("t4"), ProgramStore(compiler, ARCHITECTURE), compiler)
+        kernel = reference_target(LAB, LAB.variants[0]).kernel
+        made = predict_kernel(kernel, {"rows": 65536 * 32, "cols": 1}, read_device("t4"), stores)
+    assert made == msg("predict.grid_limit", axis="y", blocks=65536, most=65535)
