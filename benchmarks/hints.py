@@ -20,9 +20,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 
-from grader.grading.options import GradeOptions
+from grader.grading.options import GradeOptions, Warm
 from grader.grading.pipeline import grade
-from grader.grading.warm import Warm
 from grader.lab.labs import find
 from grader.lab.records import Lab
 from grader.result import Result

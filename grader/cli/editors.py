@@ -28,8 +28,7 @@ from grader.i18n import _
 from grader.report.visible import speak_utf8
 
 if TYPE_CHECKING:
-    from grader.grading.options import GradeOptions
-    from grader.grading.warm import Warm
+    from grader.grading.options import GradeOptions, Warm
 
 
 LINES = ("gcc", "github")
@@ -191,9 +190,8 @@ def watch_command() -> click.Command:
 
 def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
     """Ends with Ctrl-C only, as every command that is interrupted does."""
-    from grader.grading.options import GradeOptions
+    from grader.grading.options import GradeOptions, Warm
     from grader.grading.session import lab_of, task_of
-    from grader.grading.warm import Warm
 
     names = tuple(str(folder) for folder in labs_folders)
     options = GradeOptions(

@@ -234,7 +234,7 @@ def _run(
 ) -> int:
     from grader.gpu.process import has_driver
     from grader.processes.system import IS_LINUX
-    from grader.programs.checked import checked, same_model
+    from grader.programs.card_times import checked, same_model
     from grader.programs.observe import observe
     from grader.programs.records import for_gpu
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from grader.cli.options import PathType, labs_option, lang_option, no_pdf_option
-from grader.exports.registry import FORMATS
+from grader.exports import FORMATS
 from grader.i18n import _
 
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
     from grader.gpu.functions import FunctionGpu
     from grader.gpu.part import Gpu
+    from grader.grading.options import Warm
     from grader.grading.reading import Reading, Seen
-    from grader.grading.warm import Warm
     from grader.lab.expected import Oracle
     from grader.launching.kernel import BoundKernel
     from grader.launching.trial import Trials

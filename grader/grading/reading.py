@@ -21,7 +21,7 @@ from grader.submission.source import SourceText
 
 if TYPE_CHECKING:
     from grader.compiler.result import CompileResult
-    from grader.grading.warm import Warm
+    from grader.grading.options import Warm
     from grader.launching.programs import ProgramStore
     from grader.programs.observed_before import Stored
 

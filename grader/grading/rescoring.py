@@ -16,10 +16,9 @@ import msgspec
 from grader.checks.coalescing import TOLERANCE
 from grader.course.decisions import Decider, find_decider_again, see_that_decisions_are_known, undone, write_ledger
 from grader.errors import UsageError, describe_os_error
-from grader.exports import pages
+from grader.exports import COURSE_EXPORTS, EXPORTS, pages
 from grader.exports.entries import Entry, Table, rest_of, rules_of, source_of
 from grader.exports.pages import rows_of
-from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.files import read_kept, write_atomically
 from grader.grading.cache import is_rendered, put_reports, rescored, retold
 from grader.grading.paths import RESULT_NAME, Announcer, StoredRun, find_stored, stored_groups

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from grader.grading.group import GradingPool
-    from grader.grading.warm import Warm
+    from grader.grading.options import Warm
 
 
 def grade_with_report(

@@ -21,10 +21,9 @@ import msgspec
 from grader.course.decisions import Decider, read_ledger
 from grader.course.roster import Person
 from grader.errors import GraderError, UsageError, describe_os_error
-from grader.exports import pages
+from grader.exports import COURSE_EXPORTS, EXPORTS, FORMATS, pages
 from grader.exports.entries import CourseExport, Entry, Export, StudentExport, Table, brief, source_of
 from grader.exports.pages import SIMILAR
-from grader.exports.registry import COURSE_EXPORTS, EXPORTS, FORMATS
 from grader.files import read_kept, write_atomically
 from grader.grading.cache import code_hash, with_person
 from grader.grading.paths import Outputs, StoredRun, group_lists, linked, stored_group, stored_groups

@@ -35,7 +35,7 @@ from grader.result import Check, Record, Result
 from grader.words import text
 
 if TYPE_CHECKING:
-    from grader.grading.warm import Warm
+    from grader.grading.options import Warm
 
 MEMORY_BYTES = 4 << 30
 _GPU_DEVICE = Path("/dev/nvidiactl")

@@ -344,7 +344,7 @@ class Observation(msgspec.Struct):
     files: those that were wanted and are there at the end, cut off at the length that was asked for.
     device: the name of the GPU that kernels ran on, "" for the emulator.
     copies: between host and device, the first `MAX_COPIES` in their order.
-    checked: of a run on a GPU, how many launches the emulator has run after it, see `grader.programs.checked`;
+    checked: of a run on a GPU, how many launches the emulator has run after it, see `grader.programs.card_times`;
       check_ended: why not all of them, or why it did not come to the program's end.
     """
 

@@ -18,8 +18,8 @@ from python_calamine import CalamineWorkbook
 
 from grader import i18n
 from grader.course.roster import Person
+from grader.exports import FORMATS
 from grader.exports.entries import Entry, StudentExport, Table
-from grader.exports.registry import FORMATS
 from grader.exports.systems import canvas, junit, worksheet
 from grader.exports.tables import markdown, workbook
 from grader.lab import labs

@@ -11,7 +11,7 @@ import pytest
 from openpyxl import load_workbook
 
 from grader.cli import main as cli
-from grader.exports.registry import FORMATS
+from grader.exports import FORMATS
 from grader.lab import labs
 from tests.marks_only import put_marks_only
 from tests.stored_marks import put_marks

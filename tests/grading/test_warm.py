@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from grader.grading.options import GradeOptions
+from grader.grading.options import GradeOptions, Warm
 from grader.grading.pipeline import grade
-from grader.grading.warm import Warm
 from grader.lab import labs
 from grader.result import encode
 

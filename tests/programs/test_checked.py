@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from grader.message import Message, msg
-from grader.programs.checked import checked, same_model
+from grader.programs.card_times import checked, same_model
 from grader.programs.records import LineCount, Observation, ObservedHazard, ObservedLaunch, ProgramFinding
 
 HAZARD = ObservedHazard("race", 3, msg("programs.trap", kernel="k"))

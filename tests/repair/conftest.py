@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.grading.options import GradeOptions
+from grader.grading.options import GradeOptions, Warm
 from grader.grading.pipeline import grade
-from grader.grading.warm import Warm
 from grader.lab.labs import find
 from grader.result import Result
 

@@ -19,8 +19,7 @@ from typing import Any
 from grader import driver
 from grader.devices import FLOAT_SENTINEL_BYTE, GUARD_BYTE, sentinel_byte
 from grader.driver import DriverError, uuid_text
-from grader.gpu.device.graphs import Graph, Graphs
-from grader.gpu.device.launch import Device, LaunchFailed, Modules, ready_for_launch
+from grader.gpu.device.launch import Device, Graph, Graphs, LaunchFailed, Modules, ready_for_launch
 from grader.gpu.device.memory import aligned
 from grader.gpu.messages import (
     PROGRESS_BYTES,
