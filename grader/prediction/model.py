@@ -16,8 +16,8 @@ from math import ceil, prod
 import numpy as np
 from msgspec import structs
 
-from grader.lab.records import Sizes
 from grader.devices import MAX_GRID
+from grader.lab.records import Sizes
 from grader.launching.backend import BufferArgument, ScalarArgument
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore

@@ -1,4 +1,4 @@
-"""Finds accesses to the same memory that nothing puts in order, at least one of them a write, by the rules of `Conflicts`.
+"""Finds accesses to the same memory that nothing puts in order, at least one of them a write.
 
 Shared memory is examined once per interval between barriers, and no interval again whose accesses were harmless before.
 """
