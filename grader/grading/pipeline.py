@@ -47,15 +47,30 @@ if TYPE_CHECKING:
     from grader.submission.changes import Original
 
 
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is told of a grading while it goes on; None: nobody.
+
+    judged: called with the result as soon as every check is judged; what no mark depends on follows.
+    swept: called with the result when it has all that figures are drawn of: changes of kernels are looked for next.
+    checked: called with the checks of a variant as soon as its kernels have run on the emulator.
+    """
+
+    judged: Callable[[Result], None] | None = None
+    swept: Callable[[Result], None] | None = None
+    checked: Callable[[list[Check]], None] | None = None
+
+
+NOBODY = Listeners()
+
+
 def grade(
     path: Path,
     lab: Lab,
     options: GradeOptions = DEFAULTS,
     *,
     command: str = "",
-    judged: Callable[[Result], None] | None = None,
-    swept: Callable[[Result], None] | None = None,
-    checked: Callable[[list[Check]], None] | None = None,
+    listeners: Listeners = NOBODY,
     warm: Warm | None = None,
 ) -> Result:
     """Grade the work at `path` (a student's folder or one `.cu` file).
@@ -64,9 +79,7 @@ def grade(
     ----------
     options : how; the lab is `lab`, with the sweeps and the times that are wanted of it.
     command : the command line that repeats this grading, kept in the result.
-    judged : called with the result as soon as every check is judged; what no mark depends on follows.
-    swept : called with the result when it has all that figures are drawn of: changes of kernels are looked for next.
-    checked : called with the checks of a variant as soon as its kernels have run on the emulator.
+    listeners : told of it while it goes on.
     warm : what earlier gradings of this student's files have left; None: all is done anew.
 
     Raises
@@ -90,7 +103,7 @@ def grade(
 
         functions = _function_gpu(backend, remeasure) if lab.makes_launches else None
         reading = Reading(path, lab, warm)
-        grading = _Grading(lab, Oracle(lab), compiler, secret, warm, checked)
+        grading = _Grading(lab, Oracle(lab), compiler, secret, warm, listeners.checked)
 
         def on_emulator(seen: Seen) -> _Emulated:
             return _emulated(grading, reading.bound(seen))
@@ -122,8 +135,8 @@ def grade(
             by_variant = {name: replace(one, predicted=foretold.get(name)) for name, one in by_variant.items()}
         # Judge, and record.
         result = _result(lab, submission, by_variant, environment)
-        if judged is not None:
-            judged(result)
+        if listeners.judged is not None:
+            listeners.judged(result)
         if lab.makes_launches:
             # What follows changes a kernel, or its launch, and runs it by itself.
             return result
@@ -146,8 +159,8 @@ def grade(
 
                 sweeps = with_predictions(sweeps, lab, original, by_variant, processor, compiler)
             result = structs.replace(result, sweeps=sweeps)
-            if swept is not None:
-                swept(told(result))
+            if listeners.swept is not None:
+                listeners.swept(told(result))
         if options.repairs and lab.repairs != "off":
             result = _with_changes(result, original, emulated, reading.changed, foretold, processor, compiler)
             if lab.repairs != "student" and not options.answers:
@@ -195,12 +208,10 @@ def _with_changes(
     if processor is None:
         return result
     from grader.grading.predictions import stores_of
-    from grader.repair.faster import faster, with_faster
+    from grader.repair.faster import Prediction, faster, with_faster
 
-    stores = stores_of(processor, trials.programs, compiler)
-    return with_faster(
-        result, faster(original, trials, drawn_trials, found, result.checks, foretold, processor, stores, rerun)
-    )
+    prediction = Prediction(foretold, processor, stores_of(processor, trials.programs, compiler))
+    return with_faster(result, faster(original, trials, drawn_trials, found, result.checks, prediction, rerun))
 
 
 @dataclass(frozen=True, slots=True)

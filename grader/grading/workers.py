@@ -138,9 +138,11 @@ def grade_here(
             lab,
             options,
             command=task.command,
-            judged=None if judged is None else lambda result: judged(named(result)),
-            swept=None if swept is None else lambda result: swept(named(result)),
-            checked=checked,
+            listeners=pipeline.Listeners(
+                judged=None if judged is None else lambda result: judged(named(result)),
+                swept=None if swept is None else lambda result: swept(named(result)),
+                checked=checked,
+            ),
             warm=warm,
         )
     except OSError as error:

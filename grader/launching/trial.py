@@ -12,7 +12,7 @@ from grader.lab.compare import Difference, Projected, compare
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Sizes
 from grader.launching.backend import Backend, LaunchOutcome
-from grader.launching.kernel import BoundKernel, shape_at
+from grader.launching.kernel import BoundKernel, Loaded, shape_at
 from grader.launching.programs import Built, ProgramStore
 from grader.message import msg
 from grader.result import BackendName, CaseKind
@@ -80,7 +80,7 @@ class Trials:
         loaded = kernel.load(self.programs, sizes)
         if loaded.entry is None:
             return Run(kind, sizes, self._not_compiled(kernel, sizes, loaded.built), None, backend=self.backend.name)
-        return self.run_loaded(kernel, loaded.built, loaded.entry, kind, sizes, observe, trace)
+        return self.run_loaded(kernel, loaded, kind, sizes, observe, trace)
 
     def prepare(self, kernel: BoundKernel, sizes: Sizes) -> None:
         """Compile and compute what `run` needs at some sizes, for whoever runs them against a clock or holding a lock.
@@ -95,24 +95,26 @@ class Trials:
     def run_loaded(
         self,
         kernel: BoundKernel,
-        built: Built,
-        entry: str,
+        loaded: Loaded,
         kind: CaseKind,
         sizes: Sizes,
         observe: bool = False,
         trace: bool = False,
         instructions: int = 0,
     ) -> Run:
-        """The same of a kernel that takes what `kernel` takes, and is `entry` in a program compiled already.
+        """The same of a kernel that takes what `kernel` takes, in a program compiled already.
 
+        loaded: with the kernel's entry.
         instructions: at which it is ended, of all threads together; 0: the backend's own limit.
         """
         refused = self._refused(kernel, sizes)
         if refused is not None:
             return Run(kind, sizes, refused, None, backend=self.backend.name)
+        assert loaded.entry is not None
+        built = loaded.built
         projected, inputs, expected = self._case(kernel, sizes)
         launch = replace(
-            kernel.launch(built, entry, sizes, inputs, expected, observe, trace),
+            kernel.launch(built, loaded.entry, sizes, inputs, expected, observe, trace),
             instructions=instructions,
             counts_work=observe and self.lab.counts_work,
         )

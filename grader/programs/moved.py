@@ -25,6 +25,18 @@ def is_empty(line: str) -> bool:
     return line.strip(" \t\r\\") == ""
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """What is known of a program's files: their lines, names of its units, those of its kernels' parameters by kernel,
+    and calls whose results nobody looks at, by file and line.
+    """
+
+    sources: SourceLines
+    unit_names: Sequence[str]
+    parameter_names: Mapping[str, Sequence[str]]
+    unused_results: frozenset[tuple[str, int]]
+
+
 class SourceLines:
     """texts: by file, as in `grader.programs.sources.Program.host`."""
 

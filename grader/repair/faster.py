@@ -101,15 +101,22 @@ class _Candidate:
     time: PredictedTime
 
 
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Predicted times of the kernels as they are, by variant, for `processor`; stores: as of `predict_kernel`."""
+
+    times: Mapping[str, PredictedTime | Message]
+    processor: Processor
+    stores: tuple[ProgramStore, ProgramStore]
+
+
 def faster(
     original: Original,
     trials: Trials,
     drawn_trials: Trials,
     found: Mapping[str, Evidence],
     checks: Sequence[Check],
-    times: Mapping[str, PredictedTime | Message],
-    processor: Processor,
-    stores: tuple[ProgramStore, ProgramStore],
+    prediction: Prediction,
     rerun: Rerun | None = None,
 ) -> dict[str, FasterChange]:
     """At most one change for each variant whose kernel is right, by variant.
@@ -117,16 +124,18 @@ def faster(
     Parameters
     ----------
     found : evidence of the emulator by variant.  checks : the verdicts on all of them.
-    times : predicted times of the kernels as they are, for `processor`.  stores : as of `predict_kernel`.
+    prediction : how long the kernels take as they are, and what foretells a changed one's time.
     rerun : runs a changed program; None: what its text says of its launches is taken as it is.
     """
     kernels = bound_kernels(trials.lab, original.submission)
     subjects = [
         one
         for name, evidence in found.items()
-        if name in kernels and (one := _right(original, kernels[name], evidence, checks, times.get(name))) is not None
+        if name in kernels
+        and (one := _right(original, kernels[name], evidence, checks, prediction.times.get(name))) is not None
     ]
     subjects.sort(key=lambda one: -max(one.gain_without(cause) for cause in CHECKS))
+    processor, stores = prediction.processor, prediction.stores
     search = _Search(original, trials, drawn_trials, subjects, processor, stores, Budget(MAX_WORK), rerun)
     return {one.name: made for one in subjects if (made := search.best_of(one)) is not None}
 

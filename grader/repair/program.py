@@ -351,7 +351,7 @@ def is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budg
             return False
         observe = number == len(small) - 1
         most = max(MOST_INSTRUCTIONS, needed.get((kind, repr(sizes)), 0))
-        run = trials.run_loaded(kernel, loaded.built, loaded.entry, kind, sizes, observe=observe, instructions=most)
+        run = trials.run_loaded(kernel, loaded, kind, sizes, observe=observe, instructions=most)
         budget.ran(run, observe)
         if run.outcome.status != "ok" or not run.is_right or faults(run):
             return False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
 from grader.lab.expected import Array
-from grader.launching.kernel import BoundKernel
+from grader.launching.kernel import BoundKernel, Loaded
 from grader.launching.programs import Built
 from grader.launching.trial import Run, Trials
 from grader.repair.function import Change, Function
@@ -138,7 +138,7 @@ class Screen:
             yield (
                 change,
                 self.trials.run_loaded(
-                    self.kernel, built, entry, case.kind, case.sizes, instructions=case.instructions
+                    self.kernel, Loaded(built, entry), case.kind, case.sizes, instructions=case.instructions
                 ),
             )
 
@@ -157,7 +157,7 @@ class Screen:
 
     def _run(self, built: Built, entry: str, case: SmallCase, observe: bool, budget: Budget) -> Run:
         run = self.trials.run_loaded(
-            self.kernel, built, entry, case.kind, case.sizes, observe, instructions=case.instructions
+            self.kernel, Loaded(built, entry), case.kind, case.sizes, observe, instructions=case.instructions
         )
         budget.ran(run, observe)
         return run

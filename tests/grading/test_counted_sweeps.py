@@ -343,7 +343,9 @@ def test_the_last_word_is_the_axis_s() -> None:
 def graded(path: Path, lab: Lab) -> tuple[Result, Result]:
     """The result as it is told when the marks are there, and in the end."""
     seen: list[Result] = []
-    final = pipeline.grade(path, lab, GradeOptions(backend="emulator"), judged=seen.append)
+    final = pipeline.grade(
+        path, lab, GradeOptions(backend="emulator"), listeners=pipeline.Listeners(judged=seen.append)
+    )
     (early,) = seen
     return early, final
 

@@ -12,7 +12,7 @@ import pytest
 import wasmtime
 
 from grader.programs.emulated import Gpu
-from grader.programs.moved import SourceLines
+from grader.programs.moved import ProgramText, SourceLines
 from grader.programs.records import RunLimits
 from grader.programs.runtime import table
 from grader.programs.runtime.calls import Calls
@@ -22,7 +22,7 @@ from grader.programs.runtime.ordering import NOWHERE
 from grader.programs.runtime.state import CudaError, ProgramEnded, State
 from grader.programs.sandbox.guest import BYTES_PER_INSTRUCTION, BadPointer, Guest
 from grader.programs.sandbox.process import Code
-from grader.programs.sandbox.wasi import HANDLERS, Wasi
+from grader.programs.sandbox.wasi import HANDLERS, Surroundings, Wasi
 
 CALLS = int(os.environ.get("FUZZED_CALLS", "12000"))
 """In all; a million by hand."""
@@ -65,10 +65,7 @@ def make() -> tuple[State, Wasi]:
     state = State(
         None,  # type: ignore[arg-type]  # there is one two lines on
         model_of("t4"),
-        sources,
-        ["a.cu"],
-        {},
-        frozenset(),
+        ProgramText(sources, ["a.cu"], {}, frozenset()),
         lambda _wanted: Code(PTX, ""),
         lambda _raw: None,
         RunLimits(),
@@ -79,9 +76,7 @@ def make() -> tuple[State, Wasi]:
     state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]
     wasi = Wasi(
         lambda: guest,
-        [b"a"],
-        b"input",
-        {"f": b"data"},
+        Surroundings([b"a"], b"input", {"f": b"data"}),
         lambda _descriptor, _data: None,
         lambda: 0,
         lambda: 0,

@@ -14,9 +14,7 @@ def limits(needed: dict[int, int]) -> dict[int, int]:
     """The limit at each of two sizes, of a kernel that took so many instructions at some of them."""
     given: dict[int, int] = {}
 
-    def run_loaded(
-        kernel: Any, built: Any, entry: str, kind: str, sizes: dict[str, int], observe: bool, instructions: int
-    ) -> Any:
+    def run_loaded(kernel: Any, loaded: Any, kind: str, sizes: dict[str, int], observe: bool, instructions: int) -> Any:
         given[sizes["n"]] = instructions
         outcome = SimpleNamespace(status="ok", issued=1, hazards=(), reason="", thread_instructions=1)
         return SimpleNamespace(kind=kind, sizes=sizes, outcome=outcome, is_right=True)

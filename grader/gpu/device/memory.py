@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from grader import driver
@@ -20,6 +21,41 @@ def aligned(nbytes: int) -> int:
     return -(-nbytes // 256) * 256
 
 
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Elements of `sets` arrays at one place of each set: `count` of `width` bytes, `stride` bytes from set to set."""
+
+    base: int
+    stride: int
+    sets: int
+    count: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What elements are made of: a pool of mask + 1 values at an address, drawn from by `key`."""
+
+    pool: int
+    mask: int
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Addresses of counters: of elements that are wrong, that nothing wrote, and of zeros where another is wanted."""
+
+    wrong: int
+    unwritten: int
+    zeros: int
+
+
+def _of_fill(elements: Elements, values: Values) -> list[bytes | int]:
+    """The arguments that `fill` and `check_filled` begin with."""
+    at: list[bytes | int] = [elements.base, u64(elements.stride), u64(elements.count), u32(elements.width)]
+    return [*at, values.pool, u32(values.mask), u64(values.key)]
+
+
 class Helpers:
     """The grader's own kernels on one stream (helpers.cu says what each does)."""
 
@@ -28,17 +64,13 @@ class Helpers:
         self._stream = stream
         self._blocks = multiprocessors * 8
 
-    def fill(self, base: int, stride: int, sets: int, count: int, width: int, pool: int, mask: int, key: int) -> None:
-        """Elements of `sets` arrays, `stride` bytes apart, from a pool of mask + 1 values."""
-        arguments: list[bytes | int] = [base, u64(stride), u64(count), u32(width), pool, u32(mask), u64(key)]
-        self._launch("fill", count, sets, arguments)
+    def fill(self, elements: Elements, values: Values) -> None:
+        """Make the elements."""
+        self._launch("fill", elements.count, elements.sets, _of_fill(elements, values))
 
-    def check_filled(
-        self, base: int, stride: int, sets: int, count: int, width: int, pool: int, mask: int, key: int, counter: int
-    ) -> None:
+    def check_filled(self, elements: Elements, values: Values, counter: int) -> None:
         """Count into `counter` the elements that `fill` with these arguments did not make."""
-        arguments: list[bytes | int] = [base, u64(stride), u64(count), u32(width), pool, u32(mask), u64(key), counter]
-        self._launch("check_filled", count, sets, arguments)
+        self._launch("check_filled", elements.count, elements.sets, [*_of_fill(elements, values), counter])
 
     def set_bytes(self, base: int, stride: int, sets: int, nbytes: int, value: int) -> None:
         """`base` is a multiple of 16, as is `stride`."""
@@ -52,29 +84,18 @@ class Helpers:
         """Count the bytes in which two arrays differ."""
         self._launch("check_same", nbytes, 1, [a, b, u64(nbytes), counter])
 
-    def compare(
-        self,
-        got: int,
-        want: int,
-        stride: int,
-        sets: int,
-        count: int,
-        width: int,
-        dtype: str,
-        tolerance: tuple[float, float],
-        wrong: int,
-        unwritten: int,
-        zeros: int,
-    ) -> None:
-        """Count the elements that are not as wanted; both arrays have the same stride.  Tolerance (0, 0): bits.
+    def compare(self, got: Elements, want: int, dtype: str, tolerance: tuple[float, float], counts: Counts) -> None:
+        """Count the elements that are not as those at `want`, which lie as `got` do.
 
-        wrong, unwritten, zeros: addresses of counters; the last counts zeros where another value is wanted.
+        tolerance: absolute and relative; (0, 0): bits.
         """
         absolute, relative = tolerance
         kind = _FLOAT_KINDS.get(dtype, 0) if absolute or relative else 0
-        arguments: list[bytes | int] = [got, u64(stride), want, u64(stride), u64(count), u32(width), u32(kind)]
-        arguments += [f64(absolute), f64(relative), u32(sentinel_byte(dtype)), wrong, unwritten, zeros]
-        self._launch("compare", count, sets, arguments)
+        stride = u64(got.stride)
+        arguments: list[bytes | int] = [got.base, stride, want, stride, u64(got.count), u32(got.width), u32(kind)]
+        arguments += [f64(absolute), f64(relative), u32(sentinel_byte(dtype))]
+        arguments += [counts.wrong, counts.unwritten, counts.zeros]
+        self._launch("compare", got.count, got.sets, arguments)
 
     def read_all(self, base: int, nbytes: int, nowhere: int) -> None:
         """Read a buffer, so that nothing else is left in the L2 cache."""

@@ -20,7 +20,7 @@ from grader import driver
 from grader.devices import FLOAT_SENTINEL_BYTE, GUARD_BYTE, sentinel_byte
 from grader.driver import DriverError, uuid_text
 from grader.gpu.device.launch import Device, Graph, Graphs, LaunchFailed, Modules, ready_for_launch
-from grader.gpu.device.memory import aligned
+from grader.gpu.device.memory import Counts, Elements, Values, aligned
 from grader.gpu.messages import (
     PROGRESS_BYTES,
     Array,
@@ -266,7 +266,8 @@ class Rounds:
                 )
             else:
                 pool, mask = self._pools[f"{array.name}:{array.dtype}"]
-                helpers.fill(base, layout.stride, sets, array.count, array.width, pool, mask, _mixed(key, index))
+                elements = Elements(base, layout.stride, sets, array.count, array.width)
+                helpers.fill(elements, Values(pool, mask, _mixed(key, index)))
         assert prepared.sample is not None
         self._mark(prepared.target.name)
         try:
@@ -291,17 +292,8 @@ class Rounds:
             if not array.is_output:
                 base = self._arena + layout.offsets[array.name]
                 pool, mask = self._pools[f"{array.name}:{array.dtype}"]
-                helpers.check_filled(
-                    base,
-                    layout.stride,
-                    sets,
-                    array.count,
-                    array.width,
-                    pool,
-                    mask,
-                    _mixed(key, index),
-                    counters.at(_INPUTS),
-                )
+                elements = Elements(base, layout.stride, sets, array.count, array.width)
+                helpers.check_filled(elements, Values(pool, mask, _mixed(key, index)), counters.at(_INPUTS))
         assert prepared.check is not None
         prepared.check.start()
         total = 0
@@ -309,17 +301,11 @@ class Rounds:
             if array.is_output:
                 offset = layout.offsets[array.name]
                 helpers.compare(
-                    self._arena + offset,
+                    Elements(self._arena + offset, layout.stride, sets, array.count, array.width),
                     self._expected + offset,
-                    layout.stride,
-                    sets,
-                    array.count,
-                    array.width,
                     array.dtype,
                     (self._order.absolute, self._order.relative),
-                    counters.at(_WRONG),
-                    counters.at(_UNWRITTEN),
-                    counters.at(_ZEROS),
+                    Counts(counters.at(_WRONG), counters.at(_UNWRITTEN), counters.at(_ZEROS)),
                 )
                 helpers.set_bytes(
                     self._expected + offset, layout.stride, sets, array.nbytes, sentinel_byte(array.dtype)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from grader.message import msg
 from grader.programs.device import Unsupported
 from grader.programs.device_memory import Allocation
-from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, Rows, checked, fill, transfer
+from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, Copy, Rows, checked, fill, transfer
 from grader.programs.runtime.memory import allocate, release
 from grader.programs.runtime.ordering import Place, Stream
 from grader.programs.runtime.state import CudaError, ProgramEnded, State
@@ -128,7 +128,7 @@ def prepared_3d(state: State, place: Place, parameters: int, *, blocking: bool =
         queue = state.stream(stream)
         rows = _rows(state, boxes[0], boxes[1], width * unit, height, depth)
         ends = boxes[0].address, boxes[1].address
-        return transfer(state, *ends, rows, fields[19], queue, place, blocking=blocking, reaches_arrays=True)
+        return transfer(state, Copy(*ends, rows, fields[19]), queue, place, blocking=blocking, reaches_arrays=True)
 
     return copied
 
@@ -149,7 +149,7 @@ def _to_array(
     box = _array_box(array_at(state, handle), x, y, 0, width, height, 1)
     rows = _rows(state, box, source, width, height, 1)
     return transfer(
-        state, box.address, source.address, rows, kind, _legacy(state), place, blocking=True, reaches_arrays=True
+        state, Copy(box.address, source.address, rows, kind), _legacy(state), place, blocking=True, reaches_arrays=True
     )
 
 
@@ -161,7 +161,7 @@ def _from_array(
     box = _array_box(array_at(state, handle), x, y, 0, width, height, 1)
     rows = _rows(state, to, box, width, height, 1)
     return transfer(
-        state, to.address, box.address, rows, kind, _legacy(state), place, blocking=True, reaches_arrays=True
+        state, Copy(to.address, box.address, rows, kind), _legacy(state), place, blocking=True, reaches_arrays=True
     )
 
 

@@ -188,24 +188,32 @@ def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int
                 break
 
 
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Rows to be copied to an address from another; kind: the direction that the call names."""
+
+    to: int
+    source: int
+    rows: Rows
+    kind: int
+
+
 def transfer(
     state: State,
-    to: int,
-    source: int,
-    rows: Rows,
-    kind: int,
+    copy: Copy,
     stream: Stream,
     place: Place,
     *,
     blocking: bool,
     reaches_arrays: bool = False,
 ) -> int:
-    """Copy rows; reaches_arrays: CUDA arrays may be a side.
+    """Copy rows, in the order of a stream; reaches_arrays: CUDA arrays may be a side.
 
     Raises
     ------
     CudaError : the direction is wrong, or a row reaches past its memory; that is told.
     """
+    to, source, rows = copy.to, copy.source, copy.rows
     total = rows.total
     if not total:
         return 0
@@ -216,7 +224,7 @@ def transfer(
         if side.allocation is not None and side.allocation.base in state.arrays:
             message = msg("programs.copy_of_array", array=side.allocation.name)
             raise CudaError(1, state.tell("bad_pointer", "error", message, place))
-    _check_direction(state, target, origin, kind, place)
+    _check_direction(state, target, origin, copy.kind, place)
     state.touch(total)
     to_end, from_end = rows.end(rows.to), rows.end(rows.source)
     into = _piece(state, target, to_end, place, "to")
@@ -228,8 +236,7 @@ def transfer(
     state.ask(
         "copy" if target.is_device and origin.is_device else "copy_in" if target.is_device else "copy_out",
         place,
-        stream,
-        ticket,
+        (stream, ticket),
         size=total,
         is_blocking=blocking,
         is_pageable=any(not side.is_device and side.allocation is None for side in (target, origin)),
@@ -271,7 +278,7 @@ def transfer(
 def memcpy(state: State, place: Place, to: int, source: int, size: int, kind: int) -> int:
     if size < 0:
         raise CudaError(1)
-    return transfer(state, to, source, Rows(size), kind, state.streams[0], place, blocking=True)
+    return transfer(state, Copy(to, source, Rows(size), kind), state.streams[0], place, blocking=True)
 
 
 def memcpy_async(state: State, place: Place, to: int, source: int, size: int, kind: int, stream: int) -> int:
@@ -281,7 +288,7 @@ def memcpy_async(state: State, place: Place, to: int, source: int, size: int, ki
     # From pageable memory it returns once the data are staged; to pageable memory once they are there.
     host = source if kind == H2D else to
     blocking = kind in (H2D, D2H) and shared_at(state, host) is None
-    return transfer(state, to, source, Rows(size), kind, queue, place, blocking=blocking)
+    return transfer(state, Copy(to, source, Rows(size), kind), queue, place, blocking=blocking)
 
 
 def _pitched(state: State, to_pitch: int, from_pitch: int, width: int, height: int) -> Rows:
@@ -295,7 +302,7 @@ def memcpy_2d(
     state: State, place: Place, to: int, to_pitch: int, source: int, from_pitch: int, width: int, height: int, kind: int
 ) -> int:
     rows = _pitched(state, to_pitch, from_pitch, width, height)
-    return transfer(state, to, source, rows, kind, state.streams[0], place, blocking=True)
+    return transfer(state, Copy(to, source, rows, kind), state.streams[0], place, blocking=True)
 
 
 def memcpy_2d_async(
@@ -311,7 +318,7 @@ def memcpy_2d_async(
     stream: int,
 ) -> int:
     rows = _pitched(state, to_pitch, from_pitch, width, height)
-    return transfer(state, to, source, rows, kind, state.stream(stream), place, blocking=False)
+    return transfer(state, Copy(to, source, rows, kind), state.stream(stream), place, blocking=False)
 
 
 def memcpy_peer(state: State, place: Place, to: int, to_device: int, source: int, from_device: int, size: int) -> int:
@@ -342,7 +349,7 @@ def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, pla
     if not state.has_room(side.allocation, side.offset + end, place):
         return 0
     ticket = state.begin(stream)
-    state.ask("fill", place, stream, ticket, size=total)
+    state.ask("fill", place, (stream, ticket), size=total)
     access = StreamAccess(stream.number, ticket, side.offset, side.offset + end, place, is_write=True)
     state.access(side.allocation, stream, access)
     side.allocation.digest = None
@@ -421,7 +428,9 @@ def to_symbol(
     if min(size, offset) < 0 or kind not in (H2D, D2D, DEFAULT):
         raise CudaError(21 if kind not in (H2D, D2D, DEFAULT) else 1)
     target = symbol(state, to, place)
-    return transfer(state, target.base + offset, source, Rows(size), kind, state.stream(stream), place, blocking=True)
+    return transfer(
+        state, Copy(target.base + offset, source, Rows(size), kind), state.stream(stream), place, blocking=True
+    )
 
 
 def from_symbol(
@@ -430,7 +439,7 @@ def from_symbol(
     if min(size, offset) < 0 or kind not in (D2H, D2D, DEFAULT):
         raise CudaError(21 if kind not in (D2H, D2D, DEFAULT) else 1)
     origin = symbol(state, source, place)
-    return transfer(state, to, origin.base + offset, Rows(size), kind, state.stream(stream), place, blocking=True)
+    return transfer(state, Copy(to, origin.base + offset, Rows(size), kind), state.stream(stream), place, blocking=True)
 
 
 def symbol_address(state: State, place: Place, pointer: int, address: int) -> int:

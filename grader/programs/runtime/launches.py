@@ -180,7 +180,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         return failed(state, record, code, place)
     stream = state.stream(asked.stream)
     ticket = state.begin(stream)
-    state.ask("kernel", place, stream, ticket, name=kernel.display)
+    state.ask("kernel", place, (stream, ticket), name=kernel.display)
     buffers = memory_of(state, record, raw)
     put_in_order(state, record, buffers, stream, ticket, place)
     launched(state, record, buffers)

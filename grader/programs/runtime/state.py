@@ -14,7 +14,7 @@ from grader.devices import SHARED_BYTES
 from grader.message import Message, msg
 from grader.programs.device import Device, LateEnd
 from grader.programs.device_memory import Allocation
-from grader.programs.moved import SourceLines
+from grader.programs.moved import ProgramText
 from grader.programs.records import (
     LIBRARY,
     MAX_STEPS,
@@ -99,10 +99,7 @@ class State:
         self,
         guest: Guest,
         model: Model,
-        sources: SourceLines,
-        unit_names: Sequence[str],
-        parameter_names: Mapping[str, Sequence[str]],
-        unused_results: frozenset[tuple[str, int]],
+        text: ProgramText,
         compile_unit: Callable[[Wanted], Code],
         print_text: Callable[[bytes], None],
         limits: RunLimits,
@@ -110,10 +107,10 @@ class State:
     ) -> None:
         self.guest = guest
         self.model = model
-        self.sources = sources
-        self.unit_names = [*unit_names]
-        self.parameter_names = parameter_names
-        self.unused_results = unused_results
+        self.sources = text.sources
+        self.unit_names = [*text.unit_names]
+        self.parameter_names = text.parameter_names
+        self.unused_results = text.unused_results
         self.compile_unit = compile_unit
         self.print_text = print_text
         self.limits = limits
@@ -216,16 +213,16 @@ class State:
         self,
         kind: str,
         place: Place,
-        stream: Stream | None = None,
-        ticket: int = 0,
+        queued: tuple[Stream, int] | None = None,
         *,
         name: str = "",
         size: int = 0,
         is_blocking: bool = False,
         is_pageable: bool = False,
     ) -> None:
-        """Keep what the host asks of the device, see `DeviceCall`."""
+        """Keep what the host asks of the device, see `DeviceCall`; queued: in a stream, with its ticket there."""
         self.gpu.step = None
+        stream, ticket = queued or (None, 0)
         is_step = self.limits.keeps_steps and bool(ticket)
         if len(self.asked) >= (MAX_ASKED if self.limits.counts_work else MAX_STEPS if is_step else 0):
             return

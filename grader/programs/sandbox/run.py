@@ -99,11 +99,11 @@ class ProgramRun:
 
     def _begin(self) -> None:
         """As if nothing had been run before."""
-        from grader.programs.moved import SourceLines
+        from grader.programs.moved import ProgramText, SourceLines
         from grader.programs.runtime.calls import Calls
         from grader.programs.runtime.devices import model_of
         from grader.programs.runtime.state import State
-        from grader.programs.sandbox.wasi import Wasi
+        from grader.programs.sandbox.wasi import Surroundings, Wasi
 
         order = self._order
         self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
@@ -116,22 +116,21 @@ class ProgramRun:
         self.state = State(
             None,  # type: ignore[arg-type]  # there is a guest from when its module is
             self._card.model if self._card is not None else model_of(order.model),
-            SourceLines(order.sources),
-            order.units,
-            order.parameters,
-            frozenset((file, line) for file, line in order.unused),
+            ProgramText(
+                SourceLines(order.sources),
+                order.units,
+                order.parameters,
+                frozenset((file, line) for file, line in order.unused),
+            ),
             self._ask_for_code,
             lambda raw: self._emit(1, raw),
             self._limits,
             self._device,
         )
         self.state.calls = Calls(order.calls)
-        arguments, files = list(order.arguments), dict(order.files)
         self._wasi = Wasi(
             lambda: self._guest,
-            arguments,
-            order.stdin,
-            files,
+            Surroundings(list(order.arguments), order.stdin, dict(order.files)),
             self._emit,
             self._now_ns,
             self._timed_ns,

@@ -68,6 +68,15 @@ _DEVICE_BYTES = 1 << 16
 """What of `/dev/urandom` can be read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a program is started with: arguments, standard input, contents of files by name."""
+
+    arguments: Sequence[bytes]
+    stdin: bytes
+    files: Mapping[str, bytes]
+
+
 class Wasi:
     """State of one program's files, and the functions that the C library imports: each public method is one.
 
@@ -77,21 +86,19 @@ class Wasi:
     def __init__(
         self,
         guest: Callable[[], Guest],
-        arguments: Sequence[bytes],
-        stdin: bytes,
-        files: Mapping[str, bytes],
+        started_with: Surroundings,
         emit: Callable[[int, bytes], None],
         now_ns: Callable[[], int],
         timed_ns: Callable[[], int],
         meter: Meter,
     ) -> None:
         self._guest = guest
-        self._arguments = list(arguments)
-        self.files = {name: bytearray(content) for name, content in files.items()}
+        self._arguments = list(started_with.arguments)
+        self.files = {name: bytearray(content) for name, content in started_with.files.items()}
         self._emit = emit
         self._now_ns, self._timed_ns = now_ns, timed_ns
         self._meter = meter
-        self._stdin = OpenFile(bytearray(stdin))
+        self._stdin = OpenFile(bytearray(started_with.stdin))
         self._open: dict[int, OpenFile] = {0: self._stdin}
         self._printed = 0
         self._began = False
