@@ -32,6 +32,7 @@ _GROWTH = msg("checks.work.growth", small=_SMALL, large=_LARGE, got=11.42)
 _OCCUPANCY = msg("checks.occupancy.figures", kernel="tiled", device="H100", pct=62.5, blocks=5, threads=256)
 
 DATA: Mapping[str, Value] = {
+    "fewer_pct": 11,
     "given": "rows=0",
     "calls": 6,
     "function": "scan",

@@ -19,7 +19,7 @@ from grader.launching.trial import Trials
 from grader.message import Message
 from grader.prediction.instructions import Processor
 from grader.prediction.model import predict_kernel, ratio_of, record_of
-from grader.repair.faster_changes import axis_changes, block_changes, padding_changes
+from grader.repair.faster_changes import axis_changes, block_changes, padding_changes, unrolled_changes
 from grader.repair.found import OF_GPU, OF_OTHERS, Proof, diff_lines, effect_msg
 from grader.repair.function import Change, changed, functions_of
 from grader.repair.launches import launches_of
@@ -52,8 +52,15 @@ HELD = ("present", "compiles", "launch", "correct", "ragged_sizes", "memory_safe
 """Checks that a kernel which is right does not fail."""
 CHECKS = {"bank_conflicts": "bank_conflicts", "uncoalesced": "coalescing"}
 """The checks on what costs time and need not be there."""
-KINDS: Mapping[str, Literal["padding", "axes", "launch"]] = {"padding": "padding", "index": "axes", "launch": "launch"}
+KINDS: Mapping[str, Literal["padding", "axes", "unrolled", "launch"]] = {
+    "padding": "padding",
+    "index": "axes",
+    "loop": "unrolled",
+    "launch": "launch",
+}
 """What a result calls a change of a kind."""
+UNROLLING = ("latency", "issue")
+"""What limits a kernel whose loops may be too short to fill the pauses between their steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +222,8 @@ class _Search:
             yield from ((subject.parsed, change, "bank_conflicts") for change in padding_changes(functions))
         if functions and subject.gain_without("uncoalesced") >= LEAST_GAIN:
             yield from ((subject.parsed, change, "uncoalesced") for change in axis_changes(functions[0]))
+        if subject.time.limiter in UNROLLING:
+            yield from ((subject.parsed, change, "instructions") for change in unrolled_changes(functions))
         block = subject.kernel.geometry(subject.time.size).block
         if subject.kernel.geometry(subject.time.size).threads in BLOCKS and block[0] > 1:
             return
@@ -285,7 +294,7 @@ class _Search:
             line=tried.change.line,
             kind=KINDS[tried.change.kind],
             diff=diff,
-            effect_said=effect_msg([CHECKS.get(tried.cause, "")], before, graded.counters, diff),
+            effect_said=effect_msg([CHECKS.get(tried.cause, tried.cause)], before, graded.counters, diff),
             device=tried.time.device,
             size=tried.time.size,
             predicted_us=tried.time.predicted_us,
@@ -339,15 +348,18 @@ def _is_spoilt(before: Sequence[Check], after: Sequence[Check], left_out: Collec
 
 
 def _counts_less(before: Counters, after: Counters, cause: str) -> bool:
-    """Whether fewer wavefronts or sectors are counted for each access, by what a change is to mend; "": no more."""
+    """Whether fewer wavefronts, sectors or instructions are counted, by what a change is to mend, and of the others no
+    more where it is to mend none of them; wavefronts and sectors for each access."""
 
     def each(counters: Counters, space: str) -> float:
         rows = [row for row in counters.by_line if row.space == space]
         return sum(row.wavefronts + row.sectors for row in rows) / max(1, sum(row.lanes for row in rows))
 
-    if cause:
+    if cause in CHECKS:
         space = "shared" if cause == "bank_conflicts" else "global"
         return each(after, space) < each(before, space)
+    if cause == "instructions" and (after.thread_instructions or 0) >= (before.thread_instructions or 0):
+        return False
     return all(each(after, space) <= each(before, space) for space in ("shared", "global"))
 
 

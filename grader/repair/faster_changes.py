@@ -1,5 +1,5 @@
 """Changes that may make a right kernel faster: rows of shared arrays an element longer, axes of threads in each other's
-place, another block.
+place, loops unrolled, another block.
 
 Each is tried: nothing here need be right, or fast.
 """
@@ -24,6 +24,9 @@ WIDE_BLOCKS = ((256,), (128,))
 """Blocks of one axis that are tried."""
 SQUARE_SIDES = (32, 16)
 """Sides of blocks that one constant makes square."""
+UNROLLED = 8
+"""Steps of a loop that are made one; the compiler makes four of them one where nothing is said."""
+LOOPS = ("for_statement", "while_statement", "do_statement")
 
 
 def padding_changes(functions: Sequence[Function]) -> list[Change]:
@@ -170,6 +173,22 @@ def _without_const(function: Function, declaration: Node) -> list[Edit]:
             following = function.parsed.source.text[edit.end : edit.end + 1]
             return [Edit(edit.start, edit.end + (following == " "), "")]
     return []
+
+
+# -- loops ----------------------------------------------------------------------------
+
+
+def unrolled_changes(functions: Sequence[Function]) -> Iterator[Change]:
+    """An innermost loop that the compiler is told to unroll, where it is told nothing so far."""
+    for function in functions:
+        for node in function.nodes:
+            if node.type != "for_statement" or any(n.type in LOOPS for n in descendants(node) if n != node):
+                continue
+            start = function.at(node.start_byte)
+            *_before, above, own = f"\n\n{function.parsed.source.text[:start]}".rsplit("\n", 2)
+            if not own.strip() and not above.lstrip().startswith("#pragma") and not above.endswith("\\"):
+                edit = Edit(start, start, f"#pragma unroll {UNROLLED}\n{own}")
+                yield Change("loop", function.line(node), (edit,), 1.2, "loop")
 
 
 # -- the block -------------------------------------------------------------------------

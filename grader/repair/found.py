@@ -100,7 +100,8 @@ _ARRAY = re.compile(r"\w+(?:\[[^\[\]]+\])+")
 def effect_msg(
     mends: Sequence[str], before: Counters | None, after: Counters | None, diff: Sequence[str]
 ) -> Message | None:
-    """What becomes of the worst line of a check on accesses; None of other checks, or where nothing was counted.
+    """What becomes of the worst line of a check on accesses, or of all "instructions"; None of other checks, or where
+    nothing was counted.
 
     diff: the change, whose array is named where it changes an array's size.
     """
@@ -109,6 +110,9 @@ def effect_msg(
     if "bank_conflicts" in mends:
         rows = [c for c in before.by_line if c.space == "shared"]
         return _effect("wavefronts", max(rows, key=_excess, default=None), after, _array(diff))
+    if "instructions" in mends and before.thread_instructions and after.thread_instructions is not None:
+        fewer_pct = round(100 * (1 - after.thread_instructions / before.thread_instructions))
+        return msg("repairs.instructions", fewer_pct=fewer_pct) if fewer_pct > 0 else None
     if "coalescing" in mends:
         rows = [c for c in before.by_line if c.space == "global" and c.ideal and c.op in ("load", "store")]
         return _effect("sectors", max(rows, key=lambda c: c.sectors / c.ideal, default=None), after)

@@ -37,6 +37,7 @@ Kind = Literal[
     "constant",
     "launch",
     "host",
+    "loop",
 ]
 """What is wrong at the place; docs/result.md tells them apart."""
 

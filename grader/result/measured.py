@@ -224,15 +224,16 @@ class FasterChange(Record, frozen=True):
     """The smallest change that was found with which a right kernel is predicted to be faster: compiled, run and graded.
 
     file, line: where.  kind: "padding" (rows of shared arrays an element longer), "axes" (x and y of threads in each
-    other's place), "launch" (another block).
+    other's place), "unrolled" (a loop), "launch" (another block).
     diff: lines of a unified diff without its head; [] where the lab file keeps it from who reads this.
-    effect: what it does to the accesses of a line, as it was counted; "" where the worst line is as it was.
+    effect: what it does to the accesses of a line, or to instructions, as it was counted; "" where the worst line is as
+    it was.
     predicted_us: on `device` at `size` with the change; predicted_times: how many times as fast as without it.
     """
 
     file: str
     line: int
-    kind: Literal["padding", "axes", "launch"]
+    kind: Literal["padding", "axes", "unrolled", "launch"]
     device: str
     size: dict[str, int]
     predicted_us: float

@@ -165,11 +165,13 @@ REPAIRS: Texts = {
     "verified_partly": N_("With one change there this fault is gone: this was compiled and run."),
     "wavefronts": _wavefronts,
     "sectors": _sectors,
+    "instructions": N_("With this change {fewer_pct} % fewer PTX instructions are executed."),
 }
 
 FASTER: Texts = {
     "padding": N_("{where}: rows of shared arrays an element longer"),
     "axes": N_("{where}: x and y of threads in each other's place"),
+    "unrolled": N_("{where}: the loop unrolled"),
     "launch": N_("{where}: another block"),
     "gain": N_("{variant}: predicted {times} as fast on {device} ({low} to {high})."),
     "unsure": N_(
