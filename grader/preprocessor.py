@@ -1,7 +1,7 @@
-"""Where a preprocessor's directives may stand in C++ text, found without parsing it.
+"""What comments and literals of C++ are, and where a preprocessor's directives may stand, found without parsing.
 
-For those who must miss none: whatever looks like a directive counts, in a comment or in a raw string too, for a lexer
-that is fooled by one would let a real directive pass.  Each text is gone through once, however it is made.
+Directives are for those who must miss none: whatever looks like one counts, in a comment or in a raw string too, for a
+lexer that is fooled by one would let a real directive pass.  Each text is gone through once, however it is made.
 """
 
 from __future__ import annotations
@@ -9,6 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+
+# With `re.DOTALL`, in verbose expressions or others.  What is not closed is taken as well, and each character is looked
+# at once: nothing is looked for again from every quotation mark in what does not end.
+COMMENT = r"(?://(?:\\\n|[^\n])*+|/\*.*?(?:\*/|\Z))"
+STRING = r'(?:"(?:\\.|[^"\\\n])*+"?)'
+LITERAL = rf"(?:{STRING}|'(?:\\.|[^'\\\n])*+'?)"
 
 _HASH = re.compile(r"#|%:|\?\?=")
 _BLANKS = re.compile(r"(?:[ \t\v\f\r]|(?:\\|\?\?/)[ \t\v\f]*+\n)*+")

@@ -51,6 +51,7 @@ LAYERS: dict[str, set[str] | None] = {
         "driver",
         "files",
         "processes",
+        "preprocessor",
         "compiler",
         "submission",
         "diagnosis",

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from grader.message import Message, msg
+from grader.preprocessor import COMMENT, LITERAL
 
-_UNREAD = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?", re.DOTALL)
+_UNREAD = re.compile(rf"{COMMENT}|{LITERAL}", re.DOTALL)
 _FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 _EXPECTED = re.compile(r'expected an? "(?P<what>[;)\]])"')
 _UNDEFINED = re.compile(r'identifier "(?P<name>\w+)" is undefined')

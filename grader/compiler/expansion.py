@@ -20,17 +20,19 @@ from dataclasses import dataclass, field
 from functools import reduce
 from types import MappingProxyType
 
+from grader.preprocessor import COMMENT, LITERAL
+
 MAX_TOKENS = 4_000_000
 """In one program.  NVRTC takes a few seconds for so many; a program of a course has some ten thousand."""
 _MAX_NESTING = 150
 _MAX_COUNT = 10**15
 _PIECE = re.compile(
-    r"""(?P<skip>//(?:\\\n|[^\n])*+ | /\*.*?(?:\*/|\Z) | \\\n | \s++)
-    | (?P<name>[^\W\d]\w*+) | "(?:\\.|[^"\\\n])*+"? | '(?:\\.|[^'\\\n])*+'? | \.?\d[\w'.]*+ | .""",
+    rf"""(?P<skip>{COMMENT} | \\\n | \s++)
+    | (?P<name>[^\W\d]\w*+) | {LITERAL} | \.?\d[\w'.]*+ | .""",
     re.VERBOSE | re.DOTALL,
 )
 _COMMENT_OR_DIRECTIVE = re.compile(
-    r"""//(?:\\\n|[^\n])*+ | /\*.*?(?:\*/|\Z) | "(?:\\.|[^"\\\n])*+"? | '(?:\\.|[^'\\\n])*+'?
+    rf"""{COMMENT} | {LITERAL}
     | (?P<directive>^[ \t]*+\#(?:\\\n|/\*.*?\*/|[^\n])*+)""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )

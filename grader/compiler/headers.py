@@ -13,7 +13,7 @@ from pathlib import Path
 
 from grader.devices import BUNDLED, OURS, is_bundled
 from grader.files import user_cache
-from grader.preprocessor import Gaps, hashes
+from grader.preprocessor import COMMENT, LITERAL, Gaps, hashes
 
 PRELUDE_NAME = "grader_prelude.h"
 
@@ -83,9 +83,7 @@ _SPLICE = re.compile(r"\\[ \t\v\f]*+\n")
 _INCLUDING = re.compile(r"(?:include(?:_next)?|import|embed)\b")
 _OPERAND = re.compile(r"""[<"](?P<name>[\w./+-]+)[>"]\s*+(?://.*|/\*.*)?$""")
 _ASKING = re.compile(r"include_alias|(?<![\w$])has_(?:include|embed)")
-_COMMENT = re.compile(
-    r"""//[^\n]*+|/\*.*?(?:\*/|\Z)|(?P<kept>"(?:\\.|[^"\\\n])*+"?|'(?:\\.|[^'\\\n])*+'?)""", re.DOTALL
-)
+_COMMENT = re.compile(rf"{COMMENT}|(?P<kept>{LITERAL})", re.DOTALL)
 _DEFINED = re.compile(r"#[ \t]*(?:define[ \t]+\w+|(?:el)?if)(?P<body>[^\n]*)")
 _HIDDEN_ASKING = re.compile(r"#[ \t]*define\b[^\n]*\b__has_(?:include|embed)")
 _LEADS_OUT = re.compile(r"[\"<(\s]\s*/(?![/*\s\d(])|^\s*/(?![/*])|\.\.(?!\.)")

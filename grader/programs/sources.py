@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
 from grader.message import Message, msg
+from grader.preprocessor import COMMENT, LITERAL
 from grader.programs.toolchain.advance import thrust_folder
 from grader.submission import lexical
 from grader.submission.cpp.parse import parse
@@ -39,13 +40,10 @@ _STAND_INS = Path(__file__).parent / "toolchain" / "include"
 _INCLUDE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*)([<\"])([^>\"\n]+)[>\"]", re.M)
 _SPACED_OPEN = re.compile(r"<<([ \t]+)<(?!<)")
 _SPACED_CLOSE = re.compile(r">>([ \t]+)>(?=\s*\()")
-# What a PDF makes of `<<<`, `>>>` and shifts; in texts and comments it stands for itself.  One that does not end is
-# passed over once, not tried again from each quotation mark in it.
-_PASTED = re.compile(
-    r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|(?P<open>«<?)|(?P<close>»>?)", re.S
-)
+# What a PDF makes of `<<<`, `>>>` and shifts; in texts and comments it stands for itself.
+_PASTED = re.compile(rf"{COMMENT}|{LITERAL}|(?P<open>«<?)|(?P<close>»>?)", re.S)
 # Comments, texts and includes.
-_NO_CODE = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|^[ \t]*#[ \t]*include[^\n]*+", re.S | re.M)
+_NO_CODE = re.compile(rf"{COMMENT}|{LITERAL}|^[ \t]*#[ \t]*include[^\n]*+", re.S | re.M)
 # What compilers of another kind take.
 _VOID_MAIN = re.compile(r"^void(?=[ \t]+main[ \t]*\()", re.M)
 _QUOTED = re.compile(r"\"([\w./ -]{1,200}\.\w{1,8})\"")

@@ -19,7 +19,7 @@ from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import Item, ParsedFile, declared_name, function_declarator
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.records import Kernel, Observed, SeenArgument, SeenLaunch, SeenRun
-from grader.submission.lexical import Edit, apply
+from grader.submission.lexical import Edit, apply, without_comments
 from grader.submission.source import SourceText, decode
 
 MAX_LAUNCHES = 8
@@ -158,7 +158,7 @@ def signature_in(parsed: ParsedFile, item: Item) -> Signature | None:
     kind = item.node.child_by_field_name("type")
     if listed is None or kind is None:
         return None
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", parsed.text(listed).strip()[1:-1], flags=re.DOTALL)
+    text = without_comments(parsed.text(listed).strip()[1:-1])
     arguments = arguments_of(text, parsed.constants.types.get)
     head = signature_of(f"{parsed.text(kind)} {item.name}(int n)")
     if arguments is None or head is None or any(not a.name for a in arguments):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import Item, ParsedFile, function_declarator
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.records import Kernel, KernelParameter
+from grader.submission.lexical import without_comments
 from grader.submission.records import Missing, VariantBinding
 from grader.submission.source import SourceText
 
@@ -101,7 +101,7 @@ def _arguments(parsed: ParsedFile, item: Item) -> list[Argument] | None:
     listed = declarator.child_by_field_name("parameters") if declarator is not None else None
     if listed is None:
         return None
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", parsed.text(listed).strip()[1:-1], flags=re.DOTALL)
+    text = without_comments(parsed.text(listed).strip()[1:-1])
     return arguments_of(text, parsed.constants.types.get)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from grader.errors import UsageError
 from grader.message import msg
+from grader.preprocessor import COMMENT, LITERAL, STRING
 
 MAX_STEPS = 8_000_000
 """About ten seconds of processor time."""
@@ -79,9 +80,8 @@ def spend_on(characters: int) -> None:
     spend(1 + characters // CHARACTERS_PER_STEP)
 
 
-# Comments and literals, unclosed ones included: each character is looked at once.
-SKIPPED = r"""//(?:\\\n|[^\n])* | /\*.*?(?:\*/|\Z) | R"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)
-    | "(?:\\.|[^"\\\n])*+"? | '(?:\\.|[^'\\\n])*+'?"""
+SKIPPED = rf"""{COMMENT} | R"([^()\\\s]{{0,16}})\(.*?(?:\)\1"|\Z) | {LITERAL}"""
+"""Comments and literals, raw and unclosed ones included."""
 _BRACKET = re.compile(
     rf"{SKIPPED} | (?P<open>[(\[{{]) | (?P<close>[)\]}}]) | (?P<end>;) | (?P<less><)", re.VERBOSE | re.DOTALL
 )
@@ -100,9 +100,9 @@ _SKIPPED = re.compile(SKIPPED, re.VERBOSE | re.DOTALL)
 # As a compiler has them: a backslash at the end of a line counts with blanks behind it, and no literal begins with the
 # mark between a number's digits.
 _AS_COMPILED = re.compile(
-    r"""(?P<comment>//(?:\\[ \t\r]*\n|[^\n])* | /\*.*?(?:\*/|\Z))
-    | R"(?P<tag>[^()\\\s]{0,16})\(.*?(?:\)(?P=tag)"|\Z)
-    | "(?:\\.|[^"\\\n])*+"? | (?<![\w.])\.?\d(?:[\w.]|'\w)*+ | '(?:\\.|[^'\\\n])*+'?
+    rf"""(?P<comment>//(?:\\[ \t\r]*\n|[^\n])* | /\*.*?(?:\*/|\Z))
+    | R"(?P<tag>[^()\\\s]{{0,16}})\(.*?(?:\)(?P=tag)"|\Z)
+    | {STRING} | (?<![\w.])\.?\d(?:[\w.]|'\w)*+ | '(?:\\.|[^'\\\n])*+'?
     | (?P<splice>\\[ \t\r]*\n[ \t]*+) | (?P<end>[ \t\r\f\v]*+\n[ \t]*+) | (?P<blank>[ \t\r\f\v]++)""",
     re.VERBOSE | re.DOTALL,
 )

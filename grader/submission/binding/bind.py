@@ -13,6 +13,7 @@ from pathlib import Path
 from grader import yaml_file
 from grader.lab.records import Lab, Variant
 from grader.message import msg
+from grader.preprocessor import STRING
 from grader.submission import lexical
 from grader.submission.binding.assign import (
     Known,
@@ -141,8 +142,7 @@ def _buffers_zeroed_by(entry: Entry) -> set[str]:
 
 # Why a file has no kernel that could be a variant's, where that is another thing than a missing name.
 
-# What is not closed goes on to the end of the line: nothing is looked for from its every character again.
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
+_STRING = re.compile(STRING, re.DOTALL)
 _GLOBAL = re.compile(r"\b__global__\b")
 _DECLARED = re.compile(r"\b__global__\b[^;{}()]{0,200}?\b(\w+)\s*\([^;{}]{0,2000}\)\s*;")
 _DEFINED = re.compile(r"\b__global__\b[^;{}()]{0,200}?\b(\w+)\s*\([^;{}]{0,2000}\)\s*\{")
@@ -206,7 +206,6 @@ def _cut_macro(text: str) -> int:
 
 
 _WORDS = re.compile(r"\w+|\S")
-_LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
 # What is asked of a kernel, or set for it, launches nothing.
 _ASKED_OF = re.compile(r"\bcuda(?:Func(?:Set|Get)\w+|Occupancy\w+)\s*\([^;{}]{0,400};")
 
@@ -463,7 +462,7 @@ def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: Observe
         return False
     declared = re.compile(rf"\b__global__\b(?:[^;{{}}()]|__launch_bounds__\s*\([^()]*\))*\b{name}\s*\(")
     texts = {f.source.path: f.source.text for e in entries for f in (e.parsed, *e.parsed.headers)}
-    plain = [_ASKED_OF.sub(" ", _LITERAL.sub('""', without_comments(text))) for text in texts.values()]
+    plain = [_ASKED_OF.sub(" ", _STRING.sub('""', without_comments(text))) for text in texts.values()]
     return all(len(re.findall(rf"\b{name}\b", text)) == len(declared.findall(text)) for text in plain)
 
 

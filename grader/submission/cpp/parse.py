@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
 from grader.message import msg
+from grader.preprocessor import COMMENT, LITERAL
 from grader.submission import lexical
 from grader.submission.cpp.constants import Macro
 from grader.submission.cpp.tree import FileLevel, Item, ParsedFile, remembered
@@ -32,6 +33,7 @@ from grader.submission.lexical import (
     with_bodies_of_macros,
     with_plain_casts,
     without_alignments,
+    without_comments,
     without_unclosed_comment,
 )
 from grader.submission.source import SourceText
@@ -44,7 +46,7 @@ MAX_TEXT = 1 << 20
 MAX_NESTING = 8
 
 _PIECE = re.compile(
-    r"""//[^\n]* | /\*.*?(?:\*/|\Z) | "(?:\\.|[^"\\\n])*+"? | '(?:\\.|[^'\\\n])*+'? | \d[\w'.]*
+    rf"""{COMMENT} | {LITERAL} | \d[\w'.]*
     | ^[ \t]*\#(?:\\\n|[^\n])* | [^\W\d]\w*""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
@@ -121,7 +123,7 @@ class _Expansion:
         if defined is None or defined.group(1) in self.macros:
             return
         name, listed, body = defined.groups()
-        body = re.sub(r"//[^\n]*|/\*.*?(?:\*/|\Z)", " ", body.replace("\\\n", " "), flags=re.DOTALL).strip()
+        body = without_comments(body.replace("\\\n", " ")).strip()
         words = set(_WORD.findall(body))
         if words & _DEVICE_WORDS or words & self.macros.keys():
             parameters = None if listed is None else tuple(p.strip() for p in listed.split(",") if p.strip())

@@ -16,17 +16,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.preprocessor import COMMENT
 from grader.submission.cpp.nodes import Binary, Call, Cast, Conditional, Expression, Name, Number, SizeOf, Unary
 from grader.submission.lexical import spend
 
 MAX_TOKENS = 512
 
 _TOKEN = re.compile(
-    r"""\s+ | //[^\n]* | /\*.*?\*/
+    rf"""\s+ | {COMMENT}
     | (?P<number>0[xX][0-9a-fA-F']+[uUlL]* | 0[bB][01']+[uUlL]*
         | (?:\d[\d']*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[uUlLfF]*)
     | (?P<name>[^\W\d]\w*(?:\s*::\s*[^\W\d]\w*)*)
-    | (?P<operator><<|>>|<=|>=|==|!=|&&|\|\||->|[-+*/%&|^~!<>?:()\[\]{},.=])
+    | (?P<operator><<|>>|<=|>=|==|!=|&&|\|\||->|[-+*/%&|^~!<>?:()\[\]{{}},.=])
     """,
     re.VERBOSE | re.DOTALL,
 )
