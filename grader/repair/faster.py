@@ -27,6 +27,7 @@ from grader.repair.program import READING, Rerun, is_other, is_right, kernels_at
 from grader.repair.screen import Budget
 from grader.result import Check, Counters, FasterChange, PredictedTime, Result
 from grader.running.evidence import Evidence
+from grader.running.runs import counters_of
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Submission
@@ -274,19 +275,19 @@ class _Search:
     def _proven(self, subject: _Right, tried: _Candidate) -> FasterChange | None:
         """The change as a result has it, once it is graded in full: None where it spoils something, or does less."""
         kernel, program = tried.kernel, tried.program
+        if not self._counts_less(subject, kernel, tried.cause):
+            return None
         if tried.change.kind == "launch":
             # Its constants are other kernels', too.
             others = [other for other in self.subjects if other is not subject]
-            launched = self._launched(subject, program)
             program.is_spoilt = program.is_spoilt or not all(self._leaves(other, program) for other in others)
+            launched = None if program.is_spoilt else self._launched(subject, program)
+            program.is_spoilt = program.is_spoilt or not all(self._passes(other, program) for other in others)
             if launched is None or program.is_spoilt:
                 return None
             kernel = launched
         graded = self._graded(subject, kernel, program, OF_GPU if tried.change.kind == "launch" else OF_OTHERS)
-        before = subject.evidence.counters
-        if graded is None or graded.counters is None or before is None:
-            return None
-        if not _counts_less(before, graded.counters, tried.cause):
+        if graded is None or graded.counters is None:
             return None
         diff = list(diff_lines(tried.parsed.source.text, changed(tried.parsed.source.text, tried.change)))
         return FasterChange(
@@ -294,7 +295,9 @@ class _Search:
             line=tried.change.line,
             kind=KINDS[tried.change.kind],
             diff=diff,
-            effect_said=effect_msg([CHECKS.get(tried.cause, tried.cause)], before, graded.counters, diff),
+            effect_said=effect_msg(
+                [CHECKS.get(tried.cause, tried.cause)], subject.evidence.counters, graded.counters, diff
+            ),
             device=tried.time.device,
             size=tried.time.size,
             predicted_us=tried.time.predicted_us,
@@ -324,8 +327,19 @@ class _Search:
         graded = program.graded[subject.name]
         return None if graded is None or _is_spoilt(subject.checks, graded[0], left_out) else graded[1]
 
+    def _counts_less(self, subject: _Right, kernel: BoundKernel, cause: str) -> bool:
+        """Whether a kernel of a changed program has less counted, as `_is_less`: before all that takes longer."""
+        before = subject.evidence.counters
+        if before is None:
+            return False
+        run = self.trials.run(kernel, "observe", before.size, observe=True)
+        raw = run.outcome.counters
+        if raw is None:
+            return False
+        return _is_less(before, counters_of(raw, before.size, run.outcome.thread_instructions), cause)
+
     def _leaves(self, other: _Right, program: _Program) -> bool:
-        """Whether another variant passes in a changed program what it passed, and is not predicted to be slower."""
+        """Whether another variant is right in a changed program, not predicted to be slower, and has no more counted."""
         kernel = rebound(other.kernel, program.submission)
         if kernel is None or not is_other(other.kernel, kernel):
             return kernel is not None
@@ -334,6 +348,13 @@ class _Search:
         time = self._time(other, kernel, program)
         if time is None or time.predicted_us > MOST_LOSS * other.time.predicted_us:
             return False
+        return self._counts_less(other, kernel, "")
+
+    def _passes(self, other: _Right, program: _Program) -> bool:
+        """Whether another variant, if it is changed, passes what it passed."""
+        kernel = rebound(other.kernel, program.submission)
+        if kernel is not None and not is_other(other.kernel, kernel):
+            return True
         launched = self._launched(other, program)
         return launched is not None and self._graded(other, launched, program, OF_GPU) is not None
 
@@ -347,7 +368,7 @@ def _is_spoilt(before: Sequence[Check], after: Sequence[Check], left_out: Collec
     return any(c.status in ("fail", "error") for c in after if c.check in HELD and c.check not in left_out)
 
 
-def _counts_less(before: Counters, after: Counters, cause: str) -> bool:
+def _is_less(before: Counters, after: Counters, cause: str) -> bool:
     """Whether fewer wavefronts, sectors or instructions are counted, by what a change is to mend, and of the others no
     more where it is to mend none of them; wavefronts and sectors for each access."""
 
