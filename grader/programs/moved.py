@@ -7,6 +7,7 @@ follows from what stands on its lines, not from their numbers, is so as long as 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -155,7 +156,7 @@ def on_lines(
             for launch in launches
         ],
         findings=[msgspec.structs.replace(finding, line=at[finding.file, finding.line]) for finding in findings],
-        copies=[msgspec.structs.replace(copy, line=at[copy.file, copy.line]) for copy in observation.copies],
+        copies=[dataclasses.replace(copy, line=at[copy.file, copy.line]) for copy in observation.copies],
     )
 
 

@@ -39,7 +39,6 @@ from grader.submission.kernels.records import (
     Observed,
     SeenArgument,
     SeenChange,
-    SeenCopy,
     SeenFault,
     SeenLaunch,
     SeenRun,
@@ -412,12 +411,7 @@ def seen_run(
         )
         if is_whole
         else (),
-        copies=tuple(
-            SeenCopy(c.way, c.file, c.line, c.array, c.serial, c.bytes, c.is_whole, c.host, c.launches)
-            for c in observation.copies
-        )
-        if is_whole
-        else (),
+        copies=tuple(observation.copies) if is_whole else (),
     )
 
 

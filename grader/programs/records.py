@@ -6,6 +6,7 @@ import msgspec
 
 from grader.message import Message
 from grader.ptx.records import Counters, Hazard, LineWork
+from grader.submission.kernels.records import SeenCopy
 
 NO_LIMIT = 1 << 62
 LIBRARY = "Thrust/CUB"
@@ -116,25 +117,6 @@ class Argument(msgspec.Struct):
     raw: bytes = b""
     serial: int = 0
     inside: dict[int, Argument] = {}
-
-
-class ObservedCopy(msgspec.Struct, frozen=True):
-    """A copy between the host and an array of the device, or what set that.
-
-    way: "in" (to the device), "out" (to the host), "set" (a memset), "within" (from another array of the device's).
-    array: its name; serial: no other allocation of the run has it.  bytes: copied; is_whole: they are all of the array.
-    host: where the host's data lie.  launches: how many had been made before.
-    """
-
-    way: str
-    file: str
-    line: int
-    array: str
-    serial: int
-    bytes: int
-    is_whole: bool
-    host: int = 0
-    launches: int = 0
 
 
 class ObservedHazard(msgspec.Struct, frozen=True):
@@ -360,6 +342,6 @@ class Observation(msgspec.Struct):
     asked: list[DeviceCall] = []
     files: dict[str, bytes] = {}
     device: str = ""
-    copies: list[ObservedCopy] = []
+    copies: list[SeenCopy] = []
     checked: int | None = None
     check_ended: Message | None = None

@@ -13,13 +13,14 @@ import numpy as np
 from grader.message import msg
 from grader.programs.device import plain_name
 from grader.programs.device_memory import Allocation, Bytes, Piece
-from grader.programs.records import LIBRARY, MAX_COPIES, ObservedCopy
+from grader.programs.records import LIBRARY, MAX_COPIES
 from grader.programs.runtime import silent
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream, StreamAccess
 from grader.programs.runtime.registration import load
 from grader.programs.runtime.silent import overwritten, read
 from grader.programs.runtime.state import CudaError, State
+from grader.submission.kernels.records import SeenCopy
 
 MAX_ROWS = 1 << 22
 
@@ -133,7 +134,7 @@ def _note(state: State, way: str, side: Side, size: int, place: Place, host: int
         return
     is_whole = side.offset == 0 and size >= allocation.size
     details = plain_name(allocation.name), allocation.serial, size, is_whole, host, state.launch_count
-    state.copies.append(ObservedCopy(way, place.file, place.line, *details))
+    state.copies.append(SeenCopy(way, place.file, place.line, *details))
 
 
 def _parts(allocation: Allocation, rows: Sequence[tuple[int, int]]) -> list[Bytes]:

@@ -19,7 +19,6 @@ from grader.programs.records import (
     LIBRARY,
     MAX_STEPS,
     DeviceCall,
-    ObservedCopy,
     ObservedLaunch,
     ProgramFinding,
     RunLimits,
@@ -43,6 +42,7 @@ from grader.programs.runtime.ordering import (
 )
 from grader.programs.sandbox.guest import Guest, Meter
 from grader.programs.sandbox.process import Code, Wanted
+from grader.submission.kernels.records import SeenCopy
 
 MAX_FINDINGS = 200
 MAX_ASKED = 20_000
@@ -169,7 +169,7 @@ class State:
         """Where an array is made, and the kernel that is handed it: whose size was looked at."""
         self.copied: dict[tuple[int, bool, int], Any] = {}
         """What was copied into each array (True), or out of it after so many launches: see `runtime.silent.sizes`."""
-        self.copies: list[ObservedCopy] = []
+        self.copies: list[SeenCopy] = []
         self.device = 0
         self.host_memory: dict[int, Allocation] = {}
         self.texts: dict[tuple[str, int], int] = {}

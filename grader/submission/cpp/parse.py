@@ -14,8 +14,7 @@ import mmap
 import re
 import time
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -252,17 +251,6 @@ MAX_PARSE_S = 30.0
 MAX_PARSE_BYTES = 384 << 20
 CHUNK = 1 << 12
 _PAGE_BYTES = mmap.PAGESIZE
-_kept: ContextVar[dict[object, ParsedFile | UsageError] | None] = ContextVar("kept", default=None)
-
-
-@contextlib.contextmanager
-def parsed_once() -> Iterator[None]:
-    """Within, each text is parsed once, or refused once: a program is read to be run, and again to be bound."""
-    token = _kept.set({})
-    try:
-        yield
-    finally:
-        _kept.reset(token)
 
 
 def parse(
@@ -278,42 +266,26 @@ def parse(
     ------
     UsageError : more than `MAX_KERNELS` kernels; brackets nested too deep; too much work to read.
     """
-    kept = _kept.get()
-    key = (source, frozenset((macros or {}).items()), defined)
-    parsed = kept.get(key) if kept is not None else None
-    if parsed is None:
-        try:
-            with lexical.limited(source.path):
-                parsed = _parse(source, macros, defined)
-        except UsageError as refused:
-            parsed = refused
-        if kept is not None:
-            kept[key] = parsed
-    if isinstance(parsed, UsageError):
-        raise parsed
-    return parsed
-
-
-def _parse(source: SourceText, macros: Mapping[str, Macro] | None, defined: tuple[tuple[str, str], ...]) -> ParsedFile:
-    shown = with_kernels_shown(source.text, macros)
-    source = source if shown == source.text else replace(source, text=shown)
-    depth, line, templates = deepest_nesting(source.text)
-    for reached, limit in ((depth, MAX_BRACKETS), (templates, MAX_TEMPLATES)):
-        if reached > limit:
-            raise UsageError(msg("submission.nested", path=source.path, line=line, depth=reached, limit=limit))
-    data = source.text.encode("utf-8", errors="replace")
-    readable = with_bodies_of_macros(with_plain_casts(without_alignments(without_unclosed_comment(source.text))))
-    root = _tree(readable.encode("utf-8", errors="replace"), source)
-    walk = FileLevel(data, defined)
-    walk.container(root, active=True, namespace="")
-    functions: dict[str, Item] = {}
-    for item in walk.items:
-        if item.kind == "function" and item.active:
-            functions.setdefault(item.name, item)
-    parsed = ParsedFile(source, data, root, tuple(walk.items), walk.constants, functions)
-    if len(parsed.kernels) > MAX_KERNELS:
-        raise UsageError(msg("submission.kernels", path=source.path, count=len(parsed.kernels), limit=MAX_KERNELS))
-    return parsed
+    with lexical.limited(source.path):
+        shown = with_kernels_shown(source.text, macros)
+        source = source if shown == source.text else replace(source, text=shown)
+        depth, line, templates = deepest_nesting(source.text)
+        for reached, limit in ((depth, MAX_BRACKETS), (templates, MAX_TEMPLATES)):
+            if reached > limit:
+                raise UsageError(msg("submission.nested", path=source.path, line=line, depth=reached, limit=limit))
+        data = source.text.encode("utf-8", errors="replace")
+        readable = with_bodies_of_macros(with_plain_casts(without_alignments(without_unclosed_comment(source.text))))
+        root = _tree(readable.encode("utf-8", errors="replace"), source)
+        walk = FileLevel(data, defined)
+        walk.container(root, active=True, namespace="")
+        functions: dict[str, Item] = {}
+        for item in walk.items:
+            if item.kind == "function" and item.active:
+                functions.setdefault(item.name, item)
+        parsed = ParsedFile(source, data, root, tuple(walk.items), walk.constants, functions)
+        if len(parsed.kernels) > MAX_KERNELS:
+            raise UsageError(msg("submission.kernels", path=source.path, count=len(parsed.kernels), limit=MAX_KERNELS))
+        return parsed
 
 
 def _tree(data: bytes, source: SourceText) -> Node:

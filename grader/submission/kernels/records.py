@@ -52,9 +52,11 @@ class SeenStep:
 
 @dataclass(frozen=True, slots=True)
 class SeenCopy:
-    """A copy between the host and an array of the device, or what set it: see `grader.programs.records.ObservedCopy`.
+    """A copy between the host and an array of the device, or what set that.
 
-    launches: how many of `SeenRun.order` had been made before.
+    way: "in" (to the device), "out" (to the host), "set" (a memset), "within" (from another array of the device's).
+    array: its name; serial: no other allocation of the run has it.  bytes: copied; is_whole: they are all of the array.
+    host: where the host's data lie.  launches: how many of `SeenRun.order` had been made before.
     """
 
     way: str
