@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil, prod
 
 import numpy as np
@@ -273,7 +274,7 @@ def predict_kernel(
     followed = kernel.load(stores[0], sizes)
     if followed.entry is None:
         return msg("predict.not_compiled", error=followed.built.error)
-    module = parse(followed.built.result.ptx)
+    module = _parsed(followed.built.result.ptx)
     why_not = why_unpredictable(module, followed.entry)
     if why_not is not None:
         return why_not
@@ -318,6 +319,12 @@ def predict_kernel(
     cache = processor.cache_bytes(resident, shared)
     asked = profile(traces[: len(together)], beside, request.grid, resident, cache, processor)
     return predict(asked, processor, FITTED)
+
+
+@lru_cache(maxsize=8)
+def _parsed(ptx: str) -> Module:
+    """A program; the points of a sweep over sizes are of one, those over a constant of as many as it has values."""
+    return parse(ptx)
 
 
 def why_unpredictable(module: Module, entry: str) -> Message | None:

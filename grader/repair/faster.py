@@ -209,7 +209,7 @@ class _Search:
             source = replace(parsed.source, text=changed(parsed.source.text, change), written=None)
             program = self._read(source)
             kernel = self._changed_kernel(subject, change, program) if program is not None else None
-            if program is None or kernel is None or not self._is_right(subject, kernel, program):
+            if program is None or program.is_spoilt or kernel is None or not self._is_right(subject, kernel, program):
                 continue
             predicted += 1
             time = self._time(subject, kernel, program)
@@ -290,14 +290,13 @@ class _Search:
         if graded is None or graded.counters is None:
             return None
         diff = list(diff_lines(tried.parsed.source.text, changed(tried.parsed.source.text, tried.change)))
+        mended = [CHECKS.get(tried.cause, tried.cause)]
         return FasterChange(
             file=tried.parsed.file,
             line=tried.change.line,
             kind=KINDS[tried.change.kind],
             diff=diff,
-            effect_said=effect_msg(
-                [CHECKS.get(tried.cause, tried.cause)], subject.evidence.counters, graded.counters, diff
-            ),
+            effect_said=effect_msg(mended, subject.evidence.counters, graded.counters, diff),
             device=tried.time.device,
             size=tried.time.size,
             predicted_us=tried.time.predicted_us,
@@ -339,7 +338,7 @@ class _Search:
         return _is_less(before, counters_of(raw, before.size, run.outcome.thread_instructions), cause)
 
     def _leaves(self, other: _Right, program: _Program) -> bool:
-        """Whether another variant is right in a changed program, not predicted to be slower, and has no more counted."""
+        """Whether another variant is right in a changed program, has no more counted and is not predicted slower."""
         kernel = rebound(other.kernel, program.submission)
         if kernel is None or not is_other(other.kernel, kernel):
             return kernel is not None
