@@ -224,7 +224,9 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
         # What one change is known to mend is one fault, told by its cause; all else follows from that.  A check of what
         # a run showed names the cause itself, in more words than the change.
         names_cause = mended is None or (bool(check.data.get("seen")) and place == (result.file_of(check), check.line))
-        key = (check.check, check.status, _fault_of(check)) if mended is None else ("", mended.kind, check.hint)
+        # What kept the grader from judging is one thing, however many checks wait for it.
+        of_check = "" if check.status == "error" else check.check
+        key = (of_check, check.status, _fault_of(check)) if mended is None else ("", mended.kind, check.hint)
         entry = next((e for e in entries if _same_fault(e, check, key, place)), None)
         if entry is None:
             entry = {
@@ -252,6 +254,8 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
                 "code": "",
             }
             entries.append(entry)
+        elif not of_check and title_of(check) != entry["check"]:
+            entry["check"] = entry["status"]["word"]
         if place not in entry["places"]:
             entry["places"].append(place)
         if mended is None:

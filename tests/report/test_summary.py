@@ -60,6 +60,15 @@ def test_one_fault_of_all_variants_is_told_once() -> None:
     assert (fault["lost"], fault["where"]) == ("20", "transpose.cu:3")
 
 
+def test_what_kept_the_grader_from_judging_several_checks_is_told_once() -> None:
+    names = ("present", "compiles", "correct")
+    checks = [check(n, "solve", status="error", pending=10.0, message="no room on the disk") for n in names]
+    (fault,) = summary(job(msgspec.structs.replace(sample_results.failed(), checks=checks)))["faults"]
+    assert (fault["check"], fault["message"], fault["lost"]) == ("grader error", "no room on the disk", "")
+    alone = msgspec.structs.replace(sample_results.failed(), checks=checks[2:])
+    assert [f["check"] for f in summary(job(alone))["faults"]] == ["correct result"]
+
+
 def test_what_a_run_showed_is_told_before_the_change_that_mends_it_and_what_follows_after() -> None:
     repair = Repair(file="transpose.cu", line=3, kind="launch")
     checks = [
