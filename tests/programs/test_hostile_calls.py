@@ -228,3 +228,15 @@ def test_rows_are_listed_only_of_a_copy_that_keeps_to_its_memory(monkeypatch: py
         assert not listed
         call(4)
         assert listed.pop() == 4
+
+
+def test_diagonals_of_an_empty_band_matrix_are_not_counted_one_by_one() -> None:
+    state, _wasi = make()
+    handle = 8192
+    _kinds, create = table.find(state, "cuda", "cublasCreate")
+    _kinds, product = table.find(state, "cuda", "cublasStbmv")
+    assert create(handle, 1, 0) == 0
+    diagonals = (1 << 31) - 2
+    (library,) = state.libraries
+    # Lower, not transposed, not unit; no row, and as many diagonals as an int can say.
+    assert product(library, 0, 0, 0, 0, diagonals, 4096, diagonals + 1, 4096, 1, 1, 0) == 0

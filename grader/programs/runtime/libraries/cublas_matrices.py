@@ -91,12 +91,12 @@ def _band(
         raise Refused(INVALID_VALUE)
     stored = call.matrix(address, low + high + 1, columns, leading)
     dense = call.zeros(rows, columns)
-    for row in range(low + high + 1):
-        shift = row - high
+    # Diagonals that lie wholly outside the matrix hold nothing, and there may be 2^31 of them.
+    for shift in range(max(-high, 1 - columns), min(low + 1, rows)):
         first, last = max(0, -shift), min(columns, rows - shift)
         if first < last:
             where = np.arange(first, last)
-            dense[where + shift, where] = stored[0][row, first:last]
+            dense[where + shift, where] = stored[0][shift + high, first:last]
     return stored, dense
 
 
