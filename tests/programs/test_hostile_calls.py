@@ -230,6 +230,17 @@ def test_rows_are_listed_only_of_a_copy_that_keeps_to_its_memory(monkeypatch: py
         assert listed.pop() == 4
 
 
+def test_more_reflectors_than_a_matrix_has_columns_are_refused_as_lapack_does() -> None:
+    state, _wasi = make()
+    _kinds, create = table.find(state, "cuda", "cusolverDnCreate")
+    _kinds, product = table.find(state, "cuda", "cusolverDnSorgqr")
+    assert create(8192, 1, 0) == 0
+    (library,) = state.libraries
+    numbers = state.memory.allocate("numbers", 4096, "global", 0, "").base
+    for (m, n, k), status in {(8, 4, 4): 0, (8, 4, 5): 3, (1, 0, 8): 3, (4, 8, 4): 3}.items():
+        assert product(library, m, n, k, numbers, 8, numbers + 2048, numbers, 0, numbers + 3072, 1, 0) == status
+
+
 def test_diagonals_of_an_empty_band_matrix_are_not_counted_one_by_one() -> None:
     state, _wasi = make()
     handle = 8192

@@ -180,7 +180,11 @@ def geqrf(call: Call, m: int, n: int, a: int, lda: int, factors: int, work: int,
 
 def ormqr(call: Call, side: int, t: int, m: int, n: int, k: int, a: int, lda: int, factors: int, c: int, ldc: int, work: int, size: int, info: int) -> None:  # fmt: skip
     call.work(m, n, k)
-    matrix, target = call.matrix(a, m if side == LEFT else n, k, lda), call.matrix(c, m, n, ldc)
+    rows = m if side == LEFT else n
+    if k > rows:
+        # More reflectors than rows (LAPACK's conditions on its arguments, as those of `orgqr` below).
+        raise Refused(INVALID_VALUE)
+    matrix, target = call.matrix(a, rows, k, lda), call.matrix(c, m, n, ldc)
     numbers = call.array(factors, k)
     call.read(matrix, target, numbers)
     if side == LEFT:
@@ -193,6 +197,8 @@ def ormqr(call: Call, side: int, t: int, m: int, n: int, k: int, a: int, lda: in
 
 def orgqr(call: Call, m: int, n: int, k: int, a: int, lda: int, factors: int, work: int, size: int, info: int) -> None:
     call.work(m, n, k)
+    if not m >= n >= k:
+        raise Refused(INVALID_VALUE)
     matrix, numbers = call.matrix(a, m, n, lda), call.array(factors, k)
     call.read(matrix, numbers)
     call.store(matrix, _turned_by(matrix[0], numbers[0], np.eye(m, n, dtype=call.dtype), NO))
