@@ -230,10 +230,15 @@ def test_rows_are_listed_only_of_a_copy_that_keeps_to_its_memory(monkeypatch: py
         assert listed.pop() == 4
 
 
+def function_of(state: State, name: str) -> Any:
+    found = table.find(state, "cuda", name)
+    assert found is not None
+    return found[1]
+
+
 def test_more_reflectors_than_a_matrix_has_columns_are_refused_as_lapack_does() -> None:
     state, _wasi = make()
-    _kinds, create = table.find(state, "cuda", "cusolverDnCreate")
-    _kinds, product = table.find(state, "cuda", "cusolverDnSorgqr")
+    create, product = (function_of(state, name) for name in ("cusolverDnCreate", "cusolverDnSorgqr"))
     assert create(8192, 1, 0) == 0
     (library,) = state.libraries
     numbers = state.memory.allocate("numbers", 4096, "global", 0, "").base
@@ -243,10 +248,8 @@ def test_more_reflectors_than_a_matrix_has_columns_are_refused_as_lapack_does() 
 
 def test_diagonals_of_an_empty_band_matrix_are_not_counted_one_by_one() -> None:
     state, _wasi = make()
-    handle = 8192
-    _kinds, create = table.find(state, "cuda", "cublasCreate")
-    _kinds, product = table.find(state, "cuda", "cublasStbmv")
-    assert create(handle, 1, 0) == 0
+    create, product = (function_of(state, name) for name in ("cublasCreate", "cublasStbmv"))
+    assert create(8192, 1, 0) == 0
     diagonals = (1 << 31) - 2
     (library,) = state.libraries
     # Lower, not transposed, not unit; no row, and as many diagonals as an int can say.
