@@ -133,14 +133,14 @@ def _aliases(text: str) -> tuple[Mapping[str, tuple[str, ...]], str]:
     return aliases, rest
 
 
-def _without_grouping(found: list[Token]) -> list[Token]:
+def _without_grouping(row: list[Token]) -> list[Token]:
     """The same without parentheses that call nothing and head nothing: `a = (b);`.
 
     Where they bind (`a * (b + c)`) they say little beside the rest.
     """
     kept: list[Token] = []
     is_kept: list[bool] = []
-    for token in found:
+    for token in row:
         if token.key == "(":
             before = kept[-1].key if kept else ""
             calls = before[-1:].isalnum() or before[-1:] in ("_", ")", "]") or before == ">>>"
@@ -153,9 +153,9 @@ def _without_grouping(found: list[Token]) -> list[Token]:
     return kept
 
 
-def _factors_in_order(found: list[Token]) -> list[Token]:
+def _factors_in_order(row: list[Token]) -> list[Token]:
     """The same with the two simple factors of a product sorted, and every comparison one of less: `b > a`, `a < b`."""
-    result = [Token(_MIRRORED.get(token.key, token.key), token.line) for token in found]
+    result = [Token(_MIRRORED.get(token.key, token.key), token.line) for token in row]
     for at, token in enumerate(result):
         if token.key == "*":
             left, right = _operand(result, at - 1, -1), _operand(result, at + 1, 1)
@@ -165,25 +165,25 @@ def _factors_in_order(found: list[Token]) -> list[Token]:
     return result
 
 
-def _operand(found: list[Token], at: int, step: int) -> list[Token]:
+def _operand(row: list[Token], at: int, step: int) -> list[Token]:
     """A name or a constant, with its member (`blockDim.x`), that ends or begins at a place; none for what is more."""
     end = at
-    if _is_operand(found, at + 2 * step) and found[at + step].key == ".":
+    if _is_operand(row, at + 2 * step) and row[at + step].key == ".":
         end = at + 2 * step
-    beyond = found[end + step].key if 0 <= end + step < len(found) else ""
-    if not _is_operand(found, at) or beyond in (".", "->", "[", "(") or (step < 0 and beyond == "*"):
+    beyond = row[end + step].key if 0 <= end + step < len(row) else ""
+    if not _is_operand(row, at) or beyond in (".", "->", "[", "(") or (step < 0 and beyond == "*"):
         return []
-    return found[min(at, end) : max(at, end) + 1]
+    return row[min(at, end) : max(at, end) + 1]
 
 
-def _is_operand(found: list[Token], at: int) -> bool:
-    return 0 <= at < len(found) and (found[at].key[-1].isalnum() or found[at].key[-1] == "_")
+def _is_operand(row: list[Token], at: int) -> bool:
+    return 0 <= at < len(row) and (row[at].key[-1].isalnum() or row[at].key[-1] == "_")
 
 
-def _in_normal_order(found: list[Token]) -> Iterator[Token]:
+def _in_normal_order(row: list[Token]) -> Iterator[Token]:
     """The same with declarations that follow one another sorted: their order says nothing."""
     run: list[list[Token]] = []
-    for statement in _statements(found):
+    for statement in _statements(row):
         if statement and statement[0].key in _TYPES and statement[-1].key == ";":
             run.append(statement)
             continue
@@ -198,11 +198,11 @@ def _sorted(run: list[list[Token]]) -> Iterator[Token]:
         yield from statement
 
 
-def _statements(found: list[Token]) -> Iterator[list[Token]]:
+def _statements(row: list[Token]) -> Iterator[list[Token]]:
     """Tokens up to each semicolon outside brackets; a head (`for (...)`, a function's) ends where its brackets do."""
     statement: list[Token] = []
     depth = 0
-    for token in found:
+    for token in row:
         statement.append(token)
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.key, 0)
         ends = token.key == ";" or (token.key == ")" and statement[0].key not in _TYPES)

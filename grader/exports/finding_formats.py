@@ -36,7 +36,7 @@ from grader.words import check_title
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FormatInput:
     """What a format is made from.
 
     findings: with paths as the format wants them.  seconds: what the grading took, None where nobody measured it.
@@ -117,9 +117,9 @@ def mark_text(result: Result, numbers: Numbers) -> str:
 # lab.cu:44:5: note: Lanes 0 and 1 of a warp want …
 
 
-def _gcc(told: Told) -> str:
+def _gcc(given: FormatInput) -> str:
     """A line for each finding, and one for its hint; "" where there is nothing to be mended."""
-    return "".join(f"{line}\n" for finding in told.findings for line in _gcc_lines(finding))
+    return "".join(f"{line}\n" for finding in given.findings for line in _gcc_lines(finding))
 
 
 def _gcc_lines(finding: Finding) -> Iterator[str]:
@@ -130,17 +130,17 @@ def _gcc_lines(finding: Finding) -> Iterator[str]:
         yield f"{prefix}note: {finding.hint}"
 
 
-def _json(told: Told) -> str:
+def _json(given: FormatInput) -> str:
     """The verdict, the points, and a record for each finding (docs/places.md)."""
-    result = told.result
+    result = given.result
     score = result.score
     record = {
         "lab": result.lab,
         "status": result.status,
         "score": {"earned": score.earned, "possible": score.possible, "pending": score.pending},
         "predicted": in_figures(result),
-        "seconds": None if told.seconds is None else round(told.seconds, 3),
-        "findings": [asdict(finding) for finding in told.findings],
+        "seconds": None if given.seconds is None else round(given.seconds, 3),
+        "findings": [asdict(finding) for finding in given.findings],
     }
     return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
 
@@ -152,29 +152,29 @@ def _json(told: Told) -> str:
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-def _sarif(told: Told) -> str:
+def _sarif(given: FormatInput) -> str:
     """A log of one run: a rule for each kind of check that found something, a result for each finding."""
     by_check: dict[str, Finding] = {}
-    for finding in told.findings:
+    for finding in given.findings:
         by_check.setdefault(finding.check, replace(finding, variants=()))
     rules = list(by_check)
     driver = {"name": "cuda-lab-grader", "version": __version__, "rules": [_rule(one) for one in by_check.values()]}
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "language": told.language,
-        "invocations": [{"executionSuccessful": told.result.status not in ("error", "not_judged")}],
+        "language": given.language,
+        "invocations": [{"executionSuccessful": given.result.status not in ("error", "not_judged")}],
         "results": [
             _result(finding, rules.index(finding.check), identity)
-            for finding, identity in zip(told.findings, identities(told.findings), strict=True)
+            for finding, identity in zip(given.findings, identities(given.findings), strict=True)
         ],
         "properties": {
-            "lab": told.result.lab,
-            "status": told.result.status,
-            "earned": told.result.score.earned,
-            "possible": told.result.score.possible,
-            "pending": told.result.score.pending,
-            "predicted": in_figures(told.result),
+            "lab": given.result.lab,
+            "status": given.result.status,
+            "earned": given.result.score.earned,
+            "possible": given.result.score.possible,
+            "pending": given.result.score.pending,
+            "predicted": in_figures(given.result),
         },
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
@@ -211,12 +211,12 @@ def _result(finding: Finding, rule: int, identity: str) -> dict[str, Any]:
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def _github(told: Told) -> str:
+def _github(given: FormatInput) -> str:
     """A command for each finding; no text of a student can be a command of its own, as each is one line.
 
     GitHub keeps the first ten of each level that a step prints: those that most points hang on.
     """
-    return "".join(f"{_github_command(finding)}\n" for finding in dearest_first(told.findings))
+    return "".join(f"{_github_command(finding)}\n" for finding in dearest_first(given.findings))
 
 
 def _github_command(finding: Finding) -> str:
@@ -247,7 +247,7 @@ def _property(text: str) -> str:
 _SEVERITIES = {"error": "major", "warning": "minor", "note": "info"}
 
 
-def _gitlab(told: Told) -> str:
+def _gitlab(given: FormatInput) -> str:
     """A list with a record for each finding that has a file; GitLab knows no other."""
     records = [
         {
@@ -257,16 +257,16 @@ def _gitlab(told: Told) -> str:
             "severity": _SEVERITIES[finding.level],
             "location": {"path": finding.file, "lines": {"begin": finding.line or 1}},
         }
-        for finding, identity in zip(told.findings, identities(told.findings), strict=True)
+        for finding, identity in zip(given.findings, identities(given.findings), strict=True)
         if finding.file
     ]
     return json.dumps(records, ensure_ascii=False, indent=1) + "\n"
 
 
-def _junit(told: Told) -> str:
+def _junit(given: FormatInput) -> str:
     """The document's text."""
-    result = told.result
-    return junit_document([Entry(result.student.id, result)], result.lab, told.language).decode()
+    result = given.result
+    return junit_document([Entry(result.student.id, result)], result.lab, given.language).decode()
 
 
 # A result as Markdown: the summary of a job, a comment on a merge request.
@@ -275,21 +275,21 @@ _ACTING = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~@&:])")
 _MARKS = {"error": "❌", "warning": "⚠️", "note": "💡"}
 
 
-def _markdown(told: Told) -> str:
+def _markdown(given: FormatInput) -> str:
     """Mark, a row for each check with its points, and what to fix; nothing of a student's acts as markup."""
-    return "\n".join(_markdown_lines(told)) + "\n"
+    return "\n".join(_markdown_lines(given)) + "\n"
 
 
-def _markdown_lines(told: Told) -> Iterator[str]:
-    numbers = Numbers(told.language)
-    result = told.result
+def _markdown_lines(given: FormatInput) -> Iterator[str]:
+    numbers = Numbers(given.language)
+    result = given.result
     status = result_status(result.status)
     yield f"## {status.symbol} {_plain(result.lab)}: {mark_text(result, numbers)}"
     yield ""
-    for line in unjudged_lines(result, told.language)[:1]:
+    for line in unjudged_lines(result, given.language)[:1]:
         yield _plain(line)
         yield ""
-    faults = [f for f in dearest_first(told.findings) if f.level != "note"]
+    faults = [f for f in dearest_first(given.findings) if f.level != "note"]
     if faults:
         yield f"### {_('What to fix')}"
         yield ""
@@ -304,7 +304,7 @@ def _markdown_lines(told: Told) -> Iterator[str]:
     times = in_words(result, numbers)
     if times:
         yield f"| {_('Predicted time')} | " + " | ".join(_plain(times.get(name, "")) for name in names) + " |"
-    remarks = [f for f in told.findings if f.level == "note"]
+    remarks = [f for f in given.findings if f.level == "note"]
     if remarks:
         yield ""
         yield f"### {_('Worth knowing (costs no points)')}"
@@ -348,10 +348,10 @@ _MOST_BYTES = 64_000
 _RESULTS = {"passed": "pass", "failed": "fail", "not_judged": "error", "error": "error"}
 
 
-def _classroom(told: Told) -> str:
+def _classroom(given: FormatInput) -> str:
     """One line of Base64."""
-    result = told.result
-    listed = list(tests(result, told.out_of))
+    result = given.result
+    listed = list(tests(result, given.out_of))
     each = _MOST_BYTES // max(1, len(listed))
     shown = [
         {
@@ -369,7 +369,7 @@ def _classroom(told: Told) -> str:
     record = {
         "version": 1,
         "status": _RESULTS[result.status],
-        "max_score": round(result.score.possible * scale_of(result, told.out_of), 2),
+        "max_score": round(result.score.possible * scale_of(result, given.out_of), 2),
         "tests": shown,
     }
     return base64.b64encode(json.dumps(record, ensure_ascii=False).encode()).decode("ascii") + "\n"
@@ -381,22 +381,22 @@ def _classroom(told: Told) -> str:
 # opens what follows it, `Comment :=>>>…` is shown as it is; the last line that begins with `Grade :=>>` is the grade.
 
 
-def _vpl(told: Told) -> str:
+def _vpl(given: FormatInput) -> str:
     """Every line begins with a tag of ours, so that no text of a student's can be taken for one.
 
     Where the grader failed, or judged too little, there is no grade: the service keeps the submission as not evaluated.
     """
-    return "".join(f"{line}\n" for line in _vpl_lines(told))
+    return "".join(f"{line}\n" for line in _vpl_lines(given))
 
 
-def _vpl_lines(told: Told) -> Iterator[str]:
-    numbers = Numbers(told.language)
-    result = told.result
+def _vpl_lines(given: FormatInput) -> Iterator[str]:
+    numbers = Numbers(given.language)
+    result = given.result
     status = result_status(result.status)
     yield f"Comment :=>>- {status.symbol} {status.word}: {mark_text(result, numbers)}"
-    for line in unjudged_lines(result, told.language)[:1]:
+    for line in unjudged_lines(result, given.language)[:1]:
         yield f"Comment :=>> {line}"
-    for finding in dearest_first(told.findings):
+    for finding in dearest_first(given.findings):
         yield f"Comment :=>>- {visible_line(title_of(finding))}{cost_of(finding, numbers)}"
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file
         if place:
@@ -408,15 +408,15 @@ def _vpl_lines(told: Told) -> Iterator[str]:
         yield f"Comment :=>> {visible_line(name)}: {_('Predicted time')} {time}"
     if result.status not in ("error", "not_judged"):
         # A number as PHP reads it, whatever the language.
-        yield f"Grade :=>> {result.score.earned * scale_of(result, told.out_of):.2f}"
+        yield f"Grade :=>> {result.score.earned * scale_of(result, given.out_of):.2f}"
 
 
-def _gradescope(told: Told) -> str:
+def _gradescope(given: FormatInput) -> str:
     """The file's text."""
-    return gradescope_results(told.result, told.language, told.seconds).decode()
+    return gradescope_results(given.result, given.language, given.seconds).decode()
 
 
-FORMATS: dict[str, Callable[[Told], str]] = {
+FORMATS: dict[str, Callable[[FormatInput], str]] = {
     "gcc": _gcc,
     "json": _json,
     "sarif": _sarif,
@@ -445,4 +445,4 @@ def write(
     root = repository_of(source) if name in _IN_REPOSITORY else None
     digests = {one.notebook or one.file: one.sha256 for one in result.sources}
     all_findings = findings(result, Whereabouts(source, result.lab, root, digests))
-    return FORMATS[name](Told(result, all_findings, language, seconds, out_of))
+    return FORMATS[name](FormatInput(result, all_findings, language, seconds, out_of))

@@ -62,7 +62,7 @@ class FunctionGpu:
         runs: FunctionRuns,
         program: Program,
         references: Callable[[str], Program],
-        found: Mapping[str, Evidence],
+        by_variant: Mapping[str, Evidence],
         digest: Mapping[str, str],
     ) -> dict[str, Evidence]:
         """The evidence of all variants with results and times from the GPU added.
@@ -74,30 +74,30 @@ class FunctionGpu:
         UsageError : there is no GPU that can be used, and one was asked for.
         FileError : the oracle cannot say what has to come out.
         """
-        first = next(iter(found.values()))
+        first = next(iter(by_variant.values()))
         if not first.runs or any(not run.is_right for run in first.runs):
-            return _untimed(found, None)
+            return _untimed(by_variant, None)
         try:
             own = Observer(program, on_gpu=True)
         except UsageError:
             if self.is_wanted:
                 raise
-            return dict(found)
+            return dict(by_variant)
         with closing(own):
             self.card = own.card
             assert own.card is not None
             try:
-                graded = dict(found)
+                graded = dict(by_variant)
                 with lock.shared(own.card.uuid):
                     more = _results(runs, own)
-                graded = {name: replace(e, runs=(*e.runs, *more)) for name, e in found.items()}
+                graded = {name: replace(e, runs=(*e.runs, *more)) for name, e in by_variant.items()}
                 if any(not run.is_right for run in more):
                     return graded
                 if runs.lab.timing is None:
                     return _untimed(graded, msg("runs.no_timed_sizes"))
                 measurement = self._measurement(runs, own, references, graded, digest)
             except lock.Busy:
-                return _untimed(found, msg("runs.gpu_in_use"))
+                return _untimed(by_variant, msg("runs.gpu_in_use"))
             except Untimed as untimed:
                 return _untimed(graded, untimed.reason)
         return {name: self._timed(runs, evidence, measurement) for name, evidence in graded.items()}
@@ -122,7 +122,7 @@ class FunctionGpu:
         runs: FunctionRuns,
         own: Observer,
         references: Callable[[str], Program],
-        found: Mapping[str, Evidence],
+        by_variant: Mapping[str, Evidence],
         digest: Mapping[str, str],
     ) -> Measurement:
         """Kept from an earlier grading of the same work, or made.  Raises Busy, Untimed."""
@@ -130,13 +130,13 @@ class FunctionGpu:
         assert lab.timing is not None and card is not None
         store = Store(folder())
         key = key_of(digest, f"function {runs.drawn_lab.seed}", lab_files(lab), "", card.name, card.driver)
-        known = None if self.remeasure else store.get(key)
-        if known is not None:
-            return known
-        baselines = {name: baseline_of(lab, name) for name in found}
+        stored = None if self.remeasure else store.get(key)
+        if stored is not None:
+            return stored
+        baselines = {name: baseline_of(lab, name) for name in by_variant}
         wanted = dict.fromkeys(v for name, (against, _least) in baselines.items() for v in (name, against))
         with ExitStack() as stack:
-            observers = {student(next(iter(found))): own}
+            observers = {student(next(iter(by_variant))): own}
             for variant in wanted:
                 other = Observer(references(variant), on_gpu=True)
                 observers[reference(variant)] = stack.enter_context(closing(other))
@@ -180,10 +180,10 @@ class FunctionGpu:
             plan = sampling.plan_for(round_us, ROUNDS_BUDGET_US)
         else:
             plan = sampling.series_plan(round_us, ROUNDS_BUDGET_US)
-        found = sample(bench.round, list(observers), questions, plan)
+        samples = sample(bench.round, list(observers), questions, plan)
         if bench.failed is not None:
             self._failed[own] = bench.failed
-        return bench.row(own, baselines, found)
+        return bench.row(own, baselines, samples)
 
     def _timed(self, runs: FunctionRuns, evidence: Evidence, measurement: Measurement) -> Evidence:
         """Times of one variant; what was wrong among the timed runs is a run, so that the checks see it."""
@@ -229,18 +229,18 @@ class _Bench:
         """Of everything, to see that it is right: what the student's has done wrong, None where nothing."""
         others = [name for name in self._observers if name != self._own]
         for name in others:
-            seen = self._seen(name)
-            outputs = self._runs.outputs(self._case, seen)
+            observation = self._seen(name)
+            outputs = self._runs.outputs(self._case, observation)
             if outputs is None:
-                told = seen.cause or msg("launches.left_early", number=1)
-                raise Untimed(msg("runs.reference_fails", what=told))
-            _times_of(seen)
+                cause = observation.cause or msg("launches.left_early", number=1)
+                raise Untimed(msg("runs.reference_fails", what=cause))
+            _times_of(observation)
             if not self._case.data[0][1]:
                 self._case = replace(self._case, data=((self._case.data[0][0], outputs),))
-        seen = self._seen(self._own)
-        self.failed = self._wrong(seen)
+        observation = self._seen(self._own)
+        self.failed = self._wrong(observation)
         if self.failed is None:
-            _times_of(seen)
+            _times_of(observation)
             self.failed = self._by_host()
         return self.failed
 
@@ -250,14 +250,14 @@ class _Bench:
         problems = []
         is_throttled = False
         for name in names:
-            seen = self._seen(name)
-            if name == self._own and (wrong := self._wrong(seen)) is not None:
+            observation = self._seen(name)
+            if name == self._own and (wrong := self._wrong(observation)) is not None:
                 self.failed = wrong
                 difference = wrong.difference
                 count, total = (difference.mismatches, difference.total) if difference is not None else (0, 0)
                 problems.append(Problem(name, "wrong", count, total))
                 continue
-            took = _times_of(seen)
+            took = _times_of(observation)
             times[name] = took.work_us
             self._copies_us[name].append(took.copies_us)
             self._empty_us.append(took.empty_us)
@@ -266,49 +266,49 @@ class _Bench:
         return Sample(times, is_throttled, tuple(problems))
 
     def row(
-        self, own: str, baselines: Mapping[str, tuple[str, float | None]], found: sampling.Samples | None
+        self, own: str, baselines: Mapping[str, tuple[str, float | None]], samples: sampling.Samples | None
     ) -> SizeTimes:
         """What was measured."""
         return SizeTimes(
             size=dict(self._case.sizes),
-            times_us=found.times_us if found is not None else {},
+            times_us=samples.times_us if samples is not None else {},
             batch={},
             empty_us=quantile(self._empty_us, 0.5) if self._empty_us else 0.0,
-            rounds=found.rounds if found is not None else 0,
-            dropped=found.dropped if found is not None else 0,
-            valid=found is not None and found.valid,
+            rounds=samples.rounds if samples is not None else 0,
+            dropped=samples.dropped if samples is not None else 0,
+            valid=samples is not None and samples.valid,
             sm_mhz=quantile(self._sm_mhz, 0.5) if self._sm_mhz else 0.0,
             copies_us={name: quantile(times, 0.5) for name, times in self._copies_us.items() if any(times)},
             undecided=[student(name) for name in baselines]
-            if found is not None and any(question.name == own for question in found.undecided)
+            if samples is not None and any(question.name == own for question in samples.undecided)
             else [],
         )
 
     def _seen(self, name: str) -> Observation:
-        seen = self._observers[name].seen(*self._begun)
-        if seen is None:
+        observation = self._observers[name].seen(*self._begun)
+        if observation is None:
             raise Untimed(msg("runs.reference_fails", what=msg("checks.compiles.refused")))
-        return seen
+        return observation
 
     def _by_host(self) -> Run | None:
         """What is right at this size though no kernel was run; where pointers lead to the device each run shows it."""
         if self._runs.is_on_device:
             return None
         case = replace(self._case, undone=True, is_timed=False)
-        seen = self._observers[self._own].seen(*self._runs.begun(case, LIMITS))
-        run = self._runs.judged(case, seen) if seen is not None else None
+        observation = self._observers[self._own].seen(*self._runs.begun(case, LIMITS))
+        run = self._runs.judged(case, observation) if observation is not None else None
         return replace(run, backend="gpu") if run is not None else None
 
-    def _wrong(self, seen: Observation) -> Run | None:
-        run = self._runs.judged(self._case, seen)
+    def _wrong(self, observation: Observation) -> Run | None:
+        run = self._runs.judged(self._case, observation)
         if run is not None and run.outcome.status == "unsupported":
             raise Untimed(reason_msg(run.outcome))
         return None if run is None or run.is_right else replace(run, backend="gpu")
 
 
-def _times_of(seen: Observation) -> CallTimes:
+def _times_of(observation: Observation) -> CallTimes:
     """How long the one call took.  Raises Untimed where that is not known."""
-    call = seen.calls[0] if seen.calls else CallSeen()
+    call = observation.calls[0] if observation.calls else CallSeen()
     if any(asked.kind == "library" for asked in call.asked):
         raise Untimed(msg("runs.library_on_host"))
     if call.times is None:
@@ -320,17 +320,17 @@ def _times_of(seen: Observation) -> CallTimes:
 
 def _results(runs: FunctionRuns, own: Observer) -> list[Run]:
     """What comes out at the lab's sizes for a GPU, up to the first that is wrong."""
-    found: list[Run] = []
+    results: list[Run] = []
     for case in runs.named("gpu") if "gpu" in runs.lab.cases else ():
-        seen = own.seen(*runs.begun(case, LIMITS))
-        run = runs.judged(case, seen) if seen is not None else None
+        observation = own.seen(*runs.begun(case, LIMITS))
+        run = runs.judged(case, observation) if observation is not None else None
         if run is not None:
-            found.append(replace(run, backend="gpu"))
+            results.append(replace(run, backend="gpu"))
             if not run.is_right:
                 break
-    if found and found[-1].outcome.status == "unsupported":
-        raise Untimed(reason_msg(found[-1].outcome))
-    return found
+    if results and results[-1].outcome.status == "unsupported":
+        raise Untimed(reason_msg(results[-1].outcome))
+    return results
 
 
 def _doubled(tolerance: Tolerance) -> Tolerance:
@@ -338,7 +338,7 @@ def _doubled(tolerance: Tolerance) -> Tolerance:
     return replace(tolerance, absolute=2 * tolerance.absolute, relative=2 * tolerance.relative, growth=growth)
 
 
-def _untimed(found: Mapping[str, Evidence], reason: Message | None) -> dict[str, Evidence]:
+def _untimed(by_variant: Mapping[str, Evidence], reason: Message | None) -> dict[str, Evidence]:
     if reason is None:
-        return dict(found)
-    return {name: replace(e, unmeasured={**e.unmeasured, "time": reason}) for name, e in found.items()}
+        return dict(by_variant)
+    return {name: replace(e, unmeasured={**e.unmeasured, "time": reason}) for name, e in by_variant.items()}

@@ -170,14 +170,14 @@ def grade(
         return told(result)
 
 
-def _graded_kernels(lab: Lab, submission: Submission, found: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
+def _graded_kernels(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
     """Kernels by variant, read as they were graded."""
     from grader.launching.kernel import bound_kernels
 
     return {
         name: kernel.read_as(interpretation)
         for name, kernel in bound_kernels(lab, submission).items()
-        if (interpretation := found[name].interpretation) is not None and found[name].halo is None
+        if (interpretation := by_variant[name].interpretation) is not None and by_variant[name].halo is None
     }
 
 
@@ -200,18 +200,18 @@ def _with_changes(
     compiler: CompilerProcess,
 ) -> Result:
     """`result` with the smallest changes that make wrong kernels right, and right ones faster."""
-    trials, drawn_trials, found = emulated.trials, emulated.drawn_trials, emulated.found
+    trials, drawn_trials, by_variant = emulated.trials, emulated.drawn_trials, emulated.found
     if result.status != "passed":
         from grader.repair.search import search, with_repairs
 
-        result = with_repairs(result, *search(original, trials, drawn_trials, found, result.checks, rerun))
+        result = with_repairs(result, *search(original, trials, drawn_trials, by_variant, result.checks, rerun))
     if processor is None:
         return result
     from grader.grading.predictions import stores_of
     from grader.repair.faster import Prediction, faster, with_faster
 
     prediction = Prediction(foretold, processor, stores_of(processor, trials.programs, compiler))
-    return with_faster(result, faster(original, trials, drawn_trials, found, result.checks, prediction, rerun))
+    return with_faster(result, faster(original, trials, drawn_trials, by_variant, result.checks, prediction, rerun))
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,10 +291,10 @@ def _trials(grading: _Grading, submission: Submission) -> tuple[Draw, Trials, Tr
     return drawn, trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
 
 
-def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], environment: Environment) -> Result:
+def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence], environment: Environment) -> Result:
     from grader.checks import judge
 
-    checks = [check for evidence in found.values() for check in judge(evidence)]
+    checks = [check for evidence in by_variant.values() for check in judge(evidence)]
     result = Result(
         student=Student(
             id=submission.student,
@@ -306,22 +306,22 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         status=status_of(checks),
         score=score_of(checks),
         environment=environment,
-        variants={name: variant_record(evidence) for name, evidence in found.items()},
+        variants={name: variant_record(evidence) for name, evidence in by_variant.items()},
         checks=checks,
         sources=[_source(source) for source in submission.sources],
         remarks_said=[
             *observation_remarks(submission.observed),
             *(remark_msg(kind, line) for kind, line in submission.remarks),
-            *_host_remarks(found),
+            *_host_remarks(by_variant),
         ],
     )
     return told(result)
 
 
-def _host_remarks(found: Mapping[str, Evidence]) -> list[Message]:
+def _host_remarks(by_variant: Mapping[str, Evidence]) -> list[Message]:
     """What is untidy in the host code; and what is wrong in it, as far as no check of the lab asks for it."""
     faults = []
-    for evidence in found.values():
+    for evidence in by_variant.values():
         asked = (spec.settings for spec in evidence.variant.checks if spec.check == "host_code")
         judged = [f for s in asked if isinstance(s, HostCodeSettings) for f in evidence.host.counted(s.of)]
         faults += [*evidence.host.untidy, *(fault for fault in evidence.host.faults if fault not in judged)]
@@ -388,7 +388,7 @@ def _run(
     trials: Trials,
     drawn_trials: Trials,
     submission: Submission,
-    found: Mapping[str, Evidence],
+    by_variant: Mapping[str, Evidence],
     checked: Callable[[list[Check]], None] | None = None,
 ) -> dict[str, Evidence]:
     """The evidence after every kernel that compiles was run on the emulator; `drawn_trials` at the drawn case."""
@@ -397,11 +397,11 @@ def _run(
     from grader.running.runs import run_kernel
 
     kernels = bound_kernels(trials.lab, submission)
-    graded = dict(found)
+    graded = dict(by_variant)
     sources = [_source(source) for source in submission.sources]
     for name, kernel in kernels.items():
-        if not found[name].compilation.failure:
-            graded[name] = run_kernel(trials, drawn_trials, found[name], kernel)
+        if not by_variant[name].compilation.failure:
+            graded[name] = run_kernel(trials, drawn_trials, by_variant[name], kernel)
         if checked is not None:
             checked([told(check, sources, kernel.binding.kernel.file) for check in judge(graded[name])])
     return graded
@@ -433,7 +433,7 @@ def _source(source: SourceText) -> Source:
 
 def with_best(
     submission: Submission,
-    found: Mapping[str, Evidence],
+    by_variant: Mapping[str, Evidence],
     grade: Callable[[Submission], Mapping[str, Evidence]],
 ) -> tuple[Submission, dict[str, Evidence]]:
     """The submission with the best kernel of each variant, and its evidence.
@@ -441,7 +441,7 @@ def with_best(
     grade : all evidence on a submission; it is asked of one that has a single kernel.
     """
     bindings = dict(submission.bindings)
-    best = dict(found)
+    best = dict(by_variant)
     for name, binding in submission.bindings.items():
         if isinstance(binding, Missing) or not binding.others:
             continue
@@ -453,7 +453,7 @@ def with_best(
                 # It takes longest by far, and would earn nothing for its launch.
                 left_out.append(one)
                 continue
-            evidence = found[name] if one is binding else grade(_alone(submission, plain))[name]
+            evidence = by_variant[name] if one is binding else grade(_alone(submission, plain))[name]
             tried.append((plain, replace(evidence, binding=plain), _points(evidence)))
         # The first of equals is the likeliest.
         chosen, evidence, _most = max(tried, key=lambda item: item[2])

@@ -44,7 +44,7 @@ ROOM = 3
 
 
 @dataclass
-class Told:
+class ProbedFunction:
     """What is known of a function.
 
     sizes: its numbers of which shapes are made.  shapes: of its arrays, slowest axis first; none of an array that no
@@ -71,7 +71,7 @@ class Probe:
         self.candidate = candidate
         self.arguments = candidate.signature.arguments
         self.arrays = [a for a in self.arguments if a.pointers]
-        self.told = Told()
+        self.probed = ProbedFunction()
         self._constants = sorted({*candidate.counts.values(), *extents, 1})
         source = candidate.source
         types = [argument.spelled for argument in self.arguments]
@@ -79,7 +79,7 @@ class Probe:
             [source.path], source.root, {source.file: without_main(source)}, candidate.name, types, candidate.is_of_c
         )
 
-    def run(self) -> Told:
+    def run(self) -> ProbedFunction:
         """What the calls tell.
 
         Raises
@@ -88,23 +88,27 @@ class Probe:
         """
         whole = [a for a in self.arguments if not a.pointers and np.dtype(DTYPES[a.type]).kind in "iu"]
         names = [a.name for a in whole if is_size_name(a.name)] or [a.name for a in whole[:1]]
-        best = self.told
+        best = self.probed
         for memory, values, other in _ATTEMPTS:
-            self.told = Told(memory, tuple(names), is_any_size=values is PRIMES)
+            self.probed = ProbedFunction(memory, tuple(names), is_any_size=values is PRIMES)
             first, second = dict(zip(names, values, strict=False)), dict(zip(names, other, strict=False))
             self._follow(self._steps(first, second))
-            if not self.told.problem and len(self.told.shapes) == len(self.arrays):
-                return self.told
-            if not best.sizes or (best.problem and not self.told.problem) or len(self.told.shapes) > len(best.shapes):
-                best = self.told
+            if not self.probed.problem and len(self.probed.shapes) == len(self.arrays):
+                return self.probed
+            if (
+                not best.sizes
+                or (best.problem and not self.probed.problem)
+                or len(self.probed.shapes) > len(best.shapes)
+            ):
+                best = self.probed
         return best
 
     def _follow(self, steps: Steps) -> None:
         limits = msgspec.structs.replace(LIMITS, counts_work=True)
 
-        def after(seen: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
+        def after(observations: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
             try:
-                return steps.send(seen[-1]), limits
+                return steps.send(observations[-1]), limits
             except StopIteration:
                 return None
 
@@ -114,20 +118,20 @@ class Probe:
         """What is called, one call after the other."""
         shapes = self._shapes(first)
         room = ROOM * max(math.prod(_extents(shape, first)) for shape in shapes)
-        seen = yield self._start(first, dict.fromkeys((a.name for a in self.arrays), room))
-        self.told.problem = _problem(seen)
-        if self.told.problem:
+        observation = yield self._start(first, dict.fromkeys((a.name for a in self.arrays), room))
+        self.probed.problem = _problem(observation)
+        if self.probed.problem:
             return
         before = self._given(first, dict.fromkeys((a.name for a in self.arrays), room), 0)
-        written = {name: _last_changed(before[name], data) for name, data in seen.calls[-1].outputs.items()}
+        written = {name: _last_changed(before[name], data) for name, data in observation.calls[-1].outputs.items()}
         if not any(written.values()):
-            self.told.problem = "nothing_written"
+            self.probed.problem = "nothing_written"
             return
-        self.told.shapes = {}
-        if self.told.memory == "host":
+        self.probed.shapes = {}
+        if self.probed.memory == "host":
             again = yield self._start(second, dict.fromkeys((a.name for a in self.arrays), room))
-            self._by_copies(shapes, (first, seen), (second, again))
-        for argument in self.arrays if self.told.memory == "device" else ():
+            self._by_copies(shapes, (first, observation), (second, again))
+        for argument in self.arrays if self.probed.memory == "device" else ():
             # Several that are of one number of elements differ at other sizes.
             for shape in shapes:
                 count = math.prod(_extents(shape, first))
@@ -137,67 +141,71 @@ class Probe:
                 for sizes in (first, second):
                     rest = ROOM * max(math.prod(_extents(other, sizes)) for other in shapes)
                     counts = dict.fromkeys((a.name for a in self.arrays), rest)
-                    seen = yield self._start(sizes, counts | {argument.name: math.prod(_extents(shape, sizes))})
-                    is_clean = is_clean and not _problem(seen) and not _strays(seen)
+                    observation = yield self._start(sizes, counts | {argument.name: math.prod(_extents(shape, sizes))})
+                    is_clean = is_clean and not _problem(observation) and not _strays(observation)
                     if not is_clean:
                         break
                 if is_clean:
-                    self.told.shapes[argument.name] = shape
+                    self.probed.shapes[argument.name] = shape
                     break
-        if len(self.told.shapes) < len(self.arrays):
+        if len(self.probed.shapes) < len(self.arrays):
             return
         yield from self._roles(first, second)
 
     def _roles(self, first: Sizes, second: Sizes) -> Steps:
         """Calls at the shapes that were told: what is read before it is written, and what is changed."""
-        counts = {name: math.prod(_extents(shape, first)) for name, shape in self.told.shapes.items()}
+        counts = {name: math.prod(_extents(shape, first)) for name, shape in self.probed.shapes.items()}
         unset = [a.name for a in self.arrays if not a.is_const]
-        seen = yield self._start(first, counts, unset)
-        reads = {name for name in unset if any(h.kind == "uninitialized" for x in _launches(seen) for h in x.hazards)}
+        observation = yield self._start(first, counts, unset)
+        reads = {
+            name for name in unset if any(h.kind == "uninitialized" for x in _launches(observation) for h in x.hazards)
+        }
         if len(unset) > 1 and reads:
             for name in unset:
-                seen = yield self._start(first, counts, [name])
-                if not any(h.kind == "uninitialized" for x in _launches(seen) for h in x.hazards):
+                observation = yield self._start(first, counts, [name])
+                if not any(h.kind == "uninitialized" for x in _launches(observation) for h in x.hazards):
                     reads.discard(name)
-        self.told.samples = []
+        self.probed.samples = []
         for sizes, seed in ((first, 0), *((second, seed) for seed in range(1, 4))):
-            counts = {name: math.prod(_extents(shape, sizes)) for name, shape in self.told.shapes.items()}
+            counts = {name: math.prod(_extents(shape, sizes)) for name, shape in self.probed.shapes.items()}
             given = self._given(sizes, counts, seed)
-            seen = yield self._start(sizes, counts, [], seed)
-            self.told.problem = _problem(seen)
-            if self.told.problem:
+            observation = yield self._start(sizes, counts, [], seed)
+            self.probed.problem = _problem(observation)
+            if self.probed.problem:
                 return
-            got = {n: np.frombuffer(data, given[n].dtype) for n, data in seen.calls[-1].outputs.items()}
-            self.told.samples.append((dict(sizes), given, got))
+            got = {n: np.frombuffer(data, given[n].dtype) for n, data in observation.calls[-1].outputs.items()}
+            self.probed.samples.append((dict(sizes), given, got))
         for argument in self.arrays:
             name = argument.name
             is_changed = any(
-                not np.array_equal(given[name], got.get(name, given[name])) for _s, given, got in self.told.samples
+                not np.array_equal(given[name], got.get(name, given[name])) for _s, given, got in self.probed.samples
             )
             if not argument.is_const and not is_changed:
-                self.told.unchanged.append(name)
+                self.probed.unchanged.append(name)
             kind = "input" if argument.is_const else "output"
             # What nobody writes, at any of several calls, keeps what was there.
-            left = [given[name] == got[name] for _s, given, got in self.told.samples[1:] if name in got]
+            left = [given[name] == got[name] for _s, given, got in self.probed.samples[1:] if name in got]
             if not argument.is_const and (name in reads or not is_changed or np.any(np.logical_and.reduce(left))):
                 kind = "in_out"
             elif not argument.is_const and name in self.candidate.unread:
                 kind = "scratch"
-            self.told.kinds[name] = kind
+            self.probed.kinds[name] = kind
 
     def _shapes(self, sizes: Sizes) -> list[Shape]:
         """Shapes that an array may have, the fewest elements first."""
         names = list(sizes)
-        found: list[Shape] = [(name,) for name in names]
+        candidates: list[Shape] = [(name,) for name in names]
         for count in range(2, min(len(names), 3) + 1):
-            found += [tuple(names[i] for i in order) for order in itertools.combinations(range(len(names)), count)]
-        found += [(name, name) for name in names]
-        found += [(f"{name} + 1",) for name in names]
-        found += [(str(constant),) for constant in self._constants if constant <= 4096]
-        found += [(str(constant), str(constant)) for constant in self._constants if 1 < constant <= 64]
+            candidates += [tuple(names[i] for i in order) for order in itertools.combinations(range(len(names)), count)]
+        candidates += [(name, name) for name in names]
+        candidates += [(f"{name} + 1",) for name in names]
+        candidates += [(str(constant),) for constant in self._constants if constant <= 4096]
+        candidates += [(str(constant), str(constant)) for constant in self._constants if 1 < constant <= 64]
         if self.candidate.launched is not None:
-            found += [(f"ceil_div({x.size}, {x.tile})",) for x in self.candidate.launched.grid if x.size and x.tile > 1]
-        return sorted(dict.fromkeys(found), key=lambda shape: math.prod(_extents(shape, sizes)))
+            candidates += [
+                (f"ceil_div({x.size}, {x.tile})",) for x in self.candidate.launched.grid if x.size and x.tile > 1
+            ]
+        return sorted(dict.fromkeys(candidates), key=lambda shape: math.prod(_extents(shape, sizes)))
 
     def _may_be(self, argument: Argument, shape: Shape, sizes: Sizes) -> bool:
         """Whether what `main` hands it has that many elements, where that was seen."""
@@ -213,13 +221,17 @@ class Probe:
             kinds, width = ("copy_in",) if argument.is_const else ("copy_in", "copy_out"), _width(argument)
             named = re.compile(rf"\b{argument.name}\b")
             copied = [
-                {call.size for call in seen.calls[-1].asked if call.kind in kinds and named.search(rows[call.line - 1])}
-                for _sizes, seen in calls
+                {
+                    call.size
+                    for call in observation.calls[-1].asked
+                    if call.kind in kinds and named.search(rows[call.line - 1])
+                }
+                for _sizes, observation in calls
             ]
             for shape in shapes:
                 sizes = (math.prod(_extents(shape, sizes)) * width for sizes, _seen in calls)
                 if all(size in sized for size, sized in zip(sizes, copied, strict=True)):
-                    self.told.shapes[argument.name] = shape
+                    self.probed.shapes[argument.name] = shape
                     break
 
     def _given(self, sizes: Sizes, counts: Mapping[str, int], seed: int) -> dict[str, Array]:
@@ -254,7 +266,7 @@ class Probe:
             else CallArgument(a.name, given[a.name].tobytes().ljust(8, b"\0"))
             for a in self.arguments
         ]
-        return Start(calls=[FunctionCall(arguments, self.told.memory == "device")])
+        return Start(calls=[FunctionCall(arguments, self.probed.memory == "device")])
 
 
 def _width(argument: Argument) -> int:
@@ -268,15 +280,15 @@ def _extents(shape: Shape, sizes: Sizes) -> tuple[int, ...]:
     return tuple(formula.integer(extent, sizes) for extent in shape)
 
 
-def _launches(seen: Observation) -> list[CallLaunch]:
-    return [launch for call in seen.calls for launch in call.launches]
+def _launches(observation: Observation) -> list[CallLaunch]:
+    return [launch for call in observation.calls for launch in call.launches]
 
 
-def _problem(seen: Observation) -> str:
+def _problem(observation: Observation) -> str:
     """Why a call did not come to its end with its kernels run."""
-    if not seen.calls or not seen.calls[-1].has_returned:
+    if not observation.calls or not observation.calls[-1].has_returned:
         return "not_returned"
-    launches = _launches(seen)
+    launches = _launches(observation)
     if not launches or any(launch.status not in ("ok", "ran") for launch in launches):
         return "faulted"
     return ""
@@ -288,10 +300,10 @@ def _last_changed(before: Array, data: bytes) -> int:
     return int(changed[-1]) + 1 if changed.size else 0
 
 
-def _strays(seen: Observation) -> bool:
+def _strays(observation: Observation) -> bool:
     """Whether anything was touched out of bounds."""
-    hazards = (h for launch in _launches(seen) for h in launch.hazards)
-    return bool(seen.calls[-1].strayed) or any(h.kind == "out_of_bounds" for h in hazards)
+    hazards = (h for launch in _launches(observation) for h in launch.hazards)
+    return bool(observation.calls[-1].strayed) or any(h.kind == "out_of_bounds" for h in hazards)
 
 
 OF_ONE = (
@@ -326,33 +338,33 @@ class Relation:
     begins_at_zero: bool = False
 
 
-def relation_of(told: Told, output: str, scalars: Sequence[str]) -> Relation | None:
+def relation_of(probed: ProbedFunction, output: str, scalars: Sequence[str]) -> Relation | None:
     """How an output follows from the inputs; None where it is none of these."""
-    if not told.samples:
+    if not probed.samples:
         return None
-    inputs = [name for name, kind in told.kinds.items() if kind in ("input", "in_out") and name != output]
-    is_changed = told.kinds[output] == "in_out"
+    inputs = [name for name, kind in probed.kinds.items() if kind in ("input", "in_out") and name != output]
+    is_changed = probed.kinds[output] == "in_out"
     names = [*inputs, *([output] if is_changed else [])]
-    for shapes in _orders(told, [*names, output]):
-        texts = _texts(names, output, scalars, told, shapes[output])
+    for shapes in _orders(probed, [*names, output]):
+        texts = _texts(names, output, scalars, probed, shapes[output])
         for text, begins in itertools.islice(texts, MAX_TRIED):
-            if all(_holds(text, sample, shapes, output) for sample in told.samples):
+            if all(_holds(text, sample, shapes, output) for sample in probed.samples):
                 return Relation(text, shapes, begins)
     return None
 
 
-def _orders(told: Told, names: Sequence[str]) -> Iterator[dict[str, Shape]]:
+def _orders(probed: ProbedFunction, names: Sequence[str]) -> Iterator[dict[str, Shape]]:
     """The shapes, then those with axes in other orders."""
-    of = {name: told.shapes[name] for name in names}
+    of = {name: probed.shapes[name] for name in names}
     choices = [
         list(dict.fromkeys(itertools.permutations(shape))) if 1 < len(shape) < 4 else [shape] for shape in of.values()
     ]
     for shapes in itertools.islice(itertools.product(*choices), 64):
-        yield dict(told.shapes) | dict(zip(of, shapes, strict=True))
+        yield dict(probed.shapes) | dict(zip(of, shapes, strict=True))
 
 
 def _texts(
-    names: Sequence[str], output: str, scalars: Sequence[str], told: Told, shape: Shape
+    names: Sequence[str], output: str, scalars: Sequence[str], probed: ProbedFunction, shape: Shape
 ) -> Iterator[tuple[str, bool]]:
     """Lines to be tried, simple ones first, and whether the output is added to."""
     of = {name: f'inputs["{name}"].astype(np.float64)' for name in names}
@@ -364,7 +376,7 @@ def _texts(
         for chosen in itertools.permutations(names, count):
             values = dict(zip("abc", (of[name] for name in chosen), strict=False))
             plain += [template.format(**values, extent=extent or "1") for template in templates]
-    before = f'inputs["{output}"]' if told.kinds[output] == "in_out" else ""
+    before = f'inputs["{output}"]' if probed.kinds[output] == "in_out" else ""
     others = [text for text in plain if before and f'"{output}"' not in text]
     yield from ((text, False) for text in plain)
     yield from ((f"{of[output]} + {text}", True) for text in others)

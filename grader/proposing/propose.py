@@ -14,7 +14,7 @@ from grader.lab.file import load
 from grader.lab.parameters import DTYPES
 from grader.message import Message, msg
 from grader.programs.observation import observed
-from grader.proposing.probing import Probe, Told, relation_of
+from grader.proposing.probing import Probe, ProbedFunction, relation_of
 from grader.proposing.solution import Candidate, Solution, of_launches, of_source, read, with_const, with_parameters
 from grader.proposing.writing import FILL_IN, Proposal, faults_of, files_of, write
 
@@ -35,22 +35,22 @@ def propose(name: str, path: Path, into: Path, interface: str | None, say: Say) 
     folder = labs.free_folder(name, into)
     solution = read(path.absolute())
     candidates = _candidates(solution, interface)
-    told = Probe(candidates[0], _constants(solution)).run()
-    if not told.sizes and (parameters := with_parameters(solution, candidates)) is not None:
+    probed = Probe(candidates[0], _constants(solution)).run()
+    if not probed.sizes and (parameters := with_parameters(solution, candidates)) is not None:
         source, sizes = parameters
         solution = of_source(source)
         candidates = _candidates(solution, interface)
-        told = Probe(candidates[0], _constants(solution)).run()
+        probed = Probe(candidates[0], _constants(solution)).run()
         say(msg("proposing.made_parameters", names=", ".join(sizes)))
-    if told.unchanged and candidates[0].launched is None:
+    if probed.unchanged and candidates[0].launched is None:
         # What a lab's function only reads is const; where the file's own does not compile so, it stays as it is.
-        changed = with_const(candidates[0], told.unchanged)
+        changed = with_const(candidates[0], probed.unchanged)
         again = Probe(changed, _constants(solution)).run()
         if not again.problem and again.kinds:
-            say(msg("proposing.made_const", names=", ".join(told.unchanged), function=changed.name))
-            candidates, told = [changed], again
-    _check(solution, candidates[0], told)
-    proposal = _proposal(name, solution, candidates, told, interface)
+            say(msg("proposing.made_const", names=", ".join(probed.unchanged), function=changed.name))
+            candidates, probed = [changed], again
+    _check(solution, candidates[0], probed)
+    proposal = _proposal(name, solution, candidates, probed, interface)
     for message in _told(proposal, folder):
         say(message)
     write(folder, files_of(proposal))
@@ -97,7 +97,7 @@ def _constants(solution: Solution) -> set[int]:
     return {value for value in values if value is not None and 1 < value <= MOST_CONSTANTS}
 
 
-def _check(solution: Solution, candidate: Candidate, told: Told) -> None:
+def _check(solution: Solution, candidate: Candidate, probed: ProbedFunction) -> None:
     """Refuse what no call came to its end of, or which has no size.
 
     Raises
@@ -105,40 +105,40 @@ def _check(solution: Solution, candidate: Candidate, told: Told) -> None:
     FileError : with what to change.
     """
     place = (solution.source.path, candidate.launched.seen.line if candidate.launched is not None else None)
-    if not told.sizes:
+    if not probed.sizes:
         names = ", ".join(a.name for a in candidate.signature.arguments if a.pointers)
         raise FileError(msg("proposing.with_main", names=names), *place)
-    if told.problem:
+    if probed.problem:
         raise FileError(
-            msg("proposing.not_called", function=candidate.name, why=msg(f"proposing.why_{told.problem}")), *place
+            msg("proposing.not_called", function=candidate.name, why=msg(f"proposing.why_{probed.problem}")), *place
         )
 
 
 def _proposal(
-    name: str, solution: Solution, candidates: Sequence[Candidate], told: Told, interface: str | None
+    name: str, solution: Solution, candidates: Sequence[Candidate], probed: ProbedFunction, interface: str | None
 ) -> Proposal:
     first = candidates[0]
-    scalars = [a.name for a in first.signature.arguments if not a.pointers and a.name not in told.sizes]
-    outputs = [n for n, kind in told.kinds.items() if kind in ("output", "in_out")]
-    relations = {output: relation_of(told, output, scalars) for output in outputs}
+    scalars = [a.name for a in first.signature.arguments if not a.pointers and a.name not in probed.sizes]
+    outputs = [n for n, kind in probed.kinds.items() if kind in ("output", "in_out")]
+    relations = {output: relation_of(probed, output, scalars) for output in outputs}
     # The grader launches bare kernels itself: only what it can hand them, and a grid that covers sizes.
-    is_plain = set(told.kinds.values()) <= {"input", "output"} and not scalars and bool(told.kinds)
+    is_plain = set(probed.kinds.values()) <= {"input", "output"} and not scalars and bool(probed.kinds)
     covers = all(one.launched is not None and all(axis.size for axis in one.launched.grid) for one in candidates)
     is_template = any(one.launched is not None and one.launched.seen.template_arguments for one in candidates)
     is_of_kernels = first.launched is not None and is_plain and covers and not is_template and interface != "function"
     used = candidates if is_of_kernels else candidates[:1]
     source = solution.source if is_of_kernels else first.source
-    return Proposal(name, solution, tuple(used), told, relations, is_of_kernels, tuple(faults_of(source)))
+    return Proposal(name, solution, tuple(used), probed, relations, is_of_kernels, tuple(faults_of(source)))
 
 
 def _told(proposal: Proposal, folder: Path) -> list[Message]:
     """What was found out, a line each."""
     what = [
         msg("proposing.parameter", name=n, kind=proposal.kind(n), shape=f"[{', '.join(proposal.shapes.get(n, ()))}]")
-        for n in proposal.told.kinds
+        for n in proposal.probed.kinds
     ]
     said = list(what)
-    calls = len(proposal.told.samples)
+    calls = len(proposal.probed.samples)
     for name, relation in proposal.relations.items():
         if relation is None:
             said.append(msg("proposing.no_relation", name=name, path=str(folder / "reference" / "oracle.py")))

@@ -168,8 +168,8 @@ def signature_in(parsed: ParsedFile, item: Item) -> Signature | None:
 
 def _is_plain(arguments: Sequence[Argument]) -> bool:
     """Whether a lab file has kinds for all of them, and one is an array."""
-    known = all(a.type in DTYPES and a.pointers <= 1 for a in arguments)
-    return known and any(a.pointers and not a.is_const for a in arguments)
+    are_plain = all(a.type in DTYPES and a.pointers <= 1 for a in arguments)
+    return are_plain and any(a.pointers and not a.is_const for a in arguments)
 
 
 def _called(parsed: ParsedFile, own: Sequence[Candidate], main: Function | None) -> list[Candidate]:
@@ -193,12 +193,12 @@ def of_launches(solution: Solution, observed: Observed) -> list[Candidate]:
         cause = next((run.cause for run in observed.runs if run.cause is not None), msg("observation.no_launch"))
         raise FileError(msg("proposing.nothing_launched", why=cause), solution.source.path)
     run = max(runs, key=lambda run: len({x.kernel for x in run.launches}))
-    known = {kernel.name: kernel for kernel in solution.kernels}
+    by_name = {kernel.name: kernel for kernel in solution.kernels}
     launched: dict[str, Launched] = {}
-    for seen in run.launches:
-        kernel = known.get(seen.kernel)
-        if kernel is not None and not seen.refused and len(seen.arguments) == len(kernel.parameters):
-            launched.setdefault(kernel.name, Launched(kernel, seen, _grid(seen, kernel)))
+    for launch in run.launches:
+        kernel = by_name.get(launch.kernel)
+        if kernel is not None and not launch.refused and len(launch.arguments) == len(kernel.parameters):
+            launched.setdefault(kernel.name, Launched(kernel, launch, _grid(launch, kernel)))
     chained = _chain(run, launched)
     if chained:
         raise FileError(
@@ -206,19 +206,19 @@ def of_launches(solution: Solution, observed: Observed) -> list[Candidate]:
             solution.source.path,
             launched[chained[0]].seen.line,
         )
-    return [made for one in launched.values() if (made := _made(solution.source, one)) is not None]
+    return [candidate for one in launched.values() if (candidate := _made(solution.source, one)) is not None]
 
 
-def _grid(seen: SeenLaunch, kernel: Kernel) -> tuple[Axis, ...]:
+def _grid(launch: SeenLaunch, kernel: Kernel) -> tuple[Axis, ...]:
     """How the grid that was seen covers the numbers that the kernel was handed; () where it does not say."""
     numbers = {
         p.name: int(a.value)
-        for p, a in zip(kernel.parameters, seen.arguments, strict=True)
+        for p, a in zip(kernel.parameters, launch.arguments, strict=True)
         if isinstance(a.value, int) and a.value > 0
     }
     axes = []
     used: set[str] = set()
-    for blocks, threads in zip(seen.grid, seen.block, strict=True):
+    for blocks, threads in zip(launch.grid, launch.block, strict=True):
         if blocks == 1 and threads == 1:
             break
         # A size that no other axis covers, if there is one.
@@ -237,20 +237,20 @@ def _grid(seen: SeenLaunch, kernel: Kernel) -> tuple[Axis, ...]:
 
 def _chain(run: SeenRun, launched: Mapping[str, Launched]) -> list[str]:
     """Kernels that read what another one has written: no kernel of them is a task by itself."""
-    found: dict[str, None] = {}
+    chained: dict[str, None] = {}
     writers: dict[int, str] = {}
     for step in run.order:
-        seen = run.launches[step.launch] if step.launch >= 0 else None
-        one = launched.get(seen.kernel) if seen is not None else None
-        if seen is None or one is None:
+        launch = run.launches[step.launch] if step.launch >= 0 else None
+        one = launched.get(launch.kernel) if launch is not None else None
+        if launch is None or one is None:
             continue
-        for parameter, argument, serial in zip(one.kernel.parameters, seen.arguments, step.buffers, strict=False):
+        for parameter, argument, serial in zip(one.kernel.parameters, launch.arguments, step.buffers, strict=False):
             writer = writers.get(serial)
             if serial and parameter.is_read and not parameter.is_written and argument.before == "kernel" and writer:
-                found |= dict.fromkeys((writer, seen.kernel))
+                chained |= dict.fromkeys((writer, launch.kernel))
             if serial and parameter.is_written:
-                writers[serial] = seen.kernel
-    return list(found)
+                writers[serial] = launch.kernel
+    return list(chained)
 
 
 def _made(source: SourceText, one: Launched) -> Candidate | None:
@@ -365,17 +365,17 @@ def _sizes_in(parsed: ParsedFile, candidates: Sequence[Candidate]) -> dict[str, 
     counts = {count for one in candidates for count in one.counts.values()}
     constants = parsed.constants
     values = {name: constants.integer(name) for name in (*constants.macros, *constants.values) if name in words}
-    known = {name: value for name, value in values.items() if value is not None and value > 1}
-    pairs = [pair for pair in combinations_with_replacement(known, 2) if known[pair[0]] * known[pair[1]] in counts]
-    return {name: v for name, v in known.items() if v in counts or any(name in pair for pair in pairs)}
+    sizes = {name: value for name, value in values.items() if value is not None and value > 1}
+    pairs = [pair for pair in combinations_with_replacement(sizes, 2) if sizes[pair[0]] * sizes[pair[1]] in counts]
+    return {name: v for name, v in sizes.items() if v in counts or any(name in pair for pair in pairs)}
 
 
 def _definition(text: str, name: str) -> tuple[int, int] | None:
     """Where the only definition of a constant stands; None where it is another one than of a number for the file."""
     macro = rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+[^\n]*"
     constant = rf"^(?:(?:static|const|constexpr)[ \t]+)+(?:unsigned[ \t]+)?\w+[ \t]+{name}[ \t]*=[^;,\n]*;"
-    found = [match.span() for pattern in (macro, constant) for match in re.finditer(pattern, text, re.MULTILINE)]
-    return found[0] if len(found) == 1 else None
+    definitions = [match.span() for pattern in (macro, constant) for match in re.finditer(pattern, text, re.MULTILINE)]
+    return definitions[0] if len(definitions) == 1 else None
 
 
 def _end_of_call(text: str, at: int) -> int:

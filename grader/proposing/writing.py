@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from grader.lab.parameters import DTYPES
-from grader.proposing.probing import Relation, Shape, Told
+from grader.proposing.probing import ProbedFunction, Relation, Shape
 from grader.proposing.solution import Candidate, Launched, Solution
 from grader.repair.function import Change, Function, changed, condition_of, functions_of
 from grader.submission.cpp.parse import parse
@@ -104,7 +104,7 @@ class Proposal:
     name: str
     solution: Solution
     candidates: tuple[Candidate, ...]
-    told: Told
+    probed: ProbedFunction
     relations: Mapping[str, Relation | None]
     is_of_kernels: bool
     faults: tuple[Fault, ...] = ()
@@ -119,12 +119,12 @@ class Proposal:
     def shapes(self) -> Mapping[str, Shape]:
         """Of arrays; with their axes as the relations need them."""
         known = next((r for r in self.relations.values() if r is not None), None)
-        return {**self.told.shapes, **(known.shapes if known is not None else {})}
+        return {**self.probed.shapes, **(known.shapes if known is not None else {})}
 
     @property
     def is_complete(self) -> bool:
         """Whether the teacher need write nothing before the lab grades."""
-        return bool(self.relations) and all(self.relations.values()) and len(self.told.shapes) == len(self._arrays)
+        return bool(self.relations) and all(self.relations.values()) and len(self.probed.shapes) == len(self._arrays)
 
     @property
     def _arrays(self) -> list[str]:
@@ -135,7 +135,7 @@ class Proposal:
         relation = self.relations.get(name)
         if relation is not None and relation.begins_at_zero:
             return "output"
-        return self.told.kinds.get(name, "")
+        return self.probed.kinds.get(name, "")
 
     @property
     def variants(self) -> list[str]:
@@ -187,7 +187,7 @@ def _lab(proposal: Proposal) -> str:
         "",
     ]
     if not proposal.is_of_kernels:
-        memory = f"memory: {proposal.told.memory} # where its pointers lead"
+        memory = f"memory: {proposal.probed.memory} # where its pointers lead"
         head += ["interface: function", f"signature: '{proposal.first.signature.spelled}'", memory, ""]
     return "\n".join([*head, *_parameters(proposal), "", *_sizes(proposal), "", *_variants(proposal)]) + "\n"
 
@@ -206,7 +206,7 @@ def _parameters(proposal: Proposal) -> list[str]:
     for a in proposal.first.signature.arguments:
         typed = f", dtype: {DTYPES[a.type]}" if proposal.is_of_kernels else ""
         if not a.pointers:
-            if a.name in proposal.told.sizes:
+            if a.name in proposal.probed.sizes:
                 rows.append(f"  {a.name}: {{kind: size{typed}}}")
             else:
                 value = proposal.first.values.get(a.name)
@@ -232,7 +232,7 @@ def _parameters(proposal: Proposal) -> list[str]:
 
 
 def _sizes(proposal: Proposal) -> list[str]:
-    sizes = proposal.told.sizes
+    sizes = proposal.probed.sizes
     axes = max([len(shape) for shape in proposal.shapes.values()] + [min(len(sizes), 3)])
     correct, ragged, observed = _LINE[min(axes, 3)] if sizes else ([], [], 1)
     rows = [dict.fromkeys(sizes, value) for value in correct]
@@ -243,7 +243,7 @@ def _sizes(proposal: Proposal) -> list[str]:
         if seen
         else []
     )
-    off = others if proposal.told.is_any_size else []
+    off = others if proposal.probed.is_any_size else []
     why = (
         [] if off else ["    # no ragged sizes: off the multiples of its block the solution itself goes out of bounds"]
     )
@@ -267,7 +267,7 @@ def _row(sizes: Mapping[str, int]) -> str:
 def _variants(proposal: Proposal) -> list[str]:
     rows = []
     if proposal.is_of_kernels:
-        rows += [_launch(proposal.launched(proposal.first), proposal.told.sizes, "launch"), ""]
+        rows += [_launch(proposal.launched(proposal.first), proposal.probed.sizes, "launch"), ""]
     rows.append("variants: # the points of all checks add up to 100")
     share = 100 // len(proposal.candidates)
     for index, (name, candidate) in enumerate(zip(proposal.variants, proposal.candidates, strict=True)):
@@ -279,7 +279,7 @@ def _variants(proposal: Proposal) -> list[str]:
             shared = str(one.kernel.uses_shared).lower()
             if one.kernel.uses_shared:
                 rows.append(f"    padded: {str(_is_padded(one)).lower()}")
-            plan = _launch(one, proposal.told.sizes, "    launch")
+            plan = _launch(one, proposal.probed.sizes, "    launch")
             arguments = ", ".join(p.name for p in one.kernel.parameters)
             block, tile = _numbers(one.seen.block), _numbers([axis.tile for axis in one.grid])
             rows += [f"    names: [{re.escape(one.kernel.name)}]", f"    shared_memory: {shared}", plan]
@@ -317,7 +317,7 @@ def _checks(proposal: Proposal, variant: str, points: int) -> list[str]:
         check.partition(".")[2]: data for check, data in proposal.measured.items() if check.startswith(f"{variant}.")
     }
     weights: dict[str, str] = {"memory_safety": "10", "races": "10"}
-    if proposal.told.is_any_size:
+    if proposal.probed.is_any_size:
         weights["ragged_sizes"] = "15"
     comments = []
     if measured.get("coalescing", {}).get("status") == "pass":
@@ -357,7 +357,7 @@ def _number(data: Mapping[str, object], key: str) -> float:
 
 
 def _oracle(proposal: Proposal) -> str:
-    calls = len(proposal.told.samples)
+    calls = len(proposal.probed.samples)
     inputs, notes = [], []
     for a in proposal.first.signature.arguments:
         if not a.pointers or proposal.kind(a.name) not in ("input", "in_out"):
@@ -379,7 +379,7 @@ def _oracle(proposal: Proposal) -> str:
             if relation.begins_at_zero:
                 text = text.partition(" + ")[2]
             outputs.append(f'        "{name}": {text},')
-    told = (
+    remark = (
         f"The formulas gave what the solution gave at {calls} calls of two sizes; whether that is your task, you know."
         if not notes
         else f"{FILL_IN}: `expected` has to be written; until then the lab grades nothing."
@@ -395,7 +395,7 @@ def _oracle(proposal: Proposal) -> str:
         ]
     return "\n".join(
         [
-            f'"""What must come out, computed with NumPy, by no student\'s code.\n\n{told}\n"""',
+            f'"""What must come out, computed with NumPy, by no student\'s code.\n\n{remark}\n"""',
             "\nfrom __future__ import annotations\n\nimport numpy as np\n\n",
             "def inputs(sizes, rng):\n    # Sixteenths: sums and products of a few are exact. "
             + f"{FILL_IN} where the task needs others.",

@@ -16,7 +16,7 @@ from grader.grading.selftest import selftest as run_selftest
 from grader.grading.workers import GradeTask, grade_here
 from grader.lab.file import load
 from grader.programs.observation import observed
-from grader.proposing.probing import Probe, Told, relation_of
+from grader.proposing.probing import Probe, ProbedFunction, relation_of
 from grader.proposing.propose import propose
 from grader.proposing.solution import of_launches, of_source, read, with_const, with_parameters
 from grader.proposing.writing import faults_of
@@ -78,26 +78,26 @@ def written(text: str) -> Path:
 
 def test_a_function_is_told_by_what_it_touches() -> None:
     candidate = read(written(ROW_SUMS)).candidates[0]
-    told = Probe(candidate).run()
-    assert (told.memory, told.sizes, told.is_any_size) == ("device", ("rows", "cols"), True)
-    assert told.shapes == {"in": ("rows", "cols"), "out": ("rows",)}
-    assert told.kinds == {"in": "input", "out": "output"}
-    relation = relation_of(told, "out", [])
+    probed = Probe(candidate).run()
+    assert (probed.memory, probed.sizes, probed.is_any_size) == ("device", ("rows", "cols"), True)
+    assert probed.shapes == {"in": ("rows", "cols"), "out": ("rows",)}
+    assert probed.kinds == {"in": "input", "out": "output"}
+    relation = relation_of(probed, "out", [])
     assert relation is not None and relation.text == 'inputs["in"].astype(np.float64).sum(axis=-1)'
 
 
 def test_an_array_that_is_not_written_everywhere_keeps_what_was_there() -> None:
     text = DOUBLES.replace("if (i < n)", "if (i > 0 && i < n)")
-    told = Probe(read(written(text)).candidates[0]).run()
-    assert told.kinds == {"in": "input", "out": "in_out"}
+    probed = Probe(read(written(text)).candidates[0]).run()
+    assert probed.kinds == {"in": "input", "out": "in_out"}
 
 
 def test_what_is_only_read_is_made_const_where_the_file_did_not_say_so() -> None:
     text = DOUBLES.replace("void doubles(const float *in", "void doubles(float *in")
     candidate = read(written(text)).candidates[0]
-    told = Probe(candidate).run()
-    assert told.unchanged == ["in"]
-    changed = with_const(candidate, told.unchanged)
+    probed = Probe(candidate).run()
+    assert probed.unchanged == ["in"]
+    changed = with_const(candidate, probed.unchanged)
     assert changed.signature.spelled == "void doubles(const float *in, float *out, int n)"
     assert "void doubles(const float *in, float *out, int n) {" in changed.source.text
 
@@ -113,8 +113,8 @@ def test_arrays_of_the_host_are_told_by_what_is_copied() -> None:
     cudaFree(a);
     cudaFree(b);
 """
-    told = Probe(read(written(re.sub(r"{ twice<<<.*;", "{" + body, DOUBLES))).candidates[0]).run()
-    assert (told.memory, told.shapes) == ("host", {"in": ("n",), "out": ("n",)})
+    probed = Probe(read(written(re.sub(r"{ twice<<<.*;", "{" + body, DOUBLES))).candidates[0]).run()
+    assert (probed.memory, probed.shapes) == ("host", {"in": ("n",), "out": ("n",)})
 
 
 def test_a_launch_in_main_becomes_a_function() -> None:
@@ -182,14 +182,14 @@ def test_launches_that_hand_arrays_on_have_to_be_a_function() -> None:
 
 def test_no_relation_is_taken_that_one_call_contradicts() -> None:
     rng = np.random.default_rng(1)
-    told = Told(sizes=("n",), shapes={"x": ("n",), "y": ("n",)}, kinds={"x": "input", "y": "output"})
+    probed = ProbedFunction(sizes=("n",), shapes={"x": ("n",), "y": ("n",)}, kinds={"x": "input", "y": "output"})
     for n in (5, 9):
         x = rng.random(n)
-        told.samples.append(({"n": n}, {"x": x, "n": np.asarray(n)}, {"y": np.cumsum(x)}))
-    found = relation_of(told, "y", [])
+        probed.samples.append(({"n": n}, {"x": x, "n": np.asarray(n)}, {"y": np.cumsum(x)}))
+    found = relation_of(probed, "y", [])
     assert found is not None and found.text == 'np.cumsum(inputs["x"].astype(np.float64))'
-    told.samples[1][2]["y"][7] += 0.5
-    assert relation_of(told, "y", []) is None
+    probed.samples[1][2]["y"][7] += 0.5
+    assert relation_of(probed, "y", []) is None
 
 
 def test_barriers_paddings_and_guards_are_taken_away_one_at_a_time() -> None:
