@@ -77,10 +77,11 @@ def main(connection: socket.socket, *options: str) -> None:
         if option.startswith("--drawings="):
             DRAWINGS.folder = Path(option.removeprefix("--drawings="))
     _load_for_html()
-    if "--no-pdf" not in options and not channel.has_news():
-        _load_for_pdf(with_fonts=True)
+    for_pdf = [] if "--no-pdf" in options else [_load_for_pdf, _load_fonts]
     is_first, kept_bytes = True, resident_bytes()
     while True:
+        while for_pdf and not channel.has_news():
+            for_pdf.pop(0)()
         try:
             job = channel.receive()
         except PeerGone:
@@ -116,14 +117,19 @@ def _load_for_html() -> None:
     html.load()
 
 
-def _load_for_pdf(with_fonts: bool = False) -> None:
+def _load_for_pdf() -> None:
     from grader.report import html, pdf
 
     # That there is none is said when a PDF is asked for.
     with contextlib.suppress(pdf.PdfUnavailable):
         pdf.load_styles(html.STYLES)
-        if with_fonts:
-            pdf.render("<p>a <b>b</b> <code>c</code></p>", html.STYLES)
+
+
+def _load_fonts() -> None:
+    from grader.report import html, pdf
+
+    with contextlib.suppress(pdf.PdfUnavailable):
+        pdf.render("<p>a <b>b</b> <code>c</code></p>", html.STYLES)
 
 
 def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
