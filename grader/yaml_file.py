@@ -185,7 +185,7 @@ class YamlFile:
         words = type_at(kind, inner)
         if isinstance(words, msgspec.inspect.LiteralType):
             return self.error(
-                msg("yaml.unknown_value", value=shown, allowed=choose(str(got), map(str, words.values))),
+                msg("yaml.unknown_value", value=shown, allowed=choose(str(got), filter(None, map(str, words.values)))),
                 at,
             )
         return self.error(msg("yaml.fault", fault=message[0].lower() + message[1:], value=shown), at)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import traceback
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -111,14 +113,14 @@ class Oracle:
             seed = [self._lab.seed, *(sizes[name] for name in self._lab.size_names), *([1] if again else [])]
             rng = np.random.default_rng(seed)
             wanted = [p for p in self._lab.parameters if p.is_input]
-            arrays = self._arrays(wanted, sizes, dtypes, lambda: self._module.inputs(dict(sizes), rng), raised=True)
+            arrays = self._arrays("inputs", wanted, sizes, dtypes, lambda: self._module.inputs(dict(sizes), rng))
             scalars = (p for p in self._lab.parameters if p.kind.is_number)
             self._inputs[key] = arrays | {p.name: _scalar(p, rng, again) for p in scalars}
         return self._inputs[key]
 
     def _outputs(self, sizes: Sizes, dtypes: Mapping[str, str], inputs: dict[str, Array]) -> dict[str, Array]:
         wanted = [p for p in self._lab.parameters if p.is_output]
-        arrays = self._arrays(wanted, sizes, dtypes, lambda: self._module.expected(inputs, dict(sizes)))
+        arrays = self._arrays("expected", wanted, sizes, dtypes, lambda: self._module.expected(inputs, dict(sizes)))
         if self._lab.function is None and self._lab.program is None:
             # A kernel's wrong elements are explained, and a GPU's compared with those of the lab's own kernel.
             for name in (name for name, array in arrays.items() if np.ma.isMaskedArray(array)):
@@ -127,46 +129,51 @@ class Oracle:
 
     def _arrays(
         self,
+        function: Literal["inputs", "expected"],
         wanted: Sequence[Parameter],
         sizes: Sizes,
         dtypes: Mapping[str, str],
-        compute: Callable[[], Mapping[str, Array]],
-        raised: bool = False,
+        compute: Callable[[], object],
     ) -> dict[str, Array]:
-        """Arrays that the oracle computes, of the wanted types and all of the lab's shapes.
+        """Arrays that a function of the oracle computes, of the wanted types and all of the lab's shapes.
 
-        raised: above 0 where a kernel takes no negative numbers.
+        Inputs are raised above 0 where a kernel takes no negative numbers.
         """
+        line = _line_of(getattr(self._module, function))
+        raw = self._call(sizes, compute)
+        if not isinstance(raw, Mapping):
+            raise FileError(msg("oracle.no_arrays", function=function, got=type(raw).__name__), self._lab.oracle, line)
 
         def converted() -> dict[str, Array]:
-            raw = compute()
-            if raised:
-                raw = {name: _given_as(a, dtypes.get(name)) for name, a in raw.items()}
-            return {name: _of_type(a, dtypes.get(name, a.dtype)) for name, a in raw.items()}
+            given = {n: _given_as(a, dtypes.get(n)) for n, a in raw.items()} if function == "inputs" else raw
+            return {name: _of_type(a, dtypes.get(name, a.dtype)) for name, a in given.items()}
 
-        arrays = self._call(sizes, converted)
+        arrays = self._call(sizes, converted, line)
         for parameter in wanted:
             if parameter.name not in arrays:
-                raise FileError(msg("oracle.missing_output", name=parameter.name), self._lab.oracle)
-            self._shaped(parameter.name, arrays[parameter.name], parameter.extents_at(sizes))
+                missing = msg("oracle.missing", function=function, name=parameter.name, got=", ".join(map(str, arrays)))
+                raise FileError(missing, self._lab.oracle, line)
+            self._shaped(parameter.name, arrays[parameter.name], parameter.extents_at(sizes), line)
         return arrays
 
-    def _shaped(self, name: str, array: Array, shape: tuple[int, ...]) -> Array:
+    def _shaped(self, name: str, array: Array, shape: tuple[int, ...], line: int | None = None) -> Array:
         if array.shape != shape:
-            raise FileError(
-                msg("oracle.shape", name=name, got=str(array.shape), shape=str(shape)),
-                self._lab.oracle,
-            )
+            wrong = msg("oracle.shape", name=name, got=str(array.shape), shape=str(shape))
+            raise FileError(wrong, self._lab.oracle, line)
         return array
 
-    def _call(self, sizes: Sizes, compute: Callable[[], _T]) -> _T:
-        """What the oracle's own code gives; whatever it raises is the lab's fault."""
+    def _call(self, sizes: Sizes, compute: Callable[[], _T], line: int | None = None) -> _T:
+        """What the oracle's own code gives; whatever it raises is the lab's fault.
+
+        line: of the function at fault where what is raised does not come from the oracle's lines.
+        """
         try:
             return compute()
         except (Exception, SystemExit) as error:
             raise FileError(
                 msg("oracle.failed", sizes=str(dict(sizes)), kind=type(error).__name__, error=str(error)),
                 self._lab.oracle,
+                _line_of_error(error, self._lab.oracle) or line,
             ) from error
 
 
@@ -214,6 +221,22 @@ def _key(sizes: Sizes, dtypes: Mapping[str, str]) -> tuple[object, ...]:
     return (*sorted(sizes.items()), *sorted(dtypes.items()))
 
 
+def _line_of(function: object) -> int | None:
+    """Where a function of the oracle begins, if Python wrote it down."""
+    code = getattr(function, "__code__", None)
+    return code.co_firstlineno if code is not None else None
+
+
+def _line_of_error(error: BaseException, oracle: Path) -> int | None:
+    """The innermost line of the oracle on the way to what was raised; where it does not parse, the line of that."""
+    file = str(oracle.absolute())
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == file]
+    return lines[-1] if lines else None
+
+
 def _load(lab: Lab) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"oracle_of_{lab.id.replace('-', '_')}", lab.oracle)
     if spec is None or spec.loader is None:
@@ -222,7 +245,8 @@ def _load(lab: Lab) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise FileError(f"{type(error).__name__}: {error}", lab.oracle) from error
+        line = _line_of_error(error, lab.oracle)
+        raise FileError(f"{type(error).__name__}: {error}", lab.oracle, line) from error
     projects = any(hasattr(module, name) for name in PROJECTION)
     for name in ("inputs", "expected", *(PROJECTION if projects else ())):
         if not callable(getattr(module, name, None)):

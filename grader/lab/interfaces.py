@@ -96,7 +96,7 @@ def function_of(
     expected = [parameter.name for parameter in parameters]
     for name in names:
         if name not in expected:
-            raise file.error(msg("labs.unknown_name", name=name, allowed=choose(name, expected)), at)
+            raise file.error(msg("labs.unknown_name_here", name=name, allowed=choose(name, expected)), at)
     for name in expected:
         if names.count(name) != 1:
             raise file.error(msg("labs.signature_lacks", name=name, signature=parsed.spelled), ("parameters", name))
@@ -367,7 +367,7 @@ def program_of(
     for keys, text in placed:
         for name in _PLACE.findall(text):
             if name not in by_name:
-                raise file.error(msg("labs.unknown_name", name=name, allowed=choose(name, by_name)), keys)
+                raise file.error(msg("labs.unknown_name_here", name=name, allowed=choose(name, by_name)), keys)
             parameter = by_name[name]
             at_hand = parameter.file is not None and parameter.file.name not in (STDOUT, COPIED)
             if parameter.is_array and not at_hand and (keys != ("stdin",) or not parameter.is_input):

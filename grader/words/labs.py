@@ -189,7 +189,8 @@ LABS: Texts = {
 
 ORACLE: Texts = {
     "masked": N_("the oracle leaves elements of `{name}` open; only labs of functions and programs can"),
-    "missing_output": N_("the oracle does not compute `{name}`"),
+    "missing": N_("`{function}` does not give `{name}`; got: {got}"),
+    "no_arrays": N_("`{function}` returns {got}; allowed: a dictionary of arrays by their names in lab.yaml"),
     "shape": N_("`{name}` has shape {got}, the lab says {shape}"),
     "failed": N_("the oracle failed at {sizes}: {kind}: {error}"),
     "no_python": N_("is not a Python file"),

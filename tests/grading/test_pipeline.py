@@ -224,7 +224,7 @@ def test_a_wrong_oracle_blames_the_lab(tmp_path: Path) -> None:
     oracle = tmp_path / "oracle.py"
     oracle.write_text("def inputs(sizes, rng):\n    return {}\n\ndef expected(inputs, sizes):\n    return {}\n")
     (tmp_path / "transpose.cu").write_text(NAIVE.format(t="float", body=RIGHT))
-    with pytest.raises(FileError, match=r"oracle\.py: the oracle does not compute `in`"):
+    with pytest.raises(FileError, match=r"oracle\.py:1: `inputs` does not give `in`"):
         pipeline.grade(tmp_path, replace(LAB, oracle=oracle))
 
 

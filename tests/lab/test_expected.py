@@ -66,17 +66,25 @@ def test_elements_differ_beyond_what_floats_count_exactly() -> None:
         ("def expected(inputs, sizes):\n    return {}\n", "has no function `inputs`"),
         ("import nowhere\n", "ModuleNotFoundError"),
         ("raise SystemExit(3)\n", "SystemExit: 3"),
-        ("def inputs(s, r):\n    exit('no')\ndef expected(i, s):\n    return {}\n", "the oracle failed at"),
-        ("def inputs(s, r):\n    return {'in': 1}\ndef expected(i, s):\n    return {}\n", "the oracle failed at"),
+        ("def inputs(s, r):\n    exit('no')\ndef expected(i, s):\n    return {}\n", "py:2: the oracle failed at"),
+        (
+            "def inputs(s, r):\n    return {'in': 1}\ndef expected(i, s):\n    return {}\n",
+            "py:1: the oracle failed at",
+        ),
+        (
+            "def inputs(s, r):\n    return 1\ndef expected(i, s):\n    return {}\n",
+            "py:1: `inputs` returns int; ",
+        ),
+        ("\ndef inputs(s, r:\n", "py:2: SyntaxError"),
         (
             "import numpy as np\ndef inputs(s, r):\n    return {'in': np.zeros((2, 3))}\n"
             "def expected(i, s):\n    return {'out': i['in']}\n",
-            r"`in` has shape \(2, 3\), the lab says \(4, 5\)",
+            r"py:2: `in` has shape \(2, 3\), the lab says \(4, 5\)",
         ),
         (
             "import numpy as np\ndef inputs(s, r):\n    return {'in': np.zeros((4, 5))}\n"
             "def expected(i, s):\n    return {}\n",
-            "the oracle does not compute `out`",
+            "py:4: `expected` does not give `out`; got: ",
         ),
     ],
 )
