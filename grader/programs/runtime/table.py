@@ -21,7 +21,7 @@ from grader.programs.runtime import (
     registration,
     streams,
 )
-from grader.programs.runtime.libraries import cublas, cufft, curand, cusolver, cusparse
+from grader.programs.runtime.libraries import cublas, cublas_lt, cufft, curand, cusolver, cusparse
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import NOT_READY, CudaError, State
 from grader.programs.sandbox.guest import BadPointer
@@ -38,6 +38,7 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **streams.HANDLERS,
     **queries.HANDLERS,
     **cublas.HANDLERS,
+    **cublas_lt.HANDLERS,
     **cufft.HANDLERS,
     **curand.HANDLERS,
     **cusolver.HANDLERS,

@@ -25,6 +25,10 @@ Array = npt.NDArray[Any]
 NOT_INITIALIZED, INVALID_VALUE, MAPPING_ERROR = 1, 7, 11
 MAX_WORK = 2_000_000_000
 """Multiplications of one call."""
+MAX_PRODUCTS = 100_000_000_000
+"""The same of a product of matrices, which BLAS computes."""
+_BLAS_PER_WORK = 16
+"""How many of BLAS's multiplications take the time of one of any other call's."""
 MAX_ELEMENTS = 1 << 25
 """Of a matrix that a call makes of a band or a packed triangle: 512 MiB at most."""
 MAX_HANDLES = 1000
@@ -240,10 +244,16 @@ class Call:
         An extent of none counts as one: what the others span is read or written all the same.
         Raises ProgramEnded where they are more than any call may make.
         """
-        multiplications = prod(max(1, abs(extent)) for extent in extents)
-        if multiplications > MAX_WORK:
+        self._spend(prod(max(1, abs(extent)) for extent in extents), MAX_WORK, 1)
+
+    def products(self, *extents: int) -> None:
+        """The same for a product of matrices, by BLAS."""
+        self._spend(prod(max(1, abs(extent)) for extent in extents), MAX_PRODUCTS, _BLAS_PER_WORK)
+
+    def _spend(self, multiplications: int, most: int, each: int) -> None:
+        if multiplications > most:
             raise ProgramEnded(msg("programs.too_much_computed"))
-        self.state.meter.spend(multiplications // PRODUCTS_PER_INSTRUCTION)
+        self.state.meter.spend(multiplications // (PRODUCTS_PER_INSTRUCTION * each))
 
 
 Served = Callable[..., int | None]

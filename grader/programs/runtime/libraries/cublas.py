@@ -236,7 +236,8 @@ def _type(number: int) -> str:
     return DATA_TYPES[number]
 
 
-def _computing(compute: int, result: int) -> str:
+def computing(compute: int, result: int) -> str:
+    """The type that a product is computed in, by `cublasComputeType_t` and the `cudaDataType` of the result."""
     if compute not in _COMPUTED:
         raise Refused(NOT_SUPPORTED)
     computed = _COMPUTED[compute]
@@ -251,11 +252,11 @@ def _mixed(
     compute: int,
 ) -> None:
     """of: address, `cudaDataType` and leading dimension of each operand."""
-    computed = _computing(compute, of[2][1])
+    computed = computing(compute, of[2][1])
     places = [(address, leading) for address, _kind, leading in of]
     types = tuple(_type(kind) for _address, kind, _leading in of)
     alpha, beta = (call.scalar(factor, computed) for factor in factors)
-    product_of(call, *sizes, alpha, places[0], places[1], beta, places[2], (types[0], types[1], types[2]), "f4" if computed == "f2" else computed)  # fmt: skip
+    product_of(call, *sizes, alpha, places[0], places[1], beta, places[2], (types[0], types[1], types[2]), computed)  # fmt: skip
 
 
 def gemm_ex(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, at: int, lda: int, b: int, bt: int, ldb: int, beta: int, c: int, ct: int, ldc: int, compute: int, algorithm: int) -> None:  # fmt: skip

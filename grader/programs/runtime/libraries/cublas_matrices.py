@@ -117,6 +117,15 @@ def gemm(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: in
     product_of(call, ta, tb, m, n, k, call.scalar(alpha), (a, lda), (b, ldb), call.scalar(beta), (c, ldc))
 
 
+def multiplied(left: Array, right: Array, computed: str = "") -> Array:
+    """A product in the type that it is computed in, by BLAS, which has none for `half` and for integers."""
+    kind = np.dtype(computed or left.dtype)
+    # Sums of 2^20 products of bytes are whole numbers in a double.
+    by = {"f2": "f4", "i4": "f8"}.get(kind.str[1:], kind)
+    product: Array = left.astype(by, copy=False) @ right.astype(by, copy=False)
+    return product.astype("i8").astype(kind) if kind.kind == "i" else product
+
+
 def product_of(
     call: Call,
     ta: int,
@@ -135,14 +144,12 @@ def product_of(
     """C = alpha op(A) op(B) + beta C; of each an address and a leading dimension; types: of A, B and C."""
     if min(m, n, k) < 0:
         raise Refused(INVALID_VALUE)
-    call.work(m, n, k)
+    call.products(m, n, k)
     first = call.matrix(a[0], *((m, k) if ta == NO else (k, m)), a[1], types[0])
     second = call.matrix(b[0], *((k, n) if tb == NO else (n, k)), b[1], types[1])
     target = call.matrix(c[0], m, n, c[1], types[2])
-    left, right = operand(first[0], ta), operand(second[0], tb)
-    if computed:
-        left, right = left.astype(computed), right.astype(computed)
-    blend(call, (first, second), target, left @ right, alpha, beta)
+    product = multiplied(operand(first[0], ta), operand(second[0], tb), computed)
+    blend(call, (first, second), target, product, alpha, beta)
 
 
 def gemv(call: Call, t: int, m: int, n: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
