@@ -184,7 +184,7 @@ def _finished(call: Call, operation: Mapping[str, Any], value: Array, kind: str,
     return value
 
 
-def matmul(call: Call, operation: int, alpha: int, a: int, la: int, b: int, lb: int, beta: int, c: int, lc: int, d: int, ld: int, algorithm: int, workspace: int, size: int, stream: int) -> None:  # fmt: skip
+def product(call: Call, operation: int, alpha: int, a: int, la: int, b: int, lb: int, beta: int, c: int, lc: int, d: int, ld: int, algorithm: int, workspace: int, size: int, stream: int) -> None:  # fmt: skip
     """D = last step of (alpha op(A) op(B) + beta C)."""
     of = _record(call, operation, "operation")
     layouts = [_record(call, handle, "layout") for handle in (la, lb, lc, ld)]
@@ -196,10 +196,10 @@ def matmul(call: Call, operation: int, alpha: int, a: int, la: int, b: int, lb: 
     places = [_matrices(call, address, layout) for address, layout in zip((a, b, c, d), layouts, strict=True)]
     for number, (left, right, before, target) in enumerate(zip(*places, strict=True)):
         call.read(left, right, *([before] if old else []))
-        product = multiplied(operand(left[0], of.get("ta", NO)), operand(right[0], of.get("tb", NO)), computed)
-        value = product * factor.astype(product.dtype)
+        result = multiplied(operand(left[0], of.get("ta", NO)), operand(right[0], of.get("tb", NO)), computed)
+        value = result * factor.astype(result.dtype)
         if old:
-            value = value + old.astype(product.dtype) * before[0].astype(product.dtype)
+            value = value + old.astype(result.dtype) * before[0].astype(result.dtype)
         call.store(target, _finished(call, of, value, DATA_TYPES[layouts[3]["type"]], number))
 
 
@@ -219,5 +219,5 @@ HANDLERS: dict[str, Handler] = {
     **_object("cublasLtMatrixLayout", _LAYOUT, create_layout),
     **_object("cublasLtMatmulPreference", _PREFERENCE, create_preference),
     "cublasLtMatmulAlgoGetHeuristic": served(heuristic),
-    "cublasLtMatmul": served(matmul),
+    "cublasLtMatmul": served(product),
 }
