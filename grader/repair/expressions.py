@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.calls import arguments_of, is_own_call, stands_in_index
 from grader.repair.function import BUILTINS, LEAVES, Change, Function, Kind, Variable, ancestors, is_rounded_down
-from grader.submission.cpp.tree import LOOPS, declared_name
+from grader.submission.cpp.tree import LOOPS, declared_name, descendants, remembered
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -161,6 +161,8 @@ def _counts_whole_parts(function: Function, node: Node) -> bool:
 ARITHMETIC = {"+": ("-", "*"), "-": ("+",), "*": ("+", "/"), "/": ("%", "*"), "%": ("/",), "^": ("+",)}
 LOGIC = {"&&": "||", "||": "&&"}
 ASSIGNMENTS = {"=": ("+=",), "+=": ("=", "-="), "-=": ("+=",), "*=": ("/=", "+="), "/=": ("*=",), ">>=": ("<<=",)}
+MAX_STEPS = 4
+"""Steps of other loops that one is tried with."""
 _INTEGER = re.compile(r"\d{1,18}[uUlL]*")
 _FLOAT = re.compile(r"(\d*\.\d*|\d+)([eE][+-]?\d+)?[fF]?")
 
@@ -181,6 +183,8 @@ def expression_changes(function: Function) -> Iterator[Change]:
                 yield from _assignment(function, node)
             case "update_expression":
                 yield from _update(function, node)
+            case "for_statement":
+                yield from _step(function, node)
             case "subscript_expression":
                 yield from _subscript(function, node)
             case "call_expression" if is_own_call(function, node):
@@ -428,6 +432,45 @@ def _assignment(function: Function, node: Node) -> Iterator[Change]:
         detail = {("+=", "="): "stored", ("=", "+="): "added"}.get((operator.type, other), "")
         edit = function.replaced(operator, other)
         yield Change(change_kind, function.line(operator), (edit,), cost, "assignment", detail)
+
+
+def _step(function: Function, loop: Node) -> Iterator[Change]:
+    """How far a loop goes at once: as other loops of the kernels do, or by the threads of the block."""
+    step, bound = _step_of(loop), loop.child_by_field_name("condition")
+    if step is None or bound is None:
+        return
+    text = function.text(step)
+    # One that goes as far as it reaches runs once.
+    runs_once = bound.type == "binary_expression" and _is_right_of(function, bound, text)
+    for other in dict.fromkeys([*_steps(function), "blockDim.x", "blockDim.y"]):
+        if other != text:
+            yield from _change(function, step, other, 0.8 if runs_once else 1.6, "step", "bound")
+
+
+def _steps(function: Function) -> list[str]:
+    """The names that loops of the file's kernels and device functions go on by."""
+
+    def found() -> list[str]:
+        items = [item for item in function.parsed.functions.values() if item.is_device]
+        loops = [n for item in items for n in descendants(item.node) if n.type == "for_statement"]
+        steps = [step for loop in loops if (step := _step_of(loop)) is not None and step.type != "number_literal"]
+        return list(dict.fromkeys(function.text(step) for step in steps))[:MAX_STEPS]
+
+    return remembered(function.parsed, "loop steps", found)
+
+
+def _step_of(loop: Node) -> Node | None:
+    """What is added to a loop's variable each time, None where that is one."""
+    update = loop.child_by_field_name("update")
+    operator = update.child_by_field_name("operator") if update is not None else None
+    if update is None or update.type != "assignment_expression" or operator is None or operator.type != "+=":
+        return None
+    return update.child_by_field_name("right")
+
+
+def _is_right_of(function: Function, comparison: Node, text: str) -> bool:
+    right = comparison.child_by_field_name("right")
+    return right is not None and function.text(right) == text
 
 
 def _update(function: Function, node: Node) -> Iterator[Change]:

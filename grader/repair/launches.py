@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, is_rounded_down
+from grader.repair.several_places import replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name
 from grader.submission.lexical import Edit
 from grader.submission.structs import fields_of
@@ -19,6 +21,7 @@ MAX_STEPS = 4
 """Variables that are followed from a launch to where their values come from."""
 NAMES = ("identifier", "type_identifier", "parameter_declaration")
 """What a variable may be to the parser, which takes `dim3 grid(x, y)` for a function of types x and y."""
+_QUOTIENT = re.compile(r"[\s(]*(\w+|\(\w+\))\s*/\s*(\w+|\(\w+\))[\s)]*")
 MAX_FACTORS = 8
 """Names that a number of bytes is multiplied by."""
 
@@ -120,7 +123,9 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
         yield _exchanged(function, axes[0], axes[1], 1.0, "grid_axes", "axes")
     down = [node for axis in axes for node in _rounded_down(function, axis)]
     down = list({node.id: node for node in down}.values())
-    edits = tuple(edit for node in down if (edit := _rounded_up(function, node)) is not None)
+    rounded = [(node, edit) for node in down if (edit := _rounded_up(function, node)) is not None]
+    rounded += [(node, edit) for axis in axes for node, edit in _macros_rounded_up(function, axis)]
+    down, edits = [node for node, _edit in rounded], tuple(dict.fromkeys(edit for _node, edit in rounded))
     if edits:
         line = min(function.line(node) for node in down)
         yield Change("launch", line, edits, 1.1, "grid_rounded", "rounded")
@@ -276,6 +281,14 @@ def _definitions(function: Function, node: Node) -> list[Node]:
     return definitions[::-1]
 
 
+def _definitions_above(function: Function, node: Node) -> list[Node]:
+    """What a variable at file level is given, `const int BLOCKS = N / TILE`."""
+    items = function.parsed.by_name.get(function.text(node), ())
+    declared = [n for item in items if item.kind == "variable" and item.active for n in item.node.named_children]
+    values = [n.child_by_field_name("value") for n in declared if n.type == "init_declarator"]
+    return [value for value in values if value is not None]
+
+
 def source_of(function: Function, node: Node) -> Node:
     """The expression behind a variable, where it is computed in the function; the node itself else."""
     for _step in range(MAX_STEPS):
@@ -292,7 +305,7 @@ def _rounded_down(function: Function, node: Node, depth: int = 0) -> Iterator[No
     if depth > MAX_STEPS:
         return
     if node.type in NAMES:
-        given = _definitions(function, node)
+        given = _definitions(function, node) or _definitions_above(function, node)
         if given and given[0].type != "argument_list":
             yield from _rounded_down(function, given[0], depth + 1)
     elif node.type == "binary_expression":
@@ -315,6 +328,17 @@ def _rounded_up(function: Function, node: Node) -> Edit | None:
     divisor = function.text(right)
     bracketed = f"({divisor})" if right.type == "binary_expression" else divisor
     return function.replaced(node, f"({function.text(left)} + {divisor} - 1) / {bracketed}")
+
+
+def _macros_rounded_up(function: Function, node: Node) -> Iterator[tuple[Node, Edit]]:
+    """Of the macros that a number of blocks is written with, `#define BLOCKS (N / TILE)`, their bodies rounded up."""
+    for name in sorted(function.parsed.words(source_of(function, node))):
+        for item in function.parsed.by_name.get(name, ()):
+            body = item.node.child_by_field_name("value") if item.kind == "macro" and item.active else None
+            quotient = _QUOTIENT.fullmatch(function.text(body)) if body is not None else None
+            if body is not None and quotient is not None:
+                above, below = quotient.groups()
+                yield body, replaced_in(function.parsed, body, f"(({above} + {below} - 1) / {below})")
 
 
 def _same_numbers(function: Function, grid: Node, side: Node, name: str) -> tuple[Edit, ...]:

@@ -80,6 +80,25 @@ def test_the_bytes_of_shared_memory_are_changed_where_nothing_else_depends_on_th
 
 
 @pytest.mark.parametrize(
+    ("above", "after"),
+    [
+        ("const int BLOCKS = N / TILE;", "const int BLOCKS = (N + TILE - 1) / TILE;"),
+        ("#define BLOCKS (N / TILE)", "#define BLOCKS ((N + TILE - 1) / TILE)"),
+        ("#define BLOCKS N/(TILE)", "#define BLOCKS ((N + (TILE) - 1) / (TILE))"),
+        ("const int BLOCKS = (N + TILE - 1) / TILE;", None),
+        ("#define BLOCKS ((N - 1) / TILE + 1)", None),
+    ],
+)
+@pytest.mark.parametrize("grid", ["dim3 grid(BLOCKS, BLOCKS);", "dim3 grid(BLOCKS);"])
+def test_a_number_of_blocks_is_rounded_up_where_it_is_defined(above: str, after: str | None, grid: str) -> None:
+    text = f"#define N 500\n#define TILE 16\n{above}\nint main() {{\n{grid}\nk<<<grid, 16>>>(d);\n}}\n"
+    parsed = parse(SourceText(Path("p.cu"), text, "utf-8"))
+    (launch,) = launches_of(parsed)
+    rounded = [c for c in launch_changes(launch, {}, ()) if c.detail == "rounded"]
+    assert [(c.line, changed(text, c)) for c in rounded] == ([(3, text.replace(above, after))] if after else [])
+
+
+@pytest.mark.parametrize(
     ("line", "launched", "before"),
     [
         (10, 0, 10),
