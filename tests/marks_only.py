@@ -22,16 +22,18 @@ def marks_only(name: str) -> Lab:
     return replace(labs.find(name, ()), sweeps=(), repairs="off")
 
 
-def put_marks_only(folder: Path, name: str = "transpose", called: str = "") -> Path:
+def put_marks_only(folder: Path, name: str = "transpose", called: str = "", *, with_repairs: bool = False) -> Path:
     """A lab of the package in `folder`, where commands that run there find it first: without sweeps and repairs.
 
-    called: its id there, if another.  Returns its file.
+    called: its id there, if another.  with_repairs: they are looked for.  Returns its file.
     """
     place = folder / "assignments" / (called or name)
     shutil.copytree(data_root() / "assignments" / name, place)
     file = place / "lab.yaml"
     text = file.read_text("utf-8").replace("../../", f"{data_root()}/")
-    text, count = re.subn(r"^sweeps:\n(?:[ #-].*\n|\n)+", 'repairs: "off"\n', text, flags=re.MULTILINE)
+    text, count = re.subn(
+        r"^sweeps:\n(?:[ #-].*\n|\n)+", "" if with_repairs else 'repairs: "off"\n', text, flags=re.MULTILINE
+    )
     assert count == 1
     file.write_text(text, "utf-8")
     return file

@@ -24,6 +24,7 @@ import pytest
 
 from tests import browser
 from tests.autograders.service import proportional_bytes, tree
+from tests.marks_only import put_marks_only
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "submissions"
@@ -35,12 +36,13 @@ ENDLESS = re.sub(rb"(__global__[^{]*\{)", rb"\1 while (clock64() >= 0) { }", CON
 class Server:
     """A running `grade serve`.  lines: what it printed."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, folder: Path | None = None) -> None:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "grader", "serve", "--port", "0", "--backend", "emulator", *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            cwd=folder,
             env=environment,
             start_new_session=True,
         )
@@ -160,9 +162,10 @@ def test_what_cannot_be_graded_is_told_on_the_page(server: Server) -> None:
 
 
 @pytest.mark.slow
-def test_more_at_once_than_may_wait_and_none_is_lost() -> None:
+def test_a_dozen_at_once_and_none_is_lost(tmp_path: Path) -> None:
+    put_marks_only(tmp_path)
     # Fewer may wait than come at once: the others are told when to come again, as the page does by itself.
-    server = Server("--per-minute", "1000", "--jobs", "2", "--waiting", "4")
+    server = Server("--per-minute", "1000", "--jobs", "2", "--waiting", "4", folder=tmp_path)
     ids: list[str] = []
     refused: list[int] = []
     problems: list[str] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.programs.observe import observe
-from grader.programs.records import Observation
+from grader.programs.records import Observation, RunLimits
 from grader.programs.toolchain import compile
 
 
@@ -110,8 +110,9 @@ def test_a_crash_is_told(tmp_path: Path, host_cache: Path, body: str) -> None:
     assert got.exit is None
 
 
-@pytest.mark.slow
 def test_an_endless_program_is_ended_by_count(tmp_path: Path, host_cache: Path) -> None:
     text = "#include <stdio.h>\n__global__ void k() {}\nint main() { volatile int i = 0; for (;;) i++; }\n"
-    got = run(tmp_path, text, host_cache)
+    (tmp_path / "main.cu").write_text(text)
+    limits = RunLimits(host_instructions=100_000_000)
+    got = observe([tmp_path / "main.cu"], [], host_cache=host_cache, limits=limits)
     assert got.cause is not None and got.cause.id == "programs.host_limit"
