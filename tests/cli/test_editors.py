@@ -45,11 +45,12 @@ def test_check_prints_findings_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    put_marks_only(tmp_path, with_repairs=True)
     shutil.copy(SAMPLES / "petrova" / "transpose.cu", tmp_path / "prog.cu")
     code, out, err = run(capsys, "check", "prog.cu", "--lab", "transpose")
     assert (code, err) == (1, f"prog.cu: {PETROVA}\n")
     assert out.startswith("prog.cu:44:5: error: 32-way bank conflict")
-    assert [path.name for path in tmp_path.iterdir()] == ["prog.cu"]
+    assert {path.name for path in tmp_path.iterdir()} == {"assignments", "prog.cu"}
     # The Problems panel of VS Code shows every line, hints too.
     for task in vscode_tasks():
         rule = task["problemMatcher"]["pattern"]
@@ -99,8 +100,14 @@ def test_check_says_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixt
         assert run(capsys, command, "none.cu")[::2] == (2, "grade: none.cu: no such file or folder\n")
 
 
-def test_folders_within_a_submission_make_no_group_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folders_within_a_submission_make_no_group_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A zip of a folder, a repository: one student's, whatever the folders in it are called."""
+    monkeypatch.chdir(tmp_path)
+    put_marks_only(tmp_path)
+    tmp_path = tmp_path / "handed in"
+    tmp_path.mkdir()
     (tmp_path / "my work").mkdir()
     shutil.copy(SAMPLES / "petrova" / "transpose.cu", tmp_path / "my work" / "transpose.cu")
     for name in ("__MACOSX", "pictures", ".git"):

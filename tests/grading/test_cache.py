@@ -150,12 +150,11 @@ def test_a_half_written_file_is_noticed(group: Path, capsys: pytest.CaptureFixtu
     shutil.rmtree(group / "group" / "petrova")
     grade(capsys)
     whole = contents(group / "reports")
-    for name, kinds in (("result.json", (0, 2)), (".kept.json", (0, 1)), ("report.html", (0,))):
+    for name in ("result.json", ".kept.json", "report.html"):
         file = group / "reports" / "ivanov" / LAB / name
         data = file.read_bytes()
-        left = (data[: len(data) // 2], b"", bytes(len(data) - 1))
-        for kind in kinds:
-            file.write_bytes(left[kind])
+        for left in (data[: len(data) // 2], b"", bytes(len(data) - 1)):
+            file.write_bytes(left)
             assert grade(capsys) == (["nobody"] if name == "report.html" else ["ivanov", "nobody"])
             assert contents(group / "reports") == whole
 
@@ -247,11 +246,10 @@ def test_killed_in_the_middle_of_a_write(tmp_path: Path) -> None:
 def test_a_full_disk_costs_nothing(tmp_path: Path) -> None:
     import resource
 
-    put_marks_only(tmp_path)
     for name in ("ivanov", "orlova"):
         shutil.copytree(SAMPLES / name, tmp_path / "group" / name)
     start(tmp_path, "--out", "undisturbed", "--no-pdf").wait(2400)
-    for limit in (1_000, 60_000, 150_000):
+    for limit in (1_000, 60_000, 200_000):
         process = subprocess.Popen(
             [
                 sys.executable,

@@ -25,8 +25,9 @@ def way(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
-def shell(text: str, folder: Path, rights: dict[str, int] | None = None) -> Done:
-    return run([SHELL, "-c", text], {**SYSTEM, "/dev/null": READ | WRITE, **(rights or {})}, folder)
+def shell(text: str, folder: Path, rights: dict[str, int] | None = None, cpu_seconds: int = 20) -> Done:
+    given = {**SYSTEM, "/dev/null": READ | WRITE, **(rights or {})}
+    return run([SHELL, "-c", text], given, folder, cpu_seconds=cpu_seconds)
 
 
 @pytest.mark.usefixtures("way")
@@ -52,8 +53,7 @@ def test_it_has_no_file_but_those_that_it_is_given(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("way")
 def test_what_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confined, "CPU_SECONDS", 1)
-    assert shell("while :; do :; done", tmp_path) == Done(None, "", "time")
+    assert shell("while :; do :; done", tmp_path, cpu_seconds=1) == Done(None, "", "time")
     monkeypatch.setattr(confined, "WALL_SECONDS", 0.2)
     assert shell("exec 3<>/dev/null; while read line; do :; done; kill -STOP $$", tmp_path) == Done(None, "", "hang")
 
