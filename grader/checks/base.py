@@ -126,16 +126,13 @@ def _is_overwritten_by_another(diagnosis: Diagnosis) -> bool:
 # Data that go through memory a few lanes at a time.
 #
 # A request of one lane has no conflict and touches one sector: by its own measure it is ideal.  Held against what
-# whole
-# warps need it is not, for a request costs the same whether one lane takes part or all 32.  So it is counted how much
-# goes through requests in which so few lanes take part that their bytes fit into one sector (8 lanes of 4 bytes).  In
-# honest kernels these are borders, halos, tails and the last steps of a reduction, a small part of an array; where
-# they
-# move half an array or more, blocks are too small or lanes take turns.  Blocks of 4 × 4 threads have 16 lanes at a
-# time.
+# whole warps need it is not, for a request costs the same whether one lane takes part or all 32.  So it is counted how
+# much goes through requests in which so few lanes take part that their bytes fit into one sector (8 lanes of 4 bytes).
+# In honest kernels these are borders, halos, tails and the last steps of a reduction, a small part of an array; where
+# they move half an array or more, blocks are too small, lanes take turns or some have more to do than others.  Blocks
+# of 4 × 4 threads have 16 lanes at a time.
 # A kernel that goes through an array many times, as a scan does, adds up its halos: they are most of an array then,
-# and
-# still a small part of its requests.
+# and still a small part of its requests.
 # Of a block of 100 threads the last warp has 4, whatever the kernel does: its share of the accesses is nobody's fault.
 
 PART = 0.5

@@ -17,7 +17,8 @@ FEW_LANES: Texts = {
     ),
     "hint_turns": N_(
         "A request costs the same whether one lane of a warp is active or all 32. Let all threads of a "
-        "warp execute this line together: no loop in which they take turns, no if that picks one thread."
+        "warp execute this line together: no loop in which they take turns or which takes more steps for some of "
+        "them, no if that picks one thread."
     ),
 }
 
