@@ -69,10 +69,14 @@ class Specimen:
 
 @dataclass(frozen=True, slots=True)
 class SpecimenOutcome:
-    """What came of a specimen; problems: what is not as it should be, empty when all is."""
+    """What came of a specimen; problems: what is not as it should be, empty when all is.
+
+    is_refused: it was not graded: the lab's files or its own are wrong.
+    """
 
     specimen: Specimen
     problems: tuple[Message, ...]
+    is_refused: bool = False
 
     @property
     def is_missed(self) -> bool:
@@ -150,7 +154,7 @@ def examine(
     outcomes: list[SpecimenOutcome] = []
 
     def judged(specimen: Specimen, outcome: Outcome) -> None:
-        outcomes.append(SpecimenOutcome(specimen, tuple(problems(specimen, outcome))))
+        outcomes.append(SpecimenOutcome(specimen, tuple(problems(specimen, outcome)), isinstance(outcome, Refused)))
         if done is not None:
             done(outcomes[-1])
 
@@ -322,7 +326,7 @@ def selftest(
 
     Raises
     ------
-    UsageError : no such lab, or it has no kernels to be tested with.
+    UsageError : no such lab, it has no kernels to be tested with, or all of them are refused for one reason.
     FileError : the files of the lab are wrong.
     """
     from grader.report import terminal
@@ -345,6 +349,11 @@ def selftest(
         out.print(f"{count}/{len(all_specimens)} {mark} {outcome.specimen.lab}/{outcome.specimen.name}", soft_wrap=True)
 
     outcomes = examine(all_specimens, backend, jobs, labs_folders, tell)
+    for lab in chosen:
+        own = [outcome for outcome in outcomes if outcome.specimen.lab == lab.id]
+        if len(own) > 1 and all(o.is_refused and o.problems == own[0].problems for o in own):
+            # It is the lab that is wrong, its oracle say, and none of its kernels.
+            raise UsageError(own[0].problems[0])
     titles = [msg("selftest.kernel"), msg("selftest.must_fail"), msg("selftest.verdict")]
     terminal.show_table(out, [words.text(title) for title in titles], [_row(f, len(chosen) > 1) for f in outcomes])
     wrong = sum(bool(outcome.problems) for outcome in outcomes)

@@ -74,18 +74,13 @@ def _row(job: ReportJob, column: VariantView, variant: Variant, baseline: str, n
     reference = _("the reference kernel {variant}").format(variant=prediction.against)
     for ratio, what in ((prediction.predicted_over_baseline, baseline), (prediction.predicted_speedup, reference)):
         if ratio is not None:
-            facts.append(
-                text(
-                    msg(
-                        "predict.ratio" if ratio.is_sure else "predict.ratio_unsure",
-                        times=numbers.times(ratio.value),
-                        ratio=numbers.decimal(ratio.value, 1),
-                        what=what,
-                        low=numbers.decimal(ratio.low, 1),
-                        high=numbers.decimal(ratio.high, 1),
-                    )
-                )
-            )
+            low, high = (numbers.decimal(bound, 1) for bound in (ratio.low, ratio.high))
+            if ratio.is_sure:
+                said = msg("predict.ratio", times=numbers.times(ratio.value), what=what, low=low, high=high)
+            else:
+                value = numbers.decimal(ratio.value, 1)
+                said = msg("predict.ratio_unsure", ratio=value, what=what, low=low, high=high)
+            facts.append(text(said))
     return {
         **column,
         "why": "",

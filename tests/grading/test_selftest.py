@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -161,6 +162,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert cli.run(arguments) == 1
     shown = capsys.readouterr().out
     assert "1 of 2 kernel" in shown and "instead of 9" in " ".join(shown.split())
+    # A fault of the lab itself is told once, and of no kernel.
+    shutil.copytree(root / "reference/transpose", tmp_path / "reference")
+    oracle = tmp_path / "reference/oracle.py"
+    oracle.write_text(oracle.read_text().replace("return {", "return {'other': 0} or {"))
+    text = (folder / "lab.yaml").read_text()
+    (folder / "lab.yaml").write_text(text.replace(str(root / "reference/transpose"), str(tmp_path / "reference")))
+    assert cli.run(arguments) == 2
+    said = capsys.readouterr()
+    assert said.err.count("oracle.py") == 1 and "oracle.py" not in said.out
 
 
 def test_a_lab_without_kernels_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
