@@ -32,9 +32,6 @@ COPIES = ("pageable", "pinned", "write_combined")
 MOST_HOPELESS = 2
 """So many launches of one kernel that do not end, and it is not launched again, in any sweep."""
 
-MOST_CHARACTERS = 100_000
-"""Of source text: every change of it is read anew."""
-
 """The emulator's words for what only the compiled kernel shows."""
 
 KnownPoints = MutableMapping[tuple[str, str], list[SweepPoint]]
@@ -250,7 +247,7 @@ def targets_of(
     wanted = {name for sweep in lab.sweeps for name in sweep.variants}
     targets: list[Target] = []
     left_out: dict[str, Message] = {}
-    is_long = original is not None and sum(len(s.text) for s in original.submission.sources) > MOST_CHARACTERS
+    is_long = original is not None and original.submission.is_long
     for name, evidence in found.items():
         if name not in wanted:
             continue

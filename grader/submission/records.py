@@ -19,6 +19,10 @@ kernel itself.  lab: nobody but the lab, for want of better.
 """
 
 
+LONG_CHARACTERS = 100_000
+"""Of source text: every change of it is read anew."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origins:
     """Where the facts that make up an interpretation are from.
@@ -154,6 +158,11 @@ class Submission:
     header_sources: int = 0
     title_page: Mapping[str, str] = field(default_factory=dict)
     """By field of `grader.result.TitlePage`, what `submission.yaml` gives for it."""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its sources are too long for what needs many changed copies of them and costs no points."""
+        return sum(len(source.text) for source in self.sources) > LONG_CHARACTERS
 
     def program(self, file: str, constants: Mapping[str, int] | None = None) -> dict[str, str]:
         """What the compiler needs to compile `file`: its device code first, then the headers it may include.
