@@ -310,7 +310,11 @@ class BoundKernel:
                 arguments.append(BufferArgument(role, array.shape, str(array.dtype), array, is_output=False))
             elif role in outputs:
                 array = outputs[role]
-                initial = np.zeros(array.shape, array.dtype) if role in self.interpretation.zeroed else None
+                initial = None
+                if role in self.interpretation.zeroed:
+                    # A placeholder's zeros take no memory either: at 32768² elements they would be 4 GiB.
+                    zeros = placeholder(array.shape, str(array.dtype))
+                    initial = zeros.copy() if any(array.strides) else zeros
                 arguments.append(BufferArgument(role, array.shape, str(array.dtype), initial, is_output=True))
             else:
                 arguments.append(ScalarArgument(sizes[role], self._scalar_type(role, parameter)))

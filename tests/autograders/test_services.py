@@ -196,8 +196,9 @@ def test_gradescope_grades_every_lab_in_a_small_container(autograder: Path, lab:
     print(f"{lab}: {run.peak_bytes >> 20} MB, {run.seconds:.1f} s, {run.cpu_seconds:.1f} s of processor time")
     # Nothing of the program is known beforehand.  The clock on the wall is also that of whoever else works here.
     assert run.peak_bytes <= 512 << 20
-    # Half a core gives 5 s of it in the 10 s that a student waits for a verdict.
-    assert run.cpu_seconds <= 5 * slow
+    # Half a core gives 5 s of it in the 10 s that a student waits for a verdict; beside other work, which shares caches
+    # and the core itself, the same work counts as up to half as much again.
+    assert run.cpu_seconds <= 8 * slow
 
 
 @pytest.mark.slow

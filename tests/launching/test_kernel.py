@@ -151,6 +151,10 @@ def test_arrays_of_a_launch_without_data_take_no_memory() -> None:
     one, two, *_numbers = got.arguments
     assert isinstance(one, BufferArgument) and one.initial is not None and one.initial.strides == (0, 0)
     assert isinstance(two, BufferArgument) and (two.initial, two.shape) == (None, (1 << 20, 1 << 20))
+    # Nor do those of an output that begins with zeros.
+    zeroed = replace(interpretation("rows", "cols"), zeroed=("out",))
+    (_one, two, *_numbers) = bound(zeroed).launch_without_data(BUILT, "k", {"rows": 1 << 20, "cols": 1 << 20}).arguments
+    assert isinstance(two, BufferArgument) and two.initial is not None and two.initial.strides == (0, 0)
 
 
 def test_a_number_too_large_for_its_type_is_converted_as_c_does() -> None:
