@@ -46,6 +46,8 @@ _COMPARES = re.compile(
     r"\bmemcmp\s*\(|\b(?:equal|mismatch|is_permutation|allclose|max_element)\s*\("
     rf"|\bf?abs[fl]?\s*\(|\bfmax[fl]?\s*\(|\]\s*{_OPERATOR}|{_OPERATOR}\s*&?\*?\w+\s*(?:(?:\.|->)\w+\s*)?\["
 )
+# `d = c[i] - want[i]`, however d is looked at then; one array's own elements may be those of a sum that moves along.
+_DIFFERENCE = re.compile(r"\b(\w+)\s*\[[^\][;]{0,80}\]\s*-\s*(?!\1\b)\w+\s*\[")
 # What is asked of the command line is no result.
 _ARGUMENTS = re.compile(r"\bargv\s*(?:\[[^\]\n]{0,40}\]\s*){1,2}")
 _OWN = re.compile(
@@ -439,7 +441,7 @@ def _compares(whole: str) -> bool:
     """Whether anything in the host code holds results against something; checks of errors are no such thing."""
     about_errors = {match[1] for match in _MACRO.finditer(whole)} | set(_TAKES_ERROR.findall(whole))
     text = _ARGUMENTS.sub("argument ", _MACRO.sub(" ", whole))
-    if _COMPARES.search(text) or _ASKED.search(text):
+    if _COMPARES.search(text) or _ASKED.search(text) or _DIFFERENCE.search(text):
         return True
     vectors = {word for match in _VECTORS.finditer(text) for word in re.findall(r"\w+", match[1])}
     if any(match[1] in vectors for match in _SAME.finditer(text)):

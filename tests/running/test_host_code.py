@@ -173,6 +173,22 @@ mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
 CHECK(cudaGetLastError()); CHECK(cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost)); printf("%f\\n", r[0]); }""",
         [("not_compared", "mul<<<")],
     ),
+    "a difference is looked at": (
+        """
+int main() { give();
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost);
+float d = r[0] - e[0]; if (d > 1e-2f || d < -1e-2f) puts("wrong"); }""",
+        [],
+    ),
+    "a sum moves along one array": (
+        """
+int main() { give();
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost);
+float d = r[1] - r[0]; if (d > 1e-2f) puts("rises"); }""",
+        [("not_compared", "mul<<<")],
+    ),
     "copied the wrong way": (
         """
 int main() { give();
