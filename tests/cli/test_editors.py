@@ -362,7 +362,8 @@ def test_watch_grades_again_soon_after_a_save(watched: tuple[Watch, Path]) -> No
     used_before = tree_cpu_s(watch.process.pid)
     file.write_text(saved := saved.replace("buf[BLOCK][BLOCK + 1]", "buf[BLOCK][BLOCK + 3]"), "utf-8")
     assert watch.round()[-1].startswith("■ ✓ ")
-    assert tree_cpu_s(watch.process.pid) - used_before < 1.2 * slowness()
+    # 1.2 to 1.7 s were measured, depending on what else the machine did.
+    assert tree_cpu_s(watch.process.pid) - used_before < 2.5 * slowness()
     # The same content saved again is nothing new.
     file.write_text(saved, "utf-8")
     assert watch.process.stdout is not None
