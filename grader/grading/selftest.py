@@ -24,6 +24,7 @@ from grader.files import write_atomically
 from grader.grading.options import GradeOptions
 from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all, job_count
 from grader.lab import labs
+from grader.lab.expected import Oracle
 from grader.lab.records import Lab
 from grader.message import Message, as_message, msg, sizes_msg
 from grader.result import Result
@@ -358,10 +359,13 @@ def selftest(
     terminal.show_table(out, [words.text(title) for title in titles], [_row(f, len(chosen) > 1) for f in outcomes])
     wrong = sum(bool(outcome.problems) for outcome in outcomes)
     out.print(words.text(msg("selftest.count", n=len(outcomes) - wrong, total=len(outcomes))))
+    faults = [fault for lab in chosen if (fault := Oracle(lab).without_effect()) is not None]
     for lab in chosen:
         for said in uncaught(lab, [o for o in outcomes if o.specimen.lab == lab.id]):
             out.print(words.text(said), soft_wrap=True)
-    return 1 if wrong else 0
+    for fault in faults:
+        out.print(words.text(fault.message), soft_wrap=True)
+    return 1 if wrong or faults else 0
 
 
 def told_of(one: Recorded) -> list[Message]:

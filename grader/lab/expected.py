@@ -20,6 +20,8 @@ from grader.message import msg
 Array = npt.NDArray[np.generic]
 _T = TypeVar("_T")
 
+MAX_DRAWS = 4
+"""Sizes at which it is looked for what an array has to do with what is expected."""
 PROJECTION = ("projected_tolerance", "projection", "rows")
 """What an oracle has all of, or none."""
 
@@ -106,6 +108,31 @@ class Oracle:
         result: Array = self._module.expected(dict(inputs), dict(sizes))[output]
         return result
 
+    def without_effect(self) -> FileError | None:
+        """What to say of the first array that is handed over though nothing hangs on what is in it: `expected` gives the
+        same with that array of another draw, at each of the lab's sizes.  None where there is none."""
+        dtypes = {p.name: p.dtype for p in self._lab.parameters if p.is_array}
+        at_sizes = [s for cases in self._lab.cases.values() for s in (*cases.correct, cases.observe)]
+        for parameter in (p for p in self._lab.parameters if p.is_input):
+            if all(self._is_without_effect(parameter.name, sizes, dtypes) for sizes in at_sizes[:MAX_DRAWS]):
+                line = _line_of(self._module.expected)
+                told = msg("oracle.without_effect", name=parameter.name, kind=parameter.kind.name)
+                return FileError(told, self._lab.oracle, line)
+        return None
+
+    def _is_without_effect(self, name: str, sizes: Sizes, dtypes: Mapping[str, str]) -> bool:
+        """Whether another draw of one array is seen to change nothing; not where it is of the same values, or goes with
+        the others only as they were drawn."""
+        inputs, outputs = self.case(sizes, dtypes)
+        other = self._given(sizes, dtypes, again=True)[name]
+        if _are_same(other, inputs[name]):
+            return False
+        try:
+            changed = self._outputs(sizes, dtypes, {**inputs, name: other})
+        except FileError:
+            return False
+        return all(_are_same(changed[p.name], outputs[p.name]) for p in self._lab.parameters if p.is_output)
+
     def _given(self, sizes: Sizes, dtypes: Mapping[str, str], again: bool = False) -> dict[str, Array]:
         """The inputs of a case."""
         key = (*_key(sizes, dtypes), again)
@@ -183,6 +210,12 @@ class _EqualValues(Oracle):
     def _given(self, sizes: Sizes, dtypes: Mapping[str, str], again: bool = False) -> dict[str, Array]:
         given = super()._given(sizes, dtypes, again)
         return {name: np.broadcast_to(a.flat[0], a.shape).copy() if a.size else a for name, a in given.items()}
+
+
+def _are_same(one: Array, other: Array) -> bool:
+    """Whether two arrays have the same bits, and leave the same elements open."""
+    are_open = np.array_equal(np.ma.getmaskarray(one), np.ma.getmaskarray(other))
+    return are_open and np.ma.filled(one, 0).tobytes() == np.ma.filled(other, 0).tobytes()
 
 
 def _scalar(parameter: Parameter, rng: np.random.Generator, again: bool) -> Array:

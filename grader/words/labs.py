@@ -195,6 +195,10 @@ ORACLE: Texts = {
     "failed": N_("the oracle failed at {sizes}: {kind}: {error}"),
     "no_python": N_("is not a Python file"),
     "no_function": N_("has no function `{name}`"),
+    "without_effect": N_(
+        "`expected` gives the same whatever stands in `{name}` ({kind}), and so no solution need use it: "
+        "say there what hangs on it"
+    ),
 }
 
 

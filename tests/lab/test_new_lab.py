@@ -11,8 +11,9 @@ import pytest
 from grader import files
 from grader.cli import main as cli
 from grader.errors import UsageError
+from grader.grading import selftest
 from grader.grading.options import GradeOptions
-from grader.grading.selftest import examine, specimens
+from grader.grading.selftest import SpecimenOutcome, examine, specimens
 from grader.grading.workers import GradeTask, grade_here
 from grader.lab import labs
 from grader.lab.expected import Oracle
@@ -104,6 +105,28 @@ def test_a_function_s_skeleton_grades_its_own(signature: str, memory: str) -> No
         result = grade_here(GradeTask(path=bytes(folder / name), options=GradeOptions(lab="mine", backend="emulator")))
         found[name] = {check.check for check in result.checks if check.status == "fail"}
     assert found == {"starter.cu": {"launch", "correct"}, "reference/solution.cu": set()}
+
+
+def test_selftest_says_when_an_array_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As all kernels are judged that do not use the array either.
+    monkeypatch.setattr(selftest, "examine", lambda found, *_: [SpecimenOutcome(one, ()) for one in found])
+    folder = labs.create("mine", Path("assignments"), signature=SAXPY)
+    (lab := folder / "lab.yaml").write_text(lab.read_text().replace("y: {kind: output,", "y: {kind: in_out,"))
+    oracle = folder / "reference/oracle.py"
+    drawn = oracle.read_text().replace('"x": rng.random(shape)', '"x": rng.random(shape), "y": rng.random(shape)')
+    oracle.write_text(drawn)
+    command = ["selftest", "mine", "--backend", "emulator", "--lang", "en"]
+    assert cli.run(command) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 of 2 kernels got the expected verdict" in said
+    assert "oracle.py:" in said and "`expected` gives the same whatever stands in `y` (in_out)" in said
+    oracle.write_text(drawn.replace('"y": result', '"y": result + inputs["y"]'))
+    assert Oracle(load(folder)).without_effect() is None
+    # Nothing is said of an array that is drawn alike each time.
+    oracle.write_text(drawn.replace('"y": rng.random(shape)', '"y": np.zeros(shape)'))
+    assert Oracle(load(folder)).without_effect() is None
 
 
 @pytest.mark.parametrize(
