@@ -109,8 +109,10 @@ class Oracle:
         return result
 
     def without_effect(self) -> FileError | None:
-        """What to say of the first array that is handed over though nothing hangs on what is in it: `expected` gives the
-        same with that array of another draw, at each of the lab's sizes.  None where there is none."""
+        """What to say of the first array that is handed over though nothing hangs on what is in it.
+
+        `expected` gives the same with that array of another draw, at all sizes tried.  None where there is none.
+        """
         dtypes = {p.name: p.dtype for p in self._lab.parameters if p.is_array}
         at_sizes = [s for cases in self._lab.cases.values() for s in (*cases.correct, cases.observe)]
         for parameter in (p for p in self._lab.parameters if p.is_input):
