@@ -8,7 +8,7 @@ from grader.lab import formula
 from grader.lab.checks import TechniqueSettings
 from grader.message import Message, msg, sizes_msg
 from grader.result import Counters
-from grader.running.evidence import Evidence
+from grader.running.evidence import Evidence, moved_bytes
 from grader.submission.kernels.records import Kernel, factor_of
 
 MOST = 2 / 3
@@ -20,8 +20,8 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     counters = evidence.counters
     if counters is None:
         return not_measured(evidence.unmeasured.get("counters", msg("checks.not_counted")))
-    stored = moved_bytes(counters, "shared", "store") + moved_bytes(counters, "shared", "atomic")
-    loaded = moved_bytes(counters, "shared", "load")
+    stored = moved_bytes(counters.by_line, "shared", "store") + moved_bytes(counters.by_line, "shared", "atomic")
+    loaded = moved_bytes(counters.by_line, "shared", "load")
     kernel_line = evidence.bound.kernel.line
     if unroll_factor(evidence.bound.kernel, counters) < settings.unrolled:
         return failed(
@@ -42,6 +42,8 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
             )
         return passed(msg("checks.technique.global_only"))
     declared = next((array for array in evidence.bound.kernel.shared_arrays), None)
+    if declared is not None and evidence.staging is not None and evidence.staging.is_forwarded:
+        return passed(msg("checks.technique.forwarded", array=declared.name))
     if not counters.shared_requests and declared is not None:
         return failed(
             msg("checks.technique.left_out", array=declared.name),
@@ -68,7 +70,7 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
             line,
             data=data,
         )
-    reads = (moved_bytes(counters, "global", "load") - _read_to_add(counters)) / sum(inputs)
+    reads = (moved_bytes(counters.by_line, "global", "load") - _read_to_add(counters)) / sum(inputs)
     allowed = formula.evaluate(str(settings.max_reads), counters.size) if settings.max_reads is not None else None
     if allowed is not None and reads > allowed:
         line = next(c.line for c in counters.by_line if c.space == "global" and c.op == "load")
@@ -135,8 +137,3 @@ def _read_to_add(counters: Counters) -> int:
             of_line = moved.setdefault(c.line, {})
             of_line[c.op] = of_line.get(c.op, 0) + c.lanes * c.width_bytes
     return sum(min(of_line.get("load", 0), of_line.get("store", 0)) for of_line in moved.values())
-
-
-def moved_bytes(counters: Counters, space: str, op: str) -> int:
-    """Bytes that all threads together asked for."""
-    return sum(c.lanes * c.width_bytes for c in counters.by_line if c.space == space and c.op == op)

@@ -395,17 +395,19 @@ class KeptCompiler:
         """
         return self._process.nvrtc_version()
 
-    def compile(self, sources: Mapping[str, str], names: Sequence[str], architecture: str) -> CompileResult:
+    def compile(
+        self, sources: Mapping[str, str], names: Sequence[str], architecture: str, *, options: Sequence[str] = ()
+    ) -> CompileResult:
         """As `CompilerProcess.compile`.
 
         Raises
         ------
         InternalError : NVRTC cannot be loaded, or does not know `architecture`.
         """
-        place = self._folder / f"{self._key(sources, names, architecture)}.msgpack"
+        place = self._folder / f"{self._key(sources, [*names, *options], architecture)}.msgpack"
         with contextlib.suppress(OSError, msgspec.MsgspecError):
             return msgspec.msgpack.decode(place.read_bytes(), type=CompileResult)
-        result = self._process.compile(sources, names, architecture)
+        result = self._process.compile(sources, names, architecture, options=options)
         if result.ok:
             # Where it cannot be kept it is compiled the next time.
             with contextlib.suppress(OSError):

@@ -1,6 +1,7 @@
 """Arithmetic in lab files and launches: "4 * threads * n * n", evaluated at the sizes of a case.
 
-Numbers, names, `+ - * / // %`, unary minus, and the functions of `FUNCTIONS`; nothing else is a formula.
+Numbers, names, `+ - * / // %`, `| & ^ << >> ~` of integers, unary minus, and the functions of `FUNCTIONS`; nothing else
+is a formula.
 """
 
 from __future__ import annotations
@@ -25,6 +26,19 @@ def _ceil_div(a: Value, b: Value) -> int:
     return -int(-a // b)
 
 
+def _whole(number: Value) -> int:
+    if not isinstance(number, int):
+        raise TypeError(f"{number} is no integer")
+    return number
+
+
+def _shift(bits: Value) -> Value:
+    """How far a number is shifted: no further than its 64 bits."""
+    if not 0 <= bits < 64:
+        raise ValueError(f"a shift by {bits} bits")
+    return bits
+
+
 FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "min": min,
     "max": max,
@@ -41,6 +55,15 @@ _BINARY: Mapping[type[ast.operator], Callable[[Value, Value], Value]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
+    ast.BitXor: operator.xor,
+    ast.LShift: lambda number, bits: operator.lshift(number, _shift(bits)),
+    ast.RShift: lambda number, bits: operator.rshift(number, _shift(bits)),
+}
+_UNARY: Mapping[type[ast.unaryop], Callable[[Value], Value]] = {
+    ast.USub: operator.neg,
+    ast.Invert: lambda number: -1 - _whole(number),
 }
 
 
@@ -100,7 +123,7 @@ def _parse(text: str) -> ast.expr:
         plain = (
             (isinstance(node, ast.Constant) and type(node.value) in (int, float))
             or (isinstance(node, ast.BinOp) and type(node.op) in _BINARY)
-            or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub))
+            or (isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY)
             or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords)
         )
         if not plain:
@@ -116,8 +139,8 @@ def _value(node: ast.expr, values: Mapping[str, Value], functions: Mapping[str, 
             if name not in values:
                 raise FormulaError(f"unknown name {name!r}")
             return values[name]
-        case ast.UnaryOp(operand=operand):
-            return -_value(operand, values, functions)
+        case ast.UnaryOp(operand=operand, op=op):
+            return _UNARY[type(op)](_value(operand, values, functions))
         case ast.BinOp(left=left, op=op, right=right):
             result = _BINARY[type(op)](_value(left, values, functions), _value(right, values, functions))
             if abs(result) > LARGEST:

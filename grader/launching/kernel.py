@@ -212,7 +212,7 @@ class BoundKernel:
     """The kernel of `binding` in `submission`, read as `interpretation`.
 
     together: expressions of the kernels of its file that are compiled with it, where its program is as handed in.
-    target: what its program is compiled for; "": what programs are compiled for.
+    target: what its program is compiled for; "": what programs are compiled for.  as_written: without optimisation.
     """
 
     lab: Lab
@@ -221,6 +221,7 @@ class BoundKernel:
     interpretation: Interpretation
     together: tuple[str, ...] = ()
     target: str = ""
+    as_written: bool = False
 
     def read_as(self, interpretation: Interpretation) -> BoundKernel:
         """The same kernel, read another way."""
@@ -268,7 +269,8 @@ class BoundKernel:
             # Kernels that are no templates are compiled with any of them: so they are compiled once for all.
             plain = tuple(name for name in self.together if "<" not in name)
             expressions = plain if expression in plain else (expression,)
-        return DeviceProgram(self.submission, self.binding.kernel.file, expressions, constants, self.target)
+        file = self.binding.kernel.file
+        return DeviceProgram(self.submission, file, expressions, constants, self.target, self.as_written)
 
     def load(self, programs: ProgramStore, sizes: Sizes) -> Loaded:
         """The kernel in a program compiled for some sizes."""

@@ -25,11 +25,16 @@ if TYPE_CHECKING:
     from grader.compiler.result import CompileResult
 
 
+UNOPTIMISED = "--device-debug"
+
+
 class Compiler(Protocol):
     """What compiles: `grader.compiler.process.CompilerProcess`."""
 
-    def compile(self, sources: Mapping[str, str], expressions: Sequence[str], architecture: str) -> CompileResult:
-        """Compile sources, the main file first, for some name expressions."""
+    def compile(
+        self, sources: Mapping[str, str], expressions: Sequence[str], architecture: str, *, options: Sequence[str] = ()
+    ) -> CompileResult:
+        """Compile sources, the main file first, for some name expressions; options: NVRTC's, beside the usual ones."""
         ...
 
 
@@ -39,6 +44,7 @@ class DeviceProgram:
 
     expressions: what names the kernels to the compiler ("k", "k<16>").
     target: what it is compiled for; "": what its store compiles for.
+    as_written: not optimised: every access of the text is one of the program.
     """
 
     submission: Submission
@@ -46,6 +52,7 @@ class DeviceProgram:
     expressions: tuple[str, ...]
     constants: tuple[tuple[str, int], ...] = ()
     target: str = ""
+    as_written: bool = False
 
 
 def handed_in(submission: Submission) -> dict[str, DeviceProgram]:
@@ -99,15 +106,17 @@ class ProgramStore:
 
     def order(self, program: DeviceProgram) -> None:
         """Have a program compiled, if it is not yet."""
-        self._ordered(self.texts(program), program.expressions, program.target)
+        self._ordered(self.texts(program), program.expressions, program.target, program.as_written)
 
     def get(self, program: DeviceProgram) -> Built:
         """A program, compiled."""
-        return self.get_text(self.texts(program), program.expressions, program.target)
+        return self.get_text(self.texts(program), program.expressions, program.target, program.as_written)
 
-    def get_text(self, sources: Mapping[str, str], expressions: Sequence[str], target: str = "") -> Built:
+    def get_text(
+        self, sources: Mapping[str, str], expressions: Sequence[str], target: str = "", as_written: bool = False
+    ) -> Built:
         """The same of sources that are no submission's, the main file first."""
-        built = self._ordered(sources, tuple(expressions), target)
+        built = self._ordered(sources, tuple(expressions), target, as_written)
         return built.result() if isinstance(built, Future) else built
 
     def texts(self, program: DeviceProgram) -> dict[str, str]:
@@ -120,22 +129,29 @@ class ProgramStore:
         return self._sources[key][1]
 
     def _ordered(
-        self, sources: Mapping[str, str], expressions: tuple[str, ...], target: str = ""
+        self, sources: Mapping[str, str], expressions: tuple[str, ...], target: str = "", as_written: bool = False
     ) -> Future[Built] | Built:
-        key = (*sources.items(), *expressions)
+        key = (*sources.items(), *expressions, *([UNOPTIMISED] if as_written else []))
         target = target or self.architecture
         if (target, key) not in self._built:
             self._built[target, key] = (
-                self.pool.submit(self._compile, key, sources, expressions, target)
+                self.pool.submit(self._compile, key, sources, expressions, target, as_written)
                 if self.pool
-                else self._compile(key, sources, expressions, target)
+                else self._compile(key, sources, expressions, target, as_written)
             )
         return self._built[target, key]
 
     def _compile(
-        self, key: tuple[object, ...], sources: Mapping[str, str], expressions: tuple[str, ...], target: str
+        self,
+        key: tuple[object, ...],
+        sources: Mapping[str, str],
+        expressions: tuple[str, ...],
+        target: str,
+        as_written: bool,
     ) -> Built:
         def compile_for(architecture: str) -> CompileResult:
+            if as_written:
+                return self.compiler.compile(sources, list(expressions), architecture, options=[UNOPTIMISED])
             return self.compiler.compile(sources, list(expressions), architecture)
 
         architecture, result = for_oldest(compile_for, target, sources.values())

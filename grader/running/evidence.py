@@ -10,7 +10,7 @@ Checks are pure functions of an `Evidence`; whoever runs kernels fills it in.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Literal
@@ -23,6 +23,7 @@ from grader.programs.records import LIBRARY, CallSeen, DeviceCall
 from grader.ptx.records import Counters as LaunchCounters
 from grader.ptx.records import Hazard, LineCounter, LineWork
 from grader.result import CaseKind, Counters, Diagnosis, HostMemory, PredictedTime, Resources, Timing, Witness
+from grader.result.measured import LineCounters
 from grader.submission.lexical import without_comments
 from grader.submission.records import Interpretation, Missing, VariantBinding
 
@@ -238,12 +239,20 @@ class Staging:
     those of them whose inputs another thread had put there (`between`).
 
     unused_at: larger sizes at which the outputs do not depend on what is in shared memory; None where they do.
+    is_forwarded: every element goes through shared memory as the text has it; the compiler takes what a thread stored
+      itself from its registers.
     """
 
     sampled: int
     through: int
     between: int
     unused_at: Sizes | None = None
+    is_forwarded: bool = False
+
+
+def moved_bytes(by_line: Iterable[LineCounter | LineCounters], space: str, op: str) -> int:
+    """Bytes that all threads together asked for."""
+    return sum(c.lanes * c.width_bytes for c in by_line if c.space == space and c.op == op)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from grader.launching.kernel import Array, BoundKernel, shape_at
 from grader.launching.trial import Run, Trials
 from grader.ptx.records import Read
 from grader.result import BackendName
-from grader.running.evidence import Evidence, Staging
+from grader.running.evidence import Evidence, Staging, moved_bytes
 from grader.running.explain import MAX_TRACED, needs
 
 SAMPLED = 12
@@ -56,16 +56,23 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
     if settings is None or settings.shared_memory != "staged":
         return evidence
     counters = evidence.counters
-    if counters is None or not counters.shared_requests:
+    if counters is None or not evidence.bound.kernel.shared_arrays:
         return evidence
     if not runs or not all(run.output_is_right for run in runs):
         return evidence
     altered_trials = replace(trials, backend=_Altered(trials.backend))
+    outputs = [p.name for p in kernel.lab.parameters if p.is_output]
+    if not settings.between_threads and moved_bytes(counters.by_line, "shared", "load") < sum(
+        evidence.array_bytes[name] for name in outputs
+    ):
+        is_forwarded = _is_forwarded(trials, altered_trials, evidence, replace(kernel, as_written=True))
+        return replace(evidence, staging=Staging(0, 0, 0, is_forwarded=is_forwarded))
+    if not counters.shared_requests:
+        return evidence
     if not settings.between_threads:
         # At small sizes the compiler may take what a thread keeps for itself from the registers that it was read into.
         return replace(evidence, staging=Staging(0, 0, 0, _unused_at(altered_trials, kernel, runs)))
     sizes = min((run.sizes for run in runs), key=lambda sizes: prod(sizes.values()))
-    outputs = [p.name for p in kernel.lab.parameters if p.is_output]
     if max(prod(shape_at(kernel.lab, name, sizes)) for name in outputs) > MAX_TRACED:
         return evidence
     outcome = trials.run(kernel, "correct", sizes, trace=True).outcome
@@ -101,6 +108,24 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
     return replace(
         evidence, staging=Staging(sampled, through, between, _unused_at(altered_trials, kernel, runs, sizes))
     )
+
+
+def _is_forwarded(trials: Trials, altered_trials: Trials, evidence: Evidence, kernel: BoundKernel) -> bool:
+    """Whether the kernel, compiled as it is written, takes all its outputs from what it put into shared memory."""
+    observed = next((run for run in evidence.runs_of("observe")), None)
+    if observed is None or (observed.outcome.thread_instructions or CHEAP) >= CHEAP:
+        return False
+    run = trials.run(kernel, "observe", observed.sizes, observe=True)
+    counters = run.outcome.counters
+    if counters is None or not run.output_is_right:
+        return False
+    read = [evidence.array_bytes[p.name] for p in kernel.lab.parameters if p.is_input]
+    made = [evidence.array_bytes[p.name] for p in kernel.lab.parameters if p.is_output]
+    if moved_bytes(counters.by_line, "shared", "store") < min(read) or moved_bytes(
+        counters.by_line, "shared", "load"
+    ) < sum(made):
+        return False
+    return _unused_at(altered_trials, kernel, [run]) is None
 
 
 def _would_do(direct: Sequence[Read], needed: Mapping[str, Mask]) -> bool:

@@ -49,6 +49,10 @@ TECHNIQUE: Texts = {
         "16×16 or 32×32."
     ),
     "passed": N_("All data goes through shared memory."),
+    "forwarded": N_(
+        "All data goes through {array}, as the code has it; the compiled kernel takes from registers what a thread had "
+        "stored there itself."
+    ),
 }
 
 

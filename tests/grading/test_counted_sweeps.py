@@ -55,9 +55,11 @@ class Compiling:
         self.process = process
         self.programs: list[tuple[Mapping[str, str], list[str]]] = []
 
-    def compile(self, sources: Mapping[str, str], expressions: Sequence[str], architecture: str) -> CompileResult:
+    def compile(
+        self, sources: Mapping[str, str], expressions: Sequence[str], architecture: str, *, options: Sequence[str] = ()
+    ) -> CompileResult:
         self.programs.append((sources, list(expressions)))
-        return self.process.compile(sources, expressions, architecture)
+        return self.process.compile(sources, expressions, architecture, options=options)
 
 
 @pytest.fixture(scope="module")

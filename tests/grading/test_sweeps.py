@@ -105,7 +105,9 @@ class Compiler:
     made: list[tuple[str, str]] = field(default_factory=list)
     refuses: str = "no such text"
 
-    def compile(self, sources: Mapping[str, str], expressions: Sequence[str], architecture: str) -> CompileResult:
+    def compile(
+        self, sources: Mapping[str, str], expressions: Sequence[str], architecture: str, *, options: Sequence[str] = ()
+    ) -> CompileResult:
         text = "".join(sources.values())
         self.made.append((architecture, text))
         if self.refuses in text:

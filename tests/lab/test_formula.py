@@ -26,6 +26,14 @@ def test_ceil_div_is_the_smallest_number_of_tiles_that_covers(n: int, tile: int)
     assert (blocks - 1) * tile < n <= blocks * tile
 
 
+def test_bits_are_cs() -> None:
+    """Shifts of more bits than there are, and bits of fractions, are none."""
+    assert formula.evaluate("(n | 1) + (n & ~3) + (n ^ 5) + (1 << n) + (n >> 1)", {"n": 6}) == 7 + 4 + 3 + 64 + 3
+    for text in ("1 << 64", "n >> -1", "~(n / 4)", "(n / 4) | 1"):
+        with pytest.raises(formula.FormulaError):
+            formula.evaluate(text, {"n": 6})
+
+
 def test_names_are_the_variables_and_not_the_functions() -> None:
     assert formula.names_of("min(n, 1024) * threads") == {"n", "threads"}
 

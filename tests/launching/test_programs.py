@@ -83,7 +83,9 @@ class Compiler:
     def __init__(self) -> None:
         self.asked: list[tuple[dict[str, str], list[str], str]] = []
 
-    def compile(self, sources: Mapping[str, str], expressions: Sequence[str], architecture: str) -> CompileResult:
+    def compile(
+        self, sources: Mapping[str, str], expressions: Sequence[str], architecture: str, *, options: Sequence[str] = ()
+    ) -> CompileResult:
         self.asked.append((dict(sources), list(expressions), architecture))
         if "64" in sources["x.cu"]:
             return CompileResult(ok=False, reason="errors")

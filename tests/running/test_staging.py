@@ -164,6 +164,30 @@ def test_a_copy_of_ones_own_is_looked_at_too(tmp_path: Path, source: str, status
     assert (checks["correct"].status, checks["technique"].status) == ("pass", status)
 
 
+UNROLLED = (
+    BATCH.replace("int n, int count)", "int count)", 1)
+    .replace("__global__", "template <int n> __global__")
+    .replace("for (int", '_Pragma("unroll") for (int')
+    .replace("n * n * 4>>>(a, b, n, count)", "n * n * 4>>>(a, b, count)")
+    .replace("shared<<<", "shared<5><<<")
+    .replace("int n = 5, ", "const int n = 5; int ")
+)
+
+
+@pytest.mark.parametrize(("source", "message"), [("own", "part"), ("copy", "forwarded")])
+def test_reads_that_the_compiler_takes_from_registers(tmp_path: Path, source: str, message: str) -> None:
+    """Compiled, both are the same: what the text reads decides."""
+    batch = marks_only("batch-square")
+    lab = replace(batch, variants=tuple(v for v in batch.variants if v.name == "shared"))
+    (tmp_path / "student").mkdir()
+    (tmp_path / "student" / "batch.cu").write_text(
+        UNROLLED.replace("FROM", source).replace(" + 0 * copy[r * n + c]", "")
+    )
+    checks = {check.check: check for check in grade(tmp_path / "student", lab, GradeOptions(backend="emulator")).checks}
+    said = checks["technique"].message_said
+    assert (checks["correct"].status, said.id if said else "") == ("pass", f"checks.technique.{message}")
+
+
 @pytest.mark.parametrize("value", STAGED)
 def test_a_value_that_the_output_is_made_of_is_used(tmp_path: Path, value: str) -> None:
     assert technique(tmp_path, OTHER.replace("VALUE", value)) == ("pass", "checks.technique.passed")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from grader.submission.cpp.constants import Macro
 from grader.submission.cpp.nodes import Expression, Name
 from grader.submission.cpp.scopes import Scope, scope_of
 from grader.submission.cpp.tree import WORD, ParsedFile, declared_name, descendants, function_declarator, remembered
@@ -43,7 +45,9 @@ def find_launches(parsed: ParsedFile, kernel_names: Collection[str] = ()) -> tup
     kernel_names: kernels of other files that this one may launch, beside its own.
     """
     # Macros that are numbers keep their names in what is read: the grader may give them other values.
-    parsed = replace(parsed, constants=named_constants(parsed.constants))
+    constants = named_constants(parsed.constants)
+    constants.macros.update(_functions_of_one_value(parsed))
+    parsed = replace(parsed, constants=constants)
     scopes = _Scopes(parsed, kernel_names)
     sites: dict[LaunchSite, None] = {}
     for function, call in scopes.calls:
@@ -53,6 +57,27 @@ def find_launches(parsed: ParsedFile, kernel_names: Collection[str] = ()) -> tup
                     if len(sites) < MAX_LAUNCHES:
                         sites.setdefault(_site(parsed, launch, kernel, template_arguments, scope, call))
     return tuple(sorted(sites, key=lambda site: site.line))
+
+
+def _functions_of_one_value(parsed: ParsedFile) -> dict[str, Macro]:
+    """Host functions whose body is `return …;` of their parameters, as macros: `size_t bytes(int n)`."""
+    defined = Counter(item.name for item in parsed.items if item.kind == "function" and item.active)
+    functions = {}
+    for item in parsed.items:
+        declarator = function_declarator(item.node.child_by_field_name("declarator"))
+        body = item.node.child_by_field_name("body")
+        statements = [n for n in body.named_children if n.type != "comment"] if body is not None else []
+        if item.is_device or defined[item.name] != 1 or declarator is None or len(statements) != 1:
+            continue
+        listed = declarator.child_by_field_name("parameters")
+        names = [declared_name(p.child_by_field_name("declarator")) for p in listed.named_children] if listed else []
+        value = statements[0].named_children[0] if statements[0].type == "return_statement" else None
+        if value is None or not all(names) or parsed.words(value) & {item.name}:
+            continue
+        # Its own parameters hide what is called the same elsewhere, and are whole expressions.
+        text = re.sub(rf"\b(?:{'|'.join(names)})\b", r"(\g<0>)", parsed.text(value)) if names else parsed.text(value)
+        functions[item.name] = Macro(f"({text})", tuple(names))
+    return functions
 
 
 class _Launch:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FULLY = 1024
 """For a loop that is unrolled altogether."""
+FEW_STEPS = 32
+"""A loop of no more is unrolled altogether unless a pragma says otherwise."""
 UNKNOWN_STEPS = 1024
 """Of a loop whose number of steps the text does not tell: it goes over a size."""
 
@@ -31,6 +33,7 @@ _PRAGMA = re.compile(
     r"|.*?\b_Pragma\s*\(\s*\"\s*(?:GCC\s+|nv_)?unroll\s*([^\"]*)\"\s*\)"
 )
 _STEP = re.compile(r"(\w+)\s*(?:[-+]=\s*(?P<by>.+)|=\s*\(?\s*\1\s*[-+]\s*(?P<more>[^()]+?)\s*\)?)", re.DOTALL)
+_BARRIERS = frozenset(["__syncthreads", "sync", "__syncwarp"])
 _MULTIPLYING = re.compile(r"_*fmaf?")
 
 
@@ -130,31 +133,41 @@ def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str
 
         loops = loops_in(parsed, body)
         live = _live_names(parsed, body) if loops else frozenset()
-        steps: list[tuple[int, int]] = []
+        steps: list[tuple[Node, int]] = []
         for loop in loops:
-            while steps and loop.node.start_byte >= steps[-1][0]:
+            while steps and loop.node.start_byte >= steps[-1][0].end_byte:
                 steps.pop()
             own = _steps(parsed, loop.node, look_up)
             around = steps[-1][1] if steps else 1
-            steps.append((loop.node.end_byte, min(own * around, 1 << 40)))
+            steps.append((loop.node, min(own * around, 1 << 40)))
             if loop.is_innermost and own:
                 work = _work(parsed, loop.node, live)
-                factor = _factor(parsed, body, loop.node, look_up) if own > 1 else 1
+                factor = _factor(parsed, body, [node for node, _steps in steps], look_up) if own > 1 else 1
                 start, end = loop.node.start_point.row + 1, loop.node.end_point.row + 1
                 # A step of an unrolled loop does the work of several.
                 innermost.append(Loop(start, end, factor, work * around * own))
     return tuple(innermost)
 
 
-def _factor(parsed: ParsedFile, function: Node, loop: Node, look_up: Lookup) -> int:
-    """By its pragma and by hand: `#pragma unroll 1` before a loop that does four steps at a time leaves it those."""
+def _factor(parsed: ParsedFile, function: Node, loops: Sequence[Node], look_up: Lookup) -> int:
+    """By its pragma and by hand: `#pragma unroll 1` before a loop that does four steps at a time leaves it those.
+
+    loops: the loop, last, and those around it.  Where it has few steps and no pragma, as one over a thread's elements
+    has, the compiler unrolls it altogether: a step of the loop around it is all of it.
+    """
+    loop = loops[-1]
     factor = _by_hand(parsed, loop, look_up)
-    pragma = pragma_before(parsed, function, loop)
-    if pragma is not None:
-        argument = pragma[0]
-        value = parsed.constants.integer(argument, look_up) if argument else FULLY
-        factor *= max(1, value) if value is not None else 1
-    return min(factor, FULLY)
+    for outer in reversed(loops):
+        # A loop with a barrier goes over tiles, whatever is unrolled within.
+        if outer is not loop and parsed.words(outer) & _BARRIERS:
+            break
+        pragma = pragma_before(parsed, function, outer)
+        if pragma is not None:
+            value = parsed.constants.integer(pragma[0], look_up) if pragma[0] else FULLY
+            return min(factor * max(1, value) if value is not None else factor, FULLY)
+        if _steps(parsed, outer, look_up) > FEW_STEPS:
+            break
+    return factor
 
 
 def _by_hand(parsed: ParsedFile, loop: Node, look_up: Lookup) -> int:

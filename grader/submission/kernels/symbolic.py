@@ -30,7 +30,7 @@ MAX_NODES = 200
 MAX_WALK = 2048
 MAX_FORMULA = 300
 
-_OPERATORS = {"+": "+", "-": "-", "*": "*", "/": "//", "%": "%"}
+_OPERATORS = {"+": "+", "-": "-", "*": "*", "/": "//", "%": "%", "|": "|", "&": "&", "^": "^", "<<": "<<", ">>": ">>"}
 _COMPARISONS = {
     "!=": "min(1, max({a} - {b}, {b} - {a}))",
     "==": "(1 - min(1, max({a} - {b}, {b} - {a})))",
@@ -40,6 +40,7 @@ _COMPARISONS = {
     ">=": "(1 - min(1, max(0, {b} - {a})))",
 }
 """Comparisons of integers as 0 or 1."""
+_TRUTHS = frozenset([*_COMPARISONS, "&&", "||"])
 _ROUNDED = {
     "ceil": "ceil({})",
     "ceilf": "ceil({})",
@@ -238,9 +239,15 @@ class _Formula:
                 parts = [self.text(left, depth + 1), self.text(right, depth + 1)]
                 sign = "/" if operator == "/" and self.is_fraction(expression, depth + 1) else _OPERATORS[operator]
                 return None if None in parts else f"({parts[0]} {sign} {parts[1]})"
-            case Binary(">>" | "<<" as operator, left, Number(int(bits))) if 0 <= bits < 31:
-                moved = self.text(left, depth + 1)
-                return None if moved is None else f"({moved} {'//' if operator == '>>' else '*'} {1 << bits})"
+            case Binary("&&" | "||" as operator, left, right):
+                parts = [self.truth(left, depth), self.truth(right, depth)]
+                return None if None in parts else f"{'min' if operator == '&&' else 'max'}({parts[0]}, {parts[1]})"
+            case Unary("!", operand):
+                holds = self.truth(operand, depth)
+                return None if holds is None else f"(1 - {holds})"
+            case Unary("-" | "~" | "+" as operator, operand):
+                inner = self.text(operand, depth + 1)
+                return inner if inner is None or operator == "+" else f"({operator}{inner})"
             case Binary(operator, left, right) if operator in _COMPARISONS:
                 parts = [self.text(left, depth + 1), self.text(right, depth + 1)]
                 return None if None in parts else _COMPARISONS[operator].format(a=parts[0], b=parts[1])
@@ -263,13 +270,16 @@ class _Formula:
 
     def either(self, condition: Expression, then: Expression, otherwise: Expression, depth: int) -> str | None:
         """`condition ? then : otherwise` as arithmetic, the condition being 0 or 1."""
-        parts = [self.text(part, depth + 1) for part in (condition, then, otherwise)]
-        if None in parts:
-            return None
-        holds = parts[0]
-        if not (isinstance(condition, Binary) and condition.operator in _COMPARISONS):
-            holds = _COMPARISONS["!="].format(a=holds, b="0")
-        return f"({parts[2]} + {holds} * ({parts[1]} - {parts[2]}))"
+        parts = [self.truth(condition, depth), self.text(then, depth + 1), self.text(otherwise, depth + 1)]
+        return None if None in parts else f"({parts[2]} + {parts[0]} * ({parts[1]} - {parts[2]}))"
+
+    def truth(self, condition: Expression, depth: int) -> str | None:
+        """Whether `condition` holds, as 0 or 1."""
+        holds = self.text(condition, depth + 1)
+        is_truth = (isinstance(condition, Binary) and condition.operator in _TRUTHS) or (
+            isinstance(condition, Unary) and condition.operator == "!"
+        )
+        return holds if holds is None or is_truth else _COMPARISONS["!="].format(a=holds, b="0")
 
     def is_fraction(self, expression: Expression, depth: int) -> bool:
         """Whether C++ computes it with fractions: something in it is no integer."""

@@ -10,6 +10,8 @@ from tests.submission.labs import parsed
 PLAIN = "for (int k = 0; k < n; ++k) s += a[k] * b[k];"
 BY_HAND = "for (int k = 0; k < n; k += 4) { s += a[k] * b[k]; s += a[k + 1] * b[k + 1]; s += a[k + 2] * b[k + 2]; }"
 
+FEW = "for (int q = 0; q < 4; ++q) c[q] += a[m] * b[m + q];"
+
 TWO = "{ s += a[k] * p[0]; s += a[k + 1] * p[1]; }"
 
 
@@ -41,6 +43,11 @@ def factor(body: str, before: str = "", templates: dict[str, str] | None = None)
         ("int k = 0; while (k < n) { s += a[k] * b[k]; ++k; }", 1),
         ("int k = 0; while (k < n) { s += a[k] * b[k]; k += blockDim.x; }", 1),
         (f"const float *p = b; for (int k = 0; k < n; ++k, p += 2) {TWO}", 1),
+        # One that holds a loop over a thread's few elements; a loop over tiles is none.
+        (f"#pragma unroll 8\nfor (int m = 0; m < n; ++m) {FEW}", 8),
+        (f"for (int m = 0; m < n; ++m) {FEW}", 1),
+        (f"#pragma unroll 8\nfor (int m = 0; m < n; ++m) {{ {FEW} __syncthreads(); }}", 1),
+        (f"#pragma unroll 8\nfor (int m = 0; m < n; ++m)\n#pragma unroll 1\n{FEW}", 1),
         # Steps of a tile and of a block: each does one thing at a time.
         (f"for (int m = 0; m < n; m += 16) {{ {PLAIN} }}", 1),
         ("for (int k = threadIdx.x; k < n; k += 32) t[k] = a[k * n + 1];", 1),

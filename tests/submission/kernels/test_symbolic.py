@@ -12,9 +12,11 @@ KERNEL = """__global__ void shared(float *in, float *out, int n)
 { extern __shared__ float s[]; s[threadIdx.x] = in[n]; out[0] = s[0]; }
 """
 
+BYTES = "static size_t bytes(int threads, int n) { return threads * (n * n | 1) * sizeof(float); }\n"
+
 
 def plan(host: str, kernel: str = KERNEL) -> LaunchPlan:
-    found = bound(f"{kernel}int main(int argc, char **argv) {{ float *a, *b; {host} }}", LINE).bindings["shared"]
+    found = bound(f"{kernel}{BYTES}int main(int argc, char **argv) {{ float *a, *b; {host} }}", LINE).bindings["shared"]
     assert isinstance(found, VariantBinding), found
     return found.interpretations[0].launch
 
@@ -46,6 +48,10 @@ def test_a_block_that_does_not_depend_on_the_size_has_no_formula() -> None:
         ("int m = 5, t = 256; shared<<<4, t, t * m * m * sizeof(float)>>>(a, b, m);", 256 * 49 * 4),
         ("int m = 5, t = 256; size_t bytes = (t + 2 * m) * sizeof(float); shared<<<4, t, bytes>>>(a, b, m);", 270 * 4),
         ("int m = 5; shared<<<4, 64, (size_t)m * 4>>>(a, b, m);", 28),
+        ("int m = 5; shared<<<4, 64, 64 * (m * m | 1) * sizeof(float)>>>(a, b, m);", 64 * 49 * 4),
+        ("int m = 6; shared<<<4, 64, (m + 31 & ~31) << (m % 2 ? 2 : 3)>>>(a, b, m);", 128),
+        ("int m = 6; shared<<<4, 64, 64 * (m * m + !(m & 1 && m > 3)) * 4>>>(a, b, m);", 64 * 49 * 4),
+        ("int m = 5; shared<<<4, 64, bytes(64, m + 1)>>>(a, b, m);", 64 * (8 * 8 | 1) * 4),
     ],
 )
 def test_shared_memory_that_depends_on_the_size(host: str, at_7: int) -> None:
