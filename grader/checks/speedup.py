@@ -88,7 +88,7 @@ def _predicted(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
 def predicted_figures(made: PredictedTime, ratio: Ratio) -> Message:
     """What was predicted of a kernel's speed over what it is measured by."""
     return msg(
-        "checks.speedup.figures_predicted",
+        "checks.speedup.figures_predicted" if ratio.is_sure else "checks.speedup.figures_predicted_unsure",
         device=made.device,
         sizes=sizes_msg(made.size),
         speedup=ratio.value,

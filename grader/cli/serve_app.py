@@ -28,8 +28,8 @@ from grader.lab import labs
 from grader.lab.records import Lab
 from grader.report.html import REPORT, STYLES, script_hash
 from grader.report.job import in_language, make_job
-from grader.report.numbers import Numbers, check_status, result_status
-from grader.report.summary import faults, unjudged_lines
+from grader.report.numbers import Numbers, result_status
+from grader.report.summary import cell, faults, unjudged_lines
 from grader.report.visible import visible, visible_line
 from grader.result import Check, Result
 from grader.words import check_title, text
@@ -158,7 +158,8 @@ class Page:
         from grader.report.html import environment
 
         folders = [Path(folder) for folder in self.settings.labs_folders]
-        titles = [(name, in_language(self.jobs.lab(name).title, language)) for name in sorted(labs.folders(folders))]
+        known = sorted((self.jobs.lab(name) for name in labs.folders(folders)), key=labs.by_course)
+        titles = [(lab.id, in_language(lab.title, language)) for lab in known]
         html = (
             environment()
             .get_template("serve/page.html.j2")
@@ -322,16 +323,14 @@ def _state(job: Job, standing: Standing, jobs: Jobs) -> dict[str, Any]:
 
 
 def _check(check: Check, numbers: Numbers) -> dict[str, str]:
-    status = check_status(check.status, check.skip_reason)
-    points = f"{numbers.points(check.earned)} / {numbers.points(check.possible)}" if check.possible else ""
+    shown = cell(check, numbers)
     return {
-        "id": check.id,
         "variant": check.variant,
         "title": check_title(check.check),
-        "key": status.key,
-        "symbol": status.symbol,
-        "word": status.word,
-        "points": points,
+        "key": shown["key"],
+        "symbol": shown["symbol"],
+        "word": shown["word"],
+        "points": shown["points"],
     }
 
 

@@ -69,7 +69,7 @@ class LostRow:
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """A check of a variant: who failed it."""
+    """A check of a variant that somebody failed: who, and how many passed it."""
 
     variant: str
     title: str
@@ -183,7 +183,7 @@ def _checks(table: Table, graded: Sequence[Entry], names: Mapping[str, str]) -> 
         CheckRow(variant.name, check_title(check.check), tuple(failed[name]), passed[name])
         for variant in table.lab.variants
         for check in variant.checks
-        if failed[name := f"{variant.name}.{check.check}"] or check.points
+        if failed[name := f"{variant.name}.{check.check}"]
     )
 
 
@@ -328,7 +328,7 @@ def rows_of(entries: Sequence[Entry], variants: Sequence[str], language: str) ->
     return rows
 
 
-PAGE = Export(".html", page, lambda path: _("Group page:  {path}").format(path=path))
+PAGE = Export(".html", page, lambda path: _("Group page: {path}").format(path=path))
 COURSE = CourseExport("course.html", course_page, lambda path: _("Page of all labs: {path}").format(path=path))
 SHEET = Export(".sheet.pdf", sheet, lambda path: _("Sheet to be signed: {path}").format(path=path))
 

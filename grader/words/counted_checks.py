@@ -313,6 +313,10 @@ SPEEDUP: Texts = {
         "Predicted for {device} at {sizes}: {speedup:.2f} times as fast as the reference kernel {variant} "
         "({low:.2f} to {high:.2f})"
     ),
+    "figures_predicted_unsure": N_(
+        "Predicted for {device} at {sizes}: speed over that of the reference kernel {variant}: {speedup:.2f} "
+        "({low:.2f} to {high:.2f}), which of them is faster is not certain"
+    ),
     "hint_predicted": N_("{figures}. No points hang on the prediction."),
     "timed": timed,
     "thresholds": N_("All points from {full:g} on, the first from {minimum:g}."),

@@ -88,7 +88,7 @@ def with_bounds(what: str, bounds: str) -> str:
 
 
 SESSION: Texts = {
-    "repairs": N_("Smallest changes that make wrong kernels right, for the teacher: {folder}"),
+    "repairs": N_("Smallest changes that make kernels right or faster, for the teacher: {folder}"),
     "refused": refused,
     "with_bounds": with_bounds,
     "out": N_("--out {path}: {reason}"),

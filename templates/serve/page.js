@@ -103,7 +103,7 @@ function show(state, status, checks, rest) {
 }
 
 function table(checks) {
-  const made = element("table");
+  const made = element("table", "", "matrix");
   const variants = [...new Set(checks.map((check) => check.variant))];
   if (!checks.length) return made;
   const head = made.createTHead().insertRow();
@@ -114,7 +114,8 @@ function table(checks) {
     row.append(element("th", title));
     for (const variant of variants) {
       const check = checks.find((one) => one.title === title && one.variant === variant);
-      const cell = element("td", check ? check.symbol + " " + check.word : "", check ? check.key : "");
+      const cell = element("td", check ? check.symbol : "", check ? "mark " + check.key : "");
+      if (check) cell.append(" ", element("span", check.word, "word"));
       if (check && check.points) cell.append(" ", element("small", check.points));
       row.append(cell);
     }
