@@ -8,6 +8,7 @@ import re
 import string
 import typing
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -39,6 +40,7 @@ class Use(typing.NamedTuple):
     names: frozenset[str] | None
 
 
+@cache
 def uses() -> tuple[list[Use], set[str]]:
     """All calls with a written id, and patterns of ids that are put together (`msg(f"checks.{name}.title")`)."""
     found, begun = [], set()
@@ -61,9 +63,6 @@ def uses() -> tuple[list[Use], set[str]]:
     return found, begun
 
 
-USES, BEGUN = uses()
-
-
 def takes(words_: Words) -> tuple[set[str], set[str]]:
     """Names that the data must have, and that they may have."""
     if callable(words_):
@@ -78,12 +77,12 @@ def takes(words_: Words) -> tuple[set[str], set[str]]:
 
 
 def test_every_message_has_words() -> None:
-    assert [use for use in USES if use.id not in IDS] == []
+    assert [use for use in uses()[0] if use.id not in IDS] == []
 
 
 def test_every_message_brings_what_its_words_need() -> None:
     wrong = []
-    for use in USES:
+    for use in uses()[0]:
         if use.names is not None and use.id in IDS:
             required, allowed = takes(IDS[use.id])
             if not required <= use.names or not (use.names <= allowed or "*" in allowed):
@@ -92,8 +91,9 @@ def test_every_message_brings_what_its_words_need() -> None:
 
 
 def test_no_words_are_left_over() -> None:
-    used = {use.id for use in USES} | MADE_BY_HELPERS
-    assert sorted(id for id in IDS if id not in used and not any(re.fullmatch(b, id) for b in BEGUN)) == []
+    named, begun = uses()
+    used = {use.id for use in named} | MADE_BY_HELPERS
+    assert sorted(id for id in IDS if id not in used and not any(re.fullmatch(b, id) for b in begun)) == []
 
 
 def test_every_rule_of_wrong_values_has_words() -> None:
