@@ -73,7 +73,7 @@ class Forked:
 
 
 class ForkServer:
-    """A process that forks children of one kind, to be used by the thread that started it.
+    """A process that forks children of one kind.  It ends with the thread that started it; others may end a child.
 
     start: starts the server, given its end of the connection.
 
@@ -89,6 +89,8 @@ class ForkServer:
             self._process = start(theirs)
             undo.pop_all()
         self._socket.settimeout(START_LIMIT_S)
+        # Answers come in the order of what was asked, and do not say of what they are.
+        self._turn = threading.Lock()
 
     @property
     def is_running(self) -> bool:
@@ -123,8 +125,9 @@ class ForkServer:
 
     def _ask(self, order: Fork | Await, descriptors: list[int]) -> Said:
         try:
-            socket.send_fds(self._socket, [msgspec.msgpack.encode(order)], descriptors)
-            raw = self._socket.recv(_MOST_BYTES)
+            with self._turn:
+                socket.send_fds(self._socket, [msgspec.msgpack.encode(order)], descriptors)
+                raw = self._socket.recv(_MOST_BYTES)
         except OSError:
             # Whatever it says later would be taken for the answer to something else.
             self.end()

@@ -4,6 +4,7 @@ the runtime asks of both.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, MutableMapping, Sequence
@@ -94,6 +95,10 @@ def _entry_of(names: Sequence[str], symbol: str) -> str | None:
     return similar[0] if len(similar) == 1 else None
 
 
+_parsed = functools.lru_cache(maxsize=8)(parse)
+"""Runs of one program in one process load the same code: it is read, and made ready to run, at the first."""
+
+
 class Loaded:
     """What compilers have made of a program's files, by their numbers."""
 
@@ -112,7 +117,7 @@ class Loaded:
         ------
         PtxError : the emulator cannot read it.
         """
-        module = parse(ptx)
+        module = _parsed(ptx)
         modules = self._modules.setdefault(unit, {})
         for other in [other for other, old in modules.items() if _of_program(module) & _of_program(old)]:
             del modules[other]

@@ -68,7 +68,7 @@ class DeviceCompiler:
         self._launching: set[int] = set()
         """Files whose kernels launch kernels."""
         self._by_clang = dict(by_clang or {})
-        self._thread = _Thread(self._compile_all)
+        self._thread = _Thread(self._compile_all, self._start_compiler)
         self._clang = _Thread(self._compile_whole)
         if at_once:
             self._thread.begin()
@@ -82,8 +82,10 @@ class DeviceCompiler:
         if self._compiler is not None:
             self._compiler.close()
 
-    def _compile_all(self) -> None:
+    def _start_compiler(self) -> None:
         self._compiler = CompilerProcess()
+
+    def _compile_all(self) -> None:
         for number in range(len(self._program.units)):
             architecture, result = self._compile(number, [])
             if any(_OF_DEVICE_RUNTIME.search(str(d.message)) for d in result.diagnostics if d.severity == "error"):
@@ -178,10 +180,14 @@ class DeviceCompiler:
 
 
 class _Thread:
-    """Work that is done once, beside other work; what it raises is raised where its end is waited for."""
+    """Work that is done once, beside other work; what it raises is raised where its end is waited for.
 
-    def __init__(self, work: Callable[[], None]) -> None:
+    before: done first, by the thread that begins it: a process that is started lives as long as the thread it is of.
+    """
+
+    def __init__(self, work: Callable[[], None], before: Callable[[], None] = lambda: None) -> None:
         self._work = work
+        self._before = before
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._error: Exception | None = None
         self._is_begun = False
@@ -195,6 +201,7 @@ class _Thread:
     def begin(self) -> None:
         if not self._is_begun:
             self._is_begun = True
+            self._before()
             self._thread.start()
 
     def join(self) -> None:

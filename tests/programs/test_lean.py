@@ -14,6 +14,7 @@ from grader.programs.toolchain.compile import compile_program
 from grader.programs.toolchain.zig import build
 
 TRACED = RunLimits(executes=False)
+BOUNDED = RunLimits(kernel_instructions=10_000)
 USUAL = """#include <cstdio>
 #include <iostream>
 #include <vector>
@@ -58,7 +59,7 @@ def test_what_is_no_module_of_our_linker_s_stays_as_it_is() -> None:
         assert lean(data, frozenset()) == Lean(data, frozenset())
 
 
-@pytest.mark.parametrize(("rare", "printed"), [("", b"sum 1.5\n0\n"), (RARE, b"sum 1.5\nff wide\n0\n")])
+@pytest.mark.parametrize(("rare", "printed"), [("", b"sum 1.5\n%s\n"), (RARE, b"sum 1.5\nff wide\n%s\n")])
 def test_a_run_that_comes_to_a_function_left_out_is_begun_anew(tmp_path: Path, rare: str, printed: bytes) -> None:
     text = USUAL % rare
     whole = module(tmp_path, text)
@@ -67,5 +68,6 @@ def test_a_run_that_comes_to_a_function_left_out_is_begun_anew(tmp_path: Path, r
         lean(whole, called()).left_out,
     )
     assert not rare or any("basic_ostreamIw" in names[index] for index in left_out)
-    (found,) = observe_each([tmp_path / "a.cu"], [Start()], TRACED)
-    assert (found.exit, found.stdout, [launch.kernel for launch in found.launches]) == (0, printed, ["k"])
+    for limits, left in ((TRACED, b"0"), (BOUNDED, b"1")):
+        for got in observe_each([tmp_path / "a.cu"], [Start(), Start()], limits):
+            assert (got.exit, got.stdout, [a.kernel for a in got.launches]) == (0, printed % left, ["k"])

@@ -11,9 +11,9 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from grader.programs.records import LIMITS
+from grader.programs.records import LIMITS, NO_LIMIT
 from grader.programs.sandbox.early import EarlyUse, TooEarly
-from grader.programs.sandbox.module import Fuel, bound
+from grader.programs.sandbox.module import Fuel, Lean, bound, called, lean
 
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
 KEPT_OUTPUT = 1 << 20
 MAX_MARKS = 2000
-FEW_INSTRUCTIONS = 100_000_000
 FLUSH_INSTRUCTIONS = 10_000_000
-"""Of kernels, that take no longer than machine code for all of the library."""
+"""Of the host's, for what its library still holds of the output when it is ended."""
 CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
 CRASHES = frozenset(
@@ -76,6 +75,15 @@ def _machine_code(module: bytes, reserved_bytes: int) -> Any:
     import wasmtime
 
     return wasmtime.Module(engine(reserved_bytes), module)
+
+
+_NEEDED_WHOLE: set[bytes] = set()
+"""Modules of which a run of this process has come to a function that was left out: those after it have all."""
+
+
+@functools.lru_cache(maxsize=1)
+def _lean(module: bytes) -> Lean:
+    return lean(module, called())
 
 
 class NotWhole(Exception):
@@ -186,12 +194,11 @@ class ProgramRun:
 
     def run(self) -> Observation:
         """Run to the end, whatever that is."""
-        from grader.programs.sandbox.module import called, lean
-
-        # Kernels may take longer than all machine code of the library, and would be run a second time.
         module, left_out = self._order.module, frozenset[int]()
-        if not self._limits.executes or self._limits.kernel_instructions <= FEW_INSTRUCTIONS:
-            part = lean(module, called())
+        # Kernels without a limit may take far longer than all machine code of the library, and would be run once more.
+        is_short = not self._limits.executes or self._limits.kernel_instructions < NO_LIMIT
+        if is_short and module not in _NEEDED_WHOLE:
+            part = _lean(module)
             module, left_out = part.module, part.left_out
         too_early: TooEarly | None = None
         while True:
@@ -199,6 +206,7 @@ class ProgramRun:
                 return self._run(module, left_out, is_watched=too_early is None)
             except NotWhole:
                 module, left_out = self._order.module, frozenset()
+                _NEEDED_WHOLE.add(module)
             except TooEarly as early:
                 too_early = TooEarly(early.message, early.place)
             # What the run held goes before the next one begins.
