@@ -94,6 +94,7 @@ class Layout:
         return b"".join(parts)
 
 
+@functools.lru_cache(maxsize=1)
 def lean(module: bytes, keep: frozenset[str]) -> Lean:
     """`module` with the library's functions emptied, but for `keep`; as it is where it is not laid out as ours are.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.programs.records import LIMITS, NO_LIMIT
 from grader.programs.sandbox.early import EarlyUse, TooEarly
-from grader.programs.sandbox.module import Fuel, Lean, bound, called, lean
+from grader.programs.sandbox.module import Fuel, bound, called, lean
 
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
@@ -79,11 +79,6 @@ def _machine_code(module: bytes, reserved_bytes: int) -> Any:
 
 _NEEDED_WHOLE: set[bytes] = set()
 """Modules of which a run of this process has come to a function that was left out: those after it have all."""
-
-
-@functools.lru_cache(maxsize=1)
-def _lean(module: bytes) -> Lean:
-    return lean(module, called())
 
 
 class NotWhole(Exception):
@@ -198,7 +193,7 @@ class ProgramRun:
         # Kernels without a limit may take far longer than all machine code of the library, and would be run once more.
         is_short = not self._limits.executes or self._limits.kernel_instructions < NO_LIMIT
         if is_short and module not in _NEEDED_WHOLE:
-            part = _lean(module)
+            part = lean(module, called())
             module, left_out = part.module, part.left_out
         too_early: TooEarly | None = None
         while True:
