@@ -68,16 +68,20 @@ class Geometry:
 
     layout: numbers their threads.  first_block: the turn of the first of them.  grid: blocks in x, y, z.
     order: which blocks of the grid have these turns.
-    registers: values of special registers that follow from all that.
+    registers: values of special registers that follow from all that.  is_shared: the layout, and what follows from it
+    alone, goes on to other parts of grids.
     """
 
-    __slots__ = ("_unions", "first_block", "grid", "layout", "order", "registers")
+    __slots__ = ("_unions", "first_block", "grid", "is_shared", "layout", "order", "registers")
 
-    def __init__(self, layout: Layout, first_block: int, grid: Index3, order: Order = IN_ORDER) -> None:
+    def __init__(
+        self, layout: Layout, first_block: int, grid: Index3, order: Order = IN_ORDER, is_shared: bool = False
+    ) -> None:
         self.layout = layout
         self.first_block = first_block
         self.grid = grid
         self.order = order
+        self.is_shared = is_shared
         self.registers: dict[str, Value] = {}
         self._unions: dict[bytes, Lanes] = {}
 
@@ -143,21 +147,42 @@ class Geometry:
             layout.forget()
         else:
             layout.forget_launch()
-            _kept[layout.block, layout.blocks, self.first_block, self.grid, self.order] = self
+            if self.is_shared:
+                self.registers = {name: at for name, at in self.registers.items() if not name.startswith("ctaid.")}
+            known_by = _known_by(layout.block, layout.blocks, self.first_block, self.grid, self.order, self.is_shared)
+            _kept[known_by] = self
         while len(_kept) > KEPT_SHAPES or sum(kept.layout.kept_bytes for kept in _kept.values()) > KEPT_BYTES:
             _kept.pop(next(iter(_kept))).layout.forget()
 
 
-_kept: dict[tuple[Index3, int, int, Index3, Order], Geometry] = {}
+_Key = tuple[Index3, int, int, Index3, Order]
+_kept: dict[_Key, Geometry] = {}
 """Those that no launch uses, the last one used last."""
 
 
-def geometry_of(block: Index3, blocks: int, first_block: int, grid: Index3, order: Order = IN_ORDER) -> Geometry:
+def geometry_of(
+    block: Index3,
+    blocks: int,
+    first_block: int,
+    grid: Index3,
+    order: Order = IN_ORDER,
+    shares: bool = False,
+) -> Geometry:
     """So many blocks of a grid from the first on; nobody else has it until it is told to forget.
 
     What an earlier launch of the same shape has found out of where threads stand, and of what follows from that alone,
-    comes with it: most of what small launches cost.  Of grids that do not run side by side as a whole nothing is kept.
+    comes with it: most of what small launches cost.  Of grids that do not run side by side as a whole only what follows
+    from where threads stand in their blocks is kept, for other parts of any grid, and that where it `shares`: who
+    watches takes the threads of one layout for those of one part.
     """
-    kept = _kept.pop((block, blocks, first_block, grid, order), None)
     whole = blocks == math.prod(grid)
-    return Geometry(Layout(block, blocks, whole), first_block, grid, order) if kept is None else kept
+    is_shared = shares and not whole
+    kept = _kept.pop(_known_by(block, blocks, first_block, grid, order, is_shared), None)
+    if kept is None:
+        return Geometry(Layout(block, blocks, whole or is_shared), first_block, grid, order, is_shared)
+    kept.first_block, kept.grid = first_block, grid
+    return kept
+
+
+def _known_by(block: Index3, blocks: int, first_block: int, grid: Index3, order: Order, is_shared: bool) -> _Key:
+    return (block, blocks, -1, (0, 0, 0), order) if is_shared else (block, blocks, first_block, grid, order)

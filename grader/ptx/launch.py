@@ -300,11 +300,12 @@ class _Run:
         setting = Setting(device, outcome.hazards, outcome.budget, self._addresses, shared_bytes, workspace)
         for number, first in enumerate(self._starts):
             blocks = min(self._together, self._total - first)
-            geometry = geometry_of(self._block, blocks, first, self._grid, order)
-            shared = shared_window(self._slots, self.program.shared_layout, blocks, device.poison)
             watched = number in self._watched
             observers = outcome.observers if watched else ()
-            batch = BlockBatch(setting, geometry, shared, Watchers(observers) if observers else NOBODY)
+            watchers = Watchers(observers) if observers else NOBODY
+            geometry = geometry_of(self._block, blocks, first, self._grid, order, shares=watchers.nobody)
+            shared = shared_window(self._slots, self.program.shared_layout, blocks, device.poison)
+            batch = BlockBatch(setting, geometry, shared, watchers)
             try:
                 outcome.sampled_blocks += blocks if watched else 0
                 scene = Scene(geometry, outcome.hazards, outcome.budget)

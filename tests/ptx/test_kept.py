@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import Any
 
@@ -51,6 +52,25 @@ def test_results_counters_and_hazards_stay_what_they_are(monkeypatch: pytest.Mon
         for name, source in KERNELS.items():
             assert _outcome(source) == expected[name], name
     assert geometry._kept
+
+
+@pytest.mark.parametrize("block", [96, 50])
+def test_parts_of_one_grid_stay_what_they_are(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    # Nobody watches, and two blocks run at a time: the next two find what the first have found out.
+    def outcome(source: str) -> dict[str, Any]:
+        launched = run(source, 4, block, INPUT, Bytes(4 * 600), 288, observe=False)
+        return asdict(launched.report) | {"memory": launched[1].tobytes()}
+
+    launching = sys.modules["grader.ptx.launch"]
+    monkeypatch.setattr(launching.Engine, "for_launch", lambda *_, **__: None)
+    monkeypatch.setattr(launching, "side_by_side", lambda *_, **__: 2)
+    with monkeypatch.context() as alone:
+        alone.setattr(geometry, "KEPT_SHAPES", 0)
+        expected = {name: outcome(source) for name, source in KERNELS.items()}
+    geometry._kept.clear()
+    for name, source in KERNELS.items():
+        assert outcome(source) == expected[name], name
+    assert any(known.is_shared for known in geometry._kept.values())
 
 
 @pytest.mark.parametrize("seed", range(60, 75))

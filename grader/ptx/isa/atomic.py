@@ -45,6 +45,9 @@ _UFUNCS: dict[str, np.ufunc] = {
     "xor": np.bitwise_xor,
 }
 
+_CHAINED = frozenset(_UFUNCS)
+"""Operations that go along the lanes of one place in one step (`_chain`)."""
+
 
 def apply(
     op: str,
@@ -79,7 +82,12 @@ def apply(
         old = flat[index]
         flat[index] = _step(op, dtype, flush_subnormals)(old, operand, *(() if compare is None else (compare,)))
         return old
-    order = _stable_order(index)
+    low, high = int(index.min()), int(index.max())
+    if low == high and op in _CHAINED:
+        chain = _chain(op, dtype, flat[low : low + 1], [operand], flush_subnormals)
+        flat[low] = chain[-1]
+        return chain[:-1]
+    order = _stable_order(index, low, high)
     address = index[order]
     starts = np.flatnonzero(np.concatenate(([True], address[1:] != address[:-1])))
     sizes = np.diff(starts, append=lanes)
@@ -96,9 +104,8 @@ def apply(
     return old
 
 
-def _stable_order(index: Array) -> Array:
-    low = index.min()
-    if index.max() - low < 65536:
+def _stable_order(index: Array, low: int, high: int) -> Array:
+    if high - low < 65536:
         # Keys of 16 bits are sorted by radix, ten times faster.
         return np.argsort((index - low).astype(np.uint16), kind="stable")
     return np.argsort(index, kind="stable")
@@ -163,16 +170,16 @@ def _chain(op: str, dtype: str, current: Array, operands: list[Array], flush_sub
         return _chain_cas(current, operands)
     if op in ("inc", "dec"):
         return _chain_wrapping(op, values)
-    if op in ("and", "or", "xor", "min", "max"):
-        return _UFUNCS[op].accumulate(values)
-    if op == "add" and dtype in ("f32", "f64"):
+    if op in _UFUNCS and (op != "add" or dtype[0] in "us"):
+        return _UFUNCS[op].accumulate(values, dtype=values.dtype)
+    if dtype in ("f32", "f64"):
         chain = np.add.accumulate(values, dtype=values.dtype)
         if dtype == "f64":
             return chain
         if np.isnan(chain[1:]).any():
             chain[1:].view(np.uint32)[np.isnan(chain[1:])] = NAN_32
         tiny = np.finfo(np.float32).tiny
-        if not flush_subnormals or not ((np.abs(values) < tiny) & (values != 0) | (np.abs(chain) < tiny)).any():
+        if not flush_subnormals or not any(((np.abs(x) < tiny) & (x != 0)).any() for x in (values, chain)):
             return chain
     step = _step(op, dtype, flush_subnormals)
     chain = values.copy()

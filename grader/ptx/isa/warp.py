@@ -11,7 +11,7 @@ mma.m16n8k8" and its like).  Where those of `wmma` lie the ISA leaves open; here
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -48,29 +48,47 @@ def shuffle(
     result, in_range, source_inactive : the value read (the lane's own where the source is out of range, or is
         inactive or no member, which hardware leaves undefined); the predicate; where the source was not there.
     """
-    lane = LANES
-    offset = lane_operand.astype(np.int64) & 31
-    clamp = clamp_operand.astype(np.int64) & 31
-    segment = clamp_operand.astype(np.int64) >> 8 & 31
-    last = (lane & segment) | (clamp & ~segment)
+    source, in_range = _sources(mode, lane_operand.astype(np.int64), clamp_operand.astype(np.int64))
+    member = (member_mask.astype(np.int64) >> source & 1) != 0
+    source_inactive = active & ~(np.take_along_axis(active, source, axis=1) & member)
+    source = np.where(source_inactive, LANES, source)
+    return np.take_along_axis(value, source, axis=1), in_range, source_inactive
+
+
+def shuffle_alike(mode: str, value: Array, lane_operand: int, clamp_operand: int) -> tuple[Array, Array]:
+    """`shuffle` of whole warps that name all of their lanes, where the operands are the same everywhere.
+
+    Returns the values read and the predicate, (32,).
+    """
+    source, in_range = _sources_alike(mode, lane_operand, clamp_operand)
+    return value[:, source], in_range
+
+
+@lru_cache(maxsize=256)
+def _sources_alike(mode: str, lane_operand: int, clamp_operand: int) -> tuple[Array, Array]:
+    return _sources(mode, np.full(32, lane_operand, np.int64), np.full(32, clamp_operand, np.int64))
+
+
+def _sources(mode: str, lane_operand: Array, clamp_operand: Array) -> tuple[Array, Array]:
+    """The lane that each reads from, by itself where that would be out of range, and whether it is in range."""
+    offset = lane_operand & 31
+    clamp = clamp_operand & 31
+    segment = clamp_operand >> 8 & 31
+    last = (LANES & segment) | (clamp & ~segment)
     if mode == "up":
-        source = lane - offset
+        source = LANES - offset
         in_range = source >= last
     else:
         if mode == "down":
-            source = lane + offset
+            source = LANES + offset
         elif mode == "bfly":
-            source = lane ^ offset
+            source = LANES ^ offset
         elif mode == "idx":
-            source = (lane & segment) | (offset & ~segment)
+            source = (LANES & segment) | (offset & ~segment)
         else:
             raise ValueError(f"shuffle mode {mode!r}: allowed are up, down, bfly, idx")
         in_range = source <= last
-    source = np.where(in_range, source, lane)
-    member = (member_mask.astype(np.int64) >> source & 1) != 0
-    source_inactive = active & ~(np.take_along_axis(active, source, axis=1) & member)
-    source = np.where(source_inactive, lane, source)
-    return np.take_along_axis(value, source, axis=1), in_range, source_inactive
+    return np.where(in_range, source, LANES), in_range
 
 
 def vote(mode: str, predicate: Array, active: Array, member_mask: Array) -> Array:

@@ -50,7 +50,7 @@ def _register(operand: Operand) -> int | None:
 
 
 def _shfl(code: Code, instruction: Instruction) -> Step:
-    from grader.ptx.isa.warp import shuffle
+    from grader.ptx.isa.warp import shuffle, shuffle_alike
 
     modifiers = instruction.modifiers
     if modifiers[0] != "sync" or modifiers[-1] != "b32":
@@ -64,17 +64,22 @@ def _shfl(code: Code, instruction: Instruction) -> Step:
 
     def step(group: Group) -> None:
         lanes = group.lanes
-        members = _members(group, instruction, mask(group))
-        result, in_range, inactive = shuffle(
-            mode,
-            _table(value(group), lanes, U32),
-            lanes.active_table(),
-            _table(lane(group), lanes, U32),
-            _table(clamp(group), lanes, U32),
-            members,
-        )
-        if inactive.any():
-            _report_inactive(group, instruction, inactive)
+        values, by, within, named = value(group), lane(group), clamp(group), mask(group)
+        if lanes.whole_warps and named == FULL and isinstance(by, int) and isinstance(within, int):
+            result, alike = shuffle_alike(mode, _table(values, lanes, U32), by, within)
+            in_range = np.broadcast_to(alike, result.shape)
+        else:
+            members = _members(group, instruction, named)
+            result, in_range, inactive = shuffle(
+                mode,
+                _table(values, lanes, U32),
+                lanes.active_table(),
+                _table(by, lanes, U32),
+                _table(within, lanes, U32),
+                members,
+            )
+            if inactive.any():
+                _report_inactive(group, instruction, inactive)
         if index is not None:
             group.registers[index] = from_array(lanes.from_warps(result), lanes, 4)
         if predicate is not None:

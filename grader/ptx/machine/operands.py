@@ -74,14 +74,15 @@ def read(group: Group, name: str) -> Value:
         # Counts instructions issued by the batch: it grows from one reading to the next, and no more is promised.
         batch.pass_time(CYCLES + _waited(batch))
         return select(_time(batch, name), group.lanes)
-    value = batch.geometry.registers.get(name)
+    geometry = batch.geometry
+    value = geometry.registers.get(name)
     if value is None:
         value = batch.specials.get(name)
     if value is None:
         value = compute(batch, name)
-        lasts = name.startswith(_COORDINATES)
-        (batch.geometry.registers if lasts else batch.specials)[name] = value
-        if lasts and isinstance(value, Vec):
+        follows = name.startswith(_COORDINATES)
+        (geometry.registers if follows else batch.specials)[name] = value
+        if follows and isinstance(value, Vec) and not (geometry.is_shared and name.startswith("ctaid.")):
             keep(value)
     return select(value, group.lanes)
 
@@ -172,8 +173,9 @@ def _threads(block: Index3, blocks: int, order: Order, axis: str) -> int | Array
 @lru_cache(maxsize=KEPT_COORDINATES)
 def _blocks(block: Index3, blocks: int, first: int, grid: Index3, order: Order, axis: str) -> int | Array:
     """One coordinate of the block of each thread, in blocks of this shape from the first-th turn of a grid on."""
-    numbers = order.blocks(first + Layout(block, blocks).root.blocks, prod(grid))
-    return _uniform_or_words(_along(numbers, grid, axis))
+    numbers = order.blocks(first + np.arange(blocks, dtype=np.int64), prod(grid))
+    values = _uniform_or_words(_along(numbers, grid, axis))
+    return values if isinstance(values, int) else np.repeat(values, prod(block))
 
 
 def _along(numbers: Array, sizes: Index3, axis: str) -> Array:

@@ -1,5 +1,6 @@
 // Products by cuBLASLt's descriptors beside loops of the host.
 #include <cublasLt.h>
+#include <cuda_fp16.h>
 #include <cstdio>
 #include <cmath>
 #include <vector>
@@ -9,6 +10,37 @@ template <class T> T *device(const std::vector<T> &v) {
     T *p; cudaMalloc(&p, v.size() * sizeof(T));
     cudaMemcpy(p, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice);
     return p;
+}
+// D = last step of (alpha Aᵀ B + beta C) in one type of data after another; C stays as it was.
+template <class In, class Out, class Scale>
+void print_product(cublasLtHandle_t lt, const char *name, cublasComputeType_t compute, cudaDataType_t scale, cudaDataType_t in,
+                   cudaDataType_t out, cublasLtEpilogue_t epilogue, Scale alpha, Scale beta) {
+    const int m = 4, n = 4, k = 8;
+    std::vector<In> a(m * k), b(k * n);
+    std::vector<Out> c(m * n), d(m * n), bias(m);
+    for (int i = 0; i < m * k; i++) a[i] = (In)(float)(i * 7 % 11 - 5);
+    for (int i = 0; i < k * n; i++) b[i] = (In)(float)(i * 5 % 9 - 4);
+    for (int i = 0; i < m * n; i++) c[i] = (Out)(float)(i * 3 % 7 - 3);
+    for (int i = 0; i < m; i++) bias[i] = (Out)(float)(i - 1);
+    In *da = device(a), *db = device(b);
+    Out *dc = device(c), *dd = device(d), *dbias = device(bias);
+    cublasLtMatmulDesc_t op; LT(cublasLtMatmulDescCreate(&op, compute, scale));
+    cublasOperation_t t = CUBLAS_OP_T;
+    LT(cublasLtMatmulDescSetAttribute(op, CUBLASLT_MATMUL_DESC_TRANSA, &t, sizeof t));
+    LT(cublasLtMatmulDescSetAttribute(op, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
+    LT(cublasLtMatmulDescSetAttribute(op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &dbias, sizeof dbias));
+    cublasLtMatrixLayout_t la, lb, ld;
+    LT(cublasLtMatrixLayoutCreate(&la, in, k, m, k));
+    LT(cublasLtMatrixLayoutCreate(&lb, in, k, n, k));
+    LT(cublasLtMatrixLayoutCreate(&ld, out, m, n, m));
+    LT(cublasLtMatmul(lt, op, &alpha, da, la, db, lb, &beta, dc, ld, dd, ld, nullptr, nullptr, 0, 0));
+    cudaMemcpy(d.data(), dd, d.size() * sizeof(Out), cudaMemcpyDeviceToHost);
+    printf("%s:", name);
+    for (Out value : d) printf(" %.4f", (double)(float)value);
+    printf("\n");
+    for (auto layout : {la, lb, ld}) LT(cublasLtMatrixLayoutDestroy(layout));
+    LT(cublasLtMatmulDescDestroy(op));
+    cudaFree(da); cudaFree(db); cudaFree(dc); cudaFree(dd); cudaFree(dbias);
 }
 int main() {
     std::vector<float> a(2 * M * K), b(2 * K * N), d(2 * M * N), bias(M);
@@ -55,6 +87,11 @@ int main() {
     LT(cublasLtMatmulDescSetAttribute(op, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
     printf("backwards: %d\n", cublasLtMatmul(lt, op, &alpha, da, la, db, lb, &beta, dd, ld, dd, ld, nullptr, nullptr, 0, 0));
     printf("of another shape: %d\n", cublasLtMatmul(lt, op, &alpha, da, lb, db, la, &beta, dd, ld, dd, ld, nullptr, nullptr, 0, 0));
+    print_product<float, float>(lt, "GELU", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLASLT_EPILOGUE_GELU, 0.05f, 0.0f);
+    print_product<float, float>(lt, "GELU, bias, C", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLASLT_EPILOGUE_GELU_BIAS, 0.05f, -0.5f);
+    print_product<half, half>(lt, "half", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16F, CUDA_R_16F, CUBLASLT_EPILOGUE_BIAS, 0.1f, 0.5f);
+    print_product<half, half>(lt, "half alone", CUBLAS_COMPUTE_16F, CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLASLT_EPILOGUE_DEFAULT, __float2half(0.1f), __float2half(3.0f));
+    print_product<signed char, int>(lt, "integers", CUBLAS_COMPUTE_32I, CUDA_R_32I, CUDA_R_8I, CUDA_R_32I, CUBLASLT_EPILOGUE_DEFAULT, 3, -2);
     LT(cublasLtMatmulPreferenceDestroy(preference));
     for (auto layout : of) LT(cublasLtMatrixLayoutDestroy(layout));
     LT(cublasLtMatmulDescDestroy(op));

@@ -66,6 +66,19 @@ def test_shuffle(mode: str) -> None:
     assert result.dtype == np.uint32 and inactive[active].any() and not inactive[~active].any()
 
 
+@pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
+def test_shuffle_of_whole_warps_by_the_same_numbers(mode: str) -> None:
+    rng = np.random.default_rng(5)
+    value = rng.integers(0, 1 << 32, (3, 32)).astype(np.uint32)
+    everything, everyone = np.ones((3, 32), bool), np.full((3, 32), 0xFFFFFFFF, np.uint32)
+    for by, within in ((1, 31), (16, 31), (3, 0), (5, 0x181F), (2, 0x1C03)):
+        b, c = np.full((3, 32), by, np.uint32), np.full((3, 32), within, np.uint32)
+        expected, expected_in_range, _ = warp.shuffle(mode, value, everything, b, c, everyone)
+        result, in_range = warp.shuffle_alike(mode, value, by, within)
+        assert (result == expected).all()
+        assert (expected_in_range == in_range).all()
+
+
 def test_shuffle_keeps_the_dtype_and_refuses_unknown_modes() -> None:
     value = np.arange(32, dtype=np.float64)[None, :]
     everything = np.ones((1, 32), bool)
