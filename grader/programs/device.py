@@ -191,7 +191,7 @@ class Outcome(msgspec.Struct, frozen=True):
     time).
     shared_bytes: of a block, static and dynamic.  work: by line, where that was asked for.
     file: that the kernel stands in, as the program calls it; "" where that is not known.
-    steps: of the emulator's interpreter, see `grader.ptx.limits.Budget`.
+    charged, steps: what the limits count, see `grader.ptx.limits.Budget`.
     """
 
     status: str
@@ -200,6 +200,7 @@ class Outcome(msgspec.Struct, frozen=True):
     hazards: tuple[Hazard, ...] = ()
     counters: Counters | None = None
     thread_instructions: int = 0
+    charged: int = 0
     steps: int = 0
     printf: str = ""
     shared_bytes: int = 0

@@ -102,7 +102,7 @@ class Repeats:
 
     def _execute(self, known: _Kernel, execute: Callable[[], Outcome]) -> Outcome:
         outcome = execute()
-        known.instructions = outcome.thread_instructions
+        known.instructions = outcome.charged
         for array in self._arrays():
             array.digest = None
         return outcome
@@ -159,7 +159,7 @@ class _Projection(Observer):
             self._budgets.append(scene.budget)
         if len(self._budgets) > 1:
             return
-        used, done = scene.budget.thread_instructions, scene.geometry.first_block
+        used, done = scene.budget.charged, scene.geometry.first_block
         if done and used * self._blocks > 2 * self._limit * done:
             raise LimitExceeded("instructions", 0, "projected")
 
@@ -258,7 +258,7 @@ class Gpu(Loaded):
             self.memory.restore(before)
             if error.kind == "steps":
                 return Outcome("too_many_steps", line=error.line, hazards=error.hazards, steps=error.steps, file=file)
-            return Outcome("too_large", line=error.line, thread_instructions=limit, file=file)
+            return Outcome("too_large", line=error.line, thread_instructions=limit, charged=limit, file=file)
         except DeviceTrap as error:
             return Outcome(error.kind, str(error), error.line, printf=projection.printed(), file=file)
         except PtxError as error:
@@ -272,6 +272,7 @@ class Gpu(Loaded):
             hazards=tuple(report.hazards),
             counters=report.counters if observe else None,
             thread_instructions=report.thread_instructions,
+            charged=report.charged,
             steps=report.steps,
             printf=report.printf,
             shared_bytes=report.shared_bytes,

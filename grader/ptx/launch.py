@@ -180,7 +180,7 @@ class _Descendants:
         starts = zip(function.parameter_offsets(), function.parameters, strict=True)
         left = replace(
             limits,
-            instructions=limits.instructions - report.thread_instructions,
+            instructions=limits.instructions - report.charged,
             issued=limits.issued - report.issued,
             steps=limits.steps - report.steps,
             seconds=limits.seconds - (time.process_time() - self._began_s),
@@ -204,6 +204,7 @@ class _Descendants:
         with np.errstate(all="ignore"):
             done = run.report(run.carry_out())
         report.thread_instructions += done.thread_instructions
+        report.charged += done.charged
         report.warp_instructions += done.warp_instructions
         report.issued += done.issued
         report.steps += done.steps
@@ -343,6 +344,7 @@ class _Run:
         budget = outcome.budget
         report = LaunchReport(
             thread_instructions=budget.thread_instructions,
+            charged=budget.charged,
             warp_instructions=budget.warp_instructions,
             issued=budget.issued,
             steps=budget.steps,

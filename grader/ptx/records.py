@@ -123,7 +123,7 @@ class Counters:
 class LaunchReport:
     """What one launch did.
 
-    thread_instructions: instructions executed, summed over threads.
+    thread_instructions: instructions executed, summed over threads; charged: the same as limits count them.
     warp_instructions: the same, counted once per warp that executed it.
     issued: the same, counted once for all threads that execute one together, of several blocks too.
     steps: of the interpreter, `grader.ptx.limits.Budget.steps`.
@@ -138,6 +138,7 @@ class LaunchReport:
     """
 
     thread_instructions: int = 0
+    charged: int = 0
     warp_instructions: int = 0
     issued: int = 0
     steps: int = 0

@@ -291,7 +291,7 @@ def _run(
             # Of a launch before this one, which is refused then.
             record.status, record.error = "failed", name_of(end.outcome.code)
             raise
-        state.instructions_left = max(0, state.instructions_left - outcome.thread_instructions)
+        state.instructions_left = max(0, state.instructions_left - outcome.charged)
         state.steps_left = max(0, state.steps_left - outcome.steps)
         return outcome
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from grader.ptx.frontend.nodes import Function, Instruction
 from grader.ptx.geometry import Geometry
-from grader.ptx.limits import CYCLES, Budget, DeviceTrap, LimitExceeded
+from grader.ptx.limits import AT_ONCE, CYCLES, Budget, DeviceTrap, LimitExceeded
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.memory import Device, Window, local_array
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Offence, Watchers
@@ -112,10 +112,11 @@ class BlockBatch:
     # -- progress ----------------------------------------------------------------------
 
     def count(self, block: CodeBlock, lanes: Lanes, times: int = 1) -> None:
-        """Some lanes execute a block so many times."""
+        """Some lanes execute a block so many times; more than once where a loop is carried out at once."""
         budget = self.budget
         size = block.size * times
         budget.thread_instructions += size * lanes.n
+        budget.charged += size * lanes.n if times == 1 else size * lanes.n // AT_ONCE
         budget.warp_instructions += size * lanes.n_warps
         budget.issued += size
         block.executions += lanes.n * times

@@ -242,8 +242,8 @@ class Scheduler:
                 tell(block.instructions, lanes)
             budget.turns += 1
             budget.steps += block.size
-            if budget.thread_instructions > limits.instructions or budget.issued > limits.issued:
-                limits.check(block.line, budget.thread_instructions, budget.issued)
+            if budget.charged > limits.instructions or budget.issued > limits.issued:
+                limits.check(block.line, budget.charged, budget.issued)
             if budget.patience is not None and budget.issued > budget.patience:
                 raise TakesLong
             if not budget.turns & 127:

@@ -17,6 +17,7 @@ import numpy as np
 from grader.ptx import affine
 from grader.ptx.access import Access, as_int64, locate
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register
+from grader.ptx.limits import AT_ONCE
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.machine.scheduler import Shortcut
@@ -343,7 +344,7 @@ class CountedLoop:
         """Whether so many iterations take long enough, and no limit falls into them."""
         budget, limits = batch.budget, batch.budget.limits
         work = self.form.block.size * trips
-        if budget.issued + work > limits.issued or budget.thread_instructions + work * lanes > limits.instructions:
+        if budget.issued + work > limits.issued or budget.charged + work * lanes // AT_ONCE > limits.instructions:
             return False
         return trips >= FEWEST_TRIPS and self.waited + work * lanes >= PATIENCE
 

@@ -145,8 +145,7 @@ class Runner:
         fields = memory.bytes[:64].view(np.uint32)
         fields[CONTEXT["BLOCK"] // 4], fields[CONTEXT["BACK"] // 4] = party.block, party.back
         while True:
-            done = self._thread_instructions()
-            left = min(limits.instructions - done, (limits.issued - budget.issued) * lanes.n)
+            left = min(limits.instructions - self._charged(), (limits.issued - budget.issued) * lanes.n)
             fuel = min(SLICE, left)
             context[CONTEXT["FUEL"] // 8], context[CONTEXT["ISSUED"] // 8] = fuel, 0
             try:
@@ -160,7 +159,7 @@ class Runner:
             if status == layout.SPENT:
                 # The block that was too much has been taken off the fuel, but not run.
                 self._used -= block.size * lanes.n
-                limits.check(block.line, self._thread_instructions() + block.size * lanes.n, budget.issued + block.size)
+                limits.check(block.line, self._charged() + block.size * lanes.n, budget.issued + block.size)
                 if time.process_time() - budget.began_s > limits.seconds:
                     raise limits.out_of_time(block.line)
                 continue
@@ -274,13 +273,14 @@ class Runner:
     _used = 0
     """Thread-instructions executed in generated code, in all batches."""
 
-    def _thread_instructions(self) -> int:
-        return self.budget.thread_instructions + self._used
+    def _charged(self) -> int:
+        return self.budget.charged + self._used
 
     def _visit(self, block: CodeBlock, lanes: int, warps: int, places: int) -> None:
         block.executions += lanes
         block.places += places
         self.budget.thread_instructions += block.size * lanes
+        self.budget.charged += block.size * lanes
         self.budget.warp_instructions += block.size * warps
 
     def _collect(self) -> None:

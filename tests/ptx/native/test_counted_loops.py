@@ -61,8 +61,10 @@ def one_launch(
         try:
             options = {"observe": True, "device": device, **more}
             report = asdict(launch(module, Launch(module.entries()[0], *shape, passed, **options)))
-            # Iterations that are carried out at once are none of the interpreter's steps.
+            # Iterations that are carried out at once are none of the interpreter's steps, and count less to the limit.
             del report["steps"]
+            assert trips or report["charged"] == report["thread_instructions"]
+            del report["charged"]
         except LimitExceeded as error:
             report = {"error": f"{error.kind} {error.line} {error}"}
     buffers = [b for b, a in zip(passed, arguments, strict=True) if isinstance(a, np.ndarray | Bytes)]
@@ -172,9 +174,21 @@ def test_loops_after_a_write_to_what_they_read() -> None:
     assert {hazard["kind"] for hazard in report["hazards"]} == {"race"}
 
 
-@pytest.mark.parametrize("limits", [Limits(instructions=400_000), Limits(issued=150)])
+@pytest.mark.parametrize("limits", [Limits(instructions=200_000), Limits(issued=150)])
 def test_limits_end_it_where_they_would(limits: Limits) -> None:
     report, _ = shortened(PRODUCT, (4, 4), (16, 16), FLOATS, FLOATS, Bytes(4 * 4096), 64, limits=limits)
+    assert report["error"].startswith("instructions 1 ")
+
+
+def test_iterations_at_once_count_less_to_the_limit() -> None:
+    shape, arguments = ((4, 4), (16, 16)), (FLOATS, FLOATS, Bytes(4 * 4096), 64)
+    options = {"limits": Limits(instructions=400_000)}
+    # Not the module of the test before, whose loop a limit has ended.
+    module = compiled(PRODUCT.replace("* b", " * b"))
+    (report, *_), trips = one_launch(module, True, shape, arguments, options)
+    assert trips
+    assert report["thread_instructions"] > 1_000_000
+    (report, *_), _ = one_launch(module, False, shape, arguments, options)
     assert report["error"].startswith("instructions 1 ")
 
 
