@@ -137,12 +137,12 @@ class TakesLong(Exception):
 class Limits:
     """When to give up on a kernel.
 
-    instructions: thread-instructions of one launch, as they are charged (`Budget.charged`); issued: the same, counted once for all threads that execute them
-    together, which is what takes the time where few do; steps: of the interpreter, counted as `Budget.steps`;
-    steps_after_fault: of these since the first access outside of an array; seconds: of processor time, for another
-    program on the machine is no reason to give up; printf_bytes: kept output; local_bytes: one local variable of one
-    thread; depth: nested calls; memory_bytes: local memory of all threads that run side by side; variable_bytes: the
-    module's global and constant variables.
+    instructions: thread-instructions of one launch, as they are charged (`Budget.charged`); issued: the same, counted
+    once for all threads that execute them together, which is what takes the time where few do; steps: of the
+    interpreter, counted as `Budget.steps`; steps_after_fault: of these since the first access outside of an array;
+    seconds: of processor time, for another program on the machine is no reason to give up; printf_bytes: kept output;
+    local_bytes: one local variable of one thread; depth: nested calls; memory_bytes: local memory of all threads that
+    run side by side; variable_bytes: the module's global and constant variables.
     """
 
     instructions: int = 20_000_000_000
@@ -175,8 +175,8 @@ FAULT_STEPS = 4
 """An access that observers are told of, and one outside an array, against an instruction that the interpreter issues:
 about 60 and 40 µs against 10."""
 AT_ONCE = 32
-"""Thread-instructions of loops that are carried out at once that take as long as one that is issued: 10 billion a second
-against 0.3."""
+"""Thread-instructions of loops that are carried out at once, 10 billion a second, that take as long as one that is
+issued."""
 ATOMIC_LANES = 128
 """Lanes of an atomic that take as long as an instruction: these go one after the other."""
 

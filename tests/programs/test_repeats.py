@@ -32,7 +32,7 @@ class Scenario:
             data = self.array.array.data
             data[32] = (data[32] if is_sum else data[0]) + added
             self.array.array.valid[32] = 1
-            return Outcome(status, thread_instructions=self.instructions)
+            return Outcome(status, thread_instructions=self.instructions, charged=self.instructions)
 
         return self.repeats.run((added, is_sum), execute)
 
