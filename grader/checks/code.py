@@ -58,7 +58,10 @@ def _no_candidate(evidence: Evidence, data: Mapping[str, object]) -> tuple[Messa
     if "launched" in data:
         twice = msg("checks.present.launched_twice", kernel=_text(data, "launched"), lines=_text(data, "lines"))
         message = joined(message, twice) or message
-    return message, msg("checks.present.hint_name", lab=evidence.lab.id, variant=evidence.variant.name)
+    hint = msg("checks.present.hint_name", lab=evidence.lab.id, variant=evidence.variant.name)
+    if "launched" in data:
+        hint = msg("checks.present.hint_launched_twice", lab=evidence.lab.id, variant=evidence.variant.name)
+    return message, hint
 
 
 def _absent(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:

@@ -75,13 +75,25 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
         or _of_threads(evidence, verdict.diagnosis)
         or _of_few_threads(evidence, named)
+        or _of_unset(evidence, verdict.diagnosis)
         or verdict.hint
-        or _of_hazards(evidence)
+        or _of_hazards(evidence, verdict.diagnosis)
         or follow(verdict)
     )
     hint = launch.other_block(evidence) or hint
     line = verdict.line or evidence.bound.kernel.line
     return replace(verdict, message=message, hint=hint, line=line, credit=credit)
+
+
+def _of_unset(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:
+    """That a variable is used before it has a value, where the result is no number or was made of too much."""
+    if not evidence.compilation.unset or diagnosis is None:
+        return None
+    is_undefined = diagnosis.got is None or (diagnosis.values is not None and diagnosis.values.id in ("nan", "filling"))
+    if not is_undefined or diagnosis.unwritten == diagnosis.wrong:
+        return None
+    name, line = evidence.compilation.unset[0]
+    return msg("checks.correct.hint_unset_variable", name=name, line=line)
 
 
 def _of_narrow_parameter(evidence: Evidence, sizes: object) -> Message | None:
@@ -249,13 +261,13 @@ def _of_few_threads(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
     return joined(msg("checks.correct.hint_few_threads"), msg("checks.correct.hint_loop_on"))
 
 
-def _of_hazards(evidence: Evidence) -> Message | None:
+def _of_hazards(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:
     """How to fix an access or an order of accesses that may be what spoils the result, None where all are in order."""
     if "hazards" in evidence.unmeasured:
         return None
     asked = {spec.check for spec in evidence.variant.checks}
     outside = evidence.hazards("out_of_bounds", "uninitialized")
-    if outside:
+    if outside and not _is_moved(diagnosis):
         hint = hazards.memory_hint(evidence, outside[0])
         if "memory_safety" not in asked or hazards.is_dynamic(evidence, outside[0]):
             return hint
@@ -264,6 +276,18 @@ def _of_hazards(evidence: Evidence) -> Message | None:
     if not unordered:
         return None
     worst = hazards.worst(unordered)
+    if hazards.is_of_one_line(worst):
+        return hazards.one_line_hint(worst)
     if "races" in asked and worst.kind == "race":
         return msg("checks.correct.hint_race_first")
     return hazards.race_hint(worst)
+
+
+def _is_moved(diagnosis: Diagnosis | None) -> bool:
+    """Whether the first wrong element was followed back, and is an input's element that belongs elsewhere.
+
+    What was read of memory that nobody wrote, or of no array at all, is no part of it then.
+    """
+    if diagnosis is None or diagnosis.got_at is None or diagnosis.writer is None:
+        return False
+    return bool(diagnosis.reads) and all(read.origin != "nothing" for read in diagnosis.reads)

@@ -6,25 +6,30 @@ outside an array, and no read of memory that nothing wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import prod
 
 from grader.checks import launch
 from grader.checks.base import Verdict, failed, not_measured, passed
-from grader.diagnosis.text import element, hazard_msg
-from grader.lab.checks import Settings
+from grader.diagnosis.text import element, hazard_msg, thread_msg
+from grader.lab.checks import RacesSettings, Settings
 from grader.message import Message, joined, msg, sizes_msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
 from grader.submission.cpp.nodes import Name, Number, SizeOf
+from grader.submission.cpp.scopes import branch_around
 from grader.submission.kernels.records import LaunchSite
 from grader.submission.kernels.symbolic import leaves_of
 
 KINDS = ("race", "barrier_divergence", "warp_sync")
 
 
-def judge_races(evidence: Evidence, settings: Settings) -> Verdict:
+GOES_ON = 0.5
+"""The share of the points that is left where a device waits only for the threads that have not ended."""
+
+
+def judge_races(evidence: Evidence, settings: RacesSettings) -> Verdict:
     """Fail at the first line where a race or a divergent barrier was seen.
 
     Two writes of one value are a race too in the language's rules, yet cannot show: they cost nothing.
@@ -33,12 +38,24 @@ def judge_races(evidence: Evidence, settings: Settings) -> Verdict:
         return not_measured(evidence.unmeasured["hazards"])
     hazards = counted(evidence.hazards(*KINDS))
     if not hazards:
-        return passed(msg("checks.races.none"))
+        remarks = evidence.remarks() if settings.all_reach else {}
+        left = {line: count for (kind, line), count in remarks.items() if kind == "exited_before_barrier"}
+        return _of_ended(evidence, left) if left else passed(msg("checks.races.none"))
     first = worst(hazards)
     data = {"lines": [h.line for h in hazards], "other_line": first.other_line, "count": first.count}
     return replace(
         failed(hazard_msg(first), race_hint(first), first.line, data=data), file=evidence.file_of(first.file)
     )
+
+
+def _of_ended(evidence: Evidence, left: Mapping[int, int]) -> Verdict:
+    """The fault of barriers, by their lines, that so many threads do not come to, as they have ended."""
+    line, count = min(left.items())
+    file = evidence.bound.kernel.file
+    branch = branch_around(file, evidence.source.get(file, ""), line)
+    what = "ended_around" if branch else "ended"
+    message = msg(f"checks.races.{what}", line=line, n=count, **({"branch": branch} if branch else {}))
+    return failed(message, msg("checks.races.hint_ended"), line, GOES_ON, data={"lines": sorted(left)})
 
 
 def counted(hazards: Iterable[Hazard]) -> list[Hazard]:
@@ -68,12 +85,26 @@ def race_hint(hazard: Hazard) -> Message:
         return msg("checks.races.hint_global_read")
     if hazard.space == "global":
         return msg("checks.races.hint_global" if is_between_blocks else "checks.races.hint_global_block")
+    if is_of_one_line(hazard):
+        return one_line_hint(hazard)
     if hazard.detail.startswith("write_write"):
         return msg("checks.races.hint_write_write")
     # Where a barrier belongs is found out by trying (`grader.repair`): not always between the two lines.
     if hazard.within_warp:
         return msg("checks.races.hint_within_warp")
     return msg("checks.races.hint_between_warps")
+
+
+def is_of_one_line(hazard: Hazard) -> bool:
+    """Whether two threads write one element in the same line: not an order is missing, the index is the same."""
+    return hazard.kind == "race" and hazard.detail.startswith("write_write") and hazard.line == hazard.other_line
+
+
+def one_line_hint(hazard: Hazard) -> Message:
+    """How to find out why."""
+    one = thread_msg(hazard.thread, hazard.block)
+    other = thread_msg(hazard.other_thread or (0, 0, 0), hazard.other_block or hazard.block)
+    return msg("checks.races.hint_one_line", line=hazard.line, one=one, other=other)
 
 
 ELEMENT_BYTES = (Number(2), Number(4), Number(8))

@@ -20,6 +20,7 @@ from grader.running.evidence import Evidence
 
 SHARE_LOST = 0.5
 """Of the points, for each kind of fault."""
+SET = "programs.set_past"
 OF_ORDER = (
     *(
         "programs.read_before_",
@@ -59,7 +60,7 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         data |= SEEN
         message = with_own_words(evidence, message)
     credit = max(0.0, 1 - SHARE_LOST * len(kinds))
-    hint = None if _is_of_order(first.message) else _fault_hint(first.kind)
+    hint = None if _is_of_order(first.message) else _fault_hint("set" if first.message.id == SET else first.kind)
     verdict = failed(message, hint, first.line, credit=credit, data=data)
     return replace(verdict, file="" if first.file == evidence.bound.kernel.file else first.file)
 

@@ -10,6 +10,7 @@ import msgspec
 from grader.checks.correct import own_check_msg
 from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.text import difference_msg, hazard_msg, projections_msg
+from grader.lab.checks import RacesSettings
 from grader.launching.backend import reason_msg
 from grader.launching.trial import Run
 from grader.message import Message, msg, sizes_msg, verbatim
@@ -209,10 +210,10 @@ def _remarks(evidence: Evidence) -> list[Message]:
         for run in evidence.larger
         if (verdict := verdict_of_runs([run])) is not None
     ]
-    counts: dict[tuple[str, int], int] = {}
-    for run in evidence.runs:
-        for kind, line, count in run.outcome.remarks:
-            counts[kind, line] = max(counts.get((kind, line), 0), count)
+    races = evidence.variant.settings_of(RacesSettings)
+    # What costs points is told by the check.
+    told = {"exited_before_barrier"} if races is not None and races.all_reach else set()
+    counts = {place: count for place, count in evidence.remarks().items() if place[0] not in told}
     rows = sorted(counts.items(), key=lambda i: i[0][1])
     return remarks + [
         (_left_before(evidence, line, n) if kind == "exited_before_barrier" else None) or remark_msg(kind, line, n)

@@ -76,6 +76,16 @@ class BankConflictSettings(Settings, frozen=True):
     partial: tuple[WaysShare, ...] = ()
 
 
+class RacesSettings(Settings, frozen=True):
+    """Settings of `races`.
+
+    all_reach: the task asks for barriers that every thread of the block comes to, also where a device would go on
+    without those that have ended.
+    """
+
+    all_reach: bool = False
+
+
 class CorrectSettings(Settings, frozen=True):
     """Settings of `correct`.
 
@@ -238,7 +248,7 @@ CHECKS = {
         CheckKind("correct", CorrectSettings, needs=("compiles",), implied=True),
         CheckKind("ragged_sizes", needs=("correct",)),
         CheckKind("memory_safety", needs=("compiles",), credit_needs=("correct",)),
-        CheckKind("races", needs=("compiles",), credit_needs=("correct",)),
+        CheckKind("races", RacesSettings, needs=("compiles",), credit_needs=("correct",)),
         CheckKind("technique", TechniqueSettings, needs=("correct",)),
         CheckKind("coalescing", CoalescingSettings, needs=("correct",)),
         CheckKind("bank_conflicts", BankConflictSettings, needs=("correct", "technique")),

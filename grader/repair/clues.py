@@ -338,7 +338,11 @@ def _traced_back(
                     traced[line] = max(traced.get(line, 0.0), fading * heavy[name])
             for node in function.nodes:
                 if node.type == "if_statement" or node.type in LOOPS:
-                    inside = [w for n, w in traced.items() if node.start_point.row < n <= node.end_point.row + 1]
+                    first, last = node.start_point.row, node.end_point.row + 1
+                    if _is_early_end(node) and node.parent is not None:
+                        # It decides which threads come to what follows it.
+                        last = node.parent.end_point.row + 1
+                    inside = [w for n, w in traced.items() if first < n <= last]
                     line = function.line(node)
                     traced[line] = max([traced.get(line, 0.0), *(0.9 * w for w in inside)])
         places += _declarations(function, traced, heavy)
@@ -449,6 +453,11 @@ def opened(function: Function) -> Iterator[Change]:
         if node.type == "if_statement" and condition is not None and body is not None:
             edit = function.replaced(condition, "false" if _leaves(body) else "true")
             yield Change("guard", function.line(node), (edit,), 0.0, "opened")
+
+
+def _is_early_end(node: Node) -> bool:
+    body = node.child_by_field_name("consequence") if node.type == "if_statement" else None
+    return body is not None and node.child_by_field_name("alternative") is None and _leaves(body)
 
 
 def _leaves(body: Node) -> bool:

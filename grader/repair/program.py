@@ -139,7 +139,7 @@ def _tried(
     rerun: Rerun | None,
 ) -> Iterator[_Tried]:
     reruns = MAX_RERUN if rerun is not None and original.submission.observed.launches else 0
-    for parsed, change, is_read in _ranked(original, failing)[:MAX_TRIED]:
+    for parsed, change, is_read in _ranked(original, failing, passing)[:MAX_TRIED]:
         if budget.is_spent:
             break
         source = parsed.source
@@ -199,7 +199,9 @@ def _seen_with(original: Original, parsed: ParsedFile, change: Change) -> Observ
 # -- which changes, in which order -----------------------------------------------------
 
 
-def _ranked(original: Original, failing: Sequence[Failing]) -> list[tuple[ParsedFile, Change, bool]]:
+def _ranked(
+    original: Original, failing: Sequence[Failing], passing: Sequence[tuple[BoundKernel, Evidence]]
+) -> list[tuple[ParsedFile, Change, bool]]:
     """Changes, likeliest first, and of each whether the text tells what it does to the launches."""
     rows: list[tuple[float, int, ParsedFile, Change, bool]] = []
     shifts = _shifts(failing)
@@ -218,8 +220,10 @@ def _ranked(original: Original, failing: Sequence[Failing]) -> list[tuple[Parsed
         # Constants and macros are tried where every failing kernel is written with them.
         words = [mentioned(s.parsed, s.parsed.functions[s.kernel.binding.kernel.name]) for s in failing]
         shared = set.intersection(*words) if words else set()
+        # What is right wherever tiles are whole has no wrong constant: another value may hide the guard that is wrong.
+        constants = set() if all(map(_is_ragged, failing)) else shared - _right(parsed, passing)
         values = {name: value for s in failing for name, value in _constants(s).items()}
-        changes += [*macro_changes(parsed, shared), *constant_changes(parsed, shared, values)]
+        changes += [*macro_changes(parsed, shared), *constant_changes(parsed, constants, values)]
         by_cost = [(change.cost + shifts.get(change.group, 0.0), change, True) for change in changes]
         by_cost += [
             (change.cost + shifts.get(change.group, 0.0), change, False)
@@ -235,6 +239,18 @@ def _ranked(original: Original, failing: Sequence[Failing]) -> list[tuple[Parsed
         key = repr((parsed.file, sorted((e.start, e.end, "".join(e.text.split())) for e in change.edits)))
         unique.setdefault(key, (parsed, change, is_read))
     return list(unique.values())
+
+
+def _is_ragged(subject: Failing) -> bool:
+    """Whether a kernel is wrong at sizes alone that are no multiple of its tile."""
+    failed = {c.check for c in subject.checks if c.status == "fail"}
+    return "ragged_sizes" in failed and not failed & {"correct", "memory_safety", "races"}
+
+
+def _right(parsed: ParsedFile, passing: Sequence[tuple[BoundKernel, Evidence]]) -> set[str]:
+    """What the kernels that are right are written with: a value that they are right with is no mistake."""
+    items = (parsed.functions.get(kernel.binding.kernel.name) for kernel, _evidence in passing)
+    return {word for item in items if item is not None for word in mentioned(parsed, item)}
 
 
 def _all_seen_at(original: Original, parsed: ParsedFile, launch: Launch, kernels: Collection[str]) -> bool:

@@ -342,11 +342,15 @@ DETAILS = {
 """Finer cases that have words of their own."""
 
 
-NOT_KNOWN = frozenset(f"checks.correct.hint_{name}" for name in ("unwritten", "by_hand", "memory_first", "race_first"))
+NOT_KNOWN = frozenset(
+    ["checks.races.hint_one_line"]
+    + [f"checks.correct.hint_{name}" for name in ("unwritten", "by_hand", "memory_first", "race_first")]
+)
 """How to look for what is wrong, where it is not known."""
 
 OVERRULED = frozenset(
-    ["checks.grids.hint_fixed", "checks.correct.hint_memory_first", "checks.correct.hint_race_first"]
+    ["checks.grids.hint_fixed", "checks.races.hint_one_line"]
+    + ["checks.correct.hint_memory_first", "checks.correct.hint_race_first"]
     + [f"checks.bank_conflicts.hint_{name}" for name in ("rows_pad", "rows", "block", "odd", "longer")]
 )
 """Hints that blame what the change shows to be right, or advise another one: of the launch, of another check, of the

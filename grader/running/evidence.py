@@ -448,6 +448,14 @@ class Evidence:
         """The runs of these kinds."""
         return [run for run in self.runs if run.kind in kinds]
 
+    def remarks(self) -> dict[tuple[str, int], int]:
+        """What runs showed that is no fault for a device, by kind and line, with the largest count of any run."""
+        counts: dict[tuple[str, int], int] = {}
+        for run in self.runs:
+            for kind, line, count in run.outcome.remarks:
+                counts[kind, line] = max(counts.get((kind, line), 0), count)
+        return counts
+
     def hazards(self, *kinds: str) -> list[Hazard]:
         """Hazards of these kinds in runs at exact sizes, one a source line and kind, in order of line; last what
         stands in no line of the student's.

@@ -90,6 +90,11 @@ PRESENT: Texts = {
         "Write it. If it is there, give it a name that says which variant it is, or name it in submission.yaml: labs: "
         "{{{lab}: {{variants: {{{variant}: name_of_the_kernel}}}}}}"
     ),
+    "hint_launched_twice": N_(
+        "If one of these lines is meant for it, launch its kernel there, or the template with the argument that makes "
+        "it this variant. If it is among the others, name it in submission.yaml: labs: "
+        "{{{lab}: {{variants: {{{variant}: name_of_the_kernel}}}}}}"
+    ),
     "unknown_parameter": N_("The kernel {kernel} has a parameter {type} {parameter}, which is not in this task."),
     "arrays": Plural(
         "The kernel {kernel} takes {got} array; this task has {expected}.",
@@ -296,11 +301,15 @@ HOST_CODE: Texts = {
     "constant_unset": N_("Nothing is ever copied into {name}: constant memory is zero until it is filled."),
     "hint_unfilled": N_(
         "Copy the data to the device before the launch: with cudaMemcpy() into an array, with cudaMemcpyToSymbol() "
-        "into constant memory."
+        "into a __device__ or __constant__ variable."
     ),
     "hint_unchecked": N_(
         "A launch returns nothing, and a kernel that never ran leaves the output as it was: call cudaGetLastError() "
         "right after it, and check what cudaDeviceSynchronize() or cudaMemcpy() returns."
+    ),
+    "hint_set": N_(
+        "Compare the number of bytes with what was allocated: which of the two does the array need? And check what the "
+        "call returns."
     ),
     "hint_copy": N_(
         "Check the order of the arguments, the size in bytes and the direction, and what the copy returns."
@@ -335,8 +344,9 @@ CORRECT: Texts = {
     "own_says": N_("The program's own check says: “{line}”."),
     "own_wrong": N_(
         "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right. What is wrong lies "
-        "outside of it: in the copies to the device and back (how much, from where, when), or in the check itself (its "
-        "reference, its tolerance, the arrays that it compares)."
+        "outside of it: in what its launch hands over (which array, from which element), in the copies to the device "
+        "and back (how much, from where, when), or in the check itself (its reference, its tolerance, the arrays that "
+        "it compares)."
     ),
     "own_sees": N_("The program's own check sees it at {sizes}, too: “{line}”."),
     "own_right": N_("The program's own check says “{line}”: at {sizes}, where it ran, the kernel is right indeed."),
@@ -370,6 +380,10 @@ CORRECT: Texts = {
     ),
     "hint_narrow_parameter": N_(
         "The parameter {name} is of type {type}, which cannot hold {value}: the kernel receives {held}. Make it an int."
+    ),
+    "hint_unset_variable": N_(
+        "{name} is used in line {line} before it has a value, and what is computed from it is undefined: give it one "
+        "where it is declared."
     ),
     "right_at_squares": N_("It is right at squares, wrong at rectangles ({sizes})."),
     "right_at_some": N_("It is right at {n} of {total} sizes, for instance at {sizes}."),

@@ -183,6 +183,25 @@ RACES: Texts = {
         "Two threads write the same element of shared memory, and nothing orders them: on a GPU luck decides which "
         "value stays."
     ),
+    "ended": Plural(
+        "{n} thread has ended before the barrier in line {line}: the task asks for one that all threads come to.",
+        "{n} threads have ended before the barrier in line {line}: the task asks for one that all threads come to.",
+    ),
+    "ended_around": Plural(
+        "The barrier in line {line} stands inside the if of line {branch}, and {n} thread has passed it by: the task "
+        "asks for one that all threads come to.",
+        "The barrier in line {line} stands inside the if of line {branch}, and {n} threads have passed it by: the task "
+        "asks for one that all threads come to.",
+    ),
+    "hint_ended": N_(
+        "Let only the accesses stand under the condition, the barrier outside of it, and return behind it alone. Since "
+        "compute capability 7.0 a barrier waits for the threads that have not ended; CUDA's guide still requires that "
+        "all of a block reach it."
+    ),
+    "hint_one_line": N_(
+        "Both writes stand in line {line}: work out by hand to which element it leads for {one} and for {other}. Where "
+        "they come to the same one in the same pass, no barrier helps: the index has to differ from thread to thread."
+    ),
     "hint_within_warp": N_(
         "Nothing orders these two accesses, and since Volta not even the threads of one warp run in step: on a GPU the "
         "result depends on luck."

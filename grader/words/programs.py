@@ -116,6 +116,7 @@ PROGRAMS: Texts = {
     ),
     "copy_reads_past": N_("The copy reads {bytes} bytes of {array}, which has {size}."),
     "copy_writes_past": N_("The copy writes {bytes} bytes into {array}, which has {size}."),
+    "set_past": N_("{bytes} bytes of {array} are set here; it has {size}."),
     "copy_of_pointer": N_(
         "sizeof({name}) is the size of {name} itself, not of its data: {bytes} bytes are copied; {array} has {of}."
     ),

@@ -12,8 +12,9 @@ from grader.lab.compare import Difference
 from grader.lab.records import CheckSpec, SmallerBlock
 from grader.launching.trial import Run
 from grader.message import verbatim
+from grader.ptx.records import Hazard
 from grader.result import Element, ElementRead, WrongPattern
-from grader.running.evidence import Evidence
+from grader.running.evidence import Compilation, Evidence
 from tests.checks.evidence_factory import check, evidence, hazard, run, site
 from tests.checks.test_remedies import SUM, WRITER, diagnosis
 
@@ -50,6 +51,30 @@ def test_how_to_go_on_by_hand(changes: dict[str, Any], words: str) -> None:
         place: dict[str, Any] = {"index": [0], "line": 9, "block": (0, 0, 0), "thread": (0, 0, 0)}
         changes = changes | {"reads": [ElementRead(array="in", space="global", origin="input", **place)]}
     assert words in hint(wrong(**({"compared": False} | changes)))
+
+
+@pytest.mark.parametrize(
+    ("fault", "changes", "words"),
+    [
+        (hazard("uninitialized", ""), {}, "Fix the faulty memory access first"),
+        # The value was an input's, put where it does not belong: what nobody wrote is no part of it.
+        (hazard("uninitialized", ""), {"got_at": Element(array="in", index=[3]), "reads": "written"}, "shows where"),
+        (hazard("race", "write_write", op="store", other_line=9), {}, "Fix the data race first"),
+        (hazard("race", "write_write", op="store", other_line=12), {}, "Both writes stand in line 12"),
+    ],
+)
+def test_what_is_a_consequence_is_not_to_be_mended_first(fault: Hazard, changes: dict[str, Any], words: str) -> None:
+    if "reads" in changes:
+        place: dict[str, Any] = {"index": [0], "line": 9, "block": (0, 0, 0), "thread": (0, 0, 0)}
+        changes = changes | {"reads": [ElementRead(array="t", space="shared", origin=changes["reads"], **place)]}
+    found = {"correct": diagnosis(**({"compared": False} | changes))}
+    assert words in hint(evidence(runs=(run("correct", WRONG, hazards=(fault,)),), diagnoses=found))
+
+
+def test_a_variable_without_a_value_is_named() -> None:
+    given = replace(wrong(got=None), compilation=Compilation(unset=(("sum", 9),)))
+    assert hint(given).startswith("sum is used in line 9 before it has a value")
+    assert "before it has a value" not in hint(replace(given, diagnoses={"correct": diagnosis()}))
 
 
 def test_without_a_diagnosis_the_extent_tells() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.lab.checks import CorrectSettings
+from grader.lab.checks import CorrectSettings, RacesSettings
 from grader.lab.compare import Difference
 from grader.lab.records import CheckSpec
 from grader.launching.trial import Run
@@ -233,6 +233,11 @@ def test_memory_safety_counts_other_lines() -> None:
         (
             hazard("race", "write_write", op="store", other_line=12, other_thread=(2, 0, 0)),
             "writes too (line 12)",
+            "Both writes stand in line 12: work out by hand to which element it leads for thread (1, 0, 0)",
+        ),
+        (
+            hazard("race", "write_write", op="store", other_line=9, other_thread=(2, 0, 0)),
+            "writes too (line 9)",
             "Two threads write the same element",
         ),
         (
@@ -273,6 +278,25 @@ def test_a_divergent_barrier_comes_before_the_races_that_it_causes() -> None:
 def test_two_writes_of_one_value_cost_nothing() -> None:
     fault = hazard("race", "write_write_same_value", op="store")
     assert check(evidence(runs=(run("correct", hazards=(fault,)),)), "races").status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a;\nif (x) {\n__syncthreads();\n}", "The barrier in line 4 stands inside the if of line 3"),
+        ("a;\nif (x) return;\n__syncthreads();", "3 threads have ended before the barrier in line 4"),
+    ],
+)
+def test_a_barrier_that_all_threads_have_to_come_to(text: str, words: str) -> None:
+    """Where the task asks for that: a device goes on without those that have ended."""
+    given = evidence(runs=(run("correct"), run("observe"), run("ragged", remarks=(("exited_before_barrier", 4, 3),))))
+    given = replace(given, source={given.bound.kernel.file: f"__global__ void k(int x, int a) {{\n{text}\n}}"})
+    assert check(given, "races").status == "pass"
+    spec = CheckSpec("races", 8.0, RacesSettings(all_reach=True))
+    checks = tuple(spec if s.check == "races" else s for s in given.variant.checks)
+    row = check(replace(given, variant=replace(given.variant, checks=checks)), "races")
+    assert (row.status, row.line, row.earned) == ("fail", 4, 4.0)
+    assert words in row.message
 
 
 @pytest.mark.parametrize("name", ["memory_safety", "races"])

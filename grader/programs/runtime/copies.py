@@ -119,7 +119,8 @@ def _piece(state: State, side: Side, size: int, place: Place, role: str) -> Piec
     if allocation is not None and (side.offset < 0 or side.offset + size > allocation.size):
         verb = "reads" if role == "from" else "writes"
         asked = side.offset + size
-        message = msg(f"programs.copy_{verb}_past", array=allocation.name, size=allocation.size, bytes=asked)
+        name = "set_past" if role == "set" else f"copy_{verb}_past"
+        message = msg(f"programs.{name}", array=allocation.name, size=allocation.size, bytes=asked)
         finding = state.tell("copy_size", "error", message, place)
         raise CudaError(1, finding)
     if side.is_device:
@@ -346,7 +347,7 @@ def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, pla
         raise CudaError(1, state.tell("copy_direction", "error", msg("programs.memset_host_pointer"), place))
     state.touch(total)
     end = rows.end(rows.to)
-    _piece(state, side, end, place, "to")
+    _piece(state, side, end, place, "set")
     if not state.has_room(side.allocation, side.offset + end, place):
         return 0
     ticket = state.begin(stream)
