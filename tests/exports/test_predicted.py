@@ -14,6 +14,8 @@ from grader.exports.finding_formats import FORMATS, write
 from grader.grading.predictions import in_result
 from grader.message import msg
 from grader.result import Result
+from grader.result.measured import Ratio
+from grader.words import text
 from tests import sample_results
 from tests.report.jobs import TIME, with_time
 
@@ -74,6 +76,9 @@ def test_a_check_of_speed_that_waits_says_what_was_predicted() -> None:
     hint = told.checks[-1].hint_said
     assert hint is not None
     assert (hint.id, hint.data["figures"].data["speedup"]) == ("checks.speedup.hint_predicted", 2.5)  # type: ignore[union-attr]
+    unsure = msgspec.structs.replace(TIME, predicted_speedup=Ratio(1.5, 0.46, 4.87))
+    told = in_result(msgspec.structs.replace(result, checks=[waits]), {waits.variant: unsure})
+    assert "which of them is faster is not certain" in text(told.checks[0].hint_said or "")
     # A reason in its place says nothing of speed.
     unknown = in_result(msgspec.structs.replace(result, checks=[waits]), {waits.variant: msg("predict.sizes")})
     assert unknown.checks == [waits]
