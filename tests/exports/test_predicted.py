@@ -13,8 +13,7 @@ from grader import i18n
 from grader.exports.finding_formats import FORMATS, write
 from grader.grading.predictions import in_result
 from grader.message import msg
-from grader.result import Result
-from grader.result.measured import Ratio
+from grader.result import Ratio, Result
 from grader.words import text
 from tests import sample_results
 from tests.report.jobs import TIME, with_time
@@ -78,7 +77,7 @@ def test_a_check_of_speed_that_waits_says_what_was_predicted() -> None:
     assert (hint.id, hint.data["figures"].data["speedup"]) == ("checks.speedup.hint_predicted", 2.5)  # type: ignore[union-attr]
     unsure = msgspec.structs.replace(TIME, predicted_speedup=Ratio(1.5, 0.46, 4.87))
     told = in_result(msgspec.structs.replace(result, checks=[waits]), {waits.variant: unsure})
-    assert "which of them is faster is not certain" in text(told.checks[0].hint_said or "")
+    assert "which of them is faster is not certain" in text(told.checks[0].hint_said)
     # A reason in its place says nothing of speed.
     unknown = in_result(msgspec.structs.replace(result, checks=[waits]), {waits.variant: msg("predict.sizes")})
     assert unknown.checks == [waits]
