@@ -75,10 +75,15 @@ def staged(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab, fold
 def _entry(sources: Sequence[SourceText], lab: Lab) -> FoundFunction | tuple[str, dict[str, object]]:
     """What the student's files have to define: the lab's function, or a program's `main`."""
     signature = _signature(lab)
-    return find_function(sources, signature) if signature is not None else find_main(sources)
+    if signature is None:
+        return find_main(sources)
+    more = lab.function.more if lab.function is not None else ()
+    found = [find_function(sources, one) for one in (signature, *more)]
+    return next((one for one in found if not isinstance(one, FoundFunction)), found[0])
 
 
 def _signature(lab: Lab) -> Signature | None:
+    """Of the first of what is asked for; None where that is a program's `main`."""
     return lab.function.signature if lab.function is not None else lab.program.signature if lab.program else None
 
 

@@ -188,7 +188,7 @@ class _Lab(Part, frozen=True):
     sizes: dict[str, Any]
     variants: dict[str, Any]
     interface: Literal["kernel", "function", "program"] = "kernel"
-    signature: str = ""
+    signature: str | list[str] = ""
     memory: Literal["host", "device", ""] = ""
     harness: str = ""
     arguments: list[str] = []
@@ -239,10 +239,11 @@ def load(folder: Path) -> Lab:
         if not is_there:
             raise file.error(msg("labs.no_parameter", kind=kind), ("parameters",))
     function, program = None, None
+    signatures = [top.signature] if isinstance(top.signature, str) else top.signature
     if interface == "function":
-        function, parameters = function_of(file, top.signature, top.memory, top.harness, parameters)
+        function, parameters = function_of(file, signatures, top.memory, top.harness, parameters)
     elif interface == "program":
-        program = program_of(file, top.arguments, top.stdin, top.signature, parameters)
+        program = program_of(file, top.arguments, top.stdin, signatures, parameters)
     launch = _launch(file, top.launch, sizes, is_kernel)
     check_known(file, ("equal_sizes",), top.equal_sizes, sizes)
     references = (folder / top.reference).resolve()

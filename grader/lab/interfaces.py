@@ -65,31 +65,37 @@ def check_values(
 
 def function_of(
     file: YamlFile,
-    signature: str,
+    signatures: Sequence[str],
     memory: Literal["host", "device", ""],
     harness: str,
     parameters: tuple[Parameter, ...],
 ) -> tuple[FunctionRule, tuple[Parameter, ...]]:
     """The function that is asked for, and the parameters with the types that it gives them.
 
-    harness: the lab's own file that calls it: then the function's parameters may be other ones.
+    harness: the lab's own file that calls it: then there may be several, kernels among them, and their parameters may
+    be other ones.
 
     Raises
     ------
     FileError : there is no signature, it does not parse, or its parameters are not the lab's.
     """
-    if not signature:
+    if not any(signatures):
         raise file.error(msg("labs.missing_key", backend="signature"))
     if not memory:
         raise file.error(msg("labs.missing_key", backend="memory"))
     at: KeyPath = ("signature",)
-    parsed = signature_of(signature)
     if harness:
-        if parsed is None:
-            raise file.error(msg("labs.signature_form", got=signature), at)
-        return FunctionRule(parsed, memory, harness), parameters
+        called = [(text, signature_of(text)) for text in signatures]
+        for text, one in called:
+            if one is None:
+                raise file.error(msg("labs.signature_form", got=text), at)
+        first, *more = (one for _text, one in called if one is not None)
+        return FunctionRule(first, memory, harness, tuple(more)), parameters
+    parsed = signature_of(signatures[0])
     if parsed is None:
-        raise file.error(msg("labs.signature", got=signature, types=", ".join(DTYPES)), at)
+        raise file.error(msg("labs.signature", got=signatures[0], types=", ".join(DTYPES)), at)
+    if len(signatures) > 1 or parsed.is_kernel:
+        raise file.error(msg("labs.signature_of_harness"), at)
     if parsed.returns != "void":
         raise file.error(msg("labs.signature_returns", got=parsed.returns), at)
     names = [argument.name for argument in parsed.arguments]
@@ -351,7 +357,7 @@ def check_file(file: YamlFile, parameter: Parameter, sizes: Sequence[str]) -> No
 
 
 def program_of(
-    file: YamlFile, arguments: Sequence[str], stdin: str, signature: str, parameters: Sequence[Parameter]
+    file: YamlFile, arguments: Sequence[str], stdin: str, signatures: Sequence[str], parameters: Sequence[Parameter]
 ) -> ProgramRule:
     """How the program is started.
 
@@ -386,9 +392,11 @@ def program_of(
             if rule.name in by_file and (rule.name != STDOUT or not rule.label):
                 raise file.error(msg("labs.file_twice", file=rule.name, name=by_file[rule.name]), (*keys, "file"))
             by_file[rule.name] = name
-    parsed = signature_of(signature) if signature else None
-    if signature and parsed is None:
-        raise file.error(msg("labs.signature_form", got=signature), ("signature",))
+    if len(signatures) > 1:
+        raise file.error(msg("labs.signature_of_harness"), ("signature",))
+    parsed = signature_of(signatures[0]) if any(signatures) else None
+    if any(signatures) and parsed is None:
+        raise file.error(msg("labs.signature_form", got=signatures[0]), ("signature",))
     return ProgramRule(tuple(arguments), stdin, parsed)
 
 

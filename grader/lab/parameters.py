@@ -50,6 +50,7 @@ KINDS = {
 _SIGNATURE = re.compile(
     r'\s*(?:extern\s*"C"\s*)?(?P<returns>[\w\s:*]+?)\s*\b(?P<name>[A-Za-z_]\w*)\s*\((?P<rest>[^()]*)\)\s*;?\s*'
 )
+KERNEL = "__global__"
 _TOKEN = re.compile(r"\w+|::|[*&\[\]<>,]")
 _BUILT_IN = frozenset({"void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned"})
 _PASSED_OVER = frozenset({"volatile", "register", "struct", "restrict", "__restrict", "__restrict__", "__host__"})
@@ -111,24 +112,26 @@ class Signature:
     name: str
     returns: str
     arguments: tuple[Argument, ...]
+    is_kernel: bool = False
 
     @property
     def spelled(self) -> str:
         """As one writes it."""
         inner = ", ".join(f"{a.spelled}{'' if a.pointers else ' '}{a.name}" for a in self.arguments)
-        return f"{self.returns} {self.name}({inner})"
+        return f"{'__global__ ' * self.is_kernel}{self.returns} {self.name}({inner})"
 
 
 def signature_of(text: str) -> Signature | None:
     """The signature that stands in a lab file; None where the text is none."""
-    match = _SIGNATURE.fullmatch(text)
+    is_kernel = text.lstrip().startswith(KERNEL)
+    match = _SIGNATURE.fullmatch(text.replace(KERNEL, "", 1) if is_kernel else text)
     if match is None:
         return None
     arguments = arguments_of(match["rest"])
     returns = argument_of(match["returns"])
     if arguments is None or returns is None or returns.name or any(not a.name for a in arguments):
         return None
-    return Signature(match["name"], returns.spelled, tuple(arguments))
+    return Signature(match["name"], returns.spelled, tuple(arguments), is_kernel)
 
 
 def arguments_of(text: str, alias: Callable[[str], str | None] = lambda _name: None) -> list[Argument] | None:

@@ -338,6 +338,7 @@ class Sweep:
 class FunctionRule:
     """The function that the lab asks for: its parameters are the lab's, by name, unless the lab has its own harness.
 
+    more: other functions, and kernels, that the lab's own harness calls.
     memory: where its pointers lead.
     harness: name of the lab's own file whose `main` calls it; "": one is made, of the signature.
     """
@@ -345,6 +346,7 @@ class FunctionRule:
     signature: Signature
     memory: Literal["host", "device"]
     harness: str = ""
+    more: tuple[Signature, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,8 @@ class FunctionRuns:
                     (case.sizes, observation)
                     for observation, case in zip(self.observations, cases, strict=False)
                     if not case.undone
-                ]
+                ],
+                self.lab.files,
             ),
         )
         observed = self.observations[profiled] if profiled < len(self.observations) else None

@@ -68,8 +68,8 @@ def find_main(sources: Sequence[SourceText]) -> FoundFunction | tuple[str, dict[
 
 def _fault(parsed: ParsedFile, item: Item, signature: Signature) -> tuple[str, dict[str, object]] | None:
     """Why a function of that name is not the one that is asked for."""
-    if item.is_kernel:
-        return "function_is_kernel", {}
+    if item.is_kernel != signature.is_kernel:
+        return "function_is_kernel" if item.is_kernel else "function_is_no_kernel", {}
     if item.template_parameters:
         return "function_is_template", {}
     if item.namespace:

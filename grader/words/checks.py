@@ -67,6 +67,8 @@ PRESENT: Texts = {
     "hint_no_function": N_("The task asks for {signature}; define it with exactly this name and these parameters."),
     "function_is_kernel": N_("{name} in line {line} is a kernel; a host function that launches kernels is asked for."),
     "hint_function_is_kernel": N_("Give the kernel another name and launch it from {signature}."),
+    "function_is_no_kernel": N_("{name} in line {line} is no kernel; a kernel is asked for, which the lab launches."),
+    "hint_function_is_no_kernel": N_("Define it as {signature}."),
     "function_is_template": N_("{name} in line {line} is a template, so no other file can call it."),
     "hint_function_is_template": N_("Define it as {signature}; it may call a template."),
     "function_in_namespace": N_(

@@ -138,6 +138,7 @@ LABS: Texts = {
         "not a signature that can be read (got {got!r}); allowed: a C++ function as in "
         "`void solve(const float *in, float *out, int n)`, every parameter with a name, of the types {types}"
     ),
+    "signature_of_harness": N_("several functions, or a kernel, need a `harness` of the lab's own that calls them"),
     "signature_form": N_(
         "not a signature that can be read (got {got!r}); allowed: a C++ function as in "
         "`void solve(const float *in, float *out, int n)`, every parameter with a name"

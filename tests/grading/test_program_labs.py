@@ -166,6 +166,34 @@ Doubled doubled(int n, const float *x, float *y)
 }
 """
 )
+LAUNCHES = """#include <grader_harness.h>
+__global__ void turned(const float *x, float *part, int n);
+__global__ void twice(const float *part, float *y, int n);
+int main()
+{
+    while (grader_call_begins()) {
+        const int n = grader_argument<int>("n"), blocks = (n + 31) / 32;
+        float *part = grader_argument<float *>("part");
+        turned<<<blocks, 32>>>(grader_argument<const float *>("x"), part, n);
+        twice<<<blocks, 32>>>(part, grader_argument<float *>("y"), n);
+        grader_call_ends();
+    }
+}
+"""
+OF_LAUNCHES = """
+__global__ void turned(const float *x, float *part, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        part[n - 1 - i] = x[i];
+}
+__global__ void twice(const float *part, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = 2 * part[n - 1 - i];
+}
+"""
 ENDS = "ends: {kind: output, dtype: float32, shape: [2], file: stdout, label: 'from'}"
 LABS = {
     "standard input": (
@@ -197,6 +225,12 @@ LABS = {
         ["x: {kind: input, shape: [n]}", "y: {kind: output, shape: [n]}", "ends: {kind: output, shape: [2]}"],
         OF_HARNESS,
     ),
+    "kernels in order": (
+        "signature: ['__global__ void turned(const float *x, float *part, int n)',\n"
+        "  '__global__ void twice(const float *part, float *y, int n)']\nmemory: device\nharness: launches.cu",
+        ["x: {kind: input, shape: [n]}", "y: {kind: output, shape: [n]}", "part: {kind: scratch, shape: [n]}"],
+        OF_LAUNCHES,
+    ),
 }  # fmt: skip
 
 
@@ -206,7 +240,7 @@ def lab_of(tmp_path: Path, shape: str) -> Lab:
     folder.mkdir(parents=True)
     of_lab.mkdir(parents=True)
     text = LAB.replace("START", start).replace("PARAMETERS", "\n  ".join(parameters))
-    text = text.replace("INTERFACE", "function" if "harness" in start else "program")
+    text = text.replace("INTERFACE", "function" if "harness:" in start else "program")
     (folder / "lab.yaml").write_text(text, "utf-8")
     for language in ("en", "ru"):
         (folder / f"task.{language}.md").write_text("Double it.")
@@ -215,6 +249,7 @@ def lab_of(tmp_path: Path, shape: str) -> Lab:
     (of_lab / "doubled.cu").write_text(reference)
     (of_lab / "doubled.h").write_text(STRUCTURE)
     (of_lab / "harness.cu").write_text(HARNESS)
+    (of_lab / "launches.cu").write_text(LAUNCHES)
     return load(folder)
 
 
@@ -242,6 +277,8 @@ def test_a_right_one_gets_all_points(tmp_path: Path, shape: str) -> None:
     result = graded(tmp_path, lab, work__cu=LABS[shape][2])
     assert {name: check.message for name, check in failed(result).items()} == {}
     assert (result.status, result.score.earned) == ("passed", 100)
+    # Of what the lab's own files leave unchecked nothing is said.
+    assert not [remark for remark in result.remarks if "harness" in remark or "launches.cu" in remark]
     drawn = [case for case in result.variants["main"].cases if case.drawn]
     assert len(drawn) >= 2 and all(case.status == "pass" for case in drawn)
 
@@ -262,6 +299,9 @@ def test_a_right_one_gets_all_points(tmp_path: Path, shape: str) -> None:
         ("course library", "wbSolution(args, x, n);", "", "correct", "leaves no file out.raw"),
         ("own harness", "x[i] > ends.most", "x[i] < ends.most", "correct", "ends"),
         ("own harness", "Doubled doubled(int n,", "void doubled(int n,", "present", "returns void instead of Doubled"),
+        ("kernels in order", "2 * part[n - 1 - i]", "2 * part[i]", "correct", "64 of 64 elements are wrong"),
+        ("kernels in order", "void twice(", "void doubled(", "present", "No function twice is defined"),
+        ("kernels in order", "__global__ void twice(", "void twice(", "present", "twice in line 8 is no kernel"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told(tmp_path: Path, shape: str, old: str, new: str, check: str, words: str) -> None:

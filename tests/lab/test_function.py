@@ -62,6 +62,8 @@ def test_the_built_in_one() -> None:
         (SIGNATURE, "signature: 'void solve(float a, const float *x, float *y, float n)'", "n", ["whole numbers"]),
         (SIGNATURE, "signature: 'void solve(float a, const pixel *x, float *y, int n)'", "x", ["const pixel *"]),
         (SIGNATURE, "", "", ["missing key `signature`"]),
+        (SIGNATURE, "signature: ['void solve(int n)', 'void other(int n)']", "signature", ["need a `harness`"]),
+        (SIGNATURE, SIGNATURE.replace("void", "__global__ void"), "signature", ["or a kernel", "need a `harness`"]),
         ("memory: device", "memory: shared", "memory", ["shared", "allowed: device, host"]),
         ("memory: device", "", "", ["missing key `memory`"]),
         ("{kind: input, shape: [n]}", "{kind: input, dtype: float64, shape: [n]}", "x.dtype", ["float64", "float32"]),
