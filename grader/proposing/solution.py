@@ -236,8 +236,12 @@ def _grid(launch: SeenLaunch, kernel: Kernel) -> tuple[Axis, ...]:
 
 
 def _chain(run: SeenRun, launched: Mapping[str, Launched]) -> list[str]:
-    """Kernels that read what another one has written: no kernel of them is a task by itself."""
+    """Kernels that read what another one has written: no kernel of them is a task by itself.
+
+    Two that change an array in place and take the same are variants, of which the second began where the first ended.
+    """
     chained: dict[str, None] = {}
+    types = {name: [p.type_text for p in one.kernel.parameters] for name, one in launched.items()}
     writers: dict[int, str] = {}
     for step in run.order:
         launch = run.launches[step.launch] if step.launch >= 0 else None
@@ -246,7 +250,12 @@ def _chain(run: SeenRun, launched: Mapping[str, Launched]) -> list[str]:
             continue
         for parameter, argument, serial in zip(one.kernel.parameters, launch.arguments, step.buffers, strict=False):
             writer = writers.get(serial)
-            if serial and parameter.is_read and not parameter.is_written and argument.before == "kernel" and writer:
+            if (
+                writer
+                and parameter.is_read
+                and argument.before == "kernel"
+                and (not parameter.is_written or types[writer] != types[launch.kernel])
+            ):
                 chained |= dict.fromkeys((writer, launch.kernel))
             if serial and parameter.is_written:
                 writers[serial] = launch.kernel

@@ -348,7 +348,10 @@ SELFTEST: Texts = {
 
 PROPOSING: Texts = {
     "no_kernel": N_("no kernel with a body in it: a lab is proposed from a whole solution"),
-    "nothing_launched": N_("the program was run, and launched no kernel: {why}"),
+    "nothing_launched": N_(
+        "the program was run, and launched no kernel: {why}; a lab of a program that takes files or arguments is "
+        "written by hand, with `interface: program`"
+    ),
     "chain": N_(
         "the kernels {kernels} hand arrays on to each other in `main`: put their launches into a function "
         "`void {name}(const float *in, float *out, int n)` that `main` calls, and a lab of that function is proposed"

@@ -171,10 +171,13 @@ def test_sizes_that_are_constants_become_parameters() -> None:
     assert with_parameters(read(written(text)), candidates) is None
 
 
-def test_launches_that_hand_arrays_on_have_to_be_a_function() -> None:
-    text = AXPY_IN_MAIN.replace("    cudaMemcpy(h, y", "    twice<<<8, 128>>>(y, x, n);\n    cudaMemcpy(h, y")
-    body = "int i = threadIdx.x; if (i < n) x[i] = 2 * y[i];"
-    twice = f"__global__ void twice(const float *y, float *x, int n) {{ {body} }}\n"
+@pytest.mark.parametrize(
+    ("parameters", "change"), [("const float *y, float *x, int n", "x[i] = 2 * y[i]"), ("float *y, int n", "y[i] *= 2")]
+)
+def test_launches_that_hand_arrays_on_have_to_be_a_function(parameters: str, change: str) -> None:
+    handed = "y, x, n" if "*x" in parameters else "y, n"
+    text = AXPY_IN_MAIN.replace("    cudaMemcpy(h, y", f"    twice<<<8, 128>>>({handed});\n    cudaMemcpy(h, y")
+    twice = f"__global__ void twice({parameters}) {{ int i = threadIdx.x; if (i < n) {change}; }}\n"
     solution = read(written(twice + text))
     with pytest.raises(FileError, match="hand arrays on to each other"):
         of_launches(solution, observed([solution.source]))
