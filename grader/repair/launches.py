@@ -61,17 +61,15 @@ def launches_of(parsed: ParsedFile) -> list[Launch]:
     return launches
 
 
-def crosswise(launches: Sequence[Launch], parameters: Sequence[Sequence[str]]) -> Iterator[Change]:
+def crosswise(launches: Sequence[Launch], meant: Sequence[Sequence[int | None]]) -> Iterator[Change]:
     """Arguments that are called as the kernels' parameters are, in each other's place, exchanged at all launches.
 
-    parameters: names of the parameters of each launch's kernel.
+    meant: of each launch's arguments the number of the parameter that it is called as, None where that is not told.
     """
     crossed: dict[tuple[int, int], list[Change]] = {}
-    for launch, names in zip(launches, parameters, strict=True):
-        given = [launch.function.text(node) for node in launch.arguments]
-        for one, text in enumerate(given[: len(names)]):
-            other = names.index(text) if text in names else one
-            if one < other < len(given) and given[other] == names[one]:
+    for launch, places in zip(launches, meant, strict=True):
+        for one, other in enumerate(places):
+            if other is not None and one < other < len(places) and places[other] == one:
                 change = _exchanged(
                     launch.function, launch.arguments[one], launch.arguments[other], 0.3, "crosswise", "arguments"
                 )

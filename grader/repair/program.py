@@ -213,8 +213,7 @@ def _ranked(
             for name in kernels_at(original, parsed, launch)
             if name in wanted
         ]
-        parameters = [[p.name for p in subject.kernel.binding.kernel.parameters] for _launch, subject in launches]
-        changes = list(crosswise([launch for launch, _subject in launches], parameters))
+        changes = list(crosswise([x for x, _subject in launches], [_meant(x, subject) for x, subject in launches]))
         for launch, subject in launches:
             changes += launch_changes(launch, _constants(subject), _pairs(subject))
         # Constants and macros are tried where every failing kernel is written with them.
@@ -239,6 +238,21 @@ def _ranked(
         key = repr((parsed.file, sorted((e.start, e.end, "".join(e.text.split())) for e in change.edits)))
         unique.setdefault(key, (parsed, change, is_read))
     return list(unique.values())
+
+
+def _meant(launch: Launch, subject: Failing) -> list[int | None]:
+    """Which parameter each argument of a launch is called as: by its very name, else as the lab calls the role."""
+    kernel = subject.kernel
+    names = [p.name for p in kernel.binding.kernel.parameters]
+    roles = {p.name: p for p in kernel.lab.parameters}
+
+    def place(text: str) -> int | None:
+        if text in names:
+            return names.index(text)
+        called = [n for n, r in enumerate(kernel.interpretation.roles) if r in roles and roles[r].rank_of(text)]
+        return called[0] if len(called) == 1 else None
+
+    return [place(launch.function.text(node)) for node in launch.arguments]
 
 
 def _is_ragged(subject: Failing) -> bool:

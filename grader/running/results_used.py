@@ -202,10 +202,11 @@ def _said(kernel: BoundKernel) -> tuple[SeenRun, SeenWord] | None:
 
 
 def _launches(kernel: BoundKernel) -> list[SeenLaunch]:
-    """The launches of this very instance, of a template that is several variants."""
+    """The launches of this very instance, of a template that is several variants; of one for each size all."""
     site = kernel.binding.requested
     own = [launch for launch in kernel.submission.observed.launches if launch.kernel == kernel.binding.kernel.name]
-    if site is None or not site.template_arguments:
+    is_of_sizes = any(role for _text, role in kernel.interpretation.template)
+    if site is None or not site.template_arguments or is_of_sizes:
         return own
     return [launch for launch in own if launch.template_arguments == site.template_arguments]
 

@@ -22,6 +22,7 @@ from grader.running.choosing import choose, is_made_impossible
 from grader.running.drawn import with_drawn_cases
 from grader.running.evidence import Evidence, work_of_kernel
 from grader.running.explain import explain
+from grader.running.handed_over import with_own_launches
 from grader.running.margins import halo_of, haloed, with_margin
 from grader.running.reordered import (
     with_later_launch,
@@ -211,4 +212,5 @@ def _staged(trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: Bo
     evidence = with_drawn_cases(drawn_trials, evidence, kernel, explained)
     evidence = with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
     evidence = with_own_check(trials, evidence, kernel)
+    evidence = with_own_launches(evidence, kernel)
     return with_margin(trials, evidence, kernel)

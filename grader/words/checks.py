@@ -228,6 +228,11 @@ LAUNCH: Texts = {
     "hint_exchanged_fields": N_(
         "Exchange the two in line {line}. The kernels themselves were graded with both in their places."
     ),
+    "instance": N_("{kernel} is launched here on arrays for {size} = {value}, while it works on {size} = {got}."),
+    "places": N_(
+        "{kernel} is handed {first} from element {first_at} on and {second} from element {second_at} on; both have the "
+        "same shape, so that what belongs together begins at the same element of both."
+    ),
     "hint_exchanged": N_("Exchange the two arguments. The kernel itself was graded with both in their places."),
     "own_check": N_("The program's own check shows it: “{line}”."),
     "hint_of_program": N_("The kernel itself was graded as if it were launched rightly."),

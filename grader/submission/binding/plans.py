@@ -12,6 +12,7 @@ as if they stood in their order, and the launch for the mistake.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,6 +49,8 @@ from grader.submission.kernels.records import (
 from grader.submission.records import Interpretation, LaunchPlan, Origins
 from grader.submission.submission_yaml import VariantSettings
 
+_HANDED = re.compile(r"&?\s*(\w+)(?:(?:\.|->)\w+\(\))?")
+"""An array as a launch hands it over: by its name, or by a method of its owner."""
 MAX_CANDIDATES = 8
 USUAL_SQUARES = (32, 8, 1), (16, 16, 1), (32, 32, 1)
 USUAL_ROWS = (256, 1, 1), (128, 1, 1), (32, 1, 1)
@@ -211,7 +214,7 @@ def _of_run(run: SeenRun, flat: Flat, lab: Lab) -> SeenRun:
         for launch, kernel in zip(run.launches, of_launches, strict=True)
         if kernel is not None
         for pair in _alike(kernel, lab)
-        if (order := _order(pair, _by_name(launch))) is not None
+        if (order := _order(pair, _by_name(launch), _texts(launch, kernel, flat.sites))) is not None
     )
     launches = []
     for launch, kernel in zip(run.launches, of_launches, strict=True):
@@ -252,12 +255,12 @@ def _exchanged(
         return None
     for pair in _alike(kernel, lab):
         if pair[0].is_pointer:
-            is_wrong = _is_named_across(pair, by_name, lab) or _is_unusual(pair, by_name, usual)
+            is_wrong = _is_named_across(pair, by_name, texts, lab) or _is_unusual(pair, by_name, texts, usual)
         else:
             is_wrong = _is_written_across(pair, texts) or _has_lengths_exchanged(pair, kernel, by_name, lab)
             # Where most launches are wrong, the one that names each by its own name is the right one.
             is_named = all(texts.get(p.name.lower()) == p.name.lower() for p in pair)
-            is_wrong = is_wrong or (not is_named and _is_unusual(pair, by_name, usual))
+            is_wrong = is_wrong or (not is_named and _is_unusual(pair, by_name, texts, usual))
         if is_wrong:
             return pair
     return None
@@ -299,10 +302,20 @@ def _role(parameter: KernelParameter, lab: Lab) -> Parameter | None:
     return named[0] if len(named) == 1 else None
 
 
-def _is_named_across(pair: Pair, seen: Seen, lab: Lab) -> bool:
+def _called(pair: Pair, seen: Seen, texts: Mapping[str, str]) -> list[str]:
+    """What two arrays are called: as they were allocated, or where a function of the program's own did that for both,
+    and called them alike, as the launch has them; "" for what is no name."""
+    names = [seen[p.name].buffer for p in pair]
+    if all(names) and names[0] != names[1]:
+        return names
+    given = [_HANDED.fullmatch(texts.get(p.name.lower(), "")) for p in pair]
+    return [match[1] if match is not None else "" for match in given]
+
+
+def _is_named_across(pair: Pair, seen: Seen, texts: Mapping[str, str], lab: Lab) -> bool:
     """Whether each array has the name that means the other's role."""
     roles = [_role(parameter, lab) for parameter in pair]
-    names = [seen[p.name].buffer.rpartition(".")[2].rpartition(">")[2] for p in pair]
+    names = [name.rpartition(".")[2].rpartition(">")[2] for name in _called(pair, seen, texts)]
     if not all(names) or None in roles:
         return False
     first, second = (role for role in roles if role is not None)
@@ -314,20 +327,21 @@ def _is_named_across(pair: Pair, seen: Seen, lab: Lab) -> bool:
     )
 
 
-def _order(pair: Pair, seen: Seen) -> tuple[str, ...] | None:
+def _order(pair: Pair, seen: Seen, texts: Mapping[str, str]) -> tuple[str, ...] | None:
     """What was handed over for two parameters, with their names; None where it is the same, or nothing is known."""
     if any(p.name not in seen for p in pair):
         return None
-    given = [seen[p.name].buffer if p.is_pointer else str(seen[p.name].value or "") for p in pair]
+    numbers = [str(seen[p.name].value or "") for p in pair]
+    given = _called(pair, seen, texts) if pair[0].is_pointer else numbers
     if not all(given) or given[0] == given[1]:
         return None
     names = [p.name.lower() for p in pair]
     return (*names, *given) if names[0] < names[1] else (*names[::-1], *given[::-1])
 
 
-def _is_unusual(pair: Pair, seen: Seen, usual: Counter[tuple[str, ...]]) -> bool:
+def _is_unusual(pair: Pair, seen: Seen, texts: Mapping[str, str], usual: Counter[tuple[str, ...]]) -> bool:
     """Whether most launches of the program hand the same two over the other way round, to parameters of these names."""
-    order = _order(pair, seen)
+    order = _order(pair, seen, texts)
     if order is None:
         return False
     first, second, one, other = order

@@ -1,4 +1,4 @@
-"""Structs that launches hand over: what was seen of their fields, and two of them in each other's place."""
+"""What launches hand over: fields of structs as they were seen, and what stands in another's place."""
 
 from __future__ import annotations
 
@@ -77,3 +77,40 @@ def test_fields_in_each_others_place_are_told_where_the_struct_gets_them(
     assert binding.requested.exchanged == wanted
     # The kernel is read as it means its fields.
     assert binding.interpretations[0].roles == ("in", "out", "n", "count")
+
+
+PRODUCT = """\
+__global__ void column(const float *a, const float *b, float *c, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int j = 0; j < n; j++) { float s = 0; for (int k = 0; k < n; k++) s += a[i * n + k] * b[k * n + j]; c[i * n + j] = s; }
+}
+int main()
+{
+    int n = 64;
+    column<<<1, 64>>>(GIVEN, dC.get(), n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("dA.get(), dB.get()", None),
+        ("dB.get(), dA.get()", Exchanged("a", "dB.get()", "b", "dA.get()")),
+        ("first(), second()", None),
+    ],
+)
+def test_arrays_that_one_function_allocates_are_called_as_the_launch_has_them(
+    given: str, wanted: Exchanged | None, tmp_path: Path
+) -> None:
+    (tmp_path / "product.cu").write_text(PRODUCT.replace("GIVEN", given))
+    arrays = [SeenArgument(name, "float*", buffer="p", buffer_bytes=4 * 64 * 64, before="data") for name in "abc"]
+    arguments = (*arrays, SeenArgument("n", "int", value=64))
+    launch = SeenLaunch("column", (), "product.cu", 9, (1, 1, 1), (64, 1, 1), 0, arguments)
+    lab = labs.find("matmul")
+    found = find_sources(tmp_path / "product.cu", lab.id, {lab.id})
+    observed = Observed((SeenRun(("product.cu",), (launch,), ended=True),))
+    binding = bind(found, read_sources(found), lab, observed=observed).bindings["column"]
+    assert isinstance(binding, VariantBinding) and binding.requested is not None
+    assert binding.requested.exchanged == wanted
