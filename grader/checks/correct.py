@@ -21,6 +21,9 @@ from grader.ptx.records import Hazard
 from grader.result import Diagnosis
 from grader.running.evidence import Evidence, OtherInput, OwnCheck
 
+UNFILLED = ("programs.symbol_too_short", "checks.host_code.constant_unset")
+"""Ids of faults of the host by which constants that kernels read are not what they are meant to be."""
+
 
 def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     """The verdict on the outputs; beside a failure what the program's own check says, where it says something else."""
@@ -75,6 +78,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
         or _of_threads(evidence, verdict.diagnosis)
         or _of_few_threads(evidence, named)
+        or _of_constants(evidence)
         or _of_unset(evidence, verdict.diagnosis)
         or verdict.hint
         or _of_hazards(evidence, verdict.diagnosis)
@@ -83,6 +87,15 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     hint = launch.other_block(evidence) or hint
     line = verdict.line or evidence.bound.kernel.line
     return replace(verdict, message=message, hint=hint, line=line, credit=credit)
+
+
+def _of_constants(evidence: Evidence) -> Message | None:
+    """That the kernel is run with constants as the host fills them, where it leaves something out."""
+    faults = [f for f in evidence.host.faults if f.message.id in UNFILLED]
+    if not faults:
+        return None
+    name = str(faults[0].message.data.get("array") or faults[0].message.data.get("name"))
+    return msg("checks.correct.hint_constants_first", name=name, line=faults[0].line)
 
 
 def _of_unset(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:

@@ -53,6 +53,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     **{f"programs.copy_{what}": ("bytes", "size") for what in ("of_pointer", "too_short", "reads_past", "writes_past")},
     "programs.count_of_bytes": ("bytes",),
     "programs.set_past": ("bytes", "size"),
+    "programs.symbol_too_short": ("bytes", "size"),
     "programs.overwritten": MOVED,
     "programs.freed_before_launch": MOVED,
     "programs.use_after_free": MOVED,

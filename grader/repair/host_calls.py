@@ -226,6 +226,10 @@ def _sizes(host: Host, call: Call) -> Iterator[Change]:
             if source.id != node.id:
                 edit = function.replaced(source, f"{_bracketed(text)} * sizeof({width})")
                 yield Change("host", function.line(source), (edit,), 1.4, "size", "bytes")
+    if "Symbol" in call.name:
+        symbol = call.text(int("From" in call.name))
+        if symbol and own != f"sizeof({symbol})":
+            yield Change("host", call.line, (function.replaced(node, f"sizeof({symbol})"),), 1.1, "size", "size")
     same = [c for c in host.calls if c.function.item == function.item and c.name in SIZED]
     sizes = dict.fromkeys(c.text(SIZED[c.name]) for c in same)
     for other in [s for s in sizes if s and s != own][:MAX_NAMES]:

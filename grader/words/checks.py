@@ -388,6 +388,10 @@ CORRECT: Texts = {
     "hint_narrow_parameter": N_(
         "The parameter {name} is of type {type}, which cannot hold {value}: the kernel receives {held}. Make it an int."
     ),
+    "hint_constants_first": N_(
+        "The kernel is run with {name} as the host fills it: mend that first (line {line}), the wrong result may come "
+        "of it."
+    ),
     "hint_unset_variable": N_(
         "{name} is used in line {line} before it has a value, and what is computed from it is undefined: give it one "
         "where it is declared."

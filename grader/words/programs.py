@@ -132,6 +132,10 @@ PROGRAMS: Texts = {
         "Of the {size} bytes of {array} only {bytes} are copied to the device; {kernel} reads others as well (line "
         "{kernel_line})."
     ),
+    "symbol_too_short": N_(
+        "Of the {size} bytes of {array} only {bytes} are copied, and the rest stays zero; {kernel} reads that as well "
+        "(line {kernel_line})."
+    ),
     "freed_before_launch": N_(
         "{array} is freed here, before the launch of {kernel} in line {launch_line}, which uses it."
     ),

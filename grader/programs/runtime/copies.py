@@ -424,12 +424,22 @@ def _declared_width(state: State, name: str) -> int:
     return silent.WIDTHS.get(declared.pop(), 1) if len(declared) == 1 else 1
 
 
+def _note_partly_filled(state: State, allocation: Allocation, size: int) -> None:
+    """Note that the first copy into a constant fills a part of it: the rest is zero, and hardly meant to be."""
+    array = allocation.array
+    if array is None or array.space != "const" or array.valid is not None or not 0 < size < allocation.size:
+        return
+    if (allocation.serial, True, 0) not in state.copied:
+        array.valid = np.zeros(len(array.data), np.uint8)
+
+
 def to_symbol(
     state: State, place: Place, to: int, source: int, size: int, offset: int, kind: int, stream: int = 0
 ) -> int:
     if min(size, offset) < 0 or kind not in (H2D, D2D, DEFAULT):
         raise CudaError(21 if kind not in (H2D, D2D, DEFAULT) else 1)
     target = symbol(state, to, place)
+    _note_partly_filled(state, target, size)
     return transfer(
         state, Copy(target.base + offset, source, Rows(size), kind), state.stream(stream), place, blocking=True
     )

@@ -222,7 +222,8 @@ def _with_pointers(state: State) -> str:
 def _is_of_copy(state: State, record: ObservedLaunch, hazard: Hazard) -> bool:
     """Whether what a kernel reads that nobody wrote is what a copy left out of its array; then that is told."""
     named = {argument.buffer for argument in record.arguments if argument.buffer}
-    allocations = [a for a in state.memory.live.values() if a.name == hazard.array and a.name in named]
+    live = state.memory.live.values()
+    allocations = [a for a in live if a.name == hazard.array and (a.name in named or a.kind == "symbol")]
     return len(allocations) == 1 and tell_unfilled(state, allocations[0], record.kernel, hazard.line)
 
 

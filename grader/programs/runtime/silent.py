@@ -114,7 +114,7 @@ def tell_unfilled(state: State, allocation: Allocation, kernel: str, line: int) 
         return bool(filled < allocation.size)
     copied.is_told = True
     message = msg(
-        "programs.copy_too_short",
+        "programs.symbol_too_short" if allocation.kind == "symbol" else "programs.copy_too_short",
         array=allocation.name,
         bytes=filled,
         size=allocation.size,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 __global__ void nothing(float* x, int n) {}
+__constant__ float weights[5], ends[5]; __global__ void weigh(float *x) { x[threadIdx.x] = weights[threadIdx.x] + ends[threadIdx.x % 3]; }
 
 int main() {
     const int n = 256;
@@ -14,6 +15,7 @@ int main() {
     cudaMemcpy(d, h, n, cudaMemcpyHostToDevice);
     nothing<<<1, n>>>(d, n);
     cudaMemcpy(h, d, n * sizeof(float), cudaMemcpyDeviceToHost);
+    cudaMemcpyToSymbol(weights, h, 4 * sizeof(float)); cudaMemcpyToSymbol(ends, h, 3 * sizeof(float)); weigh<<<1, 5>>>(d);
     cudaFree(d);
     cudaFree(d);
     cudaMemcpy(d, h, 4, cudaMemcpyHostToDevice);
