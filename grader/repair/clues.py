@@ -1,4 +1,4 @@
-"""What runs tell of where a fault may be: the order of changes, and which condition turned threads away."""
+"""What runs tell of where a fault may be: the order of changes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from grader.lab.compare import Mask, is_sentinel, wrong_elements
-from grader.launching.trial import Run
-from grader.message import Message, joined, msg
 from grader.ptx.records import Hazard
-from grader.repair.function import LEAVES, Change, Function, condition_of
-from grader.repair.screen import Screen
+from grader.repair.function import Change, Function, only_leaves
 from grader.repair.symptom import is_collision
 from grader.result import Diagnosis, Element, ElementRange, ElementRead
 from grader.submission.cpp.tree import LOOPS, WORD
@@ -155,7 +149,7 @@ def clues_of(
             weights[line] = max(weights.get(line, 0.0), less * weight)
         suspects |= {} if outside else parts
         symptoms += _symptoms(diagnosis)
-        again = {} if outside else _read_again(functions, diagnosis, names)
+        again = {} if outside else _read_again(functions, diagnosis, names) or _stored_again(functions)
         if again:
             weights = {line: UNLIKELY * weight for line, weight in weights.items()}
             weights |= {line: 1.0 for line, _array in again}
@@ -288,6 +282,28 @@ def _read_again(
     return suspects
 
 
+def _stored_again(functions: Sequence[Function]) -> dict[tuple[int, str], float]:
+    """Stores to one element by the same text in two statements of a block, by line and array: what the first stored is
+    lost, and another element was never given anything."""
+    suspects: dict[tuple[int, str], float] = {}
+    for function in functions:
+        first: dict[tuple[int, str], int] = {}
+        for node in function.nodes:
+            left, operator = node.child_by_field_name("left"), node.child_by_field_name("operator")
+            if node.type != "assignment_expression" or left is None or operator is None:
+                continue
+            if operator.type != "=" or left.type != "subscript_expression":
+                continue
+            block = node.parent.parent if node.parent is not None else None
+            text = "".join(function.text(left).split())
+            place = (block.id if block is not None else 0, text)
+            line = first.setdefault(place, function.line(node))
+            if line != function.line(node):
+                array = text.partition("[")[0]
+                suspects |= {(line, array): 1.0, (function.line(node), array): 1.0}
+    return suspects
+
+
 def _symptoms(diagnosis: Diagnosis) -> list[str]:
     symptoms = []
     rule = diagnosis.values.id if diagnosis.values is not None else ""
@@ -401,98 +417,6 @@ def _words(function: Function, line: int) -> set[str]:
     return set(WORD.findall(rows[line - 1])) if start <= line <= end and line <= len(rows) else set()
 
 
-MAX_GUARDS = 6
-"""Conditions of a kernel, and of what it calls, that are taken away."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnedAway:
-    """A condition without which elements are written that nobody wrote.
-
-    check: the check that found them, of a `variant`.  line: where the condition stands.
-    unwritten: how many elements nobody wrote.  right: how many of them are right without the condition; 0 where all
-    of them are written then, every one wrong, and no other element is spoilt.
-    protects: whether threads leave the arrays without it.
-    """
-
-    variant: str
-    check: str
-    line: int
-    unwritten: int
-    right: int
-    protects: bool
-
-    @property
-    def hint(self) -> Message:
-        """What was seen."""
-        if not self.right:
-            return msg("repairs.turned_away_wrong", line=self.line, n=self.unwritten)
-        message = msg("repairs.turned_away", line=self.line, n=self.unwritten, right=self.right)
-        return joined(message, msg("repairs.guard_protects") if self.protects else None) or message
-
-
-def turned_away(screen: Screen, variant: str, functions: Sequence[Function]) -> TurnedAway | None:
-    """The condition without which most of what nobody wrote is right, else all of it written; None: there is none."""
-    before = screen.unchanged()
-    unwritten = _unwritten(screen, before)
-    if unwritten is None or not unwritten.any():
-        return None
-    changes = [(function, change) for function in functions for change in opened(function)][:MAX_GUARDS]
-    candidates = []
-    for change, run in screen.runs(changes):
-        one = _judged(screen, variant, change, before, run, unwritten)
-        if one is not None:
-            candidates.append(one)
-    return max(candidates, key=lambda one: (one.right, -one.line), default=None)
-
-
-def opened(function: Function) -> Iterator[Change]:
-    """The function's branches, each with a condition that lets every thread go on."""
-    for node in function.nodes:
-        condition, body = condition_of(node), node.child_by_field_name("consequence")
-        if node.type == "if_statement" and condition is not None and body is not None:
-            edit = function.replaced(condition, "false" if _leaves(body) else "true")
-            yield Change("guard", function.line(node), (edit,), 0.0, "opened")
-
-
 def _is_early_end(node: Node) -> bool:
     body = node.child_by_field_name("consequence") if node.type == "if_statement" else None
-    return body is not None and node.child_by_field_name("alternative") is None and _leaves(body)
-
-
-def _leaves(body: Node) -> bool:
-    """Whether a branch only ends the kernel, the loop or the iteration."""
-    inner = [n for n in body.named_children if n.type != "comment"] if body.type == "compound_statement" else [body]
-    return len(inner) == 1 and inner[0].type in LEAVES
-
-
-def _unwritten(screen: Screen, run: Run) -> Mask | None:
-    """Which elements of the first wrong output no thread wrote."""
-    name = run.difference.name if run.difference is not None else ""
-    if run.outcome.status != "ok" or name not in run.outcome.outputs:
-        return None
-    got, expected = run.outcome.outputs[name], screen.expected(name)
-    unwritten: Mask = is_sentinel(got) & (got != expected)
-    return unwritten
-
-
-def _judged(screen: Screen, variant: str, change: Change, before: Run, run: Run, unwritten: Mask) -> TurnedAway | None:
-    assert before.difference is not None
-    name = before.difference.name
-    if run.outcome.status != "ok" or name not in run.outcome.outputs:
-        return None
-    wrong = _wrong(screen, name, run)
-    right = int(np.count_nonzero(unwritten & ~wrong))
-    count = int(np.count_nonzero(unwritten))
-    if 2 * right < count:
-        is_written = not (unwritten & is_sentinel(run.outcome.outputs[name])).any()
-        is_spoilt = (wrong & ~_wrong(screen, name, before)).any()
-        if right or not is_written or is_spoilt:
-            return None
-    return TurnedAway(variant, screen.symptom.check, change.line, count, right, run.leaves_its_arrays)
-
-
-def _wrong(screen: Screen, name: str, run: Run) -> Mask:
-    expected = screen.expected(name)
-    tolerance = screen.trials.lab.tolerance.at(screen.symptom.cases[0].sizes, str(expected.dtype))
-    return wrong_elements(run.outcome.outputs[name], expected, tolerance)
+    return body is not None and node.child_by_field_name("alternative") is None and only_leaves(body)

@@ -381,3 +381,9 @@ def _scope(node: Node) -> Node:
             return current
         current = current.parent
     return node
+
+
+def only_leaves(body: Node) -> bool:
+    """Whether a branch only ends the kernel, the loop or the iteration."""
+    inner = [n for n in body.named_children if n.type != "comment"] if body.type == "compound_statement" else [body]
+    return len(inner) == 1 and inner[0].type in LEAVES

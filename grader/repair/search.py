@@ -16,7 +16,7 @@ from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
 from grader.message import Message, joined, msg, sentences_of
-from grader.repair.clues import TurnedAway, clues_of, turned_away
+from grader.repair.clues import clues_of
 from grader.repair.conditions import guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
@@ -27,6 +27,7 @@ from grader.repair.screen import Budget, Screen
 from grader.repair.several_places import array_changes, idea_changes
 from grader.repair.statements import barrier_changes, value_changes
 from grader.repair.symptom import SEARCHED, Symptom, symptom_of, symptom_of_order
+from grader.repair.turned_away import TurnedAway, turned_away
 from grader.result import Check, Repair, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original

@@ -146,6 +146,8 @@ RACES: Texts = {
     "fault": N_("data race"),
     "fault_barrier": N_("barrier not reached by all threads"),
     "fault_different_barriers": N_("barrier not reached by all threads"),
+    "fault_ended": N_("barrier not reached by all threads"),
+    "fault_ended_around": N_("barrier not reached by all threads"),
     "fault_warp_mask": N_("wrong warp mask"),
     "none": N_("No data races, and every thread reaches every barrier."),
     "hint_barrier": N_(

@@ -125,6 +125,27 @@ def test_a_text_that_reads_one_element_twice_is_suspected_where_another_one_is_l
     assert max(found.lines[line] for line in (4, 5, 12)) <= UNLIKELY
 
 
+def test_a_text_that_stores_one_element_twice_is_suspected() -> None:
+    text = TEXT.replace("b[y][x] = B", "a[y] [x] = B")
+    functions = functions_of(parse(SourceText(Path("x.cu"), text, "utf-8")), "mul")
+    found = clues_of(functions, "correct", (), diagnosis([], [(0, 0)]), (), NAMES)
+    assert found.symptoms == ("exact", "repeated")
+    assert (found.lines[4], found.lines[5]) == (1.0, 1.0)
+    # One of two branches stores it once.
+    branches = text.replace("a[y][x] = A", "if (x) a[y][x] = A").replace("  a[y] [x]", "  else a[y][x]")
+    functions = functions_of(parse(SourceText(Path("x.cu"), branches, "utf-8")), "mul")
+    assert clues_of(functions, "correct", (), diagnosis([], [(0, 0)]), (), NAMES).symptoms == ("exact",)
+
+
+@pytest.mark.parametrize(("leaves", "is_suspected"), [("return", True), ("n = 1", False)])
+def test_a_condition_that_ends_threads_early_decides_who_comes_to_what_follows(leaves: str, is_suspected: bool) -> None:
+    text = TEXT.replace("  a[y][x] = A", f"  if (x > n) {leaves};\n  a[y][x] = A")
+    functions = functions_of(parse(SourceText(Path("x.cu"), text, "utf-8")), "mul")
+    outside = Hazard("out_of_bounds", "after", 13, "global", "store", "C", 4096, 4, 4096, (0, 0, 0), (0, 0, 0))
+    lines = clues_of(functions, "ragged_sizes", [outside], None, (), NAMES).lines
+    assert (lines.get(4, 0.0) > 0.8) == is_suspected
+
+
 def test_threads_that_write_one_element_have_a_wrong_index_and_lack_no_barrier() -> None:
     def race(detail: str) -> Hazard:
         return Hazard(

@@ -1,0 +1,99 @@
+"""Which condition of a kernel, or of what it calls, turned the threads away that should have written something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.lab.compare import Mask, is_sentinel, wrong_elements
+from grader.launching.trial import Run
+from grader.message import Message, joined, msg
+from grader.repair.function import Change, Function, condition_of, only_leaves
+from grader.repair.screen import Screen
+
+MAX_GUARDS = 6
+"""Conditions of a kernel, and of what it calls, that are taken away."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedAway:
+    """A condition without which elements are written that nobody wrote.
+
+    check: the check that found them, of a `variant`.  line: where the condition stands.
+    unwritten: how many elements nobody wrote.  right: how many of them are right without the condition; 0 where all
+    of them are written then, every one wrong, and no other element is spoilt.
+    protects: whether threads leave the arrays without it.
+    """
+
+    variant: str
+    check: str
+    line: int
+    unwritten: int
+    right: int
+    protects: bool
+
+    @property
+    def hint(self) -> Message:
+        """What was seen."""
+        if not self.right:
+            return msg("repairs.turned_away_wrong", line=self.line, n=self.unwritten)
+        message = msg("repairs.turned_away", line=self.line, n=self.unwritten, right=self.right)
+        return joined(message, msg("repairs.guard_protects") if self.protects else None) or message
+
+
+def turned_away(screen: Screen, variant: str, functions: Sequence[Function]) -> TurnedAway | None:
+    """The condition without which most of what nobody wrote is right, else all of it written; None: there is none."""
+    before = screen.unchanged()
+    unwritten = _unwritten(screen, before)
+    if unwritten is None or not unwritten.any():
+        return None
+    changes = [(function, change) for function in functions for change in opened(function)][:MAX_GUARDS]
+    candidates = []
+    for change, run in screen.runs(changes):
+        one = _judged(screen, variant, change, before, run, unwritten)
+        if one is not None:
+            candidates.append(one)
+    return max(candidates, key=lambda one: (one.right, -one.line), default=None)
+
+
+def opened(function: Function) -> Iterator[Change]:
+    """The function's branches, each with a condition that lets every thread go on."""
+    for node in function.nodes:
+        condition, body = condition_of(node), node.child_by_field_name("consequence")
+        if node.type == "if_statement" and condition is not None and body is not None:
+            edit = function.replaced(condition, "false" if only_leaves(body) else "true")
+            yield Change("guard", function.line(node), (edit,), 0.0, "opened")
+
+
+def _unwritten(screen: Screen, run: Run) -> Mask | None:
+    """Which elements of the first wrong output no thread wrote."""
+    name = run.difference.name if run.difference is not None else ""
+    if run.outcome.status != "ok" or name not in run.outcome.outputs:
+        return None
+    got, expected = run.outcome.outputs[name], screen.expected(name)
+    unwritten: Mask = is_sentinel(got) & (got != expected)
+    return unwritten
+
+
+def _judged(screen: Screen, variant: str, change: Change, before: Run, run: Run, unwritten: Mask) -> TurnedAway | None:
+    assert before.difference is not None
+    name = before.difference.name
+    if run.outcome.status != "ok" or name not in run.outcome.outputs:
+        return None
+    wrong = _wrong(screen, name, run)
+    right = int(np.count_nonzero(unwritten & ~wrong))
+    count = int(np.count_nonzero(unwritten))
+    if 2 * right < count:
+        is_written = not (unwritten & is_sentinel(run.outcome.outputs[name])).any()
+        is_spoilt = (wrong & ~_wrong(screen, name, before)).any()
+        if right or not is_written or is_spoilt:
+            return None
+    return TurnedAway(variant, screen.symptom.check, change.line, count, right, run.leaves_its_arrays)
+
+
+def _wrong(screen: Screen, name: str, run: Run) -> Mask:
+    expected = screen.expected(name)
+    tolerance = screen.trials.lab.tolerance.at(screen.symptom.cases[0].sizes, str(expected.dtype))
+    return wrong_elements(run.outcome.outputs[name], expected, tolerance)
