@@ -1,4 +1,4 @@
-"""Causes outside the kernels: a program's launches, its constants, its macros, and whether another launch helps.
+"""Causes outside the kernels: a program's launches, its constants, its macros.
 
 One change there may mend several variants.  The launches of a changed program are read anew, its kernels run; what is
 found holds only where the changed program, run itself, launches what was read.
@@ -13,13 +13,12 @@ from math import prod
 from pathlib import Path
 
 from grader.errors import FileError, UsageError
-from grader.launching.kernel import BoundKernel, block_of, grid_of
+from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
-from grader.message import Message, msg, sizes_msg
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
-from grader.repair.function import Change, changed
+from grader.repair.function import Change, changed, functions_of
 from grader.repair.launches import Launch, crosswise, field_changes, grid_changes, launch_changes, launches_of
-from grader.repair.screen import Budget, Screen
+from grader.repair.screen import Budget
 from grader.repair.several_places import constant_changes, macro_changes
 from grader.repair.symptom import MOST_INSTRUCTIONS, faults, instructions_of
 from grader.result import Check
@@ -29,7 +28,7 @@ from grader.submission.changes import Original
 from grader.submission.compile_time import mentioned
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.kernels.records import Observed, SeenLaunch
-from grader.submission.records import LaunchPlan, Submission, VariantBinding
+from grader.submission.records import Submission, VariantBinding
 from grader.submission.source import SourceText
 
 READING = 70_000
@@ -222,7 +221,7 @@ def _ranked(
         # What is right wherever tiles are whole has no wrong constant: another value may hide the guard that is wrong.
         constants = set() if all(map(_is_ragged, failing)) else shared - _right(parsed, passing)
         values = {name: value for s in failing for name, value in _constants(s).items()}
-        changes += [*macro_changes(parsed, shared), *constant_changes(parsed, constants, values)]
+        changes += [*macro_changes(parsed, shared, _sizes(failing)), *constant_changes(parsed, constants, values)]
         by_cost = [(change.cost + shifts.get(change.group, 0.0), change, True) for change in changes]
         by_cost += [
             (change.cost + shifts.get(change.group, 0.0), change, False)
@@ -238,6 +237,13 @@ def _ranked(
         key = repr((parsed.file, sorted((e.start, e.end, "".join(e.text.split())) for e in change.edits)))
         unique.setdefault(key, (parsed, change, is_read))
     return list(unique.values())
+
+
+def _sizes(failing: Sequence[Failing]) -> list[str]:
+    """Names that stand for sizes in all failing kernels."""
+    own = [functions_of(s.parsed, s.kernel.binding.kernel.name)[:1] for s in failing]
+    names = [{v.name: None for f in of for v in f.variables if v.role == "size"} for of in own]
+    return [name for name in names[0] if all(name in others for others in names)] if names else []
 
 
 def _meant(launch: Launch, subject: Failing) -> list[int | None]:
@@ -430,65 +436,3 @@ def _run_anew(original: Original, tried: _Tried, wanted: Sequence[Failing], reru
     submission = rerun(tried.texts)
     kernels = {s.name: kernel for s in wanted if (kernel := rebound(s.kernel, submission)) is not None}
     return replace(tried, kernels=kernels, was_run=True)
-
-
-@dataclass(frozen=True, slots=True)
-class OtherLaunch:
-    """What was seen of another launch: the `check` of a `variant` that it mends, and how that is said."""
-
-    variant: str
-    check: str
-    hint: Message
-
-
-def other_launch(screen: Screen, variant: str, budget: Budget) -> OtherLaunch | None:
-    """The first launch with which nothing of the fault is left, at any size of the symptom; None: there is none."""
-    interpretation = screen.kernel.interpretation
-    plan = interpretation.launch
-    if not plan.line:
-        return None
-    for other, hint in _other_plans(plan, screen.symptom.cases[0].sizes):
-        kernel = screen.kernel.read_as(replace(interpretation, launch=other))
-        for case in screen.symptom.cases:
-            run = screen.trials.run(kernel, case.kind, case.sizes, observe=case.observe)
-            budget.ran(run, case.observe)
-            if run.outcome.status != "ok" or not run.is_right or faults(run):
-                break
-        else:
-            return OtherLaunch(variant, screen.symptom.check, hint)
-    return None
-
-
-def _other_plans(plan: LaunchPlan, sizes: dict[str, int]) -> Iterator[tuple[LaunchPlan, Message]]:
-    """Launches that are tried, with what is said where one of them is right."""
-    x, y, z = block_of(plan, sizes)
-    if plan.block_formula and len(plan.tile) > 1:
-        threads = (*plan.tile, 1, 1)[:3]
-        other = replace(plan, block=(threads[0], threads[1], threads[2]), block_formula=(), grid_formula=())
-        yield other, msg("repairs.other_block_first", line=plan.line)
-    if len(plan.covers) == 2 and plan.covers[0] != plan.covers[1]:
-        other = replace(plan, covers=plan.covers[::-1], grid_formula=plan.grid_formula[::-1])
-        yield other, msg("repairs.other_axes", line=plan.line, x=plan.covers[0], y=plan.covers[1])
-    if len(set(plan.tile)) > 1 or z > 1:
-        return
-    blocks = grid_of(plan, sizes)
-    for tile in sorted({x, 1} - {plan.tile[0]}, reverse=True):
-        # A kernel that takes more than a thread's element with each block needs no more of them.
-        if tile < plan.tile[0] and (len(plan.tile) < 2 or x == y):
-            other = replace(plan, tile=(tile,) * len(plan.tile), grid_formula=())
-            more = grid_of(other, sizes)
-            if more != blocks:
-                yield (
-                    other,
-                    msg(
-                        "repairs.other_blocks",
-                        line=plan.line,
-                        sizes=sizes_msg(sizes),
-                        blocks=_axes(blocks, len(plan.tile)),
-                        more=_axes(more, len(plan.tile)),
-                    ),
-                )
-
-
-def _axes(grid: tuple[int, int, int], axes: int) -> str:
-    return "×".join(str(n) for n in grid[:axes])

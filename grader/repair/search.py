@@ -22,7 +22,8 @@ from grader.repair.expressions import expression_changes
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Change, Function, functions_of
 from grader.repair.host import host_repairs
-from grader.repair.program import Failing, OtherLaunch, Rerun, other_launch, program_repairs
+from grader.repair.other_launch import OtherLaunch, other_launch
+from grader.repair.program import Failing, Rerun, program_repairs
 from grader.repair.screen import Budget, Screen
 from grader.repair.several_places import array_changes, idea_changes
 from grader.repair.statements import barrier_changes, value_changes
@@ -310,7 +311,7 @@ DETAILS = {
     "guard": ("missing", "missing_around", "removed", "returns", "returns_early"),
     "initial_value": ("missing", "stored", "added"),
     "expression": ("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed"),
-    "index": ("axes", "axes_next", "names_next", "tile", "macro"),
+    "index": ("axes", "axes_next", "names_next", "tile", "macro", "macro_name"),
     "launch": (
         "axes",
         "rounded",

@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function, Kind, Variable, named_in
+from grader.repair.function import BUILTINS, Change, Function, Kind, Variable, named_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants, qualifiers_of
 from grader.submission.lexical import Edit
+from grader.submission.structs import fields_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -29,6 +30,8 @@ _OTHERS = {
     ">=": (">",),
     "/": ("%",),
 }
+_NUMBER = re.compile(r"\(?\s*\d[\w.]*\s*\)?")
+_BLOCK = ("blockDim.x", "blockDim.y")
 MAX_VALUES = 8
 """Values that are tried for a constant."""
 
@@ -52,26 +55,67 @@ def constant_changes(parsed: ParsedFile, names: Collection[str], values: Mapping
             yield Change("constant", node.start_point.row + 1, (edit,), 1.9 + 0.1 * place, "constant")
 
 
-def macro_changes(parsed: ParsedFile, names: Collection[str]) -> Iterator[Change]:
-    """Macros with parameters: one of these in another's place, two exchanged, another operator or number."""
+def macro_changes(parsed: ParsedFile, names: Collection[str], sizes: Collection[str]) -> Iterator[Change]:
+    """Macros that are no mere number: a parameter in another's place, two exchanged; another name, operator or number.
+
+    sizes: names that stand for sizes wherever the macros are used.
+    """
     for item in parsed.items:
         node = item.node
         body, given = node.child_by_field_name("value"), node.child_by_field_name("parameters")
-        if item.kind != "macro" or item.name not in names or body is None or given is None:
+        if item.kind != "macro" or item.name not in names or not item.active or body is None:
             continue
-        parameters = [parsed.text(n) for n in given.named_children if n.type == "identifier"]
+        if given is None and _NUMBER.fullmatch(parsed.text(body).strip()):
+            continue
+        parameters = [parsed.text(n) for n in given.named_children if n.type == "identifier"] if given else []
         line = node.start_point.row + 1
-        for kind, text, cost in _bodies(parsed.text(body), parameters):
-            yield Change(kind, line, (replaced_in(parsed, body, text),), cost, "macro", "macro")
+        seen = {parsed.text(body).strip()}
+        for kind, text, cost, detail in [
+            *_bodies(parsed.text(body), parameters),
+            *_names(parsed, body, parameters, sizes),
+        ]:
+            if text.strip() not in seen:
+                seen.add(text.strip())
+                yield Change(kind, line, (replaced_in(parsed, body, text),), cost, "macro", detail)
 
 
-def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str, float]]:
+def _names(
+    parsed: ParsedFile, body: Node, parameters: Collection[str], sizes: Collection[str]
+) -> Iterator[tuple[Kind, str, float, str]]:
+    """A macro's body with another name for one that is no parameter: of an axis, a member, a size."""
+    tokens = _TOKEN.findall(parsed.text(body))
+    for place, token in enumerate(tokens):
+        before, base = "".join(tokens[place - 1 : place]), "".join(tokens[max(0, place - 2) : place - 1])
+        others: Collection[str] = ()
+        cost = 1.4
+        if before in (".", "->"):
+            others = OTHER.get(token, "") if base in BUILTINS else _members_beside(parsed, token)
+        elif token in sizes and token not in parameters:
+            after = "".join(tokens[place + 1 : place + 2])
+            others = () if after in (".", "->", "(") else [name for name in (*sizes, *_BLOCK) if name != token]
+            cost = 1.9
+        for other in others:
+            yield "index", "".join([*tokens[:place], other, *tokens[place + 1 :]]), cost, "macro_name"
+
+
+def _members_beside(parsed: ParsedFile, name: str) -> list[str]:
+    """Other members of the structs with a member of that name, of its type."""
+    others: dict[str, None] = {}
+    for item in parsed.items:
+        fields = fields_of(parsed, item.name) if item.kind in ("type", "variable") and item.active else ()
+        own = next((field for field in fields if field.name == name), None)
+        if own is not None:
+            others |= dict.fromkeys(f.name for f in fields if f.type_text == own.type_text and f.name != name)
+    return list(others)
+
+
+def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str, float, str]]:
     tokens = _TOKEN.findall(text)
     used = [name for name in parameters if name in tokens]
     for first, one in enumerate(used):
         for other in used[first + 1 :]:
             swap = {one: other, other: one}
-            yield "index", "".join(swap.get(token, token) for token in tokens), 1.2
+            yield "index", "".join(swap.get(token, token) for token in tokens), 1.2, "macro"
     for place, token in enumerate(tokens):
         replacements: list[tuple[Kind, str, float]] = []
         if token in used:
@@ -81,7 +125,7 @@ def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str,
         elif token.isdigit():
             replacements = [("expression", str(int(token) + step), 2.0) for step in (1, -1) if int(token) + step >= 0]
         for kind, other, cost in replacements:
-            yield kind, "".join([*tokens[:place], other, *tokens[place + 1 :]]), cost
+            yield kind, "".join([*tokens[:place], other, *tokens[place + 1 :]]), cost, "macro"
 
 
 def numbers_of(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:

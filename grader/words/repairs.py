@@ -102,6 +102,7 @@ REPAIRS: Texts = {
         "round."
     ),
     "index_macro": N_("In the macro defined in line {line} its parameters are in the wrong places."),
+    "index_macro_name": N_("In the macro defined in line {line} another name is meant: one size or axis for another."),
     "constant": N_("The constant set in line {line} has the wrong value."),
     "launch_axes": N_("In line {line} the two axes of the grid are in each other's place."),
     "launch_rounded": N_(

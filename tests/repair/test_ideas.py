@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from grader.repair.several_places import idea_changes
+from grader.repair.several_places import idea_changes, macro_changes
+from grader.submission.cpp.parse import parse
+from grader.submission.source import SourceText
 from tests.repair.kernels import changes
 
 AXES = "int x = blockIdx.x * 16 + threadIdx.x;\nint y = blockIdx.y * 16 + threadIdx.y;"
@@ -98,3 +102,22 @@ def test_the_tile_of_an_index_moves_along_the_other_axis() -> None:
     # Two sides, or no block's index: no tile that could turn.
     for other in (body.replace("t * 8", "t * 4"), body.replace("(by", "(t")):
         assert "tile" not in {change.detail for change in changes(idea_changes, other).values()}
+
+
+MACROS = """struct M { float *data; int rows, cols; };
+#define AT(m, r, c) (m).data[(r) * (m).rows + (c)]
+#define SH(e) sh[(e) * n + threadIdx.x]
+#define TILE 16
+#define ROW (blockIdx.x * TILE + threadIdx.y)
+"""
+
+
+def test_other_names_are_tried_in_macros() -> None:
+    """Of a member of the same type, an axis, a size; one that is a mere number is a constant."""
+    parsed = parse(SourceText(Path("x.cu"), MACROS, "utf-8"))
+    made = list(macro_changes(parsed, {"AT", "SH", "TILE", "ROW"}, ["n", "TILE"]))
+    texts = {c.edits[0].text: (c.line, c.detail) for c in made if c.detail == "macro_name"}
+    assert texts["(m).data[(r) * (m).cols + (c)]"] == (2, "macro_name")
+    assert texts["sh[(e) * blockDim.x + threadIdx.x]"] == (3, "macro_name")
+    assert texts["(blockIdx.y * TILE + threadIdx.y)"] == (5, "macro_name")
+    assert not any(line == 4 or "m.data" in text for text, (line, _detail) in texts.items())
