@@ -38,6 +38,7 @@ DATA: Mapping[str, Value] = {
     "function": "scan",
     "setting": "bank_conflicts: 5",
     "capability": "6.1",
+    "gpu": "NVIDIA H200",
     "device": "8.0",
     "meant": "transpose.cu",
     "model": "GeForce GTX 1080",

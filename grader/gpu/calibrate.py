@@ -257,7 +257,7 @@ class _Measuring:
         return replace(
             timed,
             name=device.name.removeprefix("NVIDIA "),
-            measured=False,
+            is_checked=False,
             architecture=device.architecture,
             multiprocessors=device.multiprocessors,
             l2_bytes=device.l2_bytes,

@@ -36,11 +36,12 @@ class Processor:
     for.  most_warps, most_blocks, shared_bytes: of a multiprocessor.  l1_bytes: of shared memory and L1 cache
     together.  l2_bytes_per_second, dram_bytes_per_second: what a streaming kernel gets.  dram_fetch_bytes: least that
     memory is read by.  block_cycles: between the starts of two blocks on one multiprocessor.  launch_us: of a kernel
-    that does nothing.  measured: whether times were compared. sources: where each figure is from.
+    that does nothing.  is_checked: whether predicted times were compared with measured ones.
+    sources: where each figure is from.
     """
 
     name: str
-    measured: bool
+    is_checked: bool
     architecture: str
     multiprocessors: int
     clock_ghz: float

@@ -128,7 +128,7 @@ class Prediction:
 def predict(asked: Profile, processor: Processor, fitted: Coefficients = FITTED) -> Prediction:
     """The time of a launch, and what it goes to."""
     time_us, shares = _time(asked, processor, fitted)
-    spread = SPREAD if processor.measured else SPREAD_UNCHECKED
+    spread = SPREAD if processor.is_checked else SPREAD_UNCHECKED
     limiter = max(shares, key=shares.__getitem__)
     without = {
         cause: _time(changed, processor, fitted)[0]
@@ -154,7 +154,7 @@ def predict(asked: Profile, processor: Processor, fitted: Coefficients = FITTED)
 
 def ratio_interval(ratio: float, processor: Processor) -> tuple[float, float]:
     """(low, high) of how many times as fast one kernel is as another on this device, where `ratio` is predicted."""
-    spread = RATIO_SPREAD if processor.measured else RATIO_SPREAD**2
+    spread = RATIO_SPREAD if processor.is_checked else RATIO_SPREAD**2
     return ratio / spread, ratio * spread
 
 
@@ -353,7 +353,7 @@ def record_of(made: Prediction, sizes: Sizes, processor: Processor) -> Predicted
         predicted_us=figures(made.time_us),
         predicted_low_us=figures(low),
         predicted_high_us=figures(high),
-        is_checked=processor.measured,
+        is_checked=processor.is_checked,
         shares={unit: round(share, 4) for unit, share in made.shares.items() if share >= LEAST_SHARE},
         limiter=made.limiter,
         predicted_without_us={cause: figures(less_us) for cause, less_us in made.without_us.items()},

@@ -47,24 +47,54 @@ def in_words(result: Result, numbers: Numbers) -> dict[str, str]:
     }
 
 
-def about_devices(times: Mapping[str, PredictedTime | str], sizes: str) -> tuple[str, str]:
-    """(for which device and sizes, that it was never compared): sentences, "" where they are not true."""
+def measured_us(result: Result) -> dict[str, float]:
+    """Times that a GPU took at the sizes whose times are predicted, by variant."""
+    return {
+        name: timing.median_us
+        for name, variant in result.variants.items()
+        if variant.predicted is not None
+        for timing in variant.timing
+        if timing.size == variant.predicted.size and timing.median_us is not None
+    }
+
+
+def about_devices(times: Mapping[str, PredictedTime | str], sizes: str, measured_on: str = "") -> tuple[str, str]:
+    """(for which device and sizes, that it was never compared): sentences, "" where they are not true.
+
+    measured_on: the GPU whose times stand beside, "" where there are none.
+    """
     one = next((time for time in times.values() if isinstance(time, PredictedTime)), None)
     if one is None:
         return "", ""
     unchecked = "" if one.is_checked else text(msg("predict.unmeasured", device=one.device))
+    if measured_on:
+        return text(msg("predict.for_beside", device=one.device, sizes=sizes, gpu=measured_on)), unchecked
     return text(msg("predict.for", device=one.device, sizes=sizes)), unchecked
 
 
 def predicted_table(
-    times: Mapping[str, PredictedTime | str], sizes: str, numbers: Numbers, changes: Sequence[FasterView] = ()
+    times: Mapping[str, PredictedTime | str],
+    sizes: str,
+    numbers: Numbers,
+    changes: Sequence[FasterView] = (),
+    beside: tuple[str, Mapping[str, float]] = ("", {}),
 ) -> PredictedTable:
-    """The table of times by variant, a reason standing for one that there is not; sizes: of the launch, in words."""
-    caption, unchecked = about_devices(times, sizes)
+    """The table of times by variant, a reason standing for one that there is not.
+
+    sizes: of the launch, in words.  beside: a GPU, and the times (µs) that it took at the same sizes.
+    """
+    gpu, measured = beside
+    caption, unchecked = about_devices(times, sizes, gpu if measured else "")
+    titles = [_("Variant"), _("Predicted time"), _("Interval"), _("Largest part of it")]
+    rows = [_row(name, time, numbers) for name, time in times.items()]
+    if measured:
+        titles.insert(3, _("Measured"))
+        for row in rows:
+            row.insert(3, numbers.about(measured[row[0]]) if row[0] in measured else NOTHING)
     return {
         "caption": caption,
-        "titles": [_("Variant"), _("Predicted time"), _("Interval"), _("Largest part of it")],
-        "rows": [_row(name, time, numbers) for name, time in times.items()],
+        "titles": titles,
+        "rows": rows,
         "notes": [
             *(f"{name}: {said}" for name, time in times.items() for said in causes(time, numbers)),
             *filter(None, [unchecked]),

@@ -19,7 +19,7 @@ from grader.timing.sampling import Plan, Sample, Samples, sample
 
 def test_a_written_file_is_read_as_it_was(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
-    device = replace(read_device("h200"), name="Mine", measured=False)
+    device = replace(read_device("h200"), name="Mine", is_checked=False)
     write_device(device, file)
     assert read_device(str(file)) == device
 
@@ -71,7 +71,7 @@ def test_figures_follow_from_cycles_and_times(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(calibrate._Measuring, "_rounds", rounds)
     made = calibrate._Measuring(Card(), read_device("h100")).processor()  # type: ignore[arg-type]
     assert (made.name, made.multiprocessors, made.l2_bytes, made.clock_ghz) == ("X1", 100, 1 << 25, 2.0)
-    assert not made.measured
+    assert not made.is_checked
     assert {made.latency[name] for name in ("alu", "fma", "l1", "l2", "dram", "shared", "divide")} == {7}
     assert made.latency["convert"] == 3.5
     assert (made.rates["barrier"], made.latency["barrier"]) == (0.5, 20)

@@ -10,10 +10,12 @@ import msgspec
 import pytest
 
 from grader import i18n
+from grader.checks.speedup import predicted_figures
 from grader.report import html, terminal
 from grader.report.predicted_page import predicted_times
 from grader.report.summary import summary
-from grader.result import FasterChange, Ratio, Repair, Result
+from grader.result import FasterChange, Ratio, Repair, Result, Timing
+from grader.words import text
 from tests.report.jobs import TIME, job, with_time
 
 
@@ -169,9 +171,9 @@ def test_of_a_change_that_is_kept_from_students_or_shown_at_a_fault_the_gain_alo
     repair = Repair(file="transpose.cu", line=9, kind="padding", diff=DIFF)
     checks = [msgspec.structs.replace(result.checks[0], repair=repair), *result.checks[1:]]
     at_fault = shown(msgspec.structs.replace(with_change("shared", DIFF, result), checks=checks))
-    for text in (hidden, at_fault):
-        assert "predicted 4 times as fast" in " ".join(text.split("Changes that may make kernels faster")[1].split())
-        assert "8 + 1" not in text.split("Changes that may make kernels faster")[1]
+    for page in (hidden, at_fault):
+        assert "predicted 4 times as fast" in " ".join(page.split("Changes that may make kernels faster")[1].split())
+        assert "8 + 1" not in page.split("Changes that may make kernels faster")[1]
 
 
 @pytest.mark.parametrize(
@@ -199,3 +201,24 @@ def test_no_gain_is_claimed_where_the_interval_holds_none(language: str, change:
     finally:
         i18n.use("en")
     assert change in page and over in page
+
+
+def test_what_a_gpu_took_stands_beside_what_was_predicted() -> None:
+    result = with_time(shared=TIME, padded=TIME)
+    timing = [Timing(size={"rows": 1, "cols": 1}, median_us=1.0), Timing(size=dict(TIME.size), median_us=1800.0)]
+    shared = msgspec.structs.replace(result.variants["shared"], timing=timing)
+    environment = msgspec.structs.replace(result.environment, device="NVIDIA H200")
+    result = msgspec.structs.replace(result, variants={**result.variants, "shared": shared}, environment=environment)
+    lines = shown(result).splitlines()
+    assert any(line.endswith("beside what was measured on NVIDIA H200.") for line in lines)
+    rows = [line.split() for line in lines]
+    assert ["shared", "2.0", "ms", "1.3", "ms", "–", "3.0", "ms", "1.8", "ms", "shared", "memory", "(70", "%)"] in rows
+    assert ["padded", "2.0", "ms", "1.3", "ms", "–", "3.0", "ms", "—", "shared", "memory", "(70", "%)"] in rows
+    view = predicted_times(job(result))
+    assert view is not None
+    assert "measured: 1.8\u00a0ms" in next(row for row in view["rows"] if row["name"] == "shared")["facts"]
+
+
+@pytest.mark.parametrize(("ratio", "said"), [(SURE, "times as fast as"), (UNSURE, "is not certain")])
+def test_a_speedup_whose_interval_holds_one_is_no_gain(ratio: Ratio, said: str) -> None:
+    assert said in text(predicted_figures(TIME, ratio))
