@@ -1,5 +1,6 @@
 // Loaded before the CUDA runtime of a program (LD_PRELOAD): writes a line of JSON for each launch that the program
 // asks for to the file that LAUNCH_LOG names, then lets the runtime do it.
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
@@ -20,13 +21,16 @@ Function runtime(const char* name) {
     return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-void log(const void* kernel, dim3 grid, dim3 block, size_t shared_bytes) {
+void write(const char* kernel, dim3 grid, dim3 block, size_t shared_bytes) {
     static FILE* file = fopen(getenv("LAUNCH_LOG"), "a");
-    auto found = names().find(kernel);
     fprintf(file, "{\"kernel\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared_bytes\": %zu}\n",
-            found == names().end() ? "?" : found->second.c_str(), grid.x, grid.y, grid.z, block.x, block.y, block.z,
-            shared_bytes);
+            kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes);
     fflush(file);
+}
+
+void log(const void* kernel, dim3 grid, dim3 block, size_t shared_bytes) {
+    auto found = names().find(kernel);
+    write(found == names().end() ? "?" : found->second.c_str(), grid, block, shared_bytes);
 }
 
 }  // namespace
@@ -67,6 +71,19 @@ cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 bloc
     log(kernel, grid, block, shared_bytes);
     using Function = cudaError_t (*)(const void*, dim3, dim3, void**, size_t, cudaStream_t);
     return runtime<Function>("cudaLaunchCooperativeKernel")(kernel, grid, block, arguments, shared_bytes, stream);
+}
+
+// By the driver API, as the program itself calls it; the runtime does not go this way.
+CUresult cuLaunchKernel(CUfunction kernel, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
+                        CUstream stream, void** arguments, void** extra) {
+    const char* name = "?";
+    runtime<CUresult (*)(const char**, CUfunction)>("cuFuncGetName")(&name, kernel);
+    write(name, dim3(grid_x, grid_y, grid_z), dim3(block_x, block_y, block_z), shared_bytes);
+    using Function = CUresult (*)(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
+                                  unsigned int, unsigned int, CUstream, void**, void**);
+    return runtime<Function>("cuLaunchKernel")(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                                               stream, arguments, extra);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments) {

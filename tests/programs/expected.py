@@ -24,6 +24,7 @@ A folder a program: its `.cu` files (the one with `main` in its name first, or `
       wrong: why grading does not say this yet
     wrong: why grade run does not do this yet
     only_here: reason                  what a GPU does otherwise: not compared with one
+    only_printed: reason               the same of its launches alone
     extra: thrust                      what has to be installed beside the grader; else it is skipped
     quick: true                        among the quick tests
 
@@ -44,7 +45,7 @@ HERE = Path(__file__).parent
 PROGRAMS = sorted(path.parent for path in HERE.glob("*/expected.yaml"))
 KEYS = {
     *("about", "files", "arguments", "stdin", "refused", "exit", "cause", "stdout", "prints", "launches", "findings"),
-    *("grading", "remarks", "wrong", "only_here", "quick", "extra"),
+    *("grading", "remarks", "wrong", "only_here", "only_printed", "quick", "extra"),
 }
 
 

@@ -552,8 +552,8 @@ __device__ inline double grader_mrg_number(curandStateMRG32k3a *s)
     return p <= q ? (double)(p + GRADER_M1 - q) : (double)(p - q);
 }
 __device__ inline unsigned int curand(curandStateMRG32k3a *s) { return (unsigned int)(grader_mrg_number(s) * 1.000000048662); }
-__device__ inline float curand_uniform(curandStateMRG32k3a *s) { return (float)(grader_mrg_number(s) * 2.328306549295728e-10); }
-__device__ inline double curand_uniform_double(curandStateMRG32k3a *s) { return grader_mrg_number(s) * 2.328306549295728e-10; }
+__device__ inline float curand_uniform(curandStateMRG32k3a *s) { return (float)(grader_mrg_number(s) * 2.3283065498378288e-10); }
+__device__ inline double curand_uniform_double(curandStateMRG32k3a *s) { return grader_mrg_number(s) * 2.3283065498378288e-10; }
 
 // -- distributions -------------------------------------------------------------------------------------------
 // 0 is left out, 1 is not: (0, 1].

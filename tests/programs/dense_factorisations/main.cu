@@ -4,7 +4,7 @@
 #include <cusolverDn.h>
 #include <vector>
 
-const int N = 3;
+const int N = 3, AREA = 1 << 20;
 typedef std::vector<double> V;
 cusolverDnHandle_t handle;
 
@@ -36,7 +36,7 @@ int main() {
     double *work;
     cudaMalloc(&info, sizeof(int));
     cudaMalloc(&pivots, N * sizeof(int));
-    cudaMalloc(&work, 4096 * sizeof(double));
+    cudaMalloc(&work, AREA * sizeof(double));
     V general = {1, 4, 7, 2, 5, 8, 3, 6, 10}, symmetric = {4, 1, 0, 1, 3, 1, 0, 1, 2}, right = {1, 2, 3};
     auto told = [&] { cudaMemcpy(&state, info, sizeof(int), cudaMemcpyDeviceToHost); return state; };
     {
@@ -49,14 +49,14 @@ int main() {
     }
     for (cublasFillMode_t fill : {CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER}) {
         double *a = device(symmetric), *b = device(right);
-        cusolverDnDpotrf(handle, fill, N, a, N, work, 4096, info);
+        cusolverDnDpotrf(handle, fill, N, a, N, work, AREA, info);
         cusolverDnDpotrs(handle, fill, N, 1, a, N, b, N, info);
         printf("potrf %d %d\n", told(), same(product(symmetric, host(b, N), N, 1, N), right));
         cudaFree(a); cudaFree(b);
     }
     {
         double *a = device({1, 2, 0, 2, 1, 0, 0, 0, 1});
-        cusolverDnDpotrf(handle, CUBLAS_FILL_MODE_LOWER, N, a, N, work, 4096, info);
+        cusolverDnDpotrf(handle, CUBLAS_FILL_MODE_LOWER, N, a, N, work, AREA, info);
         printf("not positive definite: %d\n", told());
         cudaFree(a);
     }
@@ -64,19 +64,19 @@ int main() {
         // Q R is the matrix, and Q' b what least squares need.
         V tall = {1, 1, 1, 1, 1, 2, 3, 4}, b = {6, 5, 7, 10};
         double *a = device(tall), *tau = device({0, 0}), *c = device(b), *q;
-        cusolverDnDgeqrf(handle, 4, 2, a, 4, tau, work, 4096, info);
+        cusolverDnDgeqrf(handle, 4, 2, a, 4, tau, work, AREA, info);
         V r = host(a, 8);
-        cusolverDnDormqr(handle, CUBLAS_SIDE_LEFT, CUBLAS_OP_T, 4, 1, 2, a, 4, tau, c, 4, work, 4096, info);
+        cusolverDnDormqr(handle, CUBLAS_SIDE_LEFT, CUBLAS_OP_T, 4, 1, 2, a, 4, tau, c, 4, work, AREA, info);
         V turned = host(c, 4);
         double slope = turned[1] / r[5], offset = (turned[0] - r[4] * slope) / r[0];
         q = device(r);
-        cusolverDnDorgqr(handle, 4, 2, 2, q, 4, tau, work, 4096, info);
+        cusolverDnDorgqr(handle, 4, 2, 2, q, 4, tau, work, AREA, info);
         printf("geqrf %d y = %.1f + %.1f x, %d\n", told(), offset, slope, same(product(host(q, 8), {r[0], 0, r[4], r[5]}, 4, 2, 2), tall));
         cudaFree(a); cudaFree(tau); cudaFree(c); cudaFree(q);
     }
     {
         double *a = device(symmetric), *w = device({0, 0, 0});
-        cusolverDnDsyevd(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, N, a, N, w, work, 4096, info);
+        cusolverDnDsyevd(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, N, a, N, w, work, AREA, info);
         V values = host(w, N), vectors = host(a, 9), scaled = vectors;
         for (int i = 0; i < 9; i++) scaled[i] *= values[i / 3];
         printf("syevd %d %.4f %.4f %.4f %d\n", told(), values[0], values[1], values[2], same(product(symmetric, vectors, N, N, N), scaled));
@@ -85,7 +85,7 @@ int main() {
     {
         V tall = {1, 2, 3, 4, 5, 7};
         double *a = device(tall), *s = device({0, 0}), *u = device(V(9)), *v = device(V(4));
-        cusolverDnDgesvd(handle, 'A', 'A', 3, 2, a, 3, s, u, 3, v, 2, work, 4096, nullptr, info);
+        cusolverDnDgesvd(handle, 'A', 'A', 3, 2, a, 3, s, u, 3, v, 2, work, AREA, nullptr, info);
         V values = host(s, 2), left = host(u, 9), rights = host(v, 4);
         V half = {left[0] * values[0], left[1] * values[0], left[2] * values[0], left[3] * values[1], left[4] * values[1], left[5] * values[1]};
         printf("gesvd %d %.4f %.4f %d\n", told(), values[0], values[1], same(product(half, rights, 3, 2, 2), tall));

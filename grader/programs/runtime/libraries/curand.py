@@ -167,8 +167,8 @@ _SOBOL = {201: 32, 203: 64}
 """Bits of a number; of more dimensions than one the tables are not published with a right to hand them on."""
 _USUAL = {_DEFAULT: _XORWOW, 200: 201}
 _KINDS = frozenset({_XORWOW, _MRG32K3A, 141, 142, _PHILOX, *_SOBOL})
-_MRG_NORM = 2.328306549295728e-10
-"""1 / (m1 + 1): MRG32k3a's numbers are from 1 to m1."""
+_MRG_NORM = 2.3283065498378288e-10
+"""About 1 / (m1 + 1), as the library rounds it (read off double precision on an H100): the numbers are from 1 to m1."""
 _MRG_BITS = 1.000000048662
 _QUASI_DEFAULT = 201
 MAX_POISSON_MEAN = 400_000
