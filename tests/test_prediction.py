@@ -9,7 +9,7 @@ import pytest
 
 from grader.devices import gpus
 from grader.errors import UsageError
-from grader.prediction.instructions import read_device, resident_blocks
+from grader.prediction.instructions import Processor, read_device, resident_blocks
 from grader.prediction.model import FITTED, SPREAD, predict
 from grader.prediction.profile import Profile, profile, sampled_blocks
 from grader.prediction.trace import Argument, follow
@@ -45,20 +45,20 @@ ELEMENTS = 1 << 22
 H200 = read_device("h200")
 
 
-def copied(stride: int, threads: int = 256) -> Profile:
+def copied(stride: int, threads: int = 256, text: str = COPY, device: Processor = H200) -> Profile:
     grid = (ELEMENTS // threads, 1, 1)
-    resident = resident_blocks(H200, threads, 16, 0)
-    together, neighbours = sampled_blocks(grid, resident, H200)
+    resident = resident_blocks(device, threads, 16, 0)
+    together, neighbours = sampled_blocks(grid, resident, device)
     numbers = [*together, *(n for n in neighbours if n >= 0)]
     arguments = [
         Argument(size_bytes=4 * ELEMENTS * stride),
         Argument(size_bytes=4 * ELEMENTS),
         Argument(number=np.int32(stride)),
     ]
-    traces = follow(parse(COPY), "copy", grid, (threads, 1, 1), 0, arguments, [(n, 10000) for n in numbers])
+    traces = follow(parse(text), "copy", grid, (threads, 1, 1), 0, arguments, [(n, 10000) for n in numbers])
     rest = traces[len(together) :]
     beside = [rest.pop(0) if n >= 0 else None for n in neighbours]
-    return profile(traces[: len(together)], beside, grid, resident, H200.cache_bytes(resident, 0), H200)
+    return profile(traces[: len(together)], beside, grid, resident, device.cache_bytes(resident, 0), device)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,31 @@ def test_a_strided_copy_reads_what_lies_between_too() -> None:
     assert asked.l2_sectors == 256
     assert asked.read_bytes == ELEMENTS * 32
     assert asked.tags > copied(1).tags
+
+
+def with_more(*instructions: str) -> str:
+    return COPY.replace("    ret;", "".join(f"    {i};\n" for i in instructions) + "    ret;")
+
+
+def test_a_load_that_may_be_of_what_was_stored_waits_for_the_store() -> None:
+    later = "ld.global.f32 %f1, [%d3+1048576]", "st.global.f32 [%d5+4], %f1"
+    ordered, free, none = (
+        copied(2, text=with_more(*later)).path,
+        copied(2, text=with_more(later[0].replace("global", "global.nc"), later[1])).path,
+        copied(2).path,
+    )
+    assert ordered > none + 0.5 * H200.latency["l2"]
+    assert free < none + 0.2 * H200.latency["l2"]
+
+
+def test_what_a_block_asks_for_again_comes_from_memory_where_the_wave_is_larger_than_l2() -> None:
+    # Four lines a thread, and those once more: a multiprocessor's threads touch 1 MB of lines, a wave 69 MB of memory.
+    parts = [f"ld.global.f32 %f1, [%d3+{offset}]" for offset in (128, 256, 384)]
+    once, twice = copied(128, text=with_more(*parts)), copied(128, text=with_more(*parts, *parts))
+    assert twice.l2_sectors > 1.5 * once.l2_sectors
+    assert twice.read_bytes > 1.2 * once.read_bytes
+    few = replace(H200, l2_bytes=1 << 30)
+    assert copied(128, text=with_more(*parts, *parts), device=few).read_bytes == once.read_bytes
 
 
 @pytest.mark.parametrize(("slower", "faster"), [((8, 256), (1, 256)), ((32, 256), (8, 256)), ((1, 32), (1, 256))])

@@ -263,13 +263,19 @@ class Schedule:
     by_line: tuple[tuple[int, tuple[tuple[str, float], ...], int], ...]
 
 
+SPACES = ("global", "shared", "local")
+"""Stores to one of these forbid that loads from it are moved before them, of others not; a generic address counts as
+global."""
+
+
 def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
     """A basic block as the assembler leaves it."""
     costs = [cost_of(instruction) for instruction in instructions]
     _fold(instructions, costs)
     setter: dict[int, int] = {}
     steps: list[Step] = []
-    fence = -1
+    # The last step of each space that later ones of the space may not be moved before.
+    fences = dict.fromkeys(SPACES, -1)
     for number, instruction in enumerate(instructions):
         used = list(dict.fromkeys(_sources(instruction)))
         inside = tuple(setter[register] for register in used if register in setter)
@@ -284,13 +290,15 @@ def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
             else ""
         )
         barrier = fact.ends == "barrier" or fact.memory == "fence"
+        spaces = SPACES if barrier else tuple(s for s in SPACES if s in instruction.modifiers) or ("global",)
         # What is certainly read-only may pass a store.
-        after = fence if (memory and "nc" not in instruction.modifiers) or barrier else -1
+        is_ordered = barrier or (memory and "nc" not in instruction.modifiers)
+        after = max(fences[space] for space in spaces) if is_ordered else -1
         written = tuple(_targets(instruction))
         for register in written:
             setter[register] = number
         if barrier or memory in ("store", "atomic"):
-            fence = number
+            fences.update(dict.fromkeys(spaces, number))
         steps.append(Step(instruction, costs[number], inside, reads, written, memory, after))
     by_pipe: dict[str, float] = {}
     by_line: dict[int, dict[str, float]] = {}

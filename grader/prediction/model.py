@@ -243,7 +243,7 @@ def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: 
         ),
         "barriers": each * asked.barriers / rates["barrier"],
         "block_starts": each * processor.block_cycles,
-        "latency": fitted.path * asked.path_inside + fitted.path_memory * (asked.path - asked.path_inside),
+        "latency": fitted.path * asked.path_inside + fitted.path_memory * max(0.0, asked.path - asked.path_inside),
     }
 
 

@@ -321,11 +321,14 @@ def _memory_bytes(
     """(read, written) of the launch, and what loads of one wave touch."""
     total = prod(grid)
     pieces: list[tuple[str, float, float]] = []
+    touched_sectors = 0
     for op in ("load", "store"):
         most = min([len(_global(t)) for t in (base, *neighbours) if t is not None])
         whole = _footprint(base, op, 1 << 40)
         own = _footprint(base, op, most)
         others = [None if t is None else _footprint(t, op, most) for t in neighbours]
+        if op == "load":
+            touched_sectors = sum(map(len, whole.values()))
         for array, sectors in whole.items():
             chunk = processor.dram_fetch_bytes // SECTOR_BYTES
             fetched = len(np.unique(sectors // chunk)) * processor.dram_fetch_bytes
@@ -355,6 +358,10 @@ def _memory_bytes(
             read += size
         else:
             written += size
+    if not fits:
+        # What a block asks for again, because L1 has lost it, comes around after the whole wave has gone by.
+        again = total * max(0.0, asked - touched_sectors)
+        read += again * processor.dram_fetch_bytes * (1 - processor.l2_bytes * 0.7 / touched)
     return read, written, sum(in_wave for op, in_wave, _in_all in pieces if op == "load")
 
 
@@ -396,6 +403,7 @@ def _path(
             continue
         steps = event.schedule.steps
         done = [0.0] * len(steps)
+        begun = [0.0] * len(steps)
         issue = clock
         latest = clock
         for number, step in enumerate(steps):
@@ -404,6 +412,10 @@ def _path(
                 begin = max(begin, done[earlier])
             for register in step.reads:
                 begin = max(begin, ready.get(register, 0.0))
+            if step.after >= 0:
+                # A store waits for its value, and no load that may be of the same address goes before it.
+                begin = max(begin, begun[step.after])
+            begun[number] = begin
             wait = late[step.cost.latency] * step.cost.times
             if step.cost.latency == "barrier":
                 wait += base.warps / processor.rates["barrier"]
