@@ -33,7 +33,7 @@ _TOOLKIT_HEADERS = re.compile(
     r"|exception|windows|omp|mpi|nvtx3/.*|crt/.*)\.h(pp)?|thrust/.*|cub/.*"
 )
 _STANDARD_HEADERS = re.compile(
-    r"(assert|complex|conio|ctype|errno|fenv|float|getopt|inttypes|iso646|limits|locale|malloc|math|memory|process"
+    r"(assert|complex|conio|ctype|errno|error|fenv|float|getopt|inttypes|iso646|limits|locale|malloc|math|memory|process"
     r"|pthread|setjmp|signal|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|tgmath|time|unistd|wchar"
     r"|sys/(time|types|stat|resource))\.h"
 )
@@ -297,11 +297,20 @@ class _Blanking:
             defines_type = type_node is not None and type_node.child_by_field_name("body") is not None
             return item.is_device or defines_type or bool(item.qualifiers & {"const", "constexpr"})
         if item.kind == "function" and not item.is_device:
-            if item.name == "main" or _HOST_WORDS.search(self.span(item)):
+            if item.name == "main" or _HOST_WORDS.search(self.span(item)) or self.is_special_host(item):
                 return False
             if "constexpr" not in item.qualifiers:
                 self.host_called.add(("host_function_called", item.node.start_point.row + 1))
         return item.kind in {"type", "function"} or (item.kind == "prototype" and not _is_kernel_prototype(item))
+
+    def is_special_host(self, item: Item) -> bool:
+        """Whether an item is an explicit specialisation of a function that only the host has."""
+        if not _SPECIALISATION.match(self.span(item)):
+            return False
+        plain = item.name.partition("<")[0].rstrip().rpartition("::")[2]
+        named = [self.parsed.items[index] for index in self.by_name.get(plain, ())]
+        templates = [other for other in named if not _SPECIALISATION.match(self.span(other))]
+        return bool(templates) and not any(self.is_wanted(other) for other in templates)
 
     def text(self) -> str:
         data = self.parsed.data
@@ -348,6 +357,9 @@ class _Blanking:
                 text = self.parsed.text(inner)
                 if "__device__" not in text and _HOST_WORDS.search(text):
                     blank[inner.start_byte : inner.end_byte] = b"\1" * (inner.end_byte - inner.start_byte)
+
+
+_SPECIALISATION = re.compile(r"\s*template\s*<\s*>")
 
 
 def _is_root(item: Item) -> bool:

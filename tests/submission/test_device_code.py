@@ -299,11 +299,29 @@ int main() { Host<int> host; k<double><<<1, 1, 64>>>(nullptr); }
 """
 
 
+SPECIALISED_FUNCTIONS = """
+template <class T> const char *said(T x) { return cudaGetErrorString((cudaError_t)x); }
+template <> const char *said(CUresult x) { return "of the driver"; }
+template <class T> T twice(T x) { return 2 * x; }
+template <> double twice(double x) { return x + x; }
+#define check(x) said(x)
+#define both(x) twice(x); check(x)
+__global__ void k(double *out) { out[0] = twice(1.0); /* as both */ }
+int main() { both(0); k<<<1, 1>>>(nullptr); }
+"""
+
+
 def test_specialisations_of_class_templates_stay_with_their_template() -> None:
     kept = "\n".join(kept_lines(SPECIALISED))
     for name in ("SharedMemory<double>", "Pair<A, int>", "tools::Zero<float>"):
         assert f"struct {name}" in kept
     assert "Host" not in kept and "vector" not in kept
+
+
+def test_specialisations_of_functions_of_the_host_go_with_their_template() -> None:
+    kept = "\n".join(kept_lines(SPECIALISED_FUNCTIONS))
+    assert "const char" not in kept
+    assert "double twice(double x)" in kept
 
 
 @pytest.mark.parametrize("text", ["__global__ void oops() { x }", "__global__ void oops() { x };"])

@@ -5,8 +5,9 @@ The library is built for 64 bits, so pointers and sizes are eight bytes wide in 
 
 from __future__ import annotations
 
+import posixpath
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,8 +45,11 @@ MAX_VECTORS = 1024
 MAX_RANDOM_BYTES = 1 << 20
 
 _BAD_FILE, _EXISTS, _INVALID, _NO_ENTRY, _NO_SPACE, _TOO_MANY, _NOT_SUPPORTED = 8, 20, 28, 44, 51, 33, 58
+_IS_FOLDER, _NO_FOLDER, _NOT_EMPTY = 31, 54, 55
 _CHARACTER_DEVICE, _DIRECTORY, _REGULAR = 2, 3, 4
-_CREATE, _EXCLUSIVE, _TRUNCATE, _APPEND = 1, 4, 8, 1
+_CREATE, _AS_FOLDER, _EXCLUSIVE, _TRUNCATE, _APPEND = 1, 2, 4, 8, 1
+_ENTRY = struct.Struct("<QQIBxxx")
+"""Of a folder's list: where the next one begins, a number, the name's length, what it is (wasi_snapshot_preview1)."""
 _ALL_RIGHTS = (1 << 30) - 1
 
 
@@ -55,11 +59,15 @@ _READ_BY_CLOCK = (1, 0)
 
 @dataclass
 class OpenFile:
-    """A file that the program has open; `content` is shared by all who have it open."""
+    """A file that the program has open; `content` is shared by all who have it open.
+
+    folder: its name where it is one, "" that of the program's own.
+    """
 
     content: bytearray
     position: int = 0
     append: bool = False
+    folder: str | None = None
 
 
 _FOLDERS = {3: b".", 4: b"/dev"}
@@ -80,7 +88,7 @@ class Surroundings:
 class Wasi:
     """State of one program's files, and the functions that the C library imports: each public method is one.
 
-    files: contents by name, as the program has left them.
+    files: contents by name, as the program has left them.  A folder is there where it was made, or anything lies in it.
     """
 
     def __init__(
@@ -95,6 +103,7 @@ class Wasi:
         self._guest = guest
         self._arguments = list(started_with.arguments)
         self.files = {name: bytearray(content) for name, content in started_with.files.items()}
+        self._folders: set[str] = set()
         self._emit = emit
         self._now_ns, self._timed_ns = now_ns, timed_ns
         self._meter = meter
@@ -198,7 +207,7 @@ class Wasi:
                 self._emit(fd, guest.read(address, min(size, room)))
             return 0
         file = self._open.get(fd)
-        if file is None or file is self._stdin:
+        if file is None or file is self._stdin or file.folder is not None:
             return _BAD_FILE
         if file.append:
             file.position = len(file.content)
@@ -266,7 +275,7 @@ class Wasi:
     def fd_fdstat_get(self, fd: int, result: int) -> int:
         if fd not in self._open and fd not in (1, 2, *_FOLDERS):
             return _BAD_FILE
-        kind = _CHARACTER_DEVICE if fd < 3 else _DIRECTORY if fd in _FOLDERS else _REGULAR
+        kind = _CHARACTER_DEVICE if fd < 3 else self._kind(fd)
         # A pipe, so far as the program can see: what it prints is not looked at character by character.
         self._guest().write(
             result, struct.pack("<BxHxxxxQQ", _REGULAR if kind == 2 else kind, 0, _ALL_RIGHTS, _ALL_RIGHTS)
@@ -280,8 +289,13 @@ class Wasi:
         file = self._open.get(fd)
         if file is None and fd not in (1, 2, 3):
             return _BAD_FILE
-        self._stat(result, _DIRECTORY if fd in _FOLDERS else _REGULAR, len(file.content) if file else 0)
+        self._stat(result, self._kind(fd), len(file.content) if file else 0)
         return 0
+
+    def _kind(self, fd: int) -> int:
+        opened = self._open.get(fd)
+        is_folder = fd in _FOLDERS or (opened is not None and opened.folder is not None)
+        return _DIRECTORY if is_folder else _REGULAR
 
     def _stat(self, result: int, kind: int, size: int) -> None:
         now = self._timed_ns()
@@ -324,13 +338,30 @@ class Wasi:
         self._guest().write(text, _FOLDERS[fd])
         return 0
 
-    def _name(self, text: int, size: int) -> str | None:
-        if not 0 < size <= 512:
+    def _name(self, fd: int, text: int, size: int) -> str | None:
+        """What is meant by a path that begins in a folder that is open; "" the program's own folder."""
+        opened = self._open.get(fd)
+        folder = "" if fd in _FOLDERS else opened.folder if opened is not None else None
+        if folder is None or not 0 <= size <= 512:
             return None
-        name = self._guest().read(text, size).decode("utf-8", errors="replace")
-        while name.startswith("./"):
-            name = name[2:]
-        return name
+        path = self._guest().read(text, size).decode("utf-8", errors="replace")
+        name = posixpath.normpath(posixpath.join(folder, path.lstrip("/")))
+        return "" if name == "." else name
+
+    def _is_folder(self, name: str) -> bool:
+        return not name or name in self._folders or any(self._inside(name))
+
+    def _inside(self, folder: str) -> Iterator[str]:
+        """All that lies in a folder and in its folders."""
+        self._meter.charge(rows=len(self.files) + len(self._folders))
+        start = f"{folder}/" if folder else ""
+        return (name for name in (*self.files, *self._folders) if name.startswith(start) and name != folder)
+
+    def _forget(self, name: str) -> None:
+        """A file or folder goes; the one that it lay in stays."""
+        self.files.pop(name, None)
+        self._folders.discard(name)
+        self._folders |= {posixpath.dirname(name)} - {""}
 
     def path_open(
         self,
@@ -344,10 +375,10 @@ class Wasi:
         mode: int,
         result: int,
     ) -> int:
-        name = self._name(text, size)
-        if fd not in _FOLDERS or name is None:
+        name = self._name(fd, text, size)
+        if name is None:
             return _NO_ENTRY
-        if fd != 3:
+        if fd == 4:
             # The only files of the system's that course programs read: they seed random numbers.
             if name not in ("random", "urandom"):
                 return _NO_ENTRY
@@ -355,7 +386,15 @@ class Wasi:
             self.files.setdefault(name, bytearray(self._numbers.take(_DEVICE_BYTES)))
         if len(self._open) >= MAX_OPEN_FILES:
             return _TOO_MANY
+        if self._is_folder(name):
+            return (
+                _IS_FOLDER
+                if flags & (_CREATE | _TRUNCATE)
+                else self._opened(OpenFile(bytearray(), folder=name), result)
+            )
         content = self.files.get(name)
+        if flags & _AS_FOLDER:
+            return _NO_ENTRY if content is None else _NO_FOLDER
         if content is None:
             if not flags & _CREATE or len(self.files) >= MAX_OPEN_FILES:
                 return _NO_ENTRY
@@ -364,27 +403,88 @@ class Wasi:
             return _EXISTS
         if flags & _TRUNCATE:
             content.clear()
+        return self._opened(OpenFile(content, append=bool(mode & _APPEND)), result)
+
+    def _opened(self, file: OpenFile, result: int) -> int:
         number = next(n for n in range(5, MAX_OPEN_FILES + 9) if n not in self._open)
-        self._open[number] = OpenFile(content, append=bool(mode & _APPEND))
+        self._open[number] = file
         self._guest().pack("I", result, number)
         return 0
 
     def path_filestat_get(self, fd: int, _flags: int, text: int, size: int, result: int) -> int:
-        name = self._name(text, size)
-        if name not in self.files:
+        name = self._name(fd, text, size)
+        if name in self.files:
+            self._stat(result, _REGULAR, len(self.files[name]))
+        elif name is not None and self._is_folder(name):
+            self._stat(result, _DIRECTORY, 0)
+        else:
             return _NO_ENTRY
-        self._stat(result, _REGULAR, len(self.files[name]))
         return 0
 
-    def path_unlink_file(self, fd: int, text: int, size: int) -> int:
-        name = self._name(text, size)
-        return 0 if name is not None and self.files.pop(name, None) is not None else _NO_ENTRY
+    def path_readlink(self, fd: int, text: int, size: int, _buffer: int, _room: int, _used: int) -> int:
+        """There are no links."""
+        name = self._name(fd, text, size)
+        return _INVALID if name is not None and (name in self.files or self._is_folder(name)) else _NO_ENTRY
 
-    def path_rename(self, fd: int, text: int, size: int, _to: int, to_text: int, to_size: int) -> int:
-        name, to = self._name(text, size), self._name(to_text, to_size)
-        if name is None or to is None or name not in self.files:
+    def path_unlink_file(self, fd: int, text: int, size: int) -> int:
+        name = self._name(fd, text, size)
+        if name is None or name not in self.files:
+            return _IS_FOLDER if name is not None and self._is_folder(name) else _NO_ENTRY
+        self._forget(name)
+        return 0
+
+    def path_create_directory(self, fd: int, text: int, size: int) -> int:
+        name = self._name(fd, text, size)
+        if name is None or not self._is_folder(posixpath.dirname(name)):
             return _NO_ENTRY
-        self.files[to] = self.files.pop(name)
+        if name in self.files or self._is_folder(name):
+            return _EXISTS
+        if len(self._folders) >= MAX_OPEN_FILES:
+            return _NO_SPACE
+        self._folders.add(name)
+        return 0
+
+    def path_remove_directory(self, fd: int, text: int, size: int) -> int:
+        name = self._name(fd, text, size)
+        if not name or not self._is_folder(name):
+            return _NO_FOLDER if name in self.files else _NO_ENTRY
+        if any(self._inside(name)):
+            return _NOT_EMPTY
+        self._forget(name)
+        return 0
+
+    def path_rename(self, fd: int, text: int, size: int, to_fd: int, to_text: int, to_size: int) -> int:
+        name, to = self._name(fd, text, size), self._name(to_fd, to_text, to_size)
+        if not name or not to or not (name in self.files or self._is_folder(name)):
+            return _NO_ENTRY
+        if name not in self.files and self._is_folder(to):
+            return _EXISTS
+        for old in [name, *self._inside(name)]:
+            if old in self.files:
+                self.files[to + old[len(name) :]] = self.files[old]
+            elif old in self._folders:
+                self._folders.add(to + old[len(name) :])
+            self._forget(old)
+        self._folders = {folder for folder in self._folders if not f"{folder}/".startswith(f"{name}/")}
+        return 0
+
+    def fd_readdir(self, fd: int, buffer: int, size: int, cookie: int, used: int) -> int:
+        opened = self._open.get(fd)
+        folder = "" if fd == 3 else opened.folder if opened is not None else None
+        if folder is None:
+            return _BAD_FILE
+        start = len(folder) + 1 if folder else 0
+        names = sorted(
+            {name[start:].partition("/")[0] for name in self._inside(folder) if not name.startswith(("/", ".."))}
+        )
+        listed = bytearray()
+        for number, name in enumerate([".", "..", *names]):
+            if number >= cookie and len(listed) < size:
+                whole, raw = f"{folder}/{name}" if folder else name, name.encode()
+                kind = _REGULAR if whole in self.files else _DIRECTORY
+                listed += _ENTRY.pack(number + 1, number + 1, len(raw), kind) + raw
+        self._guest().write(buffer, bytes(listed[:size]))
+        self._guest().pack("Q", used, min(len(listed), size))
         return 0
 
 
