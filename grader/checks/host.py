@@ -64,7 +64,11 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         data |= SEEN
         message = with_own_words(evidence, message)
     credit = max(0.0, 1 - SHARE_LOST * len(kinds))
-    hint = None if _is_of_order(first.message) else _fault_hint("set" if first.message.id == SET else first.kind)
+    hint = None if _is_of_order(first.message) else _fault_hint(first.kind)
+    if first.message.id == SET:
+        hint = _fault_hint("set")
+    elif first.message.id == SHORT:
+        hint = msg("checks.host_code.hint_symbol", name=str(first.message.data["array"]))
     verdict = failed(message, hint, first.line, credit=credit, data=data)
     return replace(verdict, file="" if first.file == evidence.bound.kernel.file else first.file)
 

@@ -118,6 +118,14 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         if any(fault.message.id in _NOT_FETCHED for fault in flow):
             # It is never read because of that copy.
             of_runtime = [fault for fault in of_runtime if fault.message.id != "programs.never_read"]
+        # Told once of a constant, of the first kernel that reads it.
+        own_words = set(_WORD.findall(own_text))
+        of_runtime += [
+            HostFault("copy", fault.file, fault.line, fault.message)
+            for run in runs
+            for fault in run.faults
+            if fault.message.id == "programs.symbol_too_short" and fault.message.data["array"] in own_words
+        ]
         faults = [*unchecked, *of_runtime]
         faults += [HostFault("copy", fault.file, fault.line, fault.message) for fault in flow]
         # What a copy that failed should have filled is empty because of it.

@@ -314,6 +314,7 @@ HOST_CODE: Texts = {
         "A launch returns nothing, and a kernel that never ran leaves the output as it was: call cudaGetLastError() "
         "right after it, and check what cudaDeviceSynchronize() or cudaMemcpy() returns."
     ),
+    "hint_symbol": N_("Where all of it is meant, sizeof({name}) bytes are to be copied."),
     "hint_set": N_(
         "Compare the number of bytes with what was allocated: which of the two does the array need? And check what the "
         "call returns."
@@ -388,10 +389,7 @@ CORRECT: Texts = {
     "hint_narrow_parameter": N_(
         "The parameter {name} is of type {type}, which cannot hold {value}: the kernel receives {held}. Make it an int."
     ),
-    "hint_constants_first": N_(
-        "The kernel is run with {name} as the host fills it: mend that first (line {line}), the wrong result may come "
-        "of it."
-    ),
+    "hint_constants_first": N_("The kernel is run with {name} as the host fills it: mend that first, in line {line}."),
     "hint_unset_variable": N_(
         "{name} is used in line {line} before it has a value, and what is computed from it is undefined: give it one "
         "where it is declared."

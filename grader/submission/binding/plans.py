@@ -297,7 +297,8 @@ def _role(parameter: KernelParameter, lab: Lab) -> Parameter | None:
     """What its name means, where that can be one thing only."""
     fitting = [p for p in lab.parameters if p.is_array == parameter.is_pointer]
     if parameter.is_pointer:
-        fitting = [p for p in fitting if p.is_output == parameter.is_written]
+        # What is handed on to a function looks as if it might be written there.
+        fitting = [p for p in fitting if p.is_output == (parameter.is_written and not parameter.is_const)]
     named = [p for p in fitting if p.rank_of(parameter.name) is not None]
     return named[0] if len(named) == 1 else None
 

@@ -80,12 +80,13 @@ def test_fields_in_each_others_place_are_told_where_the_struct_gets_them(
 
 
 PRODUCT = """\
+__device__ float first(const float *p) { return p[0]; }
 __global__ void column(const float *a, const float *b, float *c, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     for (int j = 0; j < n; j++) {
         float s = 0;
-        for (int k = 0; k < n; k++) s += a[i * n + k] * b[k * n + j];
+        for (int k = 0; k < n; k++) s += first(a + i * n + k) * b[k * n + j];
         c[i * n + j] = s;
     }
 }
@@ -111,7 +112,7 @@ def test_arrays_that_one_function_allocates_are_called_as_the_launch_has_them(
     (tmp_path / "product.cu").write_text(PRODUCT.replace("GIVEN", given))
     arrays = [SeenArgument(name, "float*", buffer="p", buffer_bytes=4 * 64 * 64, before="data") for name in "abc"]
     arguments = (*arrays, SeenArgument("n", "int", value=64))
-    launch = SeenLaunch("column", (), "product.cu", 13, (1, 1, 1), (64, 1, 1), 0, arguments)
+    launch = SeenLaunch("column", (), "product.cu", 14, (1, 1, 1), (64, 1, 1), 0, arguments)
     lab = labs.find("matmul")
     found = find_sources(tmp_path / "product.cu", lab.id, {lab.id})
     observed = Observed((SeenRun(("product.cu",), (launch,), ended=True),))
