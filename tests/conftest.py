@@ -39,8 +39,20 @@ def english() -> Iterator[None]:
     i18n.use("en")
 
 
+@pytest.fixture(scope="session")
+def fork_servers() -> Iterator[fork_server.Servers]:
+    """What `forked` starts, for all modules that ask for it."""
+    servers: fork_server.Servers = {}
+    yield servers
+    for server in servers.values():
+        server.end()
+
+
 @pytest.fixture(scope="module")
-def forked() -> Iterator[None]:
-    """Children are forked, as those of a group are: of the many that a module starts none imports anything anew."""
-    with fork_server.kept():
+def forked(fork_servers: fork_server.Servers) -> Iterator[None]:
+    """Children are forked, as those of a group are: of the many that tests start none imports anything anew."""
+    with fork_server.kept(fork_servers):
         yield
+    # Children that are to have this process's environment have what it was when their server was started.
+    for kind in [kind for kind in fork_servers if kind[1] is None]:
+        fork_servers.pop(kind).end()

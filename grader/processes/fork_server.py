@@ -139,26 +139,29 @@ class ForkServer:
 
 
 Kind = tuple[str, frozenset[tuple[str, str]] | None]
+"""Of children: the module that they run, and their environment; None for that of their starter."""
+Servers = dict[Kind, ForkServer]
 _KEPT = threading.local()
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[None]:
+def kept(others: Servers | None = None) -> Iterator[None]:
     """While the block runs, children that can be are forked from servers, which end with it.
 
     Of this thread alone: the kernel ends a server, and with it its children, with the thread that started it.
+    others: servers of earlier blocks, which go on after this one, as do those that it adds; who has them ends them.
     """
     if not IS_LINUX or getattr(_KEPT, "servers", None) is not None:
         # Within another such block the servers are that one's.
         yield
         return
-    servers: dict[Kind, ForkServer] = {}
+    servers: Servers = {} if others is None else others
     _KEPT.servers = servers
     try:
         yield
     finally:
         del _KEPT.servers
-        for server in servers.values():
+        for server in servers.values() if others is None else ():
             server.end()
 
 
@@ -171,7 +174,7 @@ def server_of(
     ------
     OSError : it cannot be started.
     """
-    servers: dict[Kind, ForkServer] | None = getattr(_KEPT, "servers", None)
+    servers: Servers | None = getattr(_KEPT, "servers", None)
     if servers is None:
         return None
     kind = module, None if environment is None else frozenset(environment.items())

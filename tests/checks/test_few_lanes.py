@@ -31,6 +31,8 @@ from grader.submission.source import decode
 from tests.checks.evidence_factory import check, evidence
 from tests.sample_results import counters
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 KERNELS = data_root() / "tests" / "kernels"
 
 

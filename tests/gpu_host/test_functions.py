@@ -24,6 +24,8 @@ from grader.result import Check, Result
 from tests.grading import test_program_labs as program_labs
 from tests.grading.function_labs import lab_of
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 ORACLE = """
 import numpy as np
 def inputs(sizes, rng):

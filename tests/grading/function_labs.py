@@ -12,6 +12,22 @@ from grader.lab.file import load
 from grader.lab.records import Lab
 from grader.result import Check
 
+AMONG_THE_QUICK = {
+    "saxpy": {"good/grid_stride.cu", "bad/on_the_host.cu", "bad/blocks_of_one_warp.cu"},
+    "vector-sum": {"good/last_block.cu", "bad/all_add_atomically.cu", "bad/missing_barrier.cu"},
+    "bitonic-sort": {"good/any_length.cu", "bad/padded_with_zeros.cu", "bad/both_exchange.cu"},
+    "heat-equation": {"good/two_steps_a_launch.cu", "bad/in_place.cu", "bad/through_the_host.cu"},
+    "two-streams": {"good/breadth_first.cu", "bad/pageable.cu", "bad/other_stream.cu", "bad/no_wait.cu"},
+    "histogram": {"good/two_launches.cu", "bad/global_atomics.cu", "bad/signed_bytes.cu"},
+    "convolution-2d": {"good/managed.cu", "bad/mask_in_global.cu", "bad/on_the_host.cu"},
+    "csr-product": {"good/warp_a_row.cu", "bad/empty_rows.cu", "bad/staged_too_early.cu"},
+    "mandelbrot": {"good/warps_of_one_row_of_threads.cu", "bad/rows_of_32.cu", "bad/tested_after_the_step.cu"},
+    "vector-max": {"good/compare_and_swap.cu", "bad/begins_with_zero.cu", "bad/nothing_to_begin_with.cu"},
+    "inclusive-scan": {"good/blelloch.cu", "bad/every_sum_anew.cu", "bad/two_levels.cu"},
+    "image-blur": {"good/tile.cu", "bad/on_the_host.cu", "bad/unchecked.cu"},
+}
+"""Of each lab a right one and two wrong ones of its kernels, graded by quick tests; the rest is for a slow one."""
+
 SUM_ORACLE = """
 import numpy as np
 def inputs(sizes, rng):

@@ -50,6 +50,8 @@ __global__ void transpose_padded(const float *in, float *out, int rows, int cols
     if (r < cols && c < rows) out[r * rows + c] = tile[threadIdx.x][threadIdx.y];
 }
 """
+NAIVE_ONLY = TEXT[: TEXT.index("__global__ void transpose_shared")]
+WITHOUT_SHARED = NAIVE_ONLY + TEXT[TEXT.index("__global__ void transpose_padded") :]
 STORE, SHARED_STORE, SHARED_LOAD = 4, 9, 12
 """Lines of `TEXT`: the naive kernel's accesses, and those of the one with bank conflicts."""
 
@@ -119,10 +121,12 @@ def test_how_many_times_as_fast_as_the_own_first_variant_and_as_the_measure(on_h
 
 
 def test_wrong_kernels_get_no_time_and_none_is_told_unasked(tmp_path: Path) -> None:
-    wrong = graded(tmp_path, "t4", text=TEXT.replace("out[c * rows + r]", "out[r * cols + c]"))
+    wrong = graded(tmp_path, "t4", text=WITHOUT_SHARED.replace("out[c * rows + r]", "out[r * cols + c]"))
     assert wrong.variants["naive"].predicted is None
     assert predicted(wrong, "padded").device == "T4"
-    assert all(v.predicted is None and not v.unpredicted for v in graded(tmp_path, "off").variants.values())
+    assert all(
+        v.predicted is None and not v.unpredicted for v in graded(tmp_path, "off", text=NAIVE_ONLY).variants.values()
+    )
 
 
 OWN = "out[c * rows + r] = in[r * cols + c]"
@@ -141,7 +145,8 @@ OWN = "out[c * rows + r] = in[r * cols + c]"
     ],
 )
 def test_why_there_is_no_time(tmp_path: Path, body: str, reason: str) -> None:
-    changed = graded(tmp_path, "t4", text=TEXT.replace(OWN, "{ " + body.replace("OWN", OWN) + "; }")).variants["naive"]
+    text = NAIVE_ONLY.replace(OWN, "{ " + body.replace("OWN", OWN) + "; }")
+    changed = graded(tmp_path, "t4", text=text).variants["naive"]
     assert (changed.predicted is None) == (reason != "")
     assert reason in changed.unpredicted
     assert (changed.unpredicted == "") == (reason == "")
@@ -165,14 +170,15 @@ def by_prediction(minimum: float) -> Lab:
     [("h200", 1.2, "pass"), ("h200", 4.0, "borderline"), ("h200", 20.0, "fail"), ("t4", 1.2, "borderline")],
 )
 def test_a_mark_by_prediction_goes_by_its_interval(tmp_path: Path, device: str, minimum: float, status: str) -> None:
-    check = speedup(graded(tmp_path, device, by_prediction(minimum)))
+    check = speedup(graded(tmp_path, device, by_prediction(minimum), WITHOUT_SHARED))
     assert check.status == status
     assert device.upper() in check.message
     assert check.data["predicted_for"] == device.upper()
 
 
 def test_without_a_device_such_a_mark_waits(tmp_path: Path) -> None:
-    assert speedup(graded(tmp_path, "off", by_prediction(1.2))).skip_reason == "not_measured"
+    without = graded(tmp_path, "off", by_prediction(1.2), WITHOUT_SHARED)
+    assert speedup(without).skip_reason == "not_measured"
 
 
 def test_which_device_is_meant() -> None:

@@ -15,6 +15,8 @@ from grader.ptx import parse
 from grader.ptx.frontend.nodes import Instruction
 from grader.words import text
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 LAMBDA = """
 template <class F> __global__ void each(F f) { f(threadIdx.x); }
 __device__ float wave(float x) {

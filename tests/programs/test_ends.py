@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from grader.programs.observe import Start, observe_each
 from grader.programs.records import RunLimits
+
+pytestmark = pytest.mark.usefixtures("forked")
 
 TEXT = r"""#include <cstdio>
 #include <cstdlib>

@@ -12,6 +12,8 @@ from grader.programs.records import RunLimits
 from grader.programs.sandbox.module import Fuel, bound
 from grader.programs.sandbox.run import engine
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 MODULE = """(module
   (import "m" "f" (func $f (param i32 i64 f64 f32) (result i32)))
   (import "m" "wide" (func $wide (result i64)))

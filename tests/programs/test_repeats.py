@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation, DeviceMemory
@@ -12,6 +13,8 @@ from grader.programs.observe import observe
 from grader.programs.records import RunLimits
 from grader.programs.repeats import TRIES, Repeats
 from grader.programs.sandbox.guest import Meter
+
+pytestmark = pytest.mark.usefixtures("forked")
 
 
 class Scenario:

@@ -20,6 +20,8 @@ from grader.result import Result, WarpArray, WarpRequest, WarpSteps, decode, enc
 from tests import browser, sample_results
 from tests.report.jobs import job
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 SAMPLES = Path(__file__).parents[2] / "submissions"
 COLUMN = WarpSteps(
     block=(1, 2, 0),

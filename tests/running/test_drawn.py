@@ -15,6 +15,8 @@ from grader.result import Result, encode
 from grader.running.drawn import draw
 from tests.marks_only import marks_only
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 LAB = marks_only("transpose")
 FILES = {"a.cu": "text"}
 SECRET_TEXT = "the river runs uphill at noon"
