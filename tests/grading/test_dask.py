@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
+from tests.marks_only import put_marks_only
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "submissions"
@@ -97,7 +98,9 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 def test_a_real_scheduler_with_workers_that_are_killed(cluster: Cluster, tmp_path: Path) -> None:
     for number, name in enumerate(("ivanov", "petrova", "orlova", "smirnov", "volkova", "ivanov")):
         shutil.copytree(SAMPLES / name, tmp_path / "group" / f"{name}{number}")
-    arguments = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en"]
+    # Each takes some seconds; sweeps would make it twice as many.  The workers are told where, in folders of their own.
+    labs = put_marks_only(tmp_path, LAB, with_repairs=True).parents[1]
+    arguments = ["group", "--lab", LAB, "--labs", str(labs), "--backend", "emulator", "--no-pdf", "--lang", "en"]
 
     def start(*more: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -112,7 +115,7 @@ def test_a_real_scheduler_with_workers_that_are_killed(cluster: Cluster, tmp_pat
     process = start("--out", "there", "--cluster", cluster.address)
     chance = random.Random(15)
     for _kill in range(2):
-        time.sleep(chance.uniform(4, 8))
+        time.sleep(chance.uniform(3, 6))
         victim = next((worker for worker in cluster.workers if worker.poll() is None), None)
         if process.poll() is None and victim is not None:
             os.killpg(victim.pid, signal.SIGKILL)
@@ -137,21 +140,10 @@ def test_a_cluster_that_is_gone_for_good_is_one_line_and_loses_nothing(
 ) -> None:
     for number in range(4):
         shutil.copytree(SAMPLES / "ivanov", tmp_path / "group" / f"ivanov{number}")
-    command = [
-        sys.executable,
-        "-m",
-        "grader",
-        "group",
-        "--lab",
-        LAB,
-        "--backend",
-        "emulator",
-        "--no-pdf",
-        "--lang",
-        "en",
-    ]
+    labs = put_marks_only(tmp_path, LAB, with_repairs=True).parents[1]
+    command = [sys.executable, "-m", "grader", "group", "--lab", LAB, "--labs", str(labs), "--backend", "emulator"]
     process = subprocess.Popen(
-        [*command, "--lang", "en", "--cluster", cluster.address],
+        [*command, "--no-pdf", "--lang", "en", "--cluster", cluster.address],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
