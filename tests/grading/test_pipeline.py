@@ -34,7 +34,7 @@ def grade(tmp_path: Path) -> Callable[..., Result]:
 
     def write_and_grade(**files: str | bytes) -> Result:
         folder = tmp_path / "student"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         for name, content in files.items():
             data = content.encode() if isinstance(content, str) else content
             (folder / name.replace("__", ".")).write_bytes(data)
