@@ -203,6 +203,8 @@ DATA: Mapping[str, Value] = {
     "of": 120,
     "of_array": msg("pieces.of_array", array=_ARRAY),
     "offset": 128,
+    "first_at": 4096,
+    "second_at": 256,
     "one": "a.yaml",
     "operation": "load",
     "option": "--tile",
