@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import prod
 
 from grader.checks import base
@@ -108,7 +109,7 @@ def _remedy(evidence: Evidence, worst: LineCounters) -> Message | None:
         declared = array.dims[0] or pitch
         how = "longer" if pitch % 2 else "column"
         return msg(f"checks.bank_conflicts.hint_{how}", name=array.name, pitch=pitch, rows=declared)
-    return msg("checks.bank_conflicts.hint_odd")
+    return None if _is_odd(worst) else msg("checks.bank_conflicts.hint_odd")
 
 
 def _array_of(worst: LineCounters, arrays: Sequence[SharedArray]) -> tuple[SharedArray, int] | None:
@@ -127,6 +128,13 @@ def _array_of(worst: LineCounters, arrays: Sequence[SharedArray]) -> tuple[Share
             return (array, first) if len(extents) == 2 else None
         first += size
     return None
+
+
+def _is_odd(worst: LineCounters) -> bool:
+    """Whether most neighbouring lanes of the worst request want words an odd distance apart, as in padded rows."""
+    words = worst.lane_words
+    steps = [b - a for a, b in pairwise(words) if a is not None and b is not None]
+    return bool(steps) and 2 * sum(step % 2 for step in steps) > len(steps)
 
 
 def _is_free_with(worst: LineCounters, first: int, pitch: int) -> bool:

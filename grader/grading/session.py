@@ -74,6 +74,7 @@ def grade_with_report(
         out.print(visible_line(text(notice)), soft_wrap=True)
     marks: list[Result] = []
     early: list[ReportJob] = []
+    sure: list[Result] = []
 
     def written(result: Result) -> ReportJob:
         result = decider.decided(with_person(result, person), person)
@@ -90,7 +91,8 @@ def grade_with_report(
         early.append(structs.replace(job, pdf=False))
         rendering.submit(early[0], early[0])
         tell_news()
-        terminal.show_result(out, summary(job))
+        sure.append(_without_guesses(result) if task.options.repairs and lab.repairs != "off" else result)
+        terminal.show_result(out, summary(structs.replace(job, result=sure[0])))
         out.print()
         out.file.flush()
         marks.append(result)
@@ -121,8 +123,8 @@ def grade_with_report(
         for line in announced.fails(task.student, lacking, str(error), traceback.format_exc()):
             out.print(line, soft_wrap=True)
     if marks:
-        before, after = (summary(make_job(one, lab, language, "", pdf)) for one in (marks[0], result))
-        terminal.show_found_out(out, before, after)
+        before, guessed, after = (summary(make_job(one, lab, language, "", pdf)) for one in (sure[0], marks[0], result))
+        terminal.show_found_out(out, before, guessed, after)
         if after["predicted_table"] is not None:
             terminal.show_predicted(out, after["predicted_table"])
             out.print()
@@ -135,6 +137,12 @@ def grade_with_report(
         if rendering.unfinished:
             wait(rendering)
     return weightier((exit_code([result]), announced.code))
+
+
+def _without_guesses(result: Result) -> Result:
+    from grader.repair.search import without_guesses
+
+    return without_guesses(result)
 
 
 def _tell(out: Console, lines: Sequence[str]) -> None:

@@ -394,6 +394,17 @@ def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Seque
     return structs.replace(result, checks=checks)
 
 
+def without_guesses(result: Result) -> Result:
+    """The same with no hint that a change which is still looked for may overrule."""
+    checks = []
+    for check in result.checks:
+        said = sentences_of(check.hint_said)
+        kept = [one for one in said if one.id not in OVERRULED | NOT_KNOWN]
+        is_guess = check.status == "fail" and len(kept) < len(said)
+        checks.append(told(structs.replace(check, hint="", hint_said=joined(*kept))) if is_guess else check)
+    return structs.replace(result, checks=checks)
+
+
 def without_answers(result: Result) -> Result:
     """The same with no change to be read from it: line and kind of fault alone."""
     checks = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, TYPE_CHECKING, cast
 
 from grader.i18n import _
@@ -241,18 +241,28 @@ def _show_faults(out: Console, view: Summary) -> None:
         _show_follows(out, fault)
 
 
-def show_found_out(out: Console, before: Summary, after: Summary) -> None:
-    """What was found out about faults since `before` was shown: where they are, once a change there was tried."""
+def show_found_out(out: Console, before: Summary, guessed: Summary, after: Summary) -> None:
+    """What was found out about faults since `before` was shown: where they are, once a change there was tried.
+
+    guessed: `before` with hints that such a change would have overruled; they are shown where none was found.
+    """
+    view = cast(Summary, visible_all(after))
+    shown, known = ({(fault["message"], fault["hint"]) for fault in one["faults"]} for one in (before, guessed))
+    fresh = [fault for fault in view["faults"] if (fault["message"], fault["hint"]) not in shown]
+    hints = {fault["id"]: fault["hint"] for fault in before["faults"]}
+    found = [fault for fault in fresh if (fault["message"], fault["hint"]) not in known]
+    _show_hints(out, _("Found by trying changes"), found, hints)
+    _show_hints(out, _("How to go on"), [fault for fault in fresh if fault not in found], hints)
+
+
+def _show_hints(out: Console, title: str, faults: Sequence[FaultView], hints: Mapping[str, str]) -> None:
+    """What to do about faults; hints: what was said of that before."""
     from rich.text import Text
 
-    shown = {(fault["message"], fault["hint"]) for fault in before["faults"]}
-    hints = {fault["id"]: fault["hint"] for fault in before["faults"]}
-    view = cast(Summary, visible_all(after))
-    fresh = [fault for fault in view["faults"] if (fault["message"], fault["hint"]) not in shown]
-    if not fresh:
+    if not faults:
         return
-    out.print(Text(_("Found by trying changes"), style="bold"))
-    for fault in fresh:
+    out.print(Text(title, style="bold"))
+    for fault in faults:
         names = ", ".join(variant["name"] for variant in fault["variants"])
         _hang(out, Text(" · ".join(filter(None, (fault["check"], names)))), 0, 2)
         if fault["follows"] and fault["where"]:

@@ -236,6 +236,13 @@ def test_rows_of_an_odd_length_may_still_be_a_word_too_short() -> None:
     row = check(evidence(block=(256, 1, 1), counters=measured, kernel=kernel((16, 17))), "bank_conflicts")
     assert "With rows of one element more, t[16][17 + 1], these words lie in banks of their own." in row.hint
     assert "odd" not in row.hint
+    # Of an array without rows the words tell whether they are padded; one word more is no remedy then.
+    flat = replace(kernel((16, 17)), shared_arrays=())
+    assert "odd" not in check(evidence(block=(256, 1, 1), counters=measured, kernel=flat), "bank_conflicts").hint
+    even = [16 * (lane % 16) + lane // 16 for lane in range(32)]
+    lines = [msgspec.structs.replace(c, lane_words=even) if c.ways == 2 else c for c in full.by_line]
+    unpadded = msgspec.structs.replace(full, by_line=lines)
+    assert "odd" in check(evidence(block=(256, 1, 1), counters=unpadded, kernel=flat), "bank_conflicts").hint
 
 
 @pytest.mark.parametrize(("ways", "earned"), [(2, 5.0), (4, 2.0), (8, 0.0)])

@@ -7,12 +7,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from grader import i18n
 from grader.i18n import _
+from grader.message import Message, msg
+from grader.repair.search import without_guesses
 from grader.report import terminal
 from grader.report.summary import failed_row, group_row, student_line, summary
+from grader.result import Result
+from grader.words import told
 from tests import sample_results
 from tests.report.jobs import job, named
 
@@ -38,6 +43,27 @@ def test_what_to_fix_names_the_line_and_the_remedy() -> None:
         "   32-way bank conflicts",
     ]
     assert "   → Declare the tile as t[T][T + 1]." in text
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+def test_a_hint_that_a_change_may_overrule_is_shown_where_none_was_found(is_found: bool) -> None:
+    """It waits until the changes were tried."""
+    whole = sample_results.failed()
+
+    def with_hint(hint: Message | None) -> Result:
+        checks = [structs.replace(c, hint_said=hint) if c.check == "races" else c for c in whole.checks]
+        return structs.replace(whole, checks=[told(c) if c.check == "races" else c for c in checks])
+
+    guess, found = msg("checks.correct.hint_by_hand"), msg("repairs.barrier_after", line=9)
+    guessed = with_hint(guess)
+    sure = without_guesses(guessed)
+    file = io.StringIO()
+    views = [summary(job(one)) for one in (sure, guessed, with_hint(found if is_found else guess))]
+    assert "Follow one" not in shown(job(sure)) and "Follow one" in shown(job(guessed))
+    terminal.show_found_out(terminal.console(file), *views)
+    title, words = ("Found by trying changes", "line 9") if is_found else ("How to go on", "Follow one element")
+    assert title in file.getvalue() and words in file.getvalue()
+    assert ("Follow one" in file.getvalue()) != is_found
 
 
 def test_nothing_to_fix_is_no_heading() -> None:
