@@ -81,7 +81,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or _of_constants(evidence)
         or _of_unset(evidence, verdict.diagnosis)
         or verdict.hint
-        or _of_hazards(evidence, verdict.diagnosis)
+        or of_hazards(evidence, verdict.diagnosis)
         or follow(verdict)
     )
     hint = launch.other_block(evidence) or hint
@@ -274,7 +274,7 @@ def _of_few_threads(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
     return joined(msg("checks.correct.hint_few_threads"), msg("checks.correct.hint_loop_on"))
 
 
-def _of_hazards(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:
+def of_hazards(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:
     """How to fix an access or an order of accesses that may be what spoils the result, None where all are in order."""
     if "hazards" in evidence.unmeasured:
         return None

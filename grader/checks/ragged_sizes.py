@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from grader.checks import hazards, launch
 from grader.checks.base import Verdict, failed, not_applicable, passed
-from grader.checks.correct import follow
+from grader.checks.correct import follow, of_hazards
 from grader.checks.outcomes import explained, grid_left_out, seen_at, verdict_of_runs
 from grader.diagnosis.text import hazard_msg
 from grader.lab.checks import Settings
@@ -57,7 +57,10 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if verdict.status == "fail" and (of_launch or not verdict.hint):
         diagnosis = evidence.diagnoses.get("ragged")
         verdict = explained(verdict, diagnosis)
-        hint = of_launch or launch.other_block(evidence) or verdict.hint or follow(verdict)
+        failing = next((run for run in runs if dict(run.sizes) == verdict.data.get("sizes")), None)
+        # Exact sizes have shown these as well, and other checks say where.
+        of_run = of_hazards(evidence, diagnosis) if failing is not None and failing.outcome.hazards else None
+        hint = of_launch or launch.other_block(evidence) or verdict.hint or of_run or follow(verdict)
         return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
     return verdict
 

@@ -148,6 +148,11 @@ def test_ragged_sizes_wrong_result() -> None:
     assert row.message.startswith("2048 of 4096")
     # Nothing was seen that a guard could mend.
     assert "by hand" in row.hint and "guard" not in row.hint
+    # What exact sizes show too comes first, where this run shows it.
+    outside = hazard("out_of_bounds", "after", 11, op="store")
+    seen = run("correct", hazards=(outside,))
+    assert "access first" in check(evidence(runs=(seen, run("ragged", SLIP, (outside,)))), "ragged_sizes").hint
+    assert "by hand" in check(evidence(runs=(seen, run("ragged", SLIP))), "ragged_sizes").hint
 
 
 @pytest.mark.parametrize(
