@@ -275,7 +275,11 @@ def _entry(
     item = parsed.functions[kernel.name]
     with_fields = partial(with_fields_seen, parsed, entry.kernel)
     entry.sites = tuple(
-        replace(site, seen=with_fields(site.seen), probes=tuple((g, with_fields(seen)) for g, seen in site.probes))
+        replace(
+            site,
+            seen=with_fields(site.seen),
+            probes=tuple(replace(p, arguments=with_fields(p.arguments)) for p in site.probes),
+        )
         for site in entry.sites
     )
     entry.kernel, of_structs = with_struct_parameters(

@@ -179,7 +179,7 @@ def _grid(context: LaunchContext, threads: Threads, covers: tuple[str, ...], til
     if context.site.grid == (1, 1, 1) and threads.formulas:
         # One block, as large as the data.
         return ("1",) * len(covers)
-    probes = [(grid, context.own.choices_of(arguments)) for grid, arguments in context.site.probes]
+    probes = [(probe.grid, context.own.choices_of(probe.arguments)) for probe in context.site.probes]
     formulas = formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
     return formulas or context.grid_formula()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Generic, TypeVar
 
-from grader.submission.kernels.records import LaunchSite, Observed, SeenArgument, SeenLaunch
+from grader.submission.kernels.records import LaunchSite, Observed, SeenLaunch, SeenProbe
 from grader.submission.records import ORIGINS, Origin
 
 T = TypeVar("T")
@@ -153,9 +153,7 @@ def _as_meant(texts: tuple[str, ...], launch: SeenLaunch) -> tuple[str, ...]:
     return tuple(texts[places.get(index, index)] for index in range(len(texts)))
 
 
-def _probes(
-    launch: SeenLaunch, observed: Observed
-) -> tuple[tuple[tuple[int, int, int], tuple[SeenArgument, ...]], ...]:
+def _probes(launch: SeenLaunch, observed: Observed) -> tuple[SeenProbe, ...]:
     """The same launch at other sizes: of runs that were made for that, and of the program's own loop over sizes."""
 
     def is_same(other: SeenLaunch) -> bool:
@@ -167,7 +165,7 @@ def _probes(
             launch.block,
         )
 
-    probes = [(other.grid, other.arguments) for other in observed.probes if is_same(other)]
+    probes = [SeenProbe(other.grid, other.arguments, other.shared_bytes) for other in observed.probes if is_same(other)]
     of_loop: dict[tuple[object, ...], dict[tuple[int, int, int], SeenLaunch]] = {}
     for other in observed.launches:
         if is_same(other) and other.change is None and launch.change is None and not other.refused:
@@ -175,7 +173,9 @@ def _probes(
     # A loop over grids at one size says nothing of sizes.
     if all(len(grids) == 1 for grids in of_loop.values()):
         rest = [grids for numbers, grids in of_loop.items() if numbers != _numbers(launch)]
-        probes += [(grid, other.arguments) for grids in rest for grid, other in grids.items()]
+        probes += [
+            SeenProbe(grid, other.arguments, other.shared_bytes) for grids in rest for grid, other in grids.items()
+        ]
     return tuple(probes[:MAX_PROBES])
 
 

@@ -39,6 +39,15 @@ class SeenArgument:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenProbe:
+    """What a launch was at other sizes: its blocks, its arguments, bytes of dynamic shared memory."""
+
+    grid: tuple[int, int, int]
+    arguments: tuple[SeenArgument, ...]
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SeenStep:
     """A launch in the order of a run.
 
@@ -324,7 +333,7 @@ class LaunchSite:
     changed: the constant that had another value then, and that value; ("", 0) for the program as it is.
     seems_swapped: by their names the block is handed in as the grid, and the grid as the block.
     swapped: they are, which is known, and stand here as they are meant: what the launch has for each; () where not.
-    probes: grid and arguments of the same launch at other sizes than the program's own.
+    probes: the same launch at other sizes than the program's own.
     filled: what was seen in small variables of the device that the host had filled.
     exchanged: two arguments that it has in each other's place; `seen` has them as the kernel means them.
     """
@@ -347,7 +356,7 @@ class LaunchSite:
     grid: tuple[int, int, int] | None = None
     seen: tuple[SeenArgument, ...] = ()
     refused: bool = False
-    probes: tuple[tuple[tuple[int, int, int], tuple[SeenArgument, ...]], ...] = ()
+    probes: tuple[SeenProbe, ...] = ()
     changed: tuple[str, int] = ("", 0)
     seems_swapped: bool = False
     swapped: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ def at(n: int, blocks: int) -> SeenLaunch:
 def probed(*launches: SeenLaunch) -> list[tuple[int, object]]:
     """Blocks and sizes of what else was seen of the first launch."""
     site = with_observed([READ], Observed((SeenRun(("a.cu",), launches, ended=True),)))[0]
-    return [(grid[0], arguments[0].value) for grid, arguments in site.probes]
+    return [(probe.grid[0], probe.arguments[0].value) for probe in site.probes]
 
 
 def test_a_programs_own_loop_over_sizes_shows_the_grid_at_others() -> None:
