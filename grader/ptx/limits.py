@@ -177,6 +177,8 @@ about 60 and 40 µs against 10."""
 AT_ONCE = 32
 """Thread-instructions of loops that are carried out at once, 10 billion a second, that take as long as one that is
 issued."""
+FRAGMENT_CHARGE = 128
+"""Instructions that take as long as a thread's part of one on a matrix that a warp holds."""
 ATOMIC_LANES = 128
 """Lanes of an atomic that take as long as an instruction: these go one after the other."""
 
@@ -188,7 +190,8 @@ class Budget:
     limits: Limits
     thread_instructions: int = 0
     charged: int = 0
-    """The same as the limit counts them: those that a loop carries out at once for less."""
+    """The same as the limit counts them, which is by time: those that a loop carries out at once for less, those on
+    matrices of a warp for more."""
     warp_instructions: int = 0
     issued: int = 0
     steps: int = 0

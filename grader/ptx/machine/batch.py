@@ -116,7 +116,7 @@ class BlockBatch:
         budget = self.budget
         size = block.size * times
         budget.thread_instructions += size * lanes.n
-        budget.charged += size * lanes.n if times == 1 else size * lanes.n // AT_ONCE
+        budget.charged += block.charge * lanes.n if times == 1 else size * lanes.n // AT_ONCE
         budget.warp_instructions += size * lanes.n_warps
         budget.issued += size
         block.executions += lanes.n * times

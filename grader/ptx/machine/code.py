@@ -10,6 +10,7 @@ from grader.ptx.cfg import ControlFlowGraph
 from grader.ptx.dataflow import DefUse, destinations
 from grader.ptx.frontend.nodes import Function, Instruction, Module
 from grader.ptx.isa.instructions import facts
+from grader.ptx.limits import FRAGMENT_CHARGE
 
 Step = Callable[[Any], None]
 """Carries out an instruction for a `Group`."""
@@ -55,6 +56,7 @@ class CodeBlock:
     """A basic block, ready to run."""
 
     __slots__ = (
+        "charge",
         "collective",
         "does_something",
         "executions",
@@ -77,6 +79,8 @@ class CodeBlock:
         self.index = index
         self.instructions = instructions
         self.size = len(instructions)
+        self.charge = sum(FRAGMENT_CHARGE if facts(i.opcode).fragments else 1 for i in instructions)
+        """What one thread's execution counts to the limit."""
         self.steps: tuple[Step, ...] = ()
         self.finish: Finish = lambda group, scheduler: False
         self.next = following
