@@ -80,6 +80,8 @@ def test_every_shape_and_order(module: Any, number: int) -> None:
     buffers = [device.buffer(name, x) for name, x in zip("abc", placed, strict=True)]
     steps = [np.int32(x.shape[1]) for x in placed]
     report = launch(module, Launch(f"k{number}", (1,), (32,), [*buffers, *steps], device=device, observe=True))
+    # Two fragments are loaded, multiplied and stored, each of which takes far longer than an addition.
+    assert report.charged > report.thread_instructions + 4 * 32 * 100
     got = buffers[2].read(SUMS[sums], placed[2].shape)[:, :-8]
     assert np.array_equal(got if orders[2] == "r" else got.T, a @ b + c)
     assert (report.hazards, report.counters.by_line) == ([], []), "how a device fetches fragments is not known"
