@@ -63,7 +63,12 @@ def test_reference_kernels(
     assert emulated.status == measured.status == "ok"
     assert emulated.outputs.keys() == measured.outputs.keys()
     for name, array in emulated.outputs.items():
-        assert array.tobytes() == measured.outputs[name].tobytes(), name
+        if ".approx" in for_emulator.ptx:
+            # How a device rounds an approximate root or quotient is its own.
+            atol = 1e-6 * float(np.abs(array).max())
+            assert np.allclose(measured.outputs[name], array, rtol=1e-5, atol=atol), name
+        else:
+            assert array.tobytes() == measured.outputs[name].tobytes(), name
 
 
 ON_DEVICE = [
@@ -108,7 +113,8 @@ def test_corpus(lasting_session: GpuSession, compiler: CompilerProcess, case: Ca
         assert array.tobytes() == measured.outputs[name].tobytes(), name
 
 
-GOOD = sorted((Path(__file__).parents[1] / "kernels").glob("*/good/*.cu"))
+KERNELS = Path(__file__).parents[1] / "kernels"
+GOOD = sorted(path for lab in LABS for path in (KERNELS / lab.id).glob("good/*.cu"))
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda p: f"{p.parts[-3]}-{p.stem}")

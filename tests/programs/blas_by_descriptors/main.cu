@@ -33,7 +33,11 @@ void print_product(cublasLtHandle_t lt, const char *name, cublasComputeType_t co
     LT(cublasLtMatrixLayoutCreate(&la, in, k, m, k));
     LT(cublasLtMatrixLayoutCreate(&lb, in, k, n, k));
     LT(cublasLtMatrixLayoutCreate(&ld, out, m, n, m));
-    LT(cublasLtMatmul(lt, op, &alpha, da, la, db, lb, &beta, dc, ld, dd, ld, nullptr, nullptr, 0, 0));
+    cublasLtMatmulPreference_t preference; LT(cublasLtMatmulPreferenceCreate(&preference));
+    cublasLtMatmulHeuristicResult_t found; int count = 0;
+    LT(cublasLtMatmulAlgoGetHeuristic(lt, op, la, lb, ld, ld, preference, 1, &found, &count));
+    LT(cublasLtMatmulPreferenceDestroy(preference));
+    LT(cublasLtMatmul(lt, op, &alpha, da, la, db, lb, &beta, dc, ld, dd, ld, &found.algo, nullptr, 0, 0));
     cudaMemcpy(d.data(), dd, d.size() * sizeof(Out), cudaMemcpyDeviceToHost);
     printf("%s:", name);
     for (Out value : d) printf(" %.4f", (double)(float)value);
@@ -85,7 +89,7 @@ int main() {
     printf("%d wrong\n", wrong);
     epilogue = CUBLASLT_EPILOGUE_DGELU;
     LT(cublasLtMatmulDescSetAttribute(op, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
-    printf("backwards: %d\n", cublasLtMatmul(lt, op, &alpha, da, la, db, lb, &beta, dd, ld, dd, ld, nullptr, nullptr, 0, 0));
+    printf("backwards: %d\n", cublasLtMatmul(lt, op, &alpha, da, la, db, lb, &beta, dd, ld, dd, ld, nullptr, nullptr, 0, 0) != CUBLAS_STATUS_SUCCESS);
     printf("of another shape: %d\n", cublasLtMatmul(lt, op, &alpha, da, lb, db, la, &beta, dd, ld, dd, ld, nullptr, nullptr, 0, 0));
     print_product<float, float>(lt, "GELU", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLASLT_EPILOGUE_GELU, 0.05f, 0.0f);
     print_product<float, float>(lt, "GELU, bias, C", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLASLT_EPILOGUE_GELU_BIAS, 0.05f, -0.5f);

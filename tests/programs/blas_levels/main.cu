@@ -171,6 +171,6 @@ int main() {
     cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE);
     cublasSdot(handle, 4, r.p, 1, r.p, 1, r.p);
     cublasGetVector(1, sizeof(float), r.p, 1, &result, 1);
-    printf("on the device: %g, %s\n", result, cublasGetStatusName(cublasSgemv(handle, CUBLAS_OP_N, -1, 1, r.p, r.p, 1, r.p, 1, r.p, r.p, 1)));
+    printf("on the device: %g, %s\n", result, cublasGetStatusName(cublasSgemv(handle, CUBLAS_OP_N, 4, 1, r.p, r.p, 2, r.p, 1, r.p, r.p, 1)));
     cublasDestroy(handle);
 }

@@ -22,7 +22,8 @@ int main() {
     CUdevice device;
     CUcontext context;
     int major = 0, minor = 0;
-    printf("%d %d\n", cuInit(0), cuDeviceGet(&device, 0));
+    printf("%d", cuInit(0));
+    printf(" %d\n", cuDeviceGet(&device, 0));
     cuDeviceComputeCapability(&major, &minor, device);
 #if CUDA_VERSION >= 13000
     cuCtxCreate(&context, nullptr, 0, device);

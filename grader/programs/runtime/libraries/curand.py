@@ -386,14 +386,16 @@ def _uniform(dtype: str) -> Callable[..., None]:
 
 def _normal(dtype: str, is_log: bool) -> Callable[..., None]:
     def normal(call: Call, out: int, count: int, mean: float, deviation: float) -> None:
-        if count % 2 and _of(call).kind not in _SOBOL:
-            # Pseudorandom normal numbers come in pairs (cuRAND, generation functions).
+        if count % 2 and _of(call).kind not in (*_SOBOL, _PHILOX):
+            # Pseudorandom normal numbers come in pairs (cuRAND, generation functions); an H100's library lets Philox's
+            # last one go alone.
             raise Refused(_NOT_MULTIPLE)
 
         kind = _of(call).kind
 
         def make(generator: _Generator, size: int) -> Array:
-            numbers = generator.normal(size, dtype, mean, deviation)
+            pairs = size if kind in _SOBOL else size + size % 2
+            numbers = generator.normal(pairs, dtype, mean, deviation)[:size]
             if is_log:
                 np.exp(numbers, out=numbers)
             return numbers
