@@ -51,7 +51,11 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
             is_end = following is None and parent.parent is not None and parent.parent.type in LOOPS
             edit = function.inserted(statement.end_byte, f"\n{indent}{CALL}")
             last_line = statement.end_point.row + 1
-            cost = 2.0 if is_end else 2.2
+            is_whole = statement.type in LOOPS and BARRIER not in function.text(statement)
+            # Nothing points to the last line of a loop, whatever its accesses are; one that only fills or only reads
+            # is done with before the others go on.
+            in_tiles = is_end and BARRIER in function.text(parent)
+            cost = 2.0 if in_tiles else 2.4 if is_end else 1.2 if is_whole else 2.2
             if any(n.type == "return_statement" and n.end_byte <= statement.end_byte for n in function.nodes):
                 # Threads that have left never come to it.
                 cost += 0.8

@@ -45,6 +45,14 @@ def test_a_loop_needs_one_at_its_end_before_it_fills_the_array_again() -> None:
     assert found[LOOP.replace("__syncthreads();", ";")] == ("remove_barrier", "removed", 3.5)
 
 
+def test_behind_a_loop_that_only_fills_it_is_tried_before_its_end() -> None:
+    """Nothing points to the line of the closing brace."""
+    body = "__shared__ float t[16];\nfor (int p = 0; p < n; p++) {\nt[p] = a[p];\n}\nout[0] = t[3];"
+    found = made(body)
+    behind, end = body.replace("}\nout", "}\n__syncthreads();\nout"), body.replace("\n}", "\n__syncthreads();\n}")
+    assert (found[behind], found[end]) == (("barrier", "after", 1.2), ("barrier", "loop_end", 2.4))
+
+
 def test_a_loop_without_any_may_need_two() -> None:
     body = LOOP.replace("__syncthreads();\n", "")
     found = made(body)
