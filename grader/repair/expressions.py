@@ -73,6 +73,7 @@ COMPARISONS = {
     "==": ("!=", "<", "<="),
     "!=": ("==",),
 }
+LETS_IN = {"<=": "<", ">": ">="}
 NEAR = {("<", "<="), ("<=", "<"), (">", ">="), (">=", ">")}
 TURNED = {
     (">", "<"): 1.0,
@@ -321,6 +322,14 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
     if sign in COMPARISONS:
         yield from comparison_changes(function, node)
     if sign in LOGIC:
+        edits = tuple(
+            function.replaced(one, LETS_IN[one.type])
+            for side in (left, right)
+            if (one := side.child_by_field_name("operator")) is not None and one.type in LETS_IN
+        )
+        if len(edits) == 2:
+            # `row <= n && col <= n`: who lets in one too many along one axis does so along the other.
+            yield Change("comparison", line, edits, 1.2, "comparison")
         yield Change("guard", line, (function.replaced(operator, LOGIC[sign]),), 2.4, "logic")
         yield from _change(function, node, function.text(left), 2.6, "drop", "guard")
         yield from _change(function, node, function.text(right), 2.6, "drop", "guard")

@@ -9,6 +9,18 @@ from tests.repair.kernels import changes
 
 
 @pytest.mark.parametrize(
+    ("body", "both"),
+    [
+        ("int i = n; if (i <= n && i + 1 <= n) out[i] = 1;", "int i = n; if (i < n && i + 1 < n) out[i] = 1;"),
+        ("int i = n; if (i > n || i + 1 > n) return;", "int i = n; if (i >= n || i + 1 >= n) return;"),
+    ],
+)
+def test_one_too_many_along_both_axes_is_one_change(body: str, both: str) -> None:
+    found = changes(expression_changes, body)[both]
+    assert (found.kind, found.cost, len(found.edits)) == ("comparison", 1.2, 2)
+
+
+@pytest.mark.parametrize(
     ("body", "costs"),
     [
         ("if (threadIdx.x <= n) out[0] = 1;", {"<": 1.0, ">": 2.6, ">=": 2.6}),
