@@ -15,6 +15,8 @@ STUDENT ?= submissions/ivanov
 # "no": the set-up installs nothing into the system, and there are no PDF reports without Pango
 SYSTEM_PACKAGES ?= yes
 export SYSTEM_PACKAGES
+# Hundreds of processes import the same modules, and every process that collects tests compiles all of them.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: lock demo test lint test-quick test-slow test-gpu check-install check-container messages bench clean
 
