@@ -39,7 +39,9 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_command_gives_the_same_total(course: Path) -> None:
+def test_every_command_gives_the_same_total_and_none_without_the_rules(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     weighed = total(course)
     for command in (
         ["export", "reports", "--format", "xlsx"],
@@ -49,14 +51,7 @@ def test_every_command_gives_the_same_total(course: Path) -> None:
         (course / "reports" / "gradebook.xlsx").unlink()
         assert cli.run(command) == 0
         assert total(course) == weighed, command
-    # And it is no total without weights.
-    (course / "group" / "group.yaml").write_text("")
-    assert cli.run(["rescore", "reports", "--no-pdf"]) == 0
-    assert total(course) != weighed
-
-
-def test_rules_that_are_gone_change_no_mark(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    weighed = total(course)
+    # Rules that are gone change no mark.
     (course / "group" / "group.yaml").rename(course / "kept.yaml")
     capsys.readouterr()
     assert cli.run(["rescore", "reports", "--no-pdf", "--lang", "en"]) == 2
@@ -65,3 +60,7 @@ def test_rules_that_are_gone_change_no_mark(course: Path, capsys: pytest.Capture
     (course / "kept.yaml").rename(course / "reports" / "group.yaml")
     assert cli.run(["rescore", "reports", "--no-pdf"]) == 0
     assert total(course) == weighed
+    # And it is no total without weights.
+    (course / "reports" / "group.yaml").write_text("")
+    assert cli.run(["rescore", "reports", "--no-pdf"]) == 0
+    assert total(course) != weighed

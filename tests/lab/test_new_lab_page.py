@@ -51,10 +51,8 @@ class Followed:
         return decode((self.folder / "reports/ivanov/row-sums/result.json").read_bytes())
 
 
-@pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
+def follow(folder: Path) -> Followed:
     """The page followed in an empty folder.  PDFs are left out: others test those."""
-    folder = tmp_path_factory.mktemp("teacher")
     outputs = []
     for step in steps():
         if step.file:
@@ -72,7 +70,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
     return Followed(folder, outputs)
 
 
-def test_every_command_succeeds(followed: Followed) -> None:
+def every_command_succeeds(followed: Followed) -> None:
     assert [(command, code) for command, code, _output in followed.outputs if code] == []
     assert [command for command, _code, _output in followed.outputs if command.startswith("grade")] == [
         "grade new-lab row-sums",
@@ -84,13 +82,13 @@ def test_every_command_succeeds(followed: Followed) -> None:
     ]
 
 
-def test_the_self_tests_tell_good_from_bad(followed: Followed) -> None:
+def the_self_tests_tell_good_from_bad(followed: Followed) -> None:
     first, second, _proposed = [output for command, _code, output in followed.outputs if "selftest" in command]
     assert "2 of 2 kernels got the expected verdict" in first
     assert "4 of 4 kernels got the expected verdict" in second
 
 
-def test_nothing_of_the_skeleton_is_left(followed: Followed) -> None:
+def nothing_of_the_skeleton_is_left(followed: Followed) -> None:
     lab = followed.folder / "assignments" / "row-sums"
     assert {path.name for path in lab.rglob("*.cu")} == {
         "starter.cu",
@@ -104,7 +102,7 @@ def test_nothing_of_the_skeleton_is_left(followed: Followed) -> None:
     assert sorted(v.name for v in load(lab).variants) == ["naive", "tree"]
 
 
-def test_a_scan_of_several_launches_is_proposed_and_grades_itself(followed: Followed) -> None:
+def a_scan_of_several_launches_is_proposed_and_grades_itself(followed: Followed) -> None:
     (said,) = [output for command, _code, output in followed.outputs if "--from" in command]
     assert "np.cumsum" in said and "recorded: good/solution.cu" in said
     (tested,) = [output for command, _code, output in followed.outputs if "--record" in command]
@@ -113,17 +111,28 @@ def test_a_scan_of_several_launches_is_proposed_and_grades_itself(followed: Foll
     assert sum(spec.points for variant in lab.variants for spec in variant.checks) == 100
 
 
-def test_the_student_gets_the_marks_that_the_page_promises(followed: Followed) -> None:
+def the_student_gets_the_marks_that_the_page_promises(followed: Followed) -> None:
     result = followed.result()
     assert result.status == "passed"
     assert (result.score.earned, result.score.pending, result.score.possible) == (95.0, 5.0, 100.0)
     assert {name: v.kernel for name, v in result.variants.items()} == {"naive": "sumNaive", "tree": "sumShared"}
 
 
-def test_the_report_has_the_graph_that_the_lab_file_declares(followed: Followed) -> None:
+def the_report_has_the_graph_that_the_lab_file_declares(followed: Followed) -> None:
     page = (followed.folder / "reports/ivanov/row-sums/report.html").read_text("utf-8")
     assert "Threads per block: global-memory sectors per element" in page
     (sweep,) = followed.result().sweeps
     assert {(p.of, p.x) for p in sweep.points if p.of == "reference" and p.status == "ok"} == {
         ("reference", x) for x in (32, 64, 128, 256, 512, 1024)
     }
+
+
+def test_the_page_works_as_it_is_written(tmp_path: Path) -> None:
+    """One test: what comes of following it takes half a minute to make, and processes that test share nothing."""
+    followed = follow(tmp_path)
+    every_command_succeeds(followed)
+    the_self_tests_tell_good_from_bad(followed)
+    nothing_of_the_skeleton_is_left(followed)
+    a_scan_of_several_launches_is_proposed_and_grades_itself(followed)
+    the_student_gets_the_marks_that_the_page_promises(followed)
+    the_report_has_the_graph_that_the_lab_file_declares(followed)
