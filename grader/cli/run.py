@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -235,8 +236,9 @@ def _run(
     from grader.gpu.process import has_driver
     from grader.processes.system import IS_LINUX
     from grader.programs.card_times import checked, same_model
-    from grader.programs.observe import observe
+    from grader.programs.observe import Setting, Start, observe
     from grader.programs.records import for_gpu
+    from grader.programs.sources import Sources
 
     if not IS_LINUX:
         raise UsageError(msg("programs.not_on_this_system"))
@@ -258,28 +260,14 @@ def _run(
         stream.buffer.flush()
 
     stdin = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(MAX_STDIN_BYTES)
-    run = partial(
-        observe,
-        paths,
-        own,
-        stdin=stdin,
-        root=started_in(paths, folders),
-        folders=folders,
-        defined=defined,
-        built=built,
-    )
+    sources = Sources(paths, root=started_in(paths, folders), folders=folders, defined=defined)
+    run = partial(observe, built or sources, Start(own, stdin))
     with blamed_on_us(Path()):
-        observation = run(
-            model=device,
-            emit=(lambda _descriptor, _data: None) if as_json else emit,
-            progress=build_progress(),
-            smaller=shrink,
-            limits=limits,
-            on_gpu=on_gpu,
-        )
+        setting = Setting(device, on_gpu, progress=build_progress())
+        observation = run(limits, setting if as_json else replace(setting, emit=emit), shrink)
         if check and on_gpu:
             model = same_model(observation.device, device)
-            observation = checked(observation, run(model=model, limits=limits_of(limit)))
+            observation = checked(observation, run(limits_of(limit), Setting(model)))
     if as_json:
         print(json_of(observation))
     else:

@@ -21,7 +21,7 @@ from grader.lab.records import Sizes, Tolerance
 from grader.launching.backend import reason_msg
 from grader.launching.trial import Run
 from grader.message import Message, msg
-from grader.programs.observe import Observer
+from grader.programs.observe import Observer, Setting
 from grader.programs.records import CallSeen, CallTimes, Observation, RunLimits, for_gpu
 from grader.programs.sandbox.process import CardTold
 from grader.programs.sources import Program
@@ -78,7 +78,7 @@ class FunctionGpu:
         if not first.runs or any(not run.is_right for run in first.runs):
             return _untimed(by_variant, None)
         try:
-            own = Observer(program, on_gpu=True)
+            own = Observer(program, Setting(on_gpu=True))
         except UsageError:
             if self.is_wanted:
                 raise
@@ -138,7 +138,7 @@ class FunctionGpu:
         with ExitStack() as stack:
             observers = {student(next(iter(by_variant))): own}
             for variant in wanted:
-                other = Observer(references(variant), on_gpu=True)
+                other = Observer(references(variant), Setting(on_gpu=True))
                 observers[reference(variant)] = stack.enter_context(closing(other))
             stack.enter_context(lock.exclusive(card.uuid))
             rows = []

@@ -11,14 +11,14 @@ import math
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from grader.errors import InternalError
 from grader.message import Message, msg
 from grader.processes.system import IS_LINUX
 from grader.programs import own_check
-from grader.programs.observe import TOO_LARGE, Start, observe_each
+from grader.programs.observe import TOO_LARGE, Setting, Start, observe_each
 from grader.programs.observed_before import Stored
 from grader.programs.records import (
     MAX_COPIES,
@@ -30,8 +30,9 @@ from grader.programs.records import (
     RunLimits,
 )
 from grader.programs.remembered import RememberedPrograms
+from grader.programs.runtime.devices import GRADING
 from grader.programs.smaller import Change, applied, changes
-from grader.programs.sources import read_program
+from grader.programs.sources import Sources
 from grader.programs.starts import USUAL_BLOCK, instances_in, launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.ptx.limits import ISSUED_PER_LAUNCH, STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
 from grader.submission.kernels.records import (
@@ -129,7 +130,7 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
         try:
             ways = ways_to_start(files, sizes, threads)
             words = [word for way in ways for word in way.arguments]
-            program = read_program([source.path for source in files], words, texts_made(files), files[0].root)
+            program = sources_of(files).read(words)
             stored = store.get(program, ways) if store is not None else None
             choices = ways_to_choose(files, sizes, threads)
             new_runs = _runs_and_results(files, ways, choices, remembered) if stored is None else stored
@@ -221,14 +222,9 @@ def _smaller_results(
     for change in changes(texts, base.arguments, "programs.too_long")[:MAX_WITH_RESULTS]:
         replaced, others = applied(change, texts, base.arguments)
         run = Start(others, start.stdin)
-        observation = observe_each(
-            [source.path for source in files],
-            [run],
-            WITH_RESULTS,
-            {**texts_made(files), **replaced},
-            root=files[0].root,
-            remembered=remembered,
-        )[0]
+        (observation,) = observe_each(
+            sources_of(files, replaced), [run], WITH_RESULTS, Setting(GRADING, remembered=remembered)
+        )
         smaller = dataclasses.replace(seen_run(files, observation, run, change), results=True)
         if _has_results(observation) and {launch.kernel for launch in smaller.launches} == wanted:
             return smaller
@@ -246,8 +242,7 @@ def _runs(
 
     choices: what it is given besides, where some of its kernels were not launched.
     """
-    paths, root = [source.path for source in files], files[0].root
-    texts = texts_made(files)
+    sources, setting = sources_of(files), Setting(GRADING, remembered=remembered)
     wanted = launched_in(files)
     kernels: set[str] = set()
     # One template may be several variants; only who chooses launches them in several runs.
@@ -271,9 +266,7 @@ def _runs(
     runs = [
         seen_run(files, observation, way)
         for observation, way in zip(
-            observe_each(paths, ways, TRACED, texts, is_enough, root=root, remembered=remembered, then=results.then)[
-                : len(started) or 1
-            ],
+            observe_each(sources, ways, TRACED, setting, is_enough, results.then)[: len(started) or 1],
             ways,
             strict=False,
         )
@@ -286,7 +279,7 @@ def _runs(
         runs += [
             seen_run(files, observation, way)
             for observation, way in zip(
-                observe_each(paths, choices, TRACED, texts, is_enough, root=root, remembered=remembered),
+                observe_each(sources, choices, TRACED, setting, is_enough),
                 choices,
                 strict=False,
             )
@@ -312,10 +305,10 @@ def _further(
     )
     way = tuple(start.arguments)
     was_too_large = before[-1].cause is not None and before[-1].cause.id in TOO_LARGE
-    paths, root = [source.path for source in files], files[0].root
+    setting = Setting(GRADING, remembered=remembered)
     runs: list[SeenRun] = []
     if not was_too_large:
-        observation = observe_each(paths, [start], EXECUTED, texts_made(files), root=root, remembered=remembered)[0]
+        (observation,) = observe_each(sources_of(files), [start], EXECUTED, setting)
         runs.append(seen_run(files, observation, start))
         seen.update(launch.kernel for launch in runs[-1].launches)
         if wanted <= seen:
@@ -325,9 +318,7 @@ def _further(
         for change in changes(texts, way, before[-1].cause.id if before[-1].cause else "")[:MAX_SMALLER]:
             replaced, others = applied(change, texts, way)
             run = Start(others, start.stdin)
-            observation = observe_each(
-                paths, [run], limits, {**texts_made(files), **replaced}, root=root, remembered=remembered
-            )[0]
+            (observation,) = observe_each(sources_of(files, replaced), [run], limits, setting)
             runs.append(seen_run(files, observation, run, change))
             seen.update(launch.kernel for launch in runs[-1].launches)
             if wanted <= seen:
@@ -338,9 +329,10 @@ def _further(
     return runs
 
 
-def texts_made(files: Sequence[SourceText]) -> dict[str, str]:
-    """The texts that are others than the files have, by name."""
-    return {source.file: source.text for source in files if source.written is not None}
+def sources_of(files: Sequence[SourceText], replaced: Mapping[str, str] | None = None) -> Sources:
+    """A program's files, with the texts that were made of them, or that are `replaced`, by name."""
+    made = {source.file: source.text for source in files if source.written is not None}
+    return Sources([source.path for source in files], made | dict(replaced or {}), files[0].root)
 
 
 def _telling(runs: Sequence[SeenRun]) -> list[SeenRun]:

@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from grader.programs.remembered import RememberedPrograms
 from grader.programs.runtime.devices import DEFAULT, GRADING, model_of
 from grader.programs.sandbox.process import Order, ProgramProcess
 from grader.programs.smaller import MAX_TRIES, Change, applied, changes
-from grader.programs.sources import Program, read_program
+from grader.programs.sources import Program, Sources
 from grader.programs.toolchain import confined
 from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.programs.toolchain.zig import Library, build
@@ -65,99 +65,98 @@ def _to_nobody(_descriptor: int, _data: bytes) -> None:
     """What is printed is nobody's business."""
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a program's runs have around them.
+
+    model: what `runtime.devices.model_of` knows.  on_gpu: its kernels run on the first GPU of this machine, which is
+      the program's model then.
+    emit: told what the program prints, as it prints it: descriptor (1 or 2) and bytes.
+    progress: told how far the first build of the C++ library is, which takes a minute.
+    host_cache: a folder to keep compiled host code in, for tests that run one program often.
+    remembered: what need not be compiled and run again.
+    """
+
+    model: str = DEFAULT
+    on_gpu: bool = False
+    emit: Callable[[int, bytes], None] = _to_nobody
+    progress: Callable[[int, int], None] | None = None
+    host_cache: Path | None = None
+    remembered: RememberedPrograms | None = None
+
+
+OF_GRADING = Setting(GRADING)
+
+
 def observe(
-    paths: Sequence[Path],
-    arguments: Sequence[str] = (),
-    model: str = DEFAULT,
-    stdin: bytes = b"",
-    emit: Callable[[int, bytes], None] = lambda _descriptor, _data: None,
-    progress: Callable[[int, int], None] | None = None,
-    host_cache: Path | None = None,
-    smaller: bool = False,
-    root: Path | None = None,
-    folders: Sequence[Path] = (),
+    program: Sources | Built,
+    start: Start = Start(),
     limits: RunLimits = NO_LIMITS,
-    defined: Sequence[tuple[str, str]] = (),
-    on_gpu: bool = False,
-    built: Built | None = None,
+    setting: Setting = Setting(),
+    smaller: bool = False,
 ) -> Observation:
-    """Run the program that `paths` are and say what it did.
+    """Run a program and say what it did.
 
     Parameters
     ----------
-    paths : its `.cu` files; headers are found beside them.
-    model : what `runtime.devices.model_of` knows.
-    emit : told what the program prints, as it prints it: descriptor (1 or 2) and bytes.
-    progress : told how far the first build of the C++ library is, which takes a minute.
-    smaller : where it is beyond the limits, run it with one of its own sizes made smaller instead.
-    root, folders, defined : as for `read_program`.
-    host_cache : a folder to keep compiled host code in, for tests that run one program often.
+    program : its files, or what was compiled of them beforehand.
     limits : what the run may take, and whether kernels are run at all.
-    on_gpu : its kernels run on the first GPU of this machine, which is the program's `model` then.
-    built : it was compiled beforehand; there are no `paths` then, and it cannot be made smaller.
+    smaller : where it is beyond the limits, run it with one of its own sizes made smaller instead.
 
     Raises
     ------
     UsageError : a file cannot be read, or there is no GPU that can be used.
     InternalError : the toolchain is not installed, or a process of ours failed.
     """
-    program = built.program if built is not None else read_program(paths, arguments, None, root, folders, defined)
+    built = program if isinstance(program, Built) else None
+    read = program.program if isinstance(program, Built) else program.read(start.arguments)
     held: list[tuple[int, bytes]] = []
 
     def hold(descriptor: int, data: bytes) -> None:
         held.append((descriptor, data))
 
     # What it prints is not known to be what is shown until it has ended.
-    sink = hold if smaller else emit
+    around = replace(setting, emit=hold) if smaller else setting
 
-    def run(program: Program, start: Start, emit: Callable[[int, bytes], None]) -> Observation:
-        at_once = limits.executes or _asks_for_code(program)
-        make = partial(
-            Observer, program, model, emit, progress, host_cache, on_gpu=on_gpu, at_once=at_once, built=built
-        )
+    def run(program: Program, start: Start) -> Observation:
+        make = partial(Observer, program, around, limits.executes or _asks_for_code(program), built)
         return _observe(make, program, [(start, limits)])[0]
 
-    observed = run(program, Start(arguments, stdin), sink)
-    if smaller and is_too_large(observed):
+    observed = run(read, start)
+    if smaller and isinstance(program, Sources) and is_too_large(observed):
         first_said = list(held)
-        for change in changes(program.original, arguments, observed.cause.id if observed.cause else "")[:MAX_TRIES]:
+        cause = observed.cause.id if observed.cause else ""
+        for change in changes(read.original, start.arguments, cause)[:MAX_TRIES]:
             held.clear()
-            replaced, others = applied(change, program.original, arguments)
-            again = read_program(paths, others, replaced, root, folders, defined)
-            second = run(again, Start(others, stdin), hold)
+            texts, others = applied(change, read.original, start.arguments)
+            second = run(replace(program, replaced=texts).read(others), replace(start, arguments=others))
             if not is_too_large(second):
                 observed = _at_smaller_size(second, change)
                 break
         else:
             held[:] = first_said
     for descriptor, data in held:
-        emit(descriptor, data)
-    mended = [ProgramFinding("mended", "warning", msg("programs.mended"), line, file) for file, line in program.mended]
+        setting.emit(descriptor, data)
+    mended = [ProgramFinding("mended", "warning", msg("programs.mended"), line, file) for file, line in read.mended]
     observed.findings = [*mended, *observed.findings]
     return observed
 
 
 def observe_each(
-    paths: Sequence[Path],
+    sources: Sources,
     runs: Sequence[Start],
     limits: RunLimits,
-    replaced: Mapping[str, str] | None = None,
+    setting: Setting = OF_GRADING,
     enough: Callable[[Observation], bool] = lambda _observation: False,
-    model: str = GRADING,
-    progress: Callable[[int, int], None] | None = None,
-    root: Path | None = None,
-    remembered: RememberedPrograms | None = None,
     then: Then | None = None,
 ) -> list[Observation]:
     """Run one program several times, compiled once; as many times as it takes to see `enough`.
 
-    then: asked for further runs, whose observations follow the others'.  replaced, root: as for `read_program`.
-    remembered: what need not be compiled and run again.  Raises what `observe` raises.
+    then: asked for further runs, whose observations follow the others'.  Raises what `observe` raises.
     """
-    words = [word for run in runs for word in run.arguments]
-    program = read_program(paths, words, replaced, root)
+    program = sources.read([word for run in runs for word in run.arguments])
     at_once = limits.executes or then is not None or _asks_for_code(program)
-    make = partial(Observer, program, model, progress=progress, remembered=remembered, at_once=at_once)
+    make = partial(Observer, program, setting, at_once)
     return _observe(make, program, [(run, limits) for run in runs], enough, then)
 
 
@@ -192,9 +191,7 @@ def _at_smaller_size(observation: Observation, change: Change) -> Observation:
 class Observer:
     """A program, compiled once and run as often as is asked for; `close` ends its processes.
 
-    model: what `runtime.devices.model_of` knows; on_gpu: its kernels run on the first GPU of this machine instead.
     at_once: device code is compiled before anything asks for it.  built: what was compiled beforehand.
-    Others as for `observe` and `observe_each`.
 
     Raises
     ------
@@ -202,44 +199,40 @@ class Observer:
     """
 
     program: Program
-    model: str = GRADING
-    emit: Callable[[int, bytes], None] = _to_nobody
-    progress: Callable[[int, int], None] | None = None
-    host_cache: Path | None = None
-    remembered: RememberedPrograms | None = None
-    on_gpu: bool = False
+    setting: Setting = OF_GRADING
     at_once: bool = True
     built: Built | None = None
     host: HostProgram | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._process = _opened_on_gpu() if self.on_gpu else None
+        on_gpu, built = self.setting.on_gpu, self.built
+        self._process = _opened_on_gpu() if on_gpu else None
         self.card = self._process.ready().card if self._process is not None else None
-        self._library = build(self.progress) if self.built is None else None
-        major, minor = self.card.capability if self.card is not None else model_of(self.model).capability
+        self._library = build(self.setting.progress) if built is None else None
+        major, minor = self.card.capability if self.card is not None else model_of(self.setting.model).capability
         self._architecture = f"compute_{major}{minor}"
         by_clang = None
-        if self.built is not None:
-            self.host, by_clang = self.built.host, self.built.by_clang
-        self._device = DeviceCompiler(
-            self.program, self._architecture, self._library, self.at_once, self.on_gpu, by_clang
-        )
+        if built is not None:
+            self.host, by_clang = built.host, built.by_clang
+        self._device = DeviceCompiler(self.program, self._architecture, self._library, self.at_once, on_gpu, by_clang)
 
     def seen(self, run: Start, limits: RunLimits) -> Observation | None:
         """What a run comes to; None where the host code does not compile."""
-        known = self.remembered.runs(self.program, self.model, limits) if self.remembered is not None else None
+        model, remembered = self.setting.model, self.setting.remembered
+        known = remembered.runs(self.program, model, limits) if remembered is not None else None
         seen = known.get(run.arguments, run.stdin, self._device.code) if known is not None else None
         if seen is not None:
             return seen
         # It starts while the program is compiled.
         if self._process is None or self._process.has_ended:
-            self._process = _opened_on_gpu() if self.on_gpu else ProgramProcess()
+            self._process = _opened_on_gpu() if self.setting.on_gpu else ProgramProcess()
         if self.host is None:
             assert self._library is not None, "it has host code that was compiled beforehand"
-            self.host = _compiled(self.program, self._library, self._architecture, self.host_cache, self.remembered)
+            self.host = _compiled(self.program, self._library, self._architecture, self.setting)
         if not self.host.module:
             return None
-        make = partial(self._process.run, _order(self.program, self.host, run, self.model, limits), emit=self.emit)
+        order = _order(self.program, self.host, run, model, limits)
+        make = partial(self._process.run, order, emit=self.setting.emit)
         return known.made(run.arguments, run.stdin, self._device.code, make) if known else make(self._device.code)
 
     def close(self) -> None:
@@ -314,16 +307,11 @@ def _opened_on_gpu() -> ProgramProcess:
     return process
 
 
-def _compiled(
-    program: Program,
-    library: Library,
-    architecture: str,
-    host_cache: Path | None,
-    remembered: RememberedPrograms | None,
-) -> HostProgram:
+def _compiled(program: Program, library: Library, architecture: str, setting: Setting) -> HostProgram:
+    remembered = setting.remembered
     host = remembered.module(program) if remembered is not None else None
     if host is None:
-        host = _host(program, library, architecture, host_cache)
+        host = _host(program, library, architecture, setting.host_cache)
         if remembered is not None:
             remembered.put_module(program, host)
     return host

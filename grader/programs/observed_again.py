@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from grader.errors import InternalError
-from grader.programs.observation import TRACED, seen_run, texts_made
-from grader.programs.observe import Start, observe_each
+from grader.programs.observation import TRACED, seen_run, sources_of
+from grader.programs.observe import Setting, Start, observe_each
 from grader.programs.observed_before import Stored
-from grader.programs.sources import read_program
+from grader.programs.runtime.devices import GRADING
 from grader.programs.starts import programs_of
 from grader.submission.cpp.scopes import with_launches_of_comments
 from grader.submission.kernels.records import Observed, SeenRun
@@ -67,15 +67,14 @@ def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | No
         typed = b"".join(_smaller(word.decode(), sizes).encode() for word in _TYPED.split(first.stdin))
         if not texts and (arguments, typed) == (first.arguments, first.stdin):
             continue
-        paths = [source.path for source in files]
         ways = [Start(arguments, typed)]
         try:
-            texts = {**texts_made(files), **texts}
-            program = read_program(paths, arguments, texts, files[0].root)
+            changed = sources_of(files, texts)
+            program = changed.read(arguments)
             new_runs = store.get(program, ways) if store is not None else None
             if new_runs is None:
-                remembered = store.programs if store is not None else None
-                observation = observe_each(paths, ways, TRACED, texts, root=files[0].root, remembered=remembered)[0]
+                setting = Setting(GRADING, remembered=store.programs if store is not None else None)
+                (observation,) = observe_each(changed, ways, TRACED, setting)
                 new_runs = [dataclasses.replace(seen_run(files, observation, ways[0]), probe=True, faults=())]
                 if store is not None:
                     store.put(program, ways, new_runs)

@@ -114,6 +114,21 @@ class Program:
         return tuple(f"-D{name}={body}" for name, body in self.defined)
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a program is read from: its `.cu` files; the others as `read_program` takes them."""
+
+    paths: Sequence[Path]
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    root: Path | None = None
+    folders: Sequence[Path] = ()
+    defined: Sequence[tuple[str, str]] = ()
+
+    def read(self, arguments: Sequence[str] = ()) -> Program:
+        """The program, to be started with these arguments.  Raises what `read_program` raises."""
+        return read_program(self.paths, arguments, self.replaced, self.root, self.folders, self.defined)
+
+
 def read_program(
     paths: Sequence[Path],
     arguments: Sequence[str] = (),

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from grader.programs.observation import observed
-from grader.programs.observe import observe
+from grader.programs.observe import Setting, observe
 from grader.programs.records import RunLimits
+from grader.programs.sources import Sources
 from grader.programs.toolchain import compile as compiling
 from grader.programs.toolchain.compile import MAX_IN_FUNCTION, MAX_IN_PROGRAM, HostProgram, compile_program, too_long
 from grader.programs.toolchain.zig import build
@@ -153,7 +154,9 @@ def test_a_program_of_very_many_launches_is_read(tmp_path: Path) -> None:
 def test_a_header_in_angle_brackets_is_called_as_the_program_has_it(tmp_path: Path, host_cache: Path) -> None:
     (tmp_path / "own.h").write_text('inline void own() { printf("%s\\n", __FILE__); cudaSetDevice(9); }\n')
     (tmp_path / "main.cu").write_text("#include <stdio.h>\n#include <own.h>\nint main() { own(); }\n")
-    got = observe([tmp_path / "main.cu"], host_cache=host_cache, limits=RunLimits(wall_seconds=60))
+    got = observe(
+        Sources([tmp_path / "main.cu"]), setting=Setting(host_cache=host_cache), limits=RunLimits(wall_seconds=60)
+    )
     assert got.stdout == b"own.h\n"
     # Who looks at the error is known by the place, which both halves of what is known of the call have to name alike.
     assert [(finding.kind, finding.file, finding.line) for finding in got.findings] == [("unnoticed_error", "own.h", 1)]

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from grader.programs.observe import observe
+from grader.programs.observe import Setting, Start, observe
 from grader.programs.records import Observation, RunLimits
+from grader.programs.sources import Sources
 from grader.programs.toolchain import compile
 
 
 def run(folder: Path, text: str, cache: Path, arguments: list[str] | None = None) -> Observation:
     (folder / "main.cu").write_text(text)
-    return observe([folder / "main.cu"], arguments or [], host_cache=cache)
+    return observe(Sources([folder / "main.cu"]), Start(arguments or []), setting=Setting(host_cache=cache))
 
 
 FILES = r"""
@@ -114,5 +115,5 @@ def test_an_endless_program_is_ended_by_count(tmp_path: Path, host_cache: Path) 
     text = "#include <stdio.h>\n__global__ void k() {}\nint main() { volatile int i = 0; for (;;) i++; }\n"
     (tmp_path / "main.cu").write_text(text)
     limits = RunLimits(host_instructions=100_000_000)
-    got = observe([tmp_path / "main.cu"], [], host_cache=host_cache, limits=limits)
+    got = observe(Sources([tmp_path / "main.cu"]), limits=limits, setting=Setting(host_cache=host_cache))
     assert got.cause is not None and got.cause.id == "programs.host_limit"

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from grader.gpu.process import has_driver
-from grader.programs.observe import observe
+from grader.programs.observe import Setting, Start, observe
 from grader.programs.records import Observation, RunLimits, for_gpu
+from grader.programs.sources import Sources
 from grader.programs.timeline import timeline
 
 pytestmark = pytest.mark.usefixtures("forked")
@@ -292,7 +293,7 @@ def run(source: str, device: str, folder: Path, host_cache: Path) -> Observation
     (folder / "main.cu").write_text(source)
     on_gpu = device == "gpu"
     limits = ON_GPU if on_gpu else LIMITS
-    return observe([folder / "main.cu"], host_cache=host_cache, limits=limits, on_gpu=on_gpu)
+    return observe(Sources([folder / "main.cu"]), Start(), limits, Setting(host_cache=host_cache, on_gpu=on_gpu))
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -8,6 +8,7 @@ import pytest
 
 from grader.programs.observe import Start, observe_each
 from grader.programs.records import RunLimits
+from grader.programs.sources import Sources
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -56,7 +57,7 @@ def test_what_a_program_has_printed_comes_out_however_it_ends(tmp_path: Path) ->
     path = tmp_path / "a.cu"
     path.write_text(TEXT)
     starts = [Start(arguments=(str(number),)) for number in range(5)]
-    runs = observe_each([path], starts, RunLimits(host_instructions=100_000_000))
+    runs = observe_each(Sources([path]), starts, RunLimits(host_instructions=100_000_000))
     ends = [run.cause.id if run.cause is not None else run.exit for run in runs]
     assert ends == ["programs.too_much_computed", "programs.segmentation_fault", "programs.host_limit", 0, 0]
     assert [run.stdout for run in runs[:3]] == [PRINTED] * 3
@@ -69,5 +70,5 @@ def test_what_a_program_has_printed_comes_out_however_it_ends(tmp_path: Path) ->
 def test_memory_is_called_as_the_program_does_whatever_else_its_line_takes_the_address_of(tmp_path: Path) -> None:
     path = tmp_path / "a.cu"
     path.write_text(TEXT)
-    (run,) = observe_each([path], [Start(arguments=("5",))], RunLimits())
+    (run,) = observe_each(Sources([path]), [Start(arguments=("5",))], RunLimits())
     assert [f.message.data["array"] for f in run.findings if f.message.id == "programs.leak"] == ["matrix"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.programs.observe import observe
+from grader.programs.sources import Sources
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -34,7 +35,7 @@ int main() {
     cudaDeviceSynchronize();
 }
 """)
-    told = {finding.message.id for finding in observe([path]).findings if finding.line == 6}
+    told = {finding.message.id for finding in observe(Sources([path])).findings if finding.line == 6}
     assert told and not any(name.startswith("programs.") for name in told), told
 
 
@@ -63,7 +64,11 @@ int main() {{
     cudaFree(out);
 }}
 """)
-    told = [finding.message for finding in observe([path]).findings if finding.message.id == "programs.copy_too_short"]
+    told = [
+        finding.message
+        for finding in observe(Sources([path])).findings
+        if finding.message.id == "programs.copy_too_short"
+    ]
     assert [(message.data["bytes"], message.data["size"]) for message in told] == [(bytes_copied, 128)]
 
 
@@ -99,5 +104,5 @@ int main() {{ float *out, host[32]; cudaMalloc(&out, sizeof host);
     large<<<1, 32, 60000>>>(out);
     cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost); cudaFree(out); return cudaGetLastError() != 0; }}
 """)
-    found = [f for f in observe([path]).findings if f.kind == "launch_refused"]
+    found = [f for f in observe(Sources([path])).findings if f.kind == "launch_refused"]
     assert [(f.message.id, f.line) for f in found] == ([(f"programs.{told}", line)] if told is not None else [])

@@ -11,9 +11,11 @@ import pytest
 
 from grader.programs import observe
 from grader.programs.moved import lines_of
-from grader.programs.observe import Start, observe_each
+from grader.programs.observe import Setting, Start, observe_each
 from grader.programs.records import Observation, RunLimits
 from grader.programs.remembered import RememberedPrograms
+from grader.programs.runtime.devices import GRADING
+from grader.programs.sources import Sources
 from grader.programs.toolchain import zig
 from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.submission.lexical import as_compiled
@@ -87,7 +89,7 @@ def test_a_compiler_makes_the_same_of_a_text_without_comments(name: str, tmp_pat
 
 def seen(text: str, folder: Path, remembered: RememberedPrograms | None) -> list[Observation]:
     (folder / "main.cu").write_text(text, "utf-8")
-    return observe_each([folder / "main.cu"], [Start()], TRACED, remembered=remembered)
+    return observe_each(Sources([folder / "main.cu"]), [Start()], TRACED, Setting(GRADING, remembered=remembered))
 
 
 @pytest.fixture
@@ -130,7 +132,9 @@ def test_of_kernels_that_were_run_what_was_counted_is_told_of_their_lines(tmp_pa
 
     def run(text: str, remembered: RememberedPrograms | None) -> list[Observation]:
         (tmp_path / "main.cu").write_text(text, "utf-8")
-        return observe_each([tmp_path / "main.cu"], [Start()], RunLimits(), remembered=remembered)
+        return observe_each(
+            Sources([tmp_path / "main.cu"]), [Start()], RunLimits(), Setting(GRADING, remembered=remembered)
+        )
 
     def counted(text: str) -> set[int]:
         (one,) = run(text, remembered)

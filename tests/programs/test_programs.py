@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from grader.errors import UsageError
-from grader.programs.observe import observe
+from grader.programs.observe import Setting, Start, observe
 from grader.programs.records import ObservedLaunch, RunLimits
+from grader.programs.sources import Sources
 from grader.programs.toolchain.advance import thrust_folder
 from grader.submission.source import text_of_bytes
 from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of, wanted_launches
@@ -48,13 +49,13 @@ def param(folder: Path) -> Any:
 def test_program(folder: Path, host_cache: Path) -> None:
     expected = expected_of(folder)
     files = files_of(folder, expected)
-    stdin = expected.get("stdin", "").encode()
+    start = Start(expected.get("arguments", []), expected.get("stdin", "").encode())
     if "refused" in expected:
         with pytest.raises(UsageError) as refused:
-            observe(files, expected.get("arguments", []), stdin=stdin)
+            observe(Sources(files), start)
         assert refused.value.message.id == expected["refused"]
         return
-    got = observe(files, expected.get("arguments", []), stdin=stdin, host_cache=host_cache, limits=LIMITS)
+    got = observe(Sources(files), start, LIMITS, Setting(host_cache=host_cache))
     assert (got.cause.id if got.cause else None) == expected.get("cause"), got.cause
     assert got.exit == expected["exit"], got.stdout + got.stderr
     if "stdout" in expected:

@@ -9,10 +9,11 @@ import pytest
 
 from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation, DeviceMemory
-from grader.programs.observe import observe
+from grader.programs.observe import Setting, observe
 from grader.programs.records import RunLimits
 from grader.programs.repeats import TRIES, Repeats
 from grader.programs.sandbox.guest import Meter
+from grader.programs.sources import Sources
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -176,7 +177,11 @@ def test_once_enough_was_watched_a_few_blocks_of_a_launch_are(tmp_path: Path, ho
     )
 
     def requests(watched: int) -> list[int]:
-        got = observe([file], host_cache=host_cache, limits=RunLimits(wall_seconds=60, watched_instructions=watched))
+        got = observe(
+            Sources([file]),
+            setting=Setting(host_cache=host_cache),
+            limits=RunLimits(wall_seconds=60, watched_instructions=watched),
+        )
         return [sum(counter.requests for counter in launch.counters) for launch in got.launches]
 
     # Of the second the first and the last 16,384 threads.

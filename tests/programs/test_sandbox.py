@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from grader.errors import InternalError
-from grader.programs.observe import Start, observe, observe_each
+from grader.programs.observe import Setting, Start, observe, observe_each
 from grader.programs.records import Observation, RunLimits
 from grader.programs.sandbox.process import Code, Order, ProgramProcess
 from grader.programs.sandbox.wasi import PseudoRandom
+from grader.programs.sources import Sources
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_names_and_arguments_need_not_be_utf_8(tmp_path: Path, host_cache: Path)
         "#include <cstdio>\n__global__ void k(int *first, int n) {}\n"
         'int main(int, char **v) { int *p; cudaMalloc(&p, 64); k<<<1, 1>>>(p, 3); printf("%s\\n", v[1]); }\n'
     )
-    observation = observe([file], [os.fsdecode(b"caf\xe9")], host_cache=host_cache)
+    observation = observe(Sources([file]), Start([os.fsdecode(b"caf\xe9")]), setting=Setting(host_cache=host_cache))
     (launch,) = observation.launches
     assert (launch.file, launch.line) == ("caf\N{REPLACEMENT CHARACTER}.cu", 3)
     assert [argument.name for argument in launch.arguments] == ["first", "n"]
@@ -91,11 +92,11 @@ def test_a_run_knows_nothing_of_those_before_it_in_its_process(tmp_path: Path) -
     (tmp_path / "a.cu").write_text(AGAIN)
     limits = RunLimits(executes=False, host_bytes=1 << 30)
     paths = [tmp_path / "a.cu"]
-    first, other, again, more = observe_each(paths, [Start(), Start(["x"]), Start(), Start(["x"])], limits)
+    first, other, again, more = observe_each(Sources(paths), [Start(), Start(["x"]), Start(), Start(["x"])], limits)
     assert first.exit == 1 and other.cause is not None and other.cause.id == "programs.aborted"
     assert [launch.grid for launch in (*first.launches, *other.launches)] == [(1, 1, 1), (2, 1, 1)]
     assert (again, more) == (first, other)
-    assert observe_each(paths, [Start(["x"])], limits) == [other]
+    assert observe_each(Sources(paths), [Start(["x"])], limits) == [other]
 
 
 def test_the_numbers_are_the_same_at_every_run_and_with_every_version() -> None:

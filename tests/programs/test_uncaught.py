@@ -8,6 +8,7 @@ import pytest
 
 from grader.programs.observe import Start, observe_each
 from grader.programs.records import RunLimits
+from grader.programs.sources import Sources
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -59,7 +60,7 @@ ENDS = [
 def test_an_exception_that_nothing_catches_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.cu"
     path.write_text(TEXT)
-    runs = observe_each([path], [Start(arguments=(str(number),)) for number in range(len(ENDS))], RunLimits())
+    runs = observe_each(Sources([path]), [Start(arguments=(str(number),)) for number in range(len(ENDS))], RunLimits())
     for number, (run, (name, what)) in enumerate(zip(runs, ENDS, strict=True)):
         told = f"terminate called after throwing an instance of '{name}'\n"
         assert run.stderr.decode() == told + (f"  what():  {what}\n" if what else ""), number

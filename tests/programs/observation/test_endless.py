@@ -13,6 +13,7 @@ from grader.programs import observation
 from grader.programs.observe import observe
 from grader.programs.observed_before import Stored
 from grader.programs.records import RunLimits
+from grader.programs.sources import Sources
 from grader.result import Result, exit_code
 from tests.marks_only import marks_only
 
@@ -53,7 +54,7 @@ int main() {
 def test_what_never_ends_is_ended_by_what_is_counted(tmp_path: Path, loop: str, cause: str, line: int) -> None:
     path = tmp_path / "a.cu"
     path.write_text(KERNEL % loop.replace("%%", "%"))
-    found = observe([path], limits=FEW)
+    found = observe(Sources([path]), limits=FEW)
     assert found.exit is None and found.cause is not None
     assert found.cause.id == f"programs.{cause}"
     assert found.launches[0].kernel == "k"
@@ -65,7 +66,7 @@ def test_what_never_ends_is_ended_by_what_is_counted(tmp_path: Path, loop: str, 
 def test_nor_do_calls_of_the_system_go_on_for_ever(tmp_path: Path, loop: str) -> None:
     path = tmp_path / "a.cu"
     path.write_text(KERNEL % loop)
-    assert observe([path], limits=FEW).cause.id == "programs.too_long"  # type: ignore[union-attr]
+    assert observe(Sources([path]), limits=FEW).cause.id == "programs.too_long"  # type: ignore[union-attr]
 
 
 def graded(folder: Path, text: str) -> Result:
