@@ -17,7 +17,7 @@ from grader.grading import pipeline
 from grader.grading.options import GradeOptions
 from grader.lab.records import Lab, TimingRule
 from grader.message import msg
-from grader.programs.observe import Observer, Start
+from grader.programs.observe import OF_GRADING, Observer, Start
 from grader.programs.records import CallTimes, Observation, ProgramFinding, RunLimits
 from grader.programs.sandbox.process import CardTold
 from grader.result import Check, Result
@@ -76,7 +76,7 @@ def card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Card:
 
     class OnPaper(Observer):
         def __post_init__(self) -> None:
-            self.on_gpu = False
+            self.setting = OF_GRADING
             super().__post_init__()
             self.card = CardTold("Paper", "uuid", (9, 0), "580")
 
