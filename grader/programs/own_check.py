@@ -52,6 +52,8 @@ _COUNT_BEFORE = re.compile(
     rf"(?<![\w.,])(?P<count>\d+)(?:\s+(?:of|out of|из|/)\s+\d+)?\s+(?:\w+\s+){{0,2}}?{_FAULTY}", re.IGNORECASE
 )
 _PLACE_BEFORE = re.compile(rf"\b{_PLACE}\s*[=:#№]?\s*$", re.IGNORECASE)
+# "block: 0 wrong" names a kernel, and no block.
+_LABEL_BEFORE = re.compile(r"\w+\s*:\s*")
 # An error as a number is small or large for a reason: "max error 1e-06", "error = 0.000003".
 _MEASURED = re.compile(
     r"(?:error|err|difference|diff|deviation|ошибк\w*|погрешн\w*|отклон\w*)\b[^\d]{0,30}?"
@@ -131,7 +133,11 @@ def verdict_of(line: str) -> bool | None:
 
 def _counts_before(line: str) -> Iterator[re.Match[str]]:
     """Numbers of wrong elements that stand before that word, none of which says where one is."""
-    return (match for match in _COUNT_BEFORE.finditer(line) if not _PLACE_BEFORE.search(line, 0, match.start()))
+    return (
+        match
+        for match in _COUNT_BEFORE.finditer(line)
+        if _LABEL_BEFORE.fullmatch(line, 0, match.start()) or not _PLACE_BEFORE.search(line, 0, match.start())
+    )
 
 
 def _named_in(line: str, observation: Observation) -> str:
