@@ -117,6 +117,9 @@ def test_other_names_are_tried_in_macros() -> None:
     parsed = parse(SourceText(Path("x.cu"), MACROS, "utf-8"))
     made = list(macro_changes(parsed, {"AT", "SH", "TILE", "ROW"}, ["n", "TILE"]))
     texts = {c.edits[0].text: (c.line, c.detail) for c in made if c.detail == "macro_name"}
+    guard = parse(SourceText(Path("x.cu"), "#define IN(i, n) ((i) <= (n) - 1)", "utf-8"))
+    costs = {c.edits[0].text: c.cost for c in macro_changes(guard, {"IN"}, [])}
+    assert costs["((i) < (n) - 1)"] < costs["((i) <= (n) + 1)"]
     assert texts["(m).data[(r) * (m).cols + (c)]"] == (2, "macro_name")
     assert texts["sh[(e) * blockDim.x + threadIdx.x]"] == (3, "macro_name")
     assert texts["(blockIdx.y * TILE + threadIdx.y)"] == (5, "macro_name")
