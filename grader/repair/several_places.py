@@ -121,7 +121,7 @@ def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str,
         if token in used:
             replacements = [("index", name, 1.7) for name in parameters if name != token]
         elif token in _OTHERS:
-            replacements = [("expression", other, 1.3 if token in "<=>=" else 2.2) for other in _OTHERS[token]]
+            replacements = [("expression", other, 1.1 if token in "<=>=" else 2.2) for other in _OTHERS[token]]
         elif token.isdigit():
             replacements = [("expression", str(int(token) + step), 2.0) for step in (1, -1) if int(token) + step >= 0]
         for kind, other, cost in replacements:
