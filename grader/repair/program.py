@@ -31,6 +31,8 @@ from grader.submission.kernels.records import Observed, SeenLaunch
 from grader.submission.records import Submission, VariantBinding
 from grader.submission.source import SourceText
 
+OF_RESULTS = {"correct", "ragged_sizes", "memory_safety", "races"}
+"""Checks that a kernel fails which computes something else than is asked for."""
 READING = 70_000
 """Work of reading a changed program, in `Budget`'s unit."""
 RUNNING = 1_200_000
@@ -219,7 +221,9 @@ def _ranked(
         words = [mentioned(s.parsed, s.parsed.functions[s.kernel.binding.kernel.name]) for s in failing]
         shared = set.intersection(*words) if words else set()
         # What is right wherever tiles are whole has no wrong constant: another value may hide the guard that is wrong.
-        constants = set() if all(map(_is_ragged, failing)) else shared - _right(parsed, passing)
+        # The value that others are right with may still be one that makes conflicts.
+        right_with = _right(parsed, passing) if any(_failed(s) & OF_RESULTS for s in failing) else set()
+        constants = set() if all(map(_is_ragged, failing)) else shared - right_with
         values = {name: value for s in failing for name, value in _constants(s).items()}
         changes += [*macro_changes(parsed, shared, _sizes(failing)), *constant_changes(parsed, constants, values)]
         by_cost = [(change.cost + shifts.get(change.group, 0.0), change, True) for change in changes]
@@ -263,8 +267,11 @@ def _meant(launch: Launch, subject: Failing) -> list[int | None]:
 
 def _is_ragged(subject: Failing) -> bool:
     """Whether a kernel is wrong at sizes alone that are no multiple of its tile."""
-    failed = {c.check for c in subject.checks if c.status == "fail"}
-    return "ragged_sizes" in failed and not failed & {"correct", "memory_safety", "races"}
+    return _failed(subject) & OF_RESULTS == {"ragged_sizes"}
+
+
+def _failed(subject: Failing) -> set[str]:
+    return {c.check for c in subject.checks if c.status == "fail"}
 
 
 def _right(parsed: ParsedFile, passing: Sequence[tuple[BoundKernel, Evidence]]) -> set[str]:

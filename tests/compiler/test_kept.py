@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from grader.compiler.process import CompilerProcess, KeptCompiler
+from grader.compiler.result import CompileResult
 
 TEXT = 'extern "C" __global__ void k(float *a) { a[threadIdx.x] = %s; }'
 
@@ -24,9 +25,16 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     texts: list[str] = []
     real = CompilerProcess.compile
 
-    def counted(self: CompilerProcess, sources: dict[str, str], *rest: str) -> object:
+    def counted(
+        self: CompilerProcess,
+        sources: dict[str, str],
+        names: Sequence[str],
+        architecture: str,
+        *,
+        options: Sequence[str] = (),
+    ) -> CompileResult:
         texts.extend(sources.values())
-        return real(self, sources, *rest)  # type: ignore[arg-type]
+        return real(self, sources, names, architecture, options=options)
 
     monkeypatch.setattr(CompilerProcess, "compile", counted)
     return texts
