@@ -91,7 +91,8 @@ def grade_with_report(
         early.append(structs.replace(job, pdf=False))
         rendering.submit(early[0], early[0])
         tell_news()
-        sure.append(_without_guesses(result) if task.options.repairs and lab.repairs != "off" else result)
+        tries = task.options.repairs and lab.repairs != "off"
+        sure.append(_without_guesses(job.result) if tries else job.result)
         terminal.show_result(out, summary(structs.replace(job, result=sure[0])))
         out.print()
         out.file.flush()

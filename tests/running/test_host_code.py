@@ -388,7 +388,8 @@ def test_kernels_alone_have_no_host_code(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("size", "wanted"), [("4", ["copy_of_count_into"]), ("sizeof w", []), ("4 * sizeof(float)", []), ("2", [])]
+    ("size", "wanted"),
+    [("4", ["copy_of_count_into"]), ("sizeof w", []), ("4 * sizeof(float)", []), ("2", ["symbol_too_short"])],
 )
 def test_a_copy_into_constant_memory_of_as_many_bytes_as_it_has_elements(
     size: str, wanted: list[str], tmp_path: Path
