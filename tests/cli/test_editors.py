@@ -358,12 +358,12 @@ def test_watch_grades_again_soon_after_a_save(watched: tuple[Watch, Path]) -> No
         assert any(expected in line for line in lines) != mended, lines
     # Of processor time: others may be using the machine.  A line more moves the host code, so the program is run again.
     # Half of it is usual.
-    assert min(used) < 2.5 * slowness(), (used, took)
+    assert min(used) < 1.5 * slowness(), (used, took)
     used_before = tree_cpu_s(watch.process.pid)
     file.write_text(saved := saved.replace("buf[BLOCK][BLOCK + 1]", "buf[BLOCK][BLOCK + 3]"), "utf-8")
     assert watch.round()[-1].startswith("■ ✓ ")
-    # 1.2 to 1.7 s were measured, depending on what else the machine did.
-    assert tree_cpu_s(watch.process.pid) - used_before < 2.5 * slowness()
+    # 1.0 s was measured on a quiet machine.
+    assert tree_cpu_s(watch.process.pid) - used_before < 1.5 * slowness()
     # The same content saved again is nothing new.
     file.write_text(saved, "utf-8")
     assert watch.process.stdout is not None
