@@ -1,8 +1,11 @@
 """How well predicted times agree with measured ones: `prediction_launches.py`'s launches, timed by `time_launches.py`.
 
-    python benchmarks/prediction.py --profile PROFILES --times TIMES [--device NAME] [--part K/N]     follow the
-    launches python benchmarks/prediction.py --report PROFILES --times TIMES [--blind PROFILES_H100 TIMES_H100]
-    the tables
+    python benchmarks/prediction.py --profile PROFILES --times TIMES [--device NAME] [--part K/N]
+    python benchmarks/prediction.py --report PROFILES --times TIMES
+    python benchmarks/prediction.py --check PROFILES --times TIMES --device NAME
+
+The first follows the launches, the second prints the tables of an H200, its coefficients fitted anew, the third those
+of another device, by the coefficients that the grader uses.
 
 Families (a program with all its variants and sizes) are held back together: five folds by a hash of the family's name,
 exponents and coefficients fitted on the other four.
@@ -27,6 +30,7 @@ import numpy as np  # noqa: E402
 
 from grader.prediction.instructions import Processor, read_device  # noqa: E402
 from grader.prediction.model import (  # noqa: E402
+    FITTED,
     Coefficients,
     predict,
     why_unpredictable,
@@ -283,10 +287,15 @@ def line(name: str, found: np.ndarray) -> str:
     )
 
 
-def pairs(rows: list[Row], found: np.ndarray) -> tuple[int, float, float]:
-    """(pairs of launches of a lab at one size that differ by more than a quarter, share in the right order, share whose
-    ratio is right within a quarter)."""
-    right, close, total = 0, 0, 0
+def worst(rows: list[Row], found: np.ndarray) -> str:
+    """The launches that are farthest off, predicted over measured."""
+    return "worst: " + ", ".join(f"{rows[n].id} {np.exp(found[n]):.2f}" for n in np.argsort(-np.abs(found))[:12])
+
+
+def pairs(rows: list[Row], found: np.ndarray) -> str:
+    """Pairs of launches of a lab at one size that differ by more than a quarter: how many, the share in the right order
+    and that of ratios right within a quarter, the factor within which 85 % of the ratios lie."""
+    right, off = 0, []
     for one, two in combinations(range(len(rows)), 2):
         first, second = rows[one], rows[two]
         if not first.lab or first.lab != second.lab or first.id.split("/")[-1] != second.id.split("/")[-1]:
@@ -295,13 +304,16 @@ def pairs(rows: list[Row], found: np.ndarray) -> tuple[int, float, float]:
         if abs(measured) <= log(1.25):
             continue
         predicted = measured + found[one] - found[two]
-        total += 1
         right += predicted * measured > 0
-        close += abs(np.exp(predicted - measured) - 1) <= 0.25
-    return total, right / max(1, total), close / max(1, total)
+        off.append(predicted - measured)
+    close = np.mean(np.abs(np.exp(off) - 1) <= 0.25)
+    factor = np.exp(np.quantile(np.abs(off), 0.85))
+    return (
+        f"pairs {len(off)}, right order {right / len(off):.1%}, ratio within 25 % {close:.1%}, 85 % within {factor:.2f}"
+    )
 
 
-def report(profiles: Path, times: Path, blind: tuple[Path, Path] | None) -> None:
+def report(profiles: Path, times: Path) -> None:
     """Print the tables."""
     processor = read_device("h200")
     wanted = told()
@@ -323,15 +335,26 @@ def report(profiles: Path, times: Path, blind: tuple[Path, Path] | None) -> None
     print(line("kernels of no lab, families held back", by_family[[not row.lab for row in rows]]))
     for share in (0.8, 0.85, 0.9):
         print(f"{share:.0%} lie within a factor of {np.exp(np.quantile(np.abs(by_family), share)):.2f}")
-    print("pairs {}, right order {:.1%}, gain within 25 % {:.1%}".format(*pairs(rows, by_family)))
-    print(
-        "worst: " + ", ".join(f"{rows[n].id} {np.exp(by_family[n]):.2f}" for n in np.argsort(-np.abs(by_family))[:12])
-    )
-    if blind:
-        other, _unwanted, _lost = read_rows(blind[0], read_times(blind[1]), wanted)
-        found = errors(other, fitted, read_device("h100"))
-        print(line("H100 from published figures", found))
-        print("pairs {}, right order {:.1%}, gain within 25 % {:.1%}".format(*pairs(other, found)))
+    print(pairs(rows, by_family))
+    print(worst(rows, by_family))
+
+
+def check(profiles: Path, times: Path, device: str) -> None:
+    """The errors of the coefficients in use on a device."""
+    timed = read_times(times)
+    rows, _unwanted, lost = read_rows(profiles, timed, told())
+    every, _unwanted, _lost = read_rows(profiles, timed, set(timed))
+    processor = read_device(device)
+    off = errors(rows, FITTED, processor)
+    print(f"{len({row.family for row in rows})} families, {lost} not followed")
+    print(line(device, off))
+    for lab in sorted({row.lab for row in rows}):
+        print(line(lab or "of no lab", off[[row.lab == lab for row in rows]]))
+    print(line("all that were followed", errors(every, FITTED, processor)))
+    for share in (0.8, 0.85, 0.9):
+        print(f"{share:.0%} lie within a factor of {np.exp(np.quantile(np.abs(off), share)):.2f}")
+    print(pairs(rows, off))
+    print(worst(rows, off))
 
 
 def main() -> None:
@@ -342,13 +365,15 @@ def main() -> None:
     parser.add_argument("--part", default="0/1", help="every Nth launch, from the Kth on")
     parser.add_argument("--report", type=Path, help="file of profiles")
     parser.add_argument("--times", type=Path, required=True)
-    parser.add_argument("--blind", type=Path, nargs=2, help="profiles for an H100 and its times")
+    parser.add_argument("--check", type=Path, help="file of profiles for --device")
     given = parser.parse_args()
     if given.profile:
         part, parts = map(int, given.part.split("/"))
         write_profiles(given.profile, read_times(given.times), part, parts, given.device)
     if given.report:
-        report(given.report, given.times, given.blind)
+        report(given.report, given.times)
+    if given.check:
+        check(given.check, given.times, given.device)
 
 
 if __name__ == "__main__":

@@ -47,15 +47,17 @@ def in_words(result: Result, numbers: Numbers) -> dict[str, str]:
     }
 
 
-def measured_us(result: Result) -> dict[str, float]:
-    """Times that a GPU took at the sizes whose times are predicted, by variant."""
-    return {
-        name: timing.median_us
-        for name, variant in result.variants.items()
-        if variant.predicted is not None
-        for timing in variant.timing
-        if timing.size == variant.predicted.size and timing.median_us is not None
-    }
+def measured_us(variant: Variant) -> float | None:
+    """What a GPU took at the sizes whose time is predicted; None where it was not timed there."""
+    if variant.predicted is None:
+        return None
+    return next((timing.median_us for timing in variant.timing if timing.size == variant.predicted.size), None)
+
+
+def beside(result: Result) -> tuple[str, dict[str, float]]:
+    """The GPU that took times at the sizes that are predicted, and those by variant (µs); ("", {}): there are none."""
+    times = {name: us for name, variant in result.variants.items() if (us := measured_us(variant)) is not None}
+    return (result.environment.device or "", times) if times else ("", {})
 
 
 def about_devices(times: Mapping[str, PredictedTime | str], sizes: str, measured_on: str = "") -> tuple[str, str]:
@@ -77,20 +79,20 @@ def predicted_table(
     sizes: str,
     numbers: Numbers,
     changes: Sequence[FasterView] = (),
-    beside: tuple[str, Mapping[str, float]] = ("", {}),
+    measured: tuple[str, Mapping[str, float]] = ("", {}),
 ) -> PredictedTable:
     """The table of times by variant, a reason standing for one that there is not.
 
-    sizes: of the launch, in words.  beside: a GPU, and the times (µs) that it took at the same sizes.
+    sizes: of the launch, in words.  measured: a GPU, and the times (µs) that it took at the same sizes.
     """
-    gpu, measured = beside
-    caption, unchecked = about_devices(times, sizes, gpu if measured else "")
+    gpu, took_us = measured
+    caption, unchecked = about_devices(times, sizes, gpu)
     titles = [_("Variant"), _("Predicted time"), _("Interval"), _("Largest part of it")]
     rows = [_row(name, time, numbers) for name, time in times.items()]
-    if measured:
+    if took_us:
         titles.insert(3, _("Measured"))
         for row in rows:
-            row.insert(3, numbers.about(measured[row[0]]) if row[0] in measured else NOTHING)
+            row.insert(3, numbers.about(took_us[row[0]]) if row[0] in took_us else NOTHING)
     return {
         "caption": caption,
         "titles": titles,

@@ -9,7 +9,7 @@ from grader.message import msg
 from grader.report.job import ReportJob
 from grader.report.listing import lines_of
 from grader.report.numbers import NO_BREAK_SPACE, Numbers
-from grader.report.predicted import about_devices, causes, interval, measured_us, of_variants
+from grader.report.predicted import about_devices, beside, causes, interval, measured_us, of_variants
 from grader.report.summary import size_text, variant_columns, where
 from grader.report.summary_views import VariantView
 from grader.report.views import LineCost, PredictedRow, PredictedTimes
@@ -51,7 +51,7 @@ def predicted_times(job: ReportJob) -> PredictedTimes | None:
         if column["name"] in times
     ]
     size = next((time.size for time in times.values() if isinstance(time, PredictedTime)), {})
-    gpu = (job.result.environment.device or "") if measured_us(job.result) else ""
+    gpu, _times = beside(job.result)
     caption, unchecked = about_devices(times, size_text(size, job.extents), gpu)
     notes = []
     if caption:
@@ -72,7 +72,7 @@ def _row(job: ReportJob, column: VariantView, variant: Variant, baseline: str, n
     if prediction is None:
         return {**column, "why": variant.unpredicted, "time": "", "facts": [], "shares": [], "notes": [], "lines": []}
     facts = [_("interval {interval}").format(interval=interval(prediction, numbers))]
-    measured = measured_us(job.result).get(column["name"])
+    measured = measured_us(variant)
     if measured is not None:
         facts.append(_("measured: {time}").format(time=numbers.about(measured)))
     reference = _("the reference kernel {variant}").format(variant=prediction.against)

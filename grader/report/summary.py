@@ -13,7 +13,7 @@ from grader.i18n import _
 from grader.message import sentences_of
 from grader.report.job import ReportJob, decided, decision_lines
 from grader.report.numbers import Numbers, Status, check_status, result_status, variant_colour
-from grader.report.predicted import faster_views, measured_us, of_variants, predicted_table
+from grader.report.predicted import beside, faster_views, of_variants, predicted_table
 from grader.report.summary_views import (
     CellView,
     FaultView,
@@ -70,8 +70,8 @@ def _predicted(job: ReportJob, numbers: Numbers) -> PredictedTable | None:
     found = {name: variant.faster for name, variant in job.result.variants.items()}
     changes = {name: (where(job.result, made.file, made.line), made) for name, made in found.items() if made}
     shown = [check.repair.diff for check in job.result.checks if check.repair is not None]
-    beside = job.result.environment.device or "", measured_us(job.result)
-    return predicted_table(times, size_text(size, job.extents), numbers, faster_views(changes, shown, numbers), beside)
+    faster = faster_views(changes, shown, numbers)
+    return predicted_table(times, size_text(size, job.extents), numbers, faster, beside(job.result))
 
 
 @dataclass(frozen=True, slots=True)

@@ -359,11 +359,13 @@ def test_watch_grades_again_soon_after_a_save(watched: tuple[Watch, Path]) -> No
     # Of processor time: others may be using the machine.  A line more moves the host code, so the program is run again.
     # Half of it is usual.
     assert min(used) < 1.5 * slowness(), (used, took)
-    used_before = tree_cpu_s(watch.process.pid)
-    file.write_text(saved := saved.replace("buf[BLOCK][BLOCK + 1]", "buf[BLOCK][BLOCK + 3]"), "utf-8")
-    assert watch.round()[-1].startswith("■ ✓ ")
-    # 1.0 s was measured on a quiet machine.
-    assert tree_cpu_s(watch.process.pid) - used_before < 1.5 * slowness()
+    used = []
+    for pad in (3, 5, 7):
+        used_before = tree_cpu_s(watch.process.pid)
+        file.write_text(saved := re.sub(r"buf\[BLOCK\]\[BLOCK \+ \d\]", f"buf[BLOCK][BLOCK + {pad}]", saved), "utf-8")
+        assert watch.round()[-1].startswith("■ ✓ ")
+        used.append(tree_cpu_s(watch.process.pid) - used_before)
+    assert min(used) < 1.2 * slowness(), used
     # The same content saved again is nothing new.
     file.write_text(saved, "utf-8")
     assert watch.process.stdout is not None
