@@ -11,8 +11,9 @@ from grader.lab.checks import CorrectSettings, RacesSettings
 from grader.lab.compare import Difference
 from grader.lab.records import CheckSpec
 from grader.launching.trial import Run
-from grader.message import verbatim
+from grader.message import Message, msg, verbatim
 from grader.ptx.records import Hazard
+from grader.running.evidence import HostCode, HostFault
 from tests.checks.evidence_factory import check, evidence, hazard, run
 
 SLIP = Difference(
@@ -351,3 +352,26 @@ def test_what_the_emulator_lacks_is_nobody_s_mistake(name: str) -> None:
     lacking = run(kind, None, status="unsupported", reason="emulator")
     row = check(evidence(runs=(run("correct"), lacking) if kind == "ragged" else (lacking,)), name)
     assert (row.status, row.pending, row.hint) == ("error", row.possible, "")
+
+
+SET_PAST = msg("programs.set_past", bytes=1024, array="d", size=256)
+TOO_SHORT = msg("programs.symbol_too_short", bytes=16, size=20, array="weights", kernel="tiled", kernel_line=9)
+
+
+def host(message: Message) -> HostCode:
+    return HostCode(is_there=True, is_observed=True, faults=(HostFault("copy", "transpose.cu", 61, message),))
+
+
+def test_what_is_set_past_an_array_is_no_copy() -> None:
+    row = check(evidence(host=host(SET_PAST)), "host_code")
+    assert (row.status, row.line, row.message) == ("fail", 61, "1024 bytes of d are set here; it has 256.")
+    assert row.hint.startswith("Compare the number of bytes with what was allocated")
+
+
+def test_a_constant_filled_in_part_counts_where_results_are_wrong() -> None:
+    wrong = (run("correct", Difference(total=4096, mismatches=9, name="out")),)
+    assert check(evidence(host=host(TOO_SHORT)), "host_code").status == "pass"
+    row = check(evidence(host=host(TOO_SHORT), runs=wrong), "host_code")
+    assert (row.status, row.hint) == ("fail", "Where all of it is meant, sizeof(weights) bytes are to be copied.")
+    hint = check(evidence(host=host(TOO_SHORT), runs=wrong), "correct").hint
+    assert hint == "The kernel is run with weights as the host fills it: mend that first, in line 61."

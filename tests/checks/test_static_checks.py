@@ -22,6 +22,11 @@ def test_present_names_the_kernel() -> None:
     [
         (Missing("padded", "no_candidate"), "No kernel for this variant", "labs: {transpose: {variants: {padded: "),
         (
+            Missing("padded", "no_candidate", {"launched": "tiled<0>", "lines": "60, 61"}),
+            "tiled<0>",
+            "If one of these lines is meant for it, launch its kernel there",
+        ),
+        (
             Missing("padded", "unbindable", {"kernel": "k", "line": 4}),
             "parameters of the kernel k",
             "in, out, rows, cols",
