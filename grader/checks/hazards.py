@@ -134,7 +134,18 @@ def memory_hint(evidence: Evidence, hazard: Hazard) -> Message:
 
 
 def _of_hazard(evidence: Evidence, hazard: Hazard) -> Message:
-    return _dynamic_hint(evidence, hazard) if is_dynamic(evidence, hazard) else _static_hint(hazard)
+    if is_dynamic(evidence, hazard):
+        return _dynamic_hint(evidence, hazard)
+    if hazard.kind == "uninitialized" and hazard.space == "shared" and not _is_unordered(evidence, hazard.array):
+        # Whoever stores it, if anybody, does so behind a barrier after this line: none is missing between the two.
+        return msg("checks.memory_safety.hint_shared_unwritten")
+    return _static_hint(hazard)
+
+
+def _is_unordered(evidence: Evidence, array: str) -> bool:
+    """Whether reads of a shared array race with writes to it, which may come too late."""
+    races = evidence.hazards("race")
+    return any(h.space == "shared" and h.array == array and not h.detail.startswith("write_write") for h in races)
 
 
 def is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:

@@ -26,6 +26,9 @@ FADING = 0.6
 ALIAS = 0.95
 """The same where a name is a pointer into an array: what it is made of is a part of every index."""
 
+EXACT = -1.5
+"""What a change costs less that moves an index by just what the values are moved by."""
+
 RIGHT = 0.4
 """How much points to what was seen to bring in nothing wrong."""
 
@@ -35,7 +38,16 @@ _ORDER = ("race", "barrier_divergence", "warp_sync", "out_of_bounds", "uninitial
 _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "race": {"barrier": -1.7, "move_barrier": -0.6, "remove_barrier": 1.0, "": 0.8},
     "repeated": {"number": -1.0, "add_term": -0.5, "index": -0.3},
-    "collide": {"add_term": -1.9, "index": -0.5, "axis": -0.5, "drop": -0.5, "barrier": 0.6, "": 0.3},
+    "collide": {
+        "add_term": -1.9,
+        "times": -1.7,
+        "subtract": -1.2,
+        "index": -0.5,
+        "axis": -0.5,
+        "drop": -0.5,
+        "barrier": 0.6,
+        "": 0.3,
+    },
     "write_write": {"times": -1.8, "index": -1.0, "axis": -1.0, "barrier": 1.2, "": 0.3},
     "barrier_divergence": {"move_barrier": -0.8, "guard": -0.3, "": 0.6},
     "warp_sync": {"barrier": -1.0, "": 0.0},
@@ -43,6 +55,9 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "shared_outside": {"array": -2.0, "comparison": -0.6, "bound": -0.4, "barrier": 2.5, "zero": 1.5},
     "below": {"add_term": -2.2, "bound": -0.6, "comparison": -0.4, "guard": -0.5, "barrier": 2.5, "zero": 1.5},
     "uninitialized": {
+        "add_term": -0.9,
+        "subtract": -0.6,
+        "times": -0.6,
         "barrier": 0.2,
         "zero": -0.9,
         "reset": -0.3,
@@ -57,6 +72,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
         "bound": -0.4,
         "round_up": -0.8,
         "size": -0.7,
+        "clip": -1.2,
         "barrier": 1.5,
         "zero": 0.8,
         "axis": 0.4,
@@ -78,7 +94,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "too_many": {"reset": -0.8, "comparison": -0.4, "number": -0.3},
     "whole": {"type": -1.8, "division": -0.8},
     "off_by_one": {"divisor": -1.6, "number": -0.6, "off_by_one": -1.2, "drop": -0.6, "comparison": -0.3},
-    "moved": {"add_term": -2.0},
+    "moved": {"add_term": -2.0, "subtract": -2.0},
     "bank_conflicts": {"array": -1.5, "": 1.5},
     "coalescing": {"axis": -1.2, "exchange": -0.5, "": 0.8},
 }
@@ -90,11 +106,13 @@ class Clues:
 
     lines: how much points to a line, 0 to 1.  places: the same of parts of lines, from and to a character of the file:
     one access of several, one declaration of several.  symptoms: names of `_SHIFTS`.
+    distances: what is as long as the way by which all values are moved.
     """
 
     lines: Mapping[int, float]
     places: Sequence[tuple[int, int, float]]
     symptoms: tuple[str, ...]
+    distances: frozenset[str] = frozenset()
 
     def cost(self, change: Change) -> float:
         """How late a change is to be tried."""
@@ -102,6 +120,8 @@ class Clues:
         for symptom in self.symptoms:
             table = _SHIFTS[symptom]
             shift += table.get(change.group, table.get(change.kind, table.get("", 0.0)))
+        if change.group in ("add_term", "subtract") and change.edits[0].text.strip("+- ") in self.distances:
+            shift += EXACT
         return change.cost + shift + AWAY * (1 - self.weight(change))
 
     def weight(self, change: Change) -> float:
@@ -165,7 +185,21 @@ def clues_of(
     if ordered and ordered[0].kind == "uninitialized":
         weights |= dict.fromkeys(_lines_that_fill(functions, ordered[0].array), 1.0)
     traced, places = _traced_back(functions, weights, suspects)
-    return Clues(traced, places, tuple(dict.fromkeys(s for s in symptoms if s in _SHIFTS)))
+    known = tuple(dict.fromkeys(s for s in symptoms if s in _SHIFTS))
+    return Clues(traced, places, known, _distances(functions, diagnosis, names))
+
+
+def _distances(functions: Sequence[Function], diagnosis: Diagnosis | None, names: Mapping[str, str]) -> frozenset[str]:
+    """Names of sizes that are as long as the way by which the values are moved; of a template's no value is known."""
+    if diagnosis is None or diagnosis.values is None or diagnosis.values.id != "shifted":
+        return frozenset()
+    length = abs(int(diagnosis.values.data["by"]))
+    found = {names[role] for role, value in diagnosis.size.items() if value == length and role in names}
+    for function in functions:
+        constants = function.parsed.constants
+        sizes = {v.name for v in function.variables if v.role == "size" and v.start == 0}
+        found |= {name for name in sizes if constants.evaluate(name) in (length, None)}
+    return frozenset(found)
 
 
 def _named(first: Hazard) -> str:

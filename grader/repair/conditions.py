@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from grader.repair.calls import element_of
-from grader.repair.function import Change, Function, ancestors, condition_of, is_statement
+from grader.repair.function import (
+    Change,
+    Function,
+    ancestors,
+    condition_of,
+    is_statement,
+    named_in,
+    operator_of,
+)
 from grader.submission.cpp.tree import WORD, declared_name
 from grader.submission.lexical import Edit
 
@@ -19,6 +27,7 @@ MAX_GUARDS = 6
 """Conditions that are tried at one place."""
 _NEAR_END = re.compile(r"(?P<index>\w+) >= (?P<width>\w+)")
 _FAR_END = re.compile(r"(?P<index>\w+) < \w+ - (?P<width>\w+)")
+_PART_OF_BLOCK = re.compile(r"(?:blockIdx\.x\*[\w.]+|[\w.]+\*blockIdx\.x)")
 _LOOSER_THAN_AND = re.compile(r"\|\||\?")
 # Shifts and arithmetic bind more tightly than a comparison.
 _LOOSER_THAN_LESS = re.compile(r"[&|^?=]|(?<![<>-])[<>](?![<>])")
@@ -73,6 +82,31 @@ def surplus_changes(function: Function, covers: Sequence[str]) -> Iterator[Chang
         text = " || ".join(f"{name} >= {over}" for (name, _node), over in made)
         edit = function.inserted(last, f"\n{function.indent(place)}if ({text}) return;")
         yield Change("guard", place.end_point.row + 1, (edit,), 1.2, "surplus", "missing")
+
+
+def clip_changes(function: Function) -> Iterator[Change]:
+    """What a block takes on, `int here = blockDim.x`, limited to what is left behind where it begins."""
+    made = [(n, v) for n in function.nodes if n.type == "init_declarator" and (v := n.child_by_field_name("value"))]
+    firsts = [n for n, value in made if _PART_OF_BLOCK.fullmatch("".join(function.text(value).split()))]
+    for node, value in made:
+        known = function.known_at(value)
+        names = {function.text(n) for n in named_in(value)}
+        is_whole = names <= {"blockDim.x", *(v.name for v in known.values() if v.role == "size" and not v.start)}
+        if not names or not is_whole or operator_of(value) or not _is_number(function, node):
+            continue
+        limits = [v.name for v in known.values() if v.role == "size" and v.start == function.body.start_byte]
+        for first in (declared_name(n) for n in firsts if n.start_byte != node.start_byte):
+            for limit in reversed(limits if first in known else []):
+                text = function.text(value)
+                part = text if text.startswith("(") else f"(int){text}"
+                edit = function.replaced(value, f"min({part}, {limit} - {first})")
+                yield Change("expression", function.line(node), (edit,), 1.0, "clip")
+
+
+def _is_number(function: Function, declarator: Node) -> bool:
+    """Whether a variable is a whole number."""
+    name = declared_name(declarator)
+    return any(v.name == name and v.role in ("size", "index") for v in function.variables)
 
 
 def _condition_of_choice(node: Node) -> Node | None:

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.calls import arguments_of, is_own_call, stands_in_index
-from grader.repair.function import BUILTINS, LEAVES, Change, Function, Kind, Variable, ancestors, is_rounded_down
+from grader.repair.function import (
+    BUILTINS,
+    LEAVES,
+    Change,
+    Function,
+    Kind,
+    Variable,
+    ancestors,
+    is_rounded_down,
+    operator_of,
+)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, remembered
 from grader.submission.lexical import Edit
 
@@ -298,19 +308,12 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
 
 def _is_added(node: Node) -> bool:
     parent = node.parent
-    if parent is None or parent.type != "binary_expression" or _operator(parent) not in ("+", "-"):
-        return False
-    return parent.child_by_field_name("right") == node
+    return parent is not None and operator_of(parent) in ("+", "-") and parent.child_by_field_name("right") == node
 
 
 def _divides(node: Node) -> bool:
     parent = node.parent
-    return parent is not None and parent.type == "binary_expression" and _operator(parent) == "/"
-
-
-def _operator(node: Node) -> str:
-    operator = node.child_by_field_name("operator")
-    return operator.type if operator is not None else ""
+    return parent is not None and operator_of(parent) == "/"
 
 
 def _binary(function: Function, node: Node) -> Iterator[Change]:
@@ -343,15 +346,15 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
         yield from _change(function, node, function.text(left), near if literal else 3.8, "drop", kind)
         if sign in "+*":
             yield from _change(function, node, function.text(right), 3.8, "drop", kind)
-    if sign == "+" and left.type == "binary_expression" and _operator(left) == "*":
+    if sign == "+" and operator_of(left) == "*":
         yield from _exchanged(function, left.child_by_field_name("left"), right, kind)
-    if sign == "+" and right.type == "binary_expression" and _operator(right) == "*":
+    if sign == "+" and operator_of(right) == "*":
         yield from _exchanged(function, right.child_by_field_name("left"), left, kind)
     if sign == "/" and kind in ("bound", "index"):
         rounded = f"({function.text(left)} + {function.text(right)} - 1) / {_factor(function, right)}"
         cost = 1.4 if is_rounded_down(function, node) and "blockIdx" not in function.text(node) else 2.2
         yield from _change(function, node, rounded, cost, "round_up", kind)
-    if sign == "*" and kind in ("index", "bound"):
+    if sign == "*" and kind == "bound":
         for variable in function.known_at(node).values():
             if variable.role == "size" and variable.name in function.names_in(node):
                 edit = function.inserted(node.end_byte, f" * {variable.name}")
@@ -405,29 +408,9 @@ def _subscript(function: Function, node: Node) -> Iterator[Change]:
         if inner is not None and function.text(inner) != function.text(outer):
             edits = (function.replaced(inner, function.text(outer)), function.replaced(outer, function.text(inner)))
             yield Change("index", function.line(node), edits, 1.5, "exchange")
-    place = last.end_byte
     for step in (" + 1", " - 1"):
-        yield Change("index", function.line(node), (function.inserted(place, step),), 3.4, "off_by_one")
-    variables = function.known_at(node)
-    words = function.names_in(last)
-    for variable in variables.values():
-        # A halo is as wide again on its other side.
-        is_new = variable.name not in words
-        if (is_new and variable.role in ("size", "index")) or (variable.role == "size" and variable.start == 0):
-            cost = 4.4 if variable.role == "index" else 3.9 if variable.start else 3.2 if is_new else 3.6
-            edit = function.inserted(place, f" + {variable.name}")
-            yield Change("index", function.line(node), (edit,), cost, "add_term")
-    base = _base(function, inner_node)
-    if base:
-        for name in BUILTINS[:1]:
-            for axis in "xy":
-                if f"{name}.{axis}" not in function.text(last):
-                    edit = function.inserted(place, f" + {name}.{axis}")
-                    yield Change("index", function.line(node), (edit,), 4.6, "add_term")
-
-
-def _base(function: Function, node: Node) -> str:
-    return function.text(node) if node.type == "identifier" else ""
+        edit = function.inserted(last.end_byte, step)
+        yield Change("index", function.line(node), (edit,), 3.4, "off_by_one")
 
 
 def _assignment(function: Function, node: Node) -> Iterator[Change]:

@@ -364,6 +364,12 @@ def is_rounded_down(function: Function, node: Node) -> bool:
     return "+" not in function.text(left) and _FRACTION.search(function.text(node)) is None
 
 
+def operator_of(node: Node) -> str:
+    """The sign between two operands, "" of anything else."""
+    operator = node.child_by_field_name("operator") if node.type == "binary_expression" else None
+    return operator.type if operator is not None else ""
+
+
 def ancestors(node: Node, top: Node) -> Iterator[Node]:
     """What a node stands in, from the inside out, up to `top`."""
     current = node.parent

@@ -17,7 +17,8 @@ from grader.launching.kernel import BoundKernel
 from grader.message import Message, sentences_of
 from grader.repair.found import FoundRepair, diff_lines
 from grader.repair.function import Change, changed
-from grader.repair.host_calls import host_changes, host_of, same, waits
+from grader.repair.host_calls import host_changes, same, waits
+from grader.repair.runtime_calls import host_of
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.host_code import host_code
@@ -35,10 +36,12 @@ UNFILLED = ("never_filled", "constant_unset", "filled_twice", "filled_output")
 WAITS = ("programs.read_before", "programs.stream_race", "programs.host_changed")
 """How ids begin of faults of a host that does not wait."""
 MOVED = ("earlier", "later")
+INSTANCE = "checks.launch.instance"
 NAMED: Mapping[str, tuple[str, ...]] = {
     "checks.launch.exchanged": ("arguments",),
     "checks.launch.exchanged_fields": ("fields",),
     "checks.launch.swapped": ("order",),
+    INSTANCE: ("instance",),
     "checks.launch.never_launched": ("kernel",),
     "checks.launch.launched_instead": ("kernel",),
     "checks.host_code.copied_early": MOVED,
@@ -149,6 +152,7 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
     unfilled: set[str] = set()
     waiting: list[tuple[str, int, int]] = []
     never: set[str] = set()
+    meant: set[str] = set()
     for subject in subjects:
         if subject.evidence.host.never_launches or subject.kernel.binding.is_never_launched:
             never.add(subject.kernel.binding.kernel.name)
@@ -158,6 +162,8 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
             arrays |= mentioned
             if message.id.rpartition(".")[2] in UNFILLED:
                 unfilled |= mentioned - {str(message.data.get("other", ""))}
+            if message.id == INSTANCE:
+                meant.add(str(message.data["value"]))
             if message.id.startswith(WAITS):
                 waiting.append((file, line, _launched(message)))
     rows: list[tuple[float, ParsedFile, Change]] = []
@@ -165,7 +171,7 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
         file = parsed.file.rpartition("/")[2]
         calls = host_of(parsed)
         own = [c for name, line, launched in waiting if name == file for c in waits(calls, line, launched)]
-        own += host_changes(calls, arrays, unfilled, never)
+        own += host_changes(calls, arrays, unfilled, never, meant)
         here = lines.get(file, set())
         for change in own:
             wanted = [s for s in subjects if s.is_wrong or s.names(parsed, change)]

@@ -7,93 +7,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function, host_functions, is_statement
-from grader.repair.launches import Launch, field_changes, launches_of
-from grader.submission.cpp.tree import ParsedFile, declared_name
+from grader.repair.function import Change, host_functions, is_statement
+from grader.repair.host_sizes import size_changes
+from grader.repair.launches import Launch, field_changes
+from grader.repair.runtime_calls import ALLOCATES, COPIES, FREES, SETS, Call, Host, statement_of
+from grader.submission.cpp.tree import declared_name, descendants
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-COPIES = {"cudaMemcpy": 2, "cudaMemcpyAsync": 2, "cudaMemcpyToSymbol": 2, "cudaMemcpyFromSymbol": 2}
-"""Calls that copy, and which of their arguments is the size."""
-COPIES |= {"cudaMemcpyToSymbolAsync": 2, "cudaMemcpyFromSymbolAsync": 2}
-SETS = {"cudaMemset": 2, "cudaMemsetAsync": 2}
-ALLOCATES = {"cudaMalloc": 1, "cudaMallocManaged": 1}
-SIZED = {**COPIES, **SETS, **ALLOCATES}
-FREES = ("cudaFree", "cudaFreeAsync")
 DIRECTIONS = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
 MAX_NAMES = 6
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _LEADING = re.compile(r"^(?:d|h|dev|device|host|g|gpu|cpu|c|const)_?(?=[A-Z_a-z])", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call of the runtime in a host function, the statement that it stands in, and the block that holds that."""
-
-    function: Function
-    name: str
-    node: Node
-    arguments: tuple[Node, ...]
-    statement: Node
-
-    @property
-    def line(self) -> int:
-        """On which it begins."""
-        return self.function.line(self.node)
-
-    def text(self, index: int) -> str:
-        """Of an argument, "" where there is none."""
-        return self.function.text(self.arguments[index]) if index < len(self.arguments) else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """A file's host code: its calls of the runtime and its launches, in order of the text."""
-
-    parsed: ParsedFile
-    calls: tuple[Call, ...]
-    launches: tuple[Launch, ...]
-
-
-def host_of(parsed: ParsedFile) -> Host:
-    """The calls and launches of a file."""
-    calls = []
-    for function in host_functions(parsed):
-        for node in function.nodes:
-            callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-            if node.type != "call_expression" or callee is None or given is None:
-                continue
-            name = function.text(callee).partition("<")[0].strip()
-            statement = _statement(function, node)
-            if statement is not None and (name in SIZED or name in FREES):
-                arguments = tuple(n for n in given.named_children if n.type != "comment")
-                calls.append(Call(function, name, node, arguments, statement))
-    return Host(parsed, tuple(calls), tuple(launches_of(parsed)))
-
-
 def host_changes(
-    host: Host, arrays: Collection[str], unfilled: Collection[str], kernels: Collection[str]
+    host: Host,
+    arrays: Collection[str],
+    unfilled: Collection[str],
+    kernels: Collection[str],
+    numbers: Collection[str] = (),
 ) -> Iterator[Change]:
     """What may be wrong of a file's calls.
 
     arrays: names that are spoken of already; unfilled: those of them that nothing was copied into.
-    kernels: those that are launched nowhere.
+    kernels: those that are launched nowhere.  numbers: that a template is to be launched with.
     """
     for call in host.calls:
         if call.name in COPIES:
             yield from _ends(host, call, arrays)
             yield from _directions(call)
-        yield from _sizes(host, call)
+        yield from size_changes(host, call)
         yield from _places(host, call)
     for name in sorted(unfilled):
         yield from _missing(host, name)
     for launch in host.launches:
         yield from _launch_changes(host, launch, kernels)
+        yield from _instances(launch, numbers)
     yield from field_changes(host.parsed)
 
 
@@ -209,69 +163,6 @@ def _directions(call: Call) -> Iterator[Change]:
                     yield Change("host", call.line, (edit,), 1.3, "direction", "direction")
 
 
-def _sizes(host: Host, call: Call) -> Iterator[Change]:
-    """A size that counts elements, or is another than that of the program's other calls; where it is defined, if so."""
-    function, index = call.function, SIZED.get(call.name, -1)
-    if not 0 <= index < len(call.arguments):
-        return
-    node = call.arguments[index]
-    own = function.text(node)
-    source = _definition(function, node)
-    text = function.text(source)
-    if "sizeof" not in text:
-        for width in _widths(function, call):
-            # Of a name other calls may ask for elements.
-            edit = function.replaced(node, f"{_bracketed(own)} * sizeof({width})")
-            yield Change("host", call.line, (edit,), 1.2, "size", "bytes")
-            if source.id != node.id:
-                edit = function.replaced(source, f"{_bracketed(text)} * sizeof({width})")
-                yield Change("host", function.line(source), (edit,), 1.4, "size", "bytes")
-    if "Symbol" in call.name:
-        symbol = call.text(int("From" in call.name))
-        if symbol and own != f"sizeof({symbol})":
-            yield Change("host", call.line, (function.replaced(node, f"sizeof({symbol})"),), 1.1, "size", "size")
-    same = [c for c in host.calls if c.function.item == function.item and c.name in SIZED]
-    sizes = dict.fromkeys(c.text(SIZED[c.name]) for c in same)
-    for other in [s for s in sizes if s and s != own][:MAX_NAMES]:
-        yield Change("host", call.line, (function.replaced(node, other),), 1.7, "size", "size")
-    for number in _dropped(source):
-        edit = function.replaced(source, function.text(number))
-        yield Change("host", function.line(source), (edit,), 1.8, "size", "size")
-
-
-def _bracketed(text: str) -> str:
-    """A text that may be multiplied as it is."""
-    return text if re.fullmatch(r"(?:\w|->|[.()* ])*", text) else f"({text})"
-
-
-def _dropped(node: Node) -> Iterator[Node]:
-    """What is left of `bytes / 2`, `n - 1` without its last part."""
-    operator, left = node.child_by_field_name("operator"), node.child_by_field_name("left")
-    if node.type == "binary_expression" and operator is not None and left is not None and operator.type in ("/", "-"):
-        yield left
-
-
-def _definition(function: Function, node: Node) -> Node:
-    """Where a size is computed, if it has a name; else the size itself."""
-    if node.type != "identifier":
-        return node
-    name = function.text(node)
-    for other in function.nodes:
-        if other.start_byte >= node.start_byte:
-            break
-        value = other.child_by_field_name("value") if other.type == "init_declarator" else None
-        if value is not None and declared_name(other) == name and value.type != "number_literal":
-            return value
-    return node
-
-
-def _widths(function: Function, call: Call) -> list[str]:
-    """What the elements may be: the types that the function's other sizes name."""
-    types = dict.fromkeys(re.findall(r"sizeof\s*\(\s*((?:unsigned\s+)?\w+)\s*\)", function.text(function.body)))
-    kinds = [name for name in types if name in ("float", "double", "int", "unsigned", "unsigned int")]
-    return (kinds or ["float"])[:2]
-
-
 # -- the order -------------------------------------------------------------------------
 
 
@@ -283,7 +174,7 @@ def _places(host: Host, call: Call) -> Iterator[Change]:
         statement
         for launch in host.launches
         if launch.function.item == function.item
-        and (statement := _statement(function, launch.grid)) is not None
+        and (statement := statement_of(function, launch.grid)) is not None
         and statement.start_byte != call.statement.start_byte
     ]
     before = [s for s in launches if s.start_byte < call.statement.start_byte]
@@ -339,7 +230,7 @@ def _later(call: Call, statement: Node, cost: float) -> Change:
 def _missing(host: Host, name: str) -> Iterator[Change]:
     """A copy into an array that nothing is copied into, made after another one's; before the first launch else."""
     plain = _LEADING.sub("", name).lower()
-    symbol = re.search(rf"\b__constant__\s+(?:[\w:]+\s+)*{re.escape(name)}\s*(\[)?", host.parsed.source.text)
+    symbol = re.search(rf"\b__(?:constant|device)__\s+(?:[\w:]+\s+)*{re.escape(name)}\s*(\[)?", host.parsed.source.text)
     if symbol is not None:
         yield from _missing_symbol(host, name, plain, bool(symbol[1]))
         return
@@ -366,7 +257,7 @@ def _missing(host: Host, name: str) -> Iterator[Change]:
 def _missing_symbol(host: Host, name: str, plain: str, is_array: bool) -> Iterator[Change]:
     for launch in host.launches[:1]:
         function = launch.function
-        statement = _statement(function, launch.grid)
+        statement = statement_of(function, launch.grid)
         declared = [d for node in function.nodes if node.type == "declaration" for d in _declared(node)]
         declared = [d for d in dict.fromkeys(declared) if function.at(launch.grid.start_byte)]
         declared.sort(key=lambda text: _LEADING.sub("", text).lower() != plain)
@@ -392,10 +283,7 @@ def _declared(node: Node) -> Iterator[str]:
 def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Iterator[Change]:
     """Another kernel, one that is launched nowhere; arguments exchanged, or another in one's place."""
     function = launch.function
-    callee: Node | None = launch.grid
-    while callee is not None and callee.type != "call_expression":
-        callee = callee.parent
-    called = callee.child_by_field_name("function") if callee is not None else None
+    called = _callee(launch)
     for name in sorted(kernels):
         if called is not None and launch.callee != name:
             edit = function.replaced(called, name)
@@ -425,18 +313,25 @@ def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Ite
             yield Change("launch", launch.line, (edit,), 1.3, "arguments", "argument")
 
 
+def _callee(launch: Launch) -> Node | None:
+    """What is launched, as it is written."""
+    call: Node | None = launch.grid
+    while call is not None and call.type != "call_expression":
+        call = call.parent
+    return call.child_by_field_name("function") if call is not None else None
+
+
+def _instances(launch: Launch, numbers: Collection[str]) -> Iterator[Change]:
+    """`kernel<6>` with another number for its template's."""
+    function, called = launch.function, _callee(launch)
+    given = called.child_by_field_name("arguments") if called is not None else None
+    for node in descendants(given) if given is not None else ():
+        if node.type == "number_literal":
+            for number in sorted({*numbers} - {function.text(node)}):
+                yield Change("launch", launch.line, (function.replaced(node, number),), 1.0, "instance", "instance")
+
+
 # -- places in the text ----------------------------------------------------------------
-
-
-def _statement(function: Function, node: Node) -> Node | None:
-    """The statement of a block that a node stands in."""
-    current: Node | None = node
-    while current is not None and current != function.body:
-        parent = current.parent
-        if parent is not None and parent.type == "compound_statement" and is_statement(current):
-            return current
-        current = parent
-    return None
 
 
 def _names(text: str) -> set[str]:

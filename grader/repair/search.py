@@ -17,7 +17,7 @@ from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
 from grader.message import Message, joined, msg, sentences_of
 from grader.repair.clues import clues_of
-from grader.repair.conditions import guard_changes, surplus_changes
+from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Change, Function, functions_of
@@ -28,6 +28,7 @@ from grader.repair.screen import Budget, Screen
 from grader.repair.several_places import array_changes, idea_changes
 from grader.repair.statements import barrier_changes, value_changes
 from grader.repair.symptom import SEARCHED, Symptom, symptom_of, symptom_of_order
+from grader.repair.terms import term_changes
 from grader.repair.turned_away import TurnedAway, turned_away
 from grader.result import Check, Repair, Result
 from grader.running.evidence import Evidence
@@ -129,7 +130,8 @@ def _failing(
     original: Original, kernels: Mapping[str, BoundKernel], name: str, evidence: Evidence, checks: Sequence[Check]
 ) -> Failing | None:
     """A variant for which changes may be looked for, None where there is nothing to be mended by one."""
-    failed = {c.check for c in checks if c.status == "fail"}
+    # Faults of launches that a run showed, a run alone shows to be mended (`host_repairs`).
+    failed = {c.check for c in checks if c.status == "fail" and not (c.check == "launch" and c.data.get("seen"))}
     if name not in kernels or evidence.interpretation is None or not failed & {*SEARCHED, "launch"}:
         return None
     if evidence.other_input is not None or evidence.halo is not None:
@@ -255,7 +257,7 @@ def _ranked(
     for function in functions:
         changes = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
         changes += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
-        changes += surplus_changes(function, covers)
+        changes += [*surplus_changes(function, covers), *clip_changes(function), *term_changes(function)]
         for change in changes:
             if symptom.is_stopped and change.group == "returns":
                 # What goes with such a return is the call in its condition, not that threads end there.
@@ -323,6 +325,7 @@ DETAILS = {
         "no_bytes",
         "too_few_bytes",
         "fields",
+        "instance",
     ),
     "host": (
         *(

@@ -113,6 +113,10 @@ MEMORY_SAFETY: Texts = {
         "Shared memory holds whatever the previous block left there. Every element that is read must "
         "first be written by some thread of this block, with a barrier between the two."
     ),
+    "hint_shared_unwritten": N_(
+        "Shared memory holds whatever the previous block left there. Work out by hand which elements the lines above "
+        "store, and which this line reads: every one that is read must have been stored by some thread of this block."
+    ),
     "hint_unset": N_("Every element that is read must be written first: copied by the host or stored by the kernel."),
     "hint_freed": N_(
         "What one malloc() or new returns is freed once, after its last use; where several threads share it, by one of "

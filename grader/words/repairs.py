@@ -117,6 +117,7 @@ REPAIRS: Texts = {
     "launch_too_few_bytes": N_(
         "In line {line} the size of the dynamic shared memory is too small for what the block stores there."
     ),
+    "launch_instance": N_("The template in line {line} is launched with another argument than is meant."),
     "launch_argument": N_("An argument of the launch in line {line} is another than is meant."),
     "host": N_("The call in line {line} is wrong."),
     "host_target": N_("The copy in line {line} goes to the wrong place."),

@@ -211,6 +211,22 @@ def test_memory_safety(fault: Hazard, words: str, hint: str) -> None:
     assert hint in row.hint
 
 
+@pytest.mark.parametrize(
+    ("race", "words"),
+    [
+        (("read_write", "t"), "with a barrier between the two"),
+        # A barrier is missing for another array, or for nobody who reads.
+        (("read_write", "u"), "which elements the lines above store"),
+        (("write_write", "t"), "which elements the lines above store"),
+        (None, "which elements the lines above store"),
+    ],
+)
+def test_a_barrier_is_advised_where_one_is_missing(race: tuple[str, str] | None, words: str) -> None:
+    races = (hazard("race", race[0], array=race[1]),) if race is not None else ()
+    given = evidence(runs=(run("correct", hazards=(hazard("uninitialized", ""), *races)),))
+    assert words in check(given, "memory_safety").hint
+
+
 def test_memory_safety_counts_other_lines() -> None:
     faults = (hazard("uninitialized", "", 12), hazard("uninitialized", "", 9), hazard("uninitialized", "", 12))
     row = check(evidence(runs=(run("correct", hazards=faults),)), "memory_safety")

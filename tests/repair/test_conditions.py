@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from grader.repair.conditions import MAX_GUARDS, guard_changes, surplus_changes
+from grader.repair.conditions import MAX_GUARDS, clip_changes, guard_changes, surplus_changes
 from grader.repair.function import Change, Function
 from tests.repair.kernels import Make, changes
 
@@ -263,3 +263,26 @@ def test_surplus_threads_return(covers: list[str], body: str, returns: str) -> N
 )
 def test_who_needs_no_return_gets_none(covers: list[str], body: str) -> None:
     assert not changes(lambda f: surplus_changes(f, covers), body)
+
+
+@pytest.mark.parametrize("whole", ["blockDim.x", "(int)blockDim.x", "T"])
+@pytest.mark.parametrize("begin", ["blockIdx.x * blockDim.x", "T * blockIdx.x"])
+def test_what_a_block_takes_on_is_limited_to_what_is_left(whole: str, begin: str) -> None:
+    body = f"int first = {begin};\nint here = {whole};\nif (threadIdx.x < here) out[first] = T;"
+    ((text, change),) = changes(clip_changes, body, "#define T 8\n").items()
+    limited = whole if whole.startswith("(") else f"(int){whole}"
+    assert text == body.replace(f"here = {whole}", f"here = min({limited}, n - first)")
+    assert (change.kind, change.line) == ("expression", 4)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int first = threadIdx.x;\nint here = blockDim.x;\nout[first] = here;",  # No block begins there.
+        "int here = blockDim.x;\nint first = blockIdx.x * here;\nout[first] = here;",  # It begins behind it.
+        "int first = blockIdx.x * 8;\nint here = n;\nout[first] = here;",
+        "int first = blockIdx.x * 8;\nint here = blockDim.x - 1;\nout[first] = here;",
+    ],
+)
+def test_what_is_no_part_of_a_block_is_not_limited(body: str) -> None:
+    assert not changes(clip_changes, body)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from grader.repair.function import Change, changed
-from grader.repair.host_calls import host_changes, host_of, waits
+from grader.repair.host_calls import host_changes, waits
 from grader.repair.launches import launch_changes, launches_of
+from grader.repair.runtime_calls import host_of
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -131,3 +132,18 @@ int main() {
     assert [(change.line, changed(text, change)) for change in found] == (
         [] if before is None else [(before, "\n".join(rows))]
     )
+
+
+def test_a_template_is_launched_with_the_number_that_is_meant() -> None:
+    text = HEAD + "k<6><<<1, 32>>>(d);\nk<T><<<1, 32>>>(d);\n}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [c for c in host_changes(host, (), (), (), ["7", "6"]) if c.detail == "instance"]
+    assert [(c.line, changed(text, c)) for c in made] == [(3, text.replace("<6>", "<7>"))]
+
+
+@pytest.mark.parametrize("kind", ["__constant__", "__device__"])
+def test_a_variable_of_the_device_is_filled_before_the_launch(kind: str) -> None:
+    text = f"{kind} float w[8];\n{HEAD}float hw[8];\n{LAUNCH}\n}}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in host_changes(host, (), ["w"], ()) if c.detail == "missing_before"]
+    assert text.replace(LAUNCH, f"cudaMemcpyToSymbol(w, hw, sizeof(w));\n{LAUNCH}") in made

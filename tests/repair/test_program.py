@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from grader.lab.labs import find
+from grader.repair.program import _ranked
+from grader.repair.search import _failing
 from grader.report.job import make_job
 from grader.report.summary import summary
+from grader.submission.cpp.parse import parse
+from grader.submission.cpp.tree import ParsedFile
+from grader.submission.source import SourceText
 from tests.repair.conftest import Grade
 from tests.repair.test_search import check
 
@@ -85,6 +92,49 @@ def test_one_change_mends_all_variants(
         assert one.repair is not None and one.repair.kind == kind
         assert one.hint.startswith(hint) and one.hint.endswith(TOGETHER.format(ALL))
     assert len({tuple(one.repair.diff) for one in failed if one.repair is not None}) == 1
+
+
+def subject(parsed: ParsedFile, name: str, *failed: str) -> Any:
+    """A variant of a file by its kernel, with the checks that it fails."""
+    kernel = SimpleNamespace(name=name, file=parsed.file, parameters=(), shared_arrays=())
+    evidence = SimpleNamespace(hazards=lambda *_kinds: (), bound=SimpleNamespace(requested=None))
+    checks = [SimpleNamespace(check=check, status="fail", message_said=None) for check in failed]
+    bound = SimpleNamespace(binding=SimpleNamespace(kernel=kernel))
+    return SimpleNamespace(kernel=bound, parsed=parsed, evidence=evidence, checks=checks)
+
+
+@pytest.mark.parametrize(
+    ("fails", "passes", "is_tried"),
+    [
+        ("correct", "padded", False),
+        # No other kernel is written with it; what makes conflicts may be right elsewhere.
+        ("correct", "naive", True),
+        ("bank_conflicts", "padded", True),
+        # What is right wherever tiles are whole has a guard that is wrong, and another value may hide that.
+        ("ragged_sizes", "naive", False),
+    ],
+)
+def test_a_constant_that_others_are_right_with_is_no_cause_of_wrong_results(
+    fails: str, passes: str, *, is_tried: bool
+) -> None:
+    text = "#define T 32\n__global__ void shared() { int a = T; }\n__global__ void padded() { int b = T; }\n"
+    parsed = parse(SourceText(Path("k.cu"), text + "__global__ void naive() { int c = 0; }\n", "utf-8"))
+    original: Any = SimpleNamespace(files=lambda: [parsed])
+    right = subject(parsed, passes)
+    ranked = _ranked(original, [subject(parsed, "shared", fails)], [(right.kernel, right.evidence)])
+    assert any(change.kind == "constant" for _file, change, _is_read in ranked) == is_tried
+
+
+@pytest.mark.parametrize(("seen", "is_searched"), [({"seen": True}, False), ({}, True)])
+def test_a_fault_of_a_launch_that_a_run_showed_is_mended_by_runs_alone(
+    seen: dict[str, bool], *, is_searched: bool
+) -> None:
+    check: Any = SimpleNamespace(check="launch", status="fail", data=seen)
+    bound: Any = SimpleNamespace(binding=SimpleNamespace(kernel=""))
+    bound.read_as = lambda _interpretation: bound
+    original: Any = SimpleNamespace(file_of=lambda _kernel: "parsed")
+    evidence: Any = SimpleNamespace(interpretation=1, other_input=None, halo=None)
+    assert (_failing(original, {"shared": bound}, "shared", evidence, [check]) is not None) == is_searched
 
 
 @pytest.mark.slow

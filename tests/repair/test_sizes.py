@@ -10,6 +10,7 @@ from grader.repair.conditions import guard_changes
 from grader.repair.expressions import expression_changes
 from grader.repair.function import Function, functions_of
 from grader.repair.several_places import idea_changes
+from grader.repair.terms import term_changes
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -66,7 +67,8 @@ def test_what_is_made_of_sizes_alone(body: str, role: str) -> None:
 def changed_to(one: Function, line: str) -> set[str]:
     """What the changes of expressions make of a line that is one statement."""
     found = set()
-    for change in (*expression_changes(one), *idea_changes(one), *guard_changes(one, {"out": ("s.cols", "s.rows")})):
+    guards = guard_changes(one, {"out": ("s.cols", "s.rows")})
+    for change in (*expression_changes(one), *term_changes(one), *idea_changes(one), *guards):
         text = one.parsed.source.text
         for edit in sorted(change.edits, key=lambda e: -e.start):
             text = text[: edit.start] + edit.text + text[edit.end :]
