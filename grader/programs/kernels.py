@@ -231,7 +231,7 @@ _FILE = re.compile(r'^\t\.file\t(\d+) "([^"]*)"(?: "([^"]*)")?$', re.M)
 _LOC = re.compile(r"^(\t\.loc\t)(\d+) (\d+) (\d+)[ \t]*//(.*)$", re.M)
 _SITE = re.compile(r"@\[ (.+?):(\d+):(\d+)")
 # `grader_nvcc::sinf(float)` and its like, declared in `grader_device_math.h`.
-_WANTED = re.compile(r"^\.extern \.func .*?\b(_ZN11grader_nvcc(\d+)(\w+))\n\([^)]*\)\n;\n", re.M | re.S)
+_WANTED = re.compile(r"^\.extern \.func [^;]*?\b(_ZN11grader_nvcc(\d+)(\w+))\n\([^)]*\)\n;\n", re.M | re.S)
 _TYPES = {
     "f": "float", "d": "double", "i": "int", "j": "unsigned", "l": "long", "m": "unsigned long", "x": "long long",
     "y": "unsigned long long", "Pf": "float *", "Pd": "double *", "Pi": "int *", "PKf": "const float *",

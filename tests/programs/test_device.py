@@ -18,14 +18,19 @@ from grader.words import text
 pytestmark = pytest.mark.usefixtures("forked")
 
 LAMBDA = """
+#include <curand_kernel.h>
 template <class F> __global__ void each(F f) { f(threadIdx.x); }
 __device__ float wave(float x) {
     return sinf(x) + __expf(x);
 }
 int main() {
     float *p = nullptr;
+    void **q = nullptr;
+    curandStatePhilox4_32_10_t *state = nullptr;
     each<<<1, 32>>>([=] __device__ (int i) {
         float s, c;
+        p[i] = sinf(curand_uniform(&state[i]));
+        q[i] = malloc(i);
         sincosf(p[i], &s, &c);
         p[i] = wave(s) + pow(c, 2.5f) + sqrtf(c);
     });

@@ -3,6 +3,10 @@
 #include <cmath>
 #include <cstdio>
 #include <vector>
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;
 
 __constant__ float scale[2];
 __device__ int counted;
@@ -40,6 +44,46 @@ __global__ void doubled(float *data, int n) {
     if (i < n) data[i] *= 2;
 }
 
+// Each thread hashes what all kinds of groups tell it.
+template <class Function>
+__global__ void hash_groups(unsigned *hashes, Function function) {
+    cg::grid_group grid = cg::this_grid();
+    cg::thread_block block = cg::this_thread_block();
+    auto warp = cg::tiled_partition<32>(block);
+    auto tile = cg::tiled_partition<8>(warp);
+    unsigned hash = 0, i = grid.thread_rank();
+    auto mix = [&](unsigned value) { hash = hash * 31 + value; };
+    mix(tile.shfl(3 * i, 5)), mix(tile.shfl_up(i, 2)), mix(tile.shfl_xor(i, 3)), mix(tile.ballot(i % 3 == 0));
+    mix(tile.match_any(i % 2)), mix(tile.meta_group_rank() + tile.meta_group_size()), mix(warp.all(i < 32));
+    mix(cg::reduce(warp, (int)i, cg::plus<int>())), mix(cg::exclusive_scan(tile, function(i)));
+    if (i % 5 < 2) {
+        cg::coalesced_group some = cg::coalesced_threads();
+        mix(some.shfl(i, 1)), mix(some.shfl_down(i, 1)), mix(some.ballot(i & 1)), mix(some.size());
+        mix(cg::reduce(some, (int)i, cg::greater<int>())), mix(cg::inclusive_scan(some, (int)i));
+        mix(cg::tiled_partition(some, 4).thread_rank());
+    }
+    mix(cg::binary_partition(warp, i % 7 == 1).size()), mix(cg::labeled_partition(warp, i % 4).shfl(i, 2));
+    cg::thread_group sixteen = cg::tiled_partition(block, 16);
+    sixteen.sync(), block.sync();
+    mix(sixteen.thread_rank() * sixteen.size()), mix(block.group_index().x + block.size()), mix(grid.size());
+    hashes[i] = hash;
+    grid.sync();
+    hash = hashes[grid.size() - 1 - i];
+    grid.sync();
+    atomicXor(&hashes[0], hash << i % 8);
+}
+
+template <class Function>
+unsigned hash_of_groups(Function function) {
+    unsigned *hashes, hash;
+    cudaMalloc(&hashes, 128 * sizeof hash);
+    void *arguments[] = {&hashes, &function};
+    cudaLaunchCooperativeKernel((void *)hash_groups<Function>, dim3(2), dim3(64), arguments);
+    cudaMemcpy(&hash, hashes, sizeof hash, cudaMemcpyDeviceToHost);
+    cudaFree(hashes);
+    return hash;
+}
+
 int main() {
     const int n = 100;
     float factors[2] = {0.5f, 3.0f};
@@ -68,6 +112,7 @@ int main() {
     int thirds;
     CHECK(cudaMemcpyFromSymbol(&thirds, counted, sizeof thirds));
     printf("%d thirds\n", thirds);
+    printf("groups %08x\n", hash_of_groups([] __device__(int i) { return i % 5; }));
     CHECK(cudaFree(data));
     CHECK(cudaFree(result));
 }
