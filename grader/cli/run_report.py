@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 
 from grader.i18n import _, decimal, ngettext
-from grader.programs.records import Argument, DeviceCall, Observation, ObservedLaunch, is_limit
+from grader.programs.records import DeviceCall, Observation, is_limit
 from grader.programs.timeline import CELLS, DEFAULT_STREAM, Timeline, timeline
+from grader.submission.kernels.records import SeenArgument, SeenLaunch
 from grader.words import text
 
 _STEP_SIGNS = {"copy_in": "→", "copy_out": "←", "kernel": "█", "copy": "=", "fill": "·"}
@@ -122,7 +123,7 @@ def json_of(observation: Observation) -> str:
     """The observation as `grade run --json` prints it."""
     launches = [
         {
-            "kernel": launch.kernel,
+            "kernel": launch.display,
             "file": launch.file,
             "line": launch.line,
             "grid": launch.grid,
@@ -164,12 +165,14 @@ def json_of(observation: Observation) -> str:
     return json.dumps(record, ensure_ascii=False, indent=1)
 
 
-def _argument_record(argument: Argument) -> dict[str, object]:
-    record: dict[str, object] = {"name": argument.name, "type": argument.type}
+_FLOW = {"copied": "copied_in", "zeroed": "zeroed", "kernel": "written"}
+
+
+def _argument_record(argument: SeenArgument) -> dict[str, object]:
+    record: dict[str, object] = {"name": argument.name, "type": argument.type_text}
     if argument.buffer:
-        origins = ("copied_in", "zeroed", "written", "read_back")
         record |= {"buffer": argument.buffer, "bytes": argument.buffer_bytes, "offset": argument.offset_bytes}
-        record["flow"] = [name for name in origins if getattr(argument, name)]
+        record["flow"] = [_FLOW[origin] for origin in argument.origins] + ["read_back"] * argument.read_back
     else:
         record["value"] = argument.value
     return record
@@ -222,9 +225,9 @@ def _ending(observation: Observation) -> str:
     return _("The program ended with exit code {code}.").format(code=observation.exit)
 
 
-def _grouped(launches: Sequence[ObservedLaunch]) -> list[list[ObservedLaunch]]:
+def _grouped(launches: Sequence[SeenLaunch]) -> list[list[SeenLaunch]]:
     """Launches that are alike, one after another, together."""
-    groups: list[list[ObservedLaunch]] = []
+    groups: list[list[SeenLaunch]] = []
     for launch in launches:
         if groups and _same(groups[-1][0], launch):
             groups[-1].append(launch)
@@ -233,12 +236,12 @@ def _grouped(launches: Sequence[ObservedLaunch]) -> list[list[ObservedLaunch]]:
     return groups
 
 
-def _same(first: ObservedLaunch, second: ObservedLaunch) -> bool:
-    names = ("kernel", "file", "line", "grid", "block", "shared_bytes", "status")
+def _same(first: SeenLaunch, second: SeenLaunch) -> bool:
+    names = ("display", "file", "line", "grid", "block", "shared_bytes", "status")
     return all(getattr(first, name) == getattr(second, name) for name in names)
 
 
-def _launch_lines(launches: Sequence[ObservedLaunch]) -> list[str]:
+def _launch_lines(launches: Sequence[SeenLaunch]) -> list[str]:
     launch, count = launches[0], len(launches)
     shared = ngettext(
         ", {n} byte of dynamic shared memory", ", {n} bytes of dynamic shared memory", launch.shared_bytes
@@ -252,7 +255,7 @@ def _launch_lines(launches: Sequence[ObservedLaunch]) -> list[str]:
         words = _("{us:.4g} µs each") if len(timed) > 1 else _("{us:.4g} µs")
         times += "  " + words.format(us=decimal(sum(timed) / len(timed)))
     where = f"{launch.file}:{launch.line}" if launch.line else launch.file
-    lines = [f"  {_STATUS_SIGNS[launch.status]} {where}  {launch.kernel} {configuration}{times}"]
+    lines = [f"  {_STATUS_SIGNS[launch.status]} {where}  {launch.display} {configuration}{times}"]
     if launch.arguments:
         lines.append("      " + ", ".join(_argument(argument) for argument in launch.arguments))
     if launch.status != "ran":
@@ -274,7 +277,7 @@ def _launch_lines(launches: Sequence[ObservedLaunch]) -> list[str]:
 _STATUS_SIGNS = {"ran": "✓", "failed": "✗", "faulted": "✗", "traced": "…"}
 
 
-def _status(launch: ObservedLaunch) -> str:
+def _status(launch: SeenLaunch) -> str:
     return {
         "failed": _("rejected: {error}; the kernel never ran").format(error=launch.error),
         "faulted": _("ended by a fault: {error}").format(error=launch.error),
@@ -287,8 +290,8 @@ def _sizes(sizes: tuple[int, int, int]) -> str:
     return str(kept[0]) if len(kept) == 1 else f"({', '.join(str(size) for size in kept)})"
 
 
-def _argument(argument: Argument) -> str:
-    name = argument.name or argument.type
+def _argument(argument: SeenArgument) -> str:
+    name = argument.name or argument.type_text
     if argument.buffer:
         offset = f"+{argument.offset_bytes}" if argument.offset_bytes else ""
         return f"{name} = {argument.buffer}{offset}"

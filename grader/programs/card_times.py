@@ -20,9 +20,10 @@ import msgspec
 from grader import driver
 from grader.message import Message, msg
 from grader.programs.card_memory import Queues
-from grader.programs.records import CallTimes, DeviceCall, Observation, ObservedLaunch, is_limit
+from grader.programs.records import CallTimes, DeviceCall, Observation, is_limit
 from grader.programs.runtime.devices import MODELS, model_of
 from grader.programs.timeline import covered
+from grader.submission.kernels.records import SeenLaunch
 
 TIMED_LAUNCHES = 2000
 """Of a program that is not called to be timed."""
@@ -116,7 +117,7 @@ class Span:
     is_work: bool
     first: Any
     last: Any
-    record: ObservedLaunch | None
+    record: SeenLaunch | None
     step: DeviceCall | None
     is_of_call: bool
 
@@ -136,7 +137,7 @@ class CardTimes:
 
     @contextlib.contextmanager
     def around(
-        self, stream: Any, *, is_work: bool, record: ObservedLaunch | None = None, step: DeviceCall | None = None
+        self, stream: Any, *, is_work: bool, record: SeenLaunch | None = None, step: DeviceCall | None = None
     ) -> Iterator[None]:
         """Events around what is queued in a stream within the block, where it is timed."""
         call = self._call
@@ -332,14 +333,14 @@ def checked(on_card: Observation, emulated: Observation) -> Observation:
     )
 
 
-def _why(rest: list[ObservedLaunch], emulated: Observation) -> Message | None:
+def _why(rest: list[SeenLaunch], emulated: Observation) -> Message | None:
     """Why launches were not seen on the emulator, or not all that the program does after them."""
     if is_limit(emulated.cause):
         return msg("programs.check_limit")
     if emulated.cause is not None:
         return msg("programs.check_ended", why=emulated.cause)
-    return msg("programs.check_differs", kernel=rest[0].kernel, line=rest[0].line) if rest else None
+    return msg("programs.check_differs", kernel=rest[0].display, line=rest[0].line) if rest else None
 
 
-def _what(launch: ObservedLaunch) -> tuple[object, ...]:
+def _what(launch: SeenLaunch) -> tuple[object, ...]:
     return launch.symbol, launch.file, launch.line, launch.grid, launch.block, launch.shared_bytes

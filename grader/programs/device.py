@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from grader.programs.device_memory import Allocation, Memory
-from grader.programs.records import NO_LIMIT, CallTimes, DeviceCall, ObservedLaunch, RunLimits
+from grader.programs.records import NO_LIMIT, CallTimes, DeviceCall, RunLimits
 from grader.ptx import Module, parse
 from grader.ptx.limits import MAX_THREADS, PtxError
 from grader.ptx.records import Counters, Hazard, LineWork
+from grader.submission.kernels.records import SeenLaunch
 
 if TYPE_CHECKING:
     from grader.programs.runtime.ordering import Event, Stream
@@ -259,7 +260,7 @@ class Asked(msgspec.Struct, frozen=True):
     cooperative: bool = False
     at_host: bool = False
     steps_left: int = NO_LIMIT
-    record: ObservedLaunch | None = None
+    record: SeenLaunch | None = None
     told: Callable[[Outcome], object] = lambda _outcome: None
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import msgspec
 
 from grader.errors import InternalError
 from grader.message import Message, msg
@@ -23,9 +24,7 @@ from grader.programs.observed_before import Stored
 from grader.programs.records import (
     MAX_COPIES,
     MAX_LAUNCHES,
-    Argument,
     Observation,
-    ObservedLaunch,
     ProgramFinding,
     RunLimits,
 )
@@ -36,15 +35,14 @@ from grader.programs.sources import Sources
 from grader.programs.starts import USUAL_BLOCK, instances_in, launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.ptx.limits import ISSUED_PER_LAUNCH, STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
 from grader.submission.kernels.records import (
-    Contents,
     Observed,
-    SeenArgument,
     SeenChange,
     SeenFault,
     SeenLaunch,
     SeenRun,
     SeenStep,
     SeenWord,
+    each_once,
 )
 from grader.submission.source import SourceText
 
@@ -90,7 +88,6 @@ HANGS = frozenset({"programs.hangs", "programs.process_died", "programs.compiler
 """What a clock or a machine has ended: it might come to another end elsewhere."""
 NOT_KEPT = HANGS | {"programs.compiler_time"}
 """Beyond every bound that is counted, and far beyond what a program takes: it is read, but tried again."""
-_PLAIN_TYPE = r"(?:(?:unsigned|signed|short|long|int|char|bool|size_t|u?int\d+_t)\s?)+"
 
 
 def observed(
@@ -177,7 +174,7 @@ class _Results:
 
 
 def _kernels(observation: Observation) -> set[str]:
-    return {launch.kernel for launch in observation.launches}
+    return {launch.display for launch in observation.launches}
 
 
 def _is_small(observation: Observation) -> bool:
@@ -255,7 +252,11 @@ def _runs(
         return wanted <= kernels and all(counts[name] >= count for name, count in instances.items())
 
     def is_enough(observation: Observation) -> bool:
-        launched = [_plain(launch.kernel) for launch in observation.launches if _is_whole(launch) and not launch.error]
+        launched = [
+            (launch.kernel, launch.template_arguments)
+            for launch in observation.launches
+            if _is_whole(launch) and not launch.error
+        ]
         kernels.update(name for name, _arguments in launched)
         seen_instances.update(launched)
         # Without arguments it may have been told how to be called, and be larger than with them.
@@ -344,9 +345,9 @@ def _is_too_large(observation: Observation) -> bool:
     return observation.cause is not None and observation.cause.id in TOO_LARGE
 
 
-def _is_whole(launch: ObservedLaunch) -> bool:
+def _is_whole(launch: SeenLaunch) -> bool:
     """Whether a launch tells anything: of a program without its size or its data it is hollow."""
-    pointers = [argument for argument in launch.arguments if argument.type.endswith("*")]
+    pointers = [argument for argument in launch.arguments if argument.is_pointer]
     return min(*launch.grid, *launch.block) > 0 and (not pointers or any(a.buffer_bytes for a in pointers))
 
 
@@ -364,15 +365,15 @@ def seen_run(
         before, after = change.numbers
         seen_change = SeenChange(change.file, change.line, change.name, before, after, change.value)
     all_launches = [
-        dataclasses.replace(_launch(x), change=seen_change)
+        msgspec.structs.replace(x, change=seen_change, hazards=[], counters=[])
         if _is_whole(x) and not (is_ours and x.status == "failed")
         else None
         for x in observation.launches
     ]
-    launches = tuple(dict.fromkeys(launch for launch in all_launches if launch is not None))
+    launches = each_once(launch for launch in all_launches if launch is not None)
     is_whole = len(observation.launches) < MAX_LAUNCHES and len(observation.copies) < MAX_COPIES
-    places = {launch: place for place, launch in enumerate(launches)}
-    lines = {launch.kernel: launch.line for launch in reversed(observation.launches)}
+    places = {launch.asked(): place for place, launch in enumerate(launches)}
+    places_of_kernels = {x.display: (x.kernel, x.line) for x in reversed(observation.launches)}
     place = next((f for f in observation.findings if f.message == observation.cause), NO_FINDING)
     return SeenRun(
         files=tuple(source.file for source in files),
@@ -384,21 +385,21 @@ def seen_run(
         arguments=tuple(run.arguments),
         stdin=run.stdin,
         change=seen_change,
-        asked_for=tuple(dict.fromkeys(_plain(launch.kernel)[0] for launch in observation.launches)),
+        asked_for=tuple(dict.fromkeys(launch.kernel for launch in observation.launches)),
         faults=tuple(
             SeenFault(f.kind, f.file, f.line, f.message, f.severity == "remark")
             for f in observation.findings
             if f.kind in HOST_FAULTS and not (is_ours and f.kind == "launch_refused")
         ),
         said=tuple(
-            SeenWord(said.text, said.is_right, _plain(said.kernel)[0], lines.get(said.kernel, 0))
+            SeenWord(said.text, said.is_right, *places_of_kernels.get(said.kernel, ("", 0)))
             for said in own_check.said(observation)
         )
         if _has_results(observation)
         else (),
         exit=observation.exit,
         order=tuple(
-            SeenStep(-1 if launch is None else places[launch], tuple(a.serial for a in x.arguments))
+            SeenStep(-1 if launch is None else places[launch.asked()], tuple(a.serial for a in x.arguments))
             for x, launch in zip(observation.launches, all_launches, strict=True)
         )
         if is_whole
@@ -411,66 +412,3 @@ def _cause(observation: Observation) -> Message | None:
     if observation.cause is not None or observation.launches:
         return observation.cause
     return msg("observation.no_launch")
-
-
-def _launch(launch: ObservedLaunch) -> SeenLaunch:
-    kernel, template = _plain(launch.kernel)
-    return SeenLaunch(
-        kernel=kernel,
-        template_arguments=template,
-        file=launch.file,
-        line=launch.line,
-        grid=launch.grid,
-        block=launch.block,
-        shared_bytes=launch.shared_bytes,
-        arguments=tuple(_argument(argument) for argument in launch.arguments),
-        refused=launch.status == "failed",
-        checked=launch.checked,
-        filled=tuple(sorted(launch.filled.items())),
-    )
-
-
-def _argument(argument: Argument) -> SeenArgument:
-    before: Contents = ""
-    if argument.written:
-        before = "kernel"
-    elif argument.zeros:
-        before = "zeros"
-    elif argument.copied_in or argument.digest:
-        before = "data"
-    return SeenArgument(
-        argument.name,
-        argument.type,
-        argument.value,
-        argument.buffer,
-        argument.buffer_bytes,
-        argument.offset_bytes,
-        before,
-        argument.digest,
-        argument.read_back,
-        argument.raw,
-        tuple((start, _argument(pointer)) for start, pointer in argument.inside.items()),
-    )
-
-
-def _plain(name: str) -> tuple[str, tuple[str, ...]]:
-    """ "lab::tiled<16, float>" as "tiled" and ("16", "float")."""
-    head, bracket, tail = name.partition("<")
-    plain = head.rpartition("::")[2]
-    if not bracket:
-        return plain, ()
-    depth, parts, last = 0, [], 0
-    inner = tail.rpartition(">")[0]
-    for index, character in enumerate(inner):
-        depth += (character in "<(") - (character in ">)")
-        if character == "," and depth == 0:
-            parts.append(inner[last:index])
-            last = index + 1
-    parts.append(inner[last:])
-    return plain, tuple(_literal(part.strip()) for part in parts if part.strip())
-
-
-def _literal(text: str) -> str:
-    """ "(int)16" and "16u" as "16"; the value of an enumeration keeps its type."""
-    match = re.fullmatch(rf"(?:\({_PLAIN_TYPE}\))?(-?\d+)[uUlL]*", text)
-    return match[1] if match else text

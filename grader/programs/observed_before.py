@@ -86,7 +86,7 @@ def _on_lines(run: SeenRun, lines: Lines) -> SeenRun:
             for word in run.said
         ),
         launches=tuple(
-            dataclasses.replace(launch, line=now(launch.file, launch.line), change=changed(launch.change))
+            msgspec.structs.replace(launch, line=now(launch.file, launch.line), change=changed(launch.change))
             for launch in run.launches
         ),
         faults=tuple(dataclasses.replace(fault, line=now(fault.file, fault.line)) for fault in run.faults),
@@ -166,7 +166,7 @@ def _own_code() -> str:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             digest.update(importlib.metadata.version(package).encode())
     root = Path(grader.__file__).parent
-    for part in ("programs", "ptx", "observation", "submission"):
+    for part in ("programs", "ptx", "submission"):
         for path in sorted((root / part).rglob("*")):
             # Some of our headers have a name without a dot.
             if path.suffix != ".pyc" and path.is_file():

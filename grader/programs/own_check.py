@@ -97,7 +97,7 @@ def said(observation: Observation) -> tuple[Said, ...]:
     before = 0
     lines: list[Said] = []
     for launches, line, verdict in rows[:MAX_LINES]:
-        launched = {launch.kernel for launch in observation.launches[before:launches]}
+        launched = {launch.display for launch in observation.launches[before:launches]}
         kernel = _named_in(line, observation) or (next(iter(launched)) if len(launched) == 1 else "")
         if not launched and lines and not kernel:
             kernel = lines[-1].kernel
@@ -142,6 +142,6 @@ def _counts_before(line: str) -> Iterator[re.Match[str]]:
 
 def _named_in(line: str, observation: Observation) -> str:
     """The kernel whose name stands in a line; "" for none, or several."""
-    names = {launch.kernel.partition("<")[0].rpartition("::")[2]: launch.kernel for launch in observation.launches}
+    names = {launch.kernel: launch.display for launch in observation.launches}
     kernels = [kernel for name, kernel in names.items() if re.search(rf"\b{re.escape(name)}\b", line)]
     return kernels[0] if len(kernels) == 1 else ""

@@ -6,7 +6,7 @@ import msgspec
 
 from grader.message import Message
 from grader.ptx.records import Counters, Hazard, LineWork
-from grader.submission.kernels.records import SeenCopy
+from grader.submission.kernels.records import SeenCopy, SeenLaunch
 
 NO_LIMIT = 1 << 62
 LIBRARY = "Thrust/CUB"
@@ -87,90 +87,6 @@ class ProgramFinding(msgspec.Struct, frozen=True):
     message: Message
     line: int = 0
     file: str = ""
-
-
-class Argument(msgspec.Struct):
-    """An argument of a launch.
-
-    value: of a number; None for a pointer or a struct.  buffer: what a pointer points to, "" where to nothing known.
-    offset_bytes, buffer_bytes: where in it, and how large that is.
-    copied_in, zeroed, written: what had come into the buffer before the launch: a copy from the host, a memset of 0,
-    another kernel's writes.  read_back: the host copied from it afterwards, before it was filled anew.
-    zeros: what had been copied or set is zero in every byte.  digest: of the bytes that had been copied, "" where none
-    were: buffers of one content have one.  raw: a small struct's own bytes.
-    serial: of the buffer: no other allocation of the run has it.
-    inside: of a small struct the pointers to known memory, by where in it they stand.
-    """
-
-    type: str
-    name: str = ""
-    value: int | float | None = None
-    buffer: str = ""
-    offset_bytes: int = 0
-    buffer_bytes: int = 0
-    copied_in: bool = False
-    zeroed: bool = False
-    written: bool = False
-    read_back: bool = False
-    zeros: bool = False
-    digest: str = ""
-    raw: bytes = b""
-    serial: int = 0
-    inside: dict[int, Argument] = {}
-
-
-class ObservedHazard(msgspec.Struct, frozen=True):
-    """A fault inside a kernel; `count`: accesses that did it."""
-
-    kind: str
-    line: int
-    message: Message
-    count: int = 1
-
-
-class LineCount(msgspec.Struct, frozen=True):
-    """Counters of one line: see `grader.ptx.records.LineCounter`."""
-
-    line: int
-    space: str
-    op: str
-    requests: int
-    wavefronts: int
-    sectors: int
-    ideal: int
-    ways: int
-
-
-class ObservedLaunch(msgspec.Struct):
-    """A launch as the program made it.
-
-    status: "ran"; "failed" (refused, see `error`); "faulted" (ended by a fault); "traced" (too large: not executed).
-    error: CUDA's name of the error, "" where there was none.
-    checked: whether the program asked for its error later, or looked at that of a call which waits for it.
-    compiler: whose code of the kernel was run: "nvrtc", or "clang" where NVRTC has none; "" where none was.
-    filled: what the host had copied into variables of the device by then, by their plain names: small ones.
-    microseconds: on a GPU; None on the emulator, and of one that nobody has waited for.
-    """
-
-    kernel: str
-    symbol: str
-    file: str
-    line: int
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared_bytes: int
-    stream: int
-    arguments: list[Argument]
-    status: str = "ran"
-    error: str = ""
-    thread_instructions: int = 0
-    hazards: list[ObservedHazard] = []
-    counters: list[LineCount] = []
-    repeats: int = 1
-    checked: bool = False
-    compiler: str = ""
-    filled: dict[str, bytes] = {}
-    microseconds: float | None = None
 
 
 class DeviceCall(msgspec.Struct):
@@ -331,7 +247,7 @@ class Observation(msgspec.Struct):
     """
 
     exit: int | None
-    launches: list[ObservedLaunch]
+    launches: list[SeenLaunch]
     findings: list[ProgramFinding]
     cause: Message | None = None
     stdout: bytes = b""

@@ -12,6 +12,8 @@ from itertools import chain
 from math import prod
 from pathlib import Path
 
+import msgspec
+
 from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
@@ -188,9 +190,9 @@ def _seen_with(original: Original, parsed: ParsedFile, change: Change) -> Observ
             if 0 <= launch.line - line <= 8 and max(one, other) < len(launch.arguments):
                 given = list(launch.arguments)
                 first, second = given[one], given[other]
-                given[one] = replace(second, name=first.name, type_text=first.type_text)
-                given[other] = replace(first, name=second.name, type_text=second.type_text)
-                return replace(launch, arguments=tuple(given))
+                given[one] = msgspec.structs.replace(second, name=first.name, type_text=first.type_text)
+                given[other] = msgspec.structs.replace(first, name=second.name, type_text=second.type_text)
+                return msgspec.structs.replace(launch, arguments=tuple(given))
         return launch
 
     runs = tuple(replace(run, launches=tuple(map(seen, run.launches))) for run in observed.runs)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from grader.submission.cpp.nodes import FORMATS, SIZES_OF_TYPES
 from grader.submission.cpp.parse import blank, characters
 from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, function_declarator
@@ -121,7 +123,7 @@ def _fields_seen(argument: SeenArgument, fields: Sequence[Field]) -> list[SeenAr
         if pointer is not None:
             const = " const*" if "const" in field.type_text.split() else "*"
             name = argument.name if is_only else field.name
-            given.append(replace(pointer, name=name, type_text=f"{field.dtype}{const}"))
+            given.append(msgspec.structs.replace(pointer, name=name, type_text=f"{field.dtype}{const}"))
     return given
 
 

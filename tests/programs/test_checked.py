@@ -6,28 +6,28 @@ import msgspec
 
 from grader.message import Message, msg
 from grader.programs.card_times import checked, same_model
-from grader.programs.records import LineCount, Observation, ObservedHazard, ObservedLaunch, ProgramFinding
+from grader.programs.records import Observation, ProgramFinding
+from grader.submission.kernels.records import LineCount, SeenHazard, SeenLaunch
 
-HAZARD = ObservedHazard("race", 3, msg("programs.trap", kernel="k"))
+HAZARD = SeenHazard("race", 3, msg("programs.trap", kernel="k"))
 COUNT = LineCount(3, "shared", "load", 32, 64, 0, 32, 2)
 RACE = ProgramFinding("race", "error", msg("programs.trap", kernel="k"), 3, "a.cu")
 LEAK = ProgramFinding("leak", "remark", msg("programs.leak", array="d", bytes=4), 9, "a.cu")
 FAILED = ProgramFinding("api_error", "warning", msg("programs.call_failed", call="cudaMalloc", error="e"), 5, "a.cu")
 
 
-def launch(blocks: int, status: str = "ran", microseconds: float | None = None) -> ObservedLaunch:
-    made = ObservedLaunch("k", "_Z1kv", "a.cu", 7, (blocks, 1, 1), (32, 1, 1), 0, 0, [], status)
-    made.microseconds = microseconds
-    return made
+def launch(blocks: int, status: str = "ran", microseconds: float | None = None) -> SeenLaunch:
+    sizes = (blocks, 1, 1), (32, 1, 1), 0
+    return SeenLaunch("k", (), "a.cu", 7, *sizes, (), status, display="k", symbol="_Z1kv", microseconds=microseconds)
 
 
-def emulated(*launches: ObservedLaunch, cause: Message | None = None) -> Observation:
+def emulated(*launches: SeenLaunch, cause: Message | None = None) -> Observation:
     for made in launches:
         made.hazards, made.counters, made.thread_instructions = [HAZARD], [COUNT], 99
     return Observation(None if cause else 0, list(launches), [RACE, LEAK, FAILED], cause)
 
 
-def on_card(*launches: ObservedLaunch) -> Observation:
+def on_card(*launches: SeenLaunch) -> Observation:
     return Observation(0, list(launches), [LEAK], device="NVIDIA H100 80GB HBM3")
 
 

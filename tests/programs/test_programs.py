@@ -9,9 +9,10 @@ import pytest
 
 from grader.errors import UsageError
 from grader.programs.observe import Setting, Start, observe
-from grader.programs.records import ObservedLaunch, RunLimits
+from grader.programs.records import RunLimits
 from grader.programs.sources import Sources
 from grader.programs.toolchain.advance import thrust_folder
+from grader.submission.kernels.records import SeenLaunch
 from grader.submission.source import text_of_bytes
 from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of, wanted_launches
 
@@ -21,7 +22,7 @@ LIMITS = RunLimits(launch_instructions=200_000_000, launch_issued=6_000_000, ker
 """Less than by default, so that what is beyond them takes no time, and machine code of few functions is made."""
 
 
-def seen(launch: ObservedLaunch, wanted: dict[str, Any]) -> dict[str, Any]:
+def seen(launch: SeenLaunch, wanted: dict[str, Any]) -> dict[str, Any]:
     """Of a launch as much as is asked for."""
     found: dict[str, Any] = {}
     for key, value in wanted.items():
@@ -31,7 +32,7 @@ def seen(launch: ObservedLaunch, wanted: dict[str, Any]) -> dict[str, Any]:
         elif key == "arguments":
             found[key] = {a.name: a.value for a in launch.arguments if a.name in value}
         else:
-            found[key] = getattr(launch, key)
+            found[key] = getattr(launch, "display" if key == "kernel" else key)
     return found
 
 

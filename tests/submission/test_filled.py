@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 
+import msgspec
 import pytest
 
 from grader.lab.labs import find
@@ -134,7 +134,7 @@ def test_sizes_without_a_name_are_given_those_of_each_case(
         f"{declaration}\n__global__ void naive(const float *in, float *out) "
         f"{{ int i = threadIdx.x; if (i < {rows}) out[i] = in[i * {cols}]; }}\n"
     )
-    arguments = tuple(replace(a, buffer=f"{k}", buffer_bytes=60) for k, a in enumerate(ARGUMENTS, 1))
+    arguments = tuple(msgspec.structs.replace(a, buffer=f"{k}", buffer_bytes=60) for k, a in enumerate(ARGUMENTS, 1))
     name = "dims" if "dims" in declaration else "s"
     filled = ((name, struct.pack("<2i", 3, 5)),)
     launch = SeenLaunch("naive", (), "main.cu", 3, (2, 2, 1), (32, 32, 1), 0, arguments, filled=filled)
@@ -164,7 +164,7 @@ def test_what_no_size_is_in_an_array_of_sizes_stays_what_was_seen() -> None:
         "__constant__ int s[3];\n__global__ void naive(const float *in, float *out) "
         "{ int i = threadIdx.x; if (i < s[1]) out[i] = in[i * s[2]] + s[0]; }\n"
     )
-    arguments = tuple(replace(a, buffer=f"{k}", buffer_bytes=60) for k, a in enumerate(ARGUMENTS, 1))
+    arguments = tuple(msgspec.structs.replace(a, buffer=f"{k}", buffer_bytes=60) for k, a in enumerate(ARGUMENTS, 1))
     filled = (("s", struct.pack("<3i", 8, 3, 5)),)
     launch = SeenLaunch("naive", (), "main.cu", 2, (1, 1, 1), (32, 1, 1), 0, arguments, filled=filled)
     submission = bound(text, observed=Observed((SeenRun(("main.cu",), (launch,), ended=True),)))

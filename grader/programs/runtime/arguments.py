@@ -14,20 +14,22 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from grader.programs.device import plain_name
 from grader.programs.device_memory import Allocation
-from grader.programs.records import Argument, ObservedLaunch
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream, StreamAccess
 from grader.programs.runtime.state import Kernel, State
+from grader.submission.kernels.records import Contents, SeenArgument, SeenLaunch
 
 MAX_HASHED_BYTES = 256 << 20
 """Of all buffers together, each as often as it is filled."""
 MAX_STRUCT_BYTES = 64
 MAX_FILLED_BYTES = 4096
+_PLAIN_TYPE = r"(?:(?:unsigned|signed|short|long|int|char|bool|size_t|u?int\d+_t)\s?)+"
 MAX_FILLED = 32
 """Small variables of the device that the host fills."""
 
@@ -55,81 +57,128 @@ def is_number(type_text: str) -> bool:
     return type_text.removesuffix(" const") in _FORMATS
 
 
-def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
+def described(state: State, kernel: Kernel, raw: list[bytes]) -> tuple[SeenArgument, ...]:
     """Name, type, value or memory of each argument, whose bytes are `raw`."""
     types = kernel.types if len(kernel.types) == len(raw) else tuple("?" for _value in raw)
-    names = state.parameter_names.get(_plain(kernel.display), ())
+    names = state.parameter_names.get(name_parts(kernel.display)[0], ())
     arguments = []
     for index, (value, type_text) in enumerate(zip(raw, types, strict=True)):
-        argument = Argument(type_text, names[index] if len(names) == len(raw) else "")
+        argument = SeenArgument(names[index] if len(names) == len(raw) else "", type_text)
         layout = _FORMATS.get(type_text.removesuffix(" const"))
         if layout and struct.calcsize("<" + layout) == len(value):
-            (argument.value,) = struct.unpack("<" + layout, value)
-        elif type_text.endswith("*") and len(value) == 8:
-            allocation = _pointed(state, argument, value)
-            if allocation is not None and " const*" not in type_text:
-                allocation.origins.add("kernel")
+            (number,) = struct.unpack("<" + layout, value)
+            argument = msgspec.structs.replace(argument, value=number)
+        elif argument.is_pointer and len(value) == 8:
+            allocation = _allocation_at(state, value)
+            if allocation is not None:
+                argument = _pointing(state, argument, allocation, value)
+                if argument.may_be_written:
+                    allocation.origins.add("kernel")
         elif len(value) <= MAX_STRUCT_BYTES:
-            argument.raw = value
-            for start in range(0, len(value) - 7, 8):
-                pointer = Argument("void*")
-                if _pointed(state, pointer, value[start : start + 8]) is not None:
-                    argument.inside[start] = pointer
+            inside = tuple(
+                (start, _pointing(state, SeenArgument("", "void*"), allocation, word))
+                for start in range(0, len(value) - 7, 8)
+                if (allocation := _allocation_at(state, word := value[start : start + 8])) is not None
+            )
+            argument = msgspec.structs.replace(argument, raw=value, inside=inside)
         arguments.append(argument)
-    return arguments
+    return tuple(arguments)
 
 
-def _pointed(state: State, argument: Argument, value: bytes) -> Allocation | None:
-    """The memory that an address lies in, with what is known of it put into `argument`; None for any other address."""
+def _allocation_at(state: State, value: bytes) -> Allocation | None:
+    """The memory that an address lies in; None for any other address."""
     (address,) = struct.unpack("<Q", value)
-    allocation = state.memory.find(address) or shared_at(state, address)
-    if allocation is not None:
-        argument.buffer, argument.buffer_bytes = allocation.name, allocation.size
-        argument.serial = allocation.serial
-        argument.offset_bytes = address - (allocation.host or allocation.base)
-        argument.copied_in = "copied" in allocation.origins
-        argument.zeroed = "zeroed" in allocation.origins
-        argument.written = "kernel" in allocation.origins
-        _look_at(state, argument, allocation)
-    return allocation
+    return state.memory.find(address) or shared_at(state, address)
+
+
+def _pointing(state: State, argument: SeenArgument, allocation: Allocation, value: bytes) -> SeenArgument:
+    """The argument with what is known of the memory that its address lies in."""
+    (address,) = struct.unpack("<Q", value)
+    before, digest = _contents(state, allocation)
+    return msgspec.structs.replace(
+        argument,
+        buffer=allocation.name,
+        buffer_bytes=allocation.size,
+        offset_bytes=address - (allocation.host or allocation.base),
+        before=before,
+        digest=digest,
+        serial=allocation.serial,
+        origins=tuple(origin for origin in ("copied", "zeroed", "kernel") if origin in allocation.origins),
+    )
+
+
+def note_read_back(launch: SeenLaunch, buffer: str) -> bool:
+    """The host has copied from a buffer; whether the launch was handed it."""
+    pointers = (p for a in launch.arguments for p in (a, *(pointer for _start, pointer in a.inside)))
+    if all(pointer.buffer != buffer for pointer in pointers):
+        return False
+
+    def noted(argument: SeenArgument) -> SeenArgument:
+        inside = tuple((start, noted(pointer)) for start, pointer in argument.inside)
+        read_back = argument.read_back or argument.buffer == buffer
+        return msgspec.structs.replace(argument, read_back=read_back, inside=inside)
+
+    launch.arguments = tuple(noted(argument) for argument in launch.arguments)
+    return True
 
 
 @lru_cache(maxsize=1000)
-def _plain(display: str) -> str:
-    """A kernel's name without namespaces and arguments of a template."""
-    return re.sub(r"<.*", "", display).rpartition("::")[2]
+def name_parts(display: str) -> tuple[str, tuple[str, ...]]:
+    """ "lab::tiled<16, float>" as "tiled" and ("16", "float")."""
+    head, bracket, tail = display.partition("<")
+    plain = head.rpartition("::")[2]
+    if not bracket:
+        return plain, ()
+    depth, parts, last = 0, [], 0
+    inner = tail.rpartition(">")[0]
+    for index, character in enumerate(inner):
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and depth == 0:
+            parts.append(inner[last:index])
+            last = index + 1
+    parts.append(inner[last:])
+    return plain, tuple(_literal(part.strip()) for part in parts if part.strip())
 
 
-def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
-    """Tell whether all that was copied into a buffer is zero, and what else has the same content."""
-    if not state.limits.looks:
-        return
-    if allocation.host and allocation.array.data.size != allocation.size:
+def _literal(text: str) -> str:
+    """ "(int)16" and "16u" as "16"; the value of an enumeration keeps its type."""
+    match = re.fullmatch(rf"(?:\({_PLAIN_TYPE}\))?(-?\d+)[uUlL]*", text)
+    return match[1] if match else text
+
+
+def _contents(state: State, allocation: Allocation) -> tuple[Contents, str]:
+    """What a buffer holds, and the digest of the host's data in it: buffers of one content have one."""
+    is_copied = "copied" in allocation.origins
+    unseen: Contents = "data" if is_copied else ""
+    if state.limits.looks and allocation.host and allocation.array.data.size != allocation.size:
         state.memory.refresh(allocation, state.guest.lent(allocation.host, allocation.size))
-    if argument.written or not (allocation.host or argument.copied_in):
-        argument.zeros = argument.zeroed and not argument.written
-        return
+    if "kernel" in allocation.origins:
+        return "kernel", ""
+    if not state.limits.looks:
+        return unseen, ""
+    if not (allocation.host or is_copied):
+        return "zeros" if "zeroed" in allocation.origins else "", ""
     digest = allocation.digest
     if digest is None:
         if state.hashed_bytes + allocation.size > MAX_HASHED_BYTES:
-            return
+            return unseen, ""
         state.hashed_bytes += allocation.size
         data = np.ascontiguousarray(allocation.seen())
         digest = blake2b(data.data, digest_size=16).hexdigest() if data.any() else ""
         # Memory of both sides changes without a call that could be noticed.
         allocation.digest = None if allocation.host else digest
-    argument.digest, argument.zeros = digest, not digest
+    return "data" if digest else "zeros", digest
 
 
-def filled(state: State) -> dict[str, bytes]:
-    """What the host has copied into small variables of the device, by their names without namespaces."""
+def filled(state: State) -> tuple[tuple[str, bytes], ...]:
+    """What the host has copied into small variables of the device, with their names without namespaces."""
     values: dict[str, bytes] = {}
     if not state.limits.looks:
-        return values
+        return ()
     for (_unit, name), variable in state.variables.items():
         if variable is not None and variable.origins == {"copied"} and variable.size <= MAX_FILLED_BYTES:
             values[plain_name(name)] = bytes(variable.seen())
-    return values if len(values) <= MAX_FILLED else {}
+    return tuple(sorted(values.items())) if len(values) <= MAX_FILLED else ()
 
 
 def translated(state: State, raw: bytes, type_text: str) -> bytes:
@@ -141,7 +190,7 @@ def translated(state: State, raw: bytes, type_text: str) -> bytes:
     return raw if shared is None else struct.pack("<Q", shared.base + address - shared.host)
 
 
-def memory_of(state: State, record: ObservedLaunch, raw: list[bytes]) -> list[Allocation | None]:
+def memory_of(state: State, record: SeenLaunch, raw: list[bytes]) -> list[Allocation | None]:
     """What the argument that each is lies in, None for what is no pointer to memory of the device."""
     allocations: list[Allocation | None] = []
     for value, argument in zip(raw, record.arguments, strict=True):
@@ -152,7 +201,7 @@ def memory_of(state: State, record: ObservedLaunch, raw: list[bytes]) -> list[Al
 
 def put_in_order(
     state: State,
-    record: ObservedLaunch,
+    record: SeenLaunch,
     buffers: list[Allocation | None],
     stream: Stream,
     ticket: int,
@@ -165,11 +214,10 @@ def put_in_order(
     if len(state.streams) == 1 and not any(buffer.accesses for buffer in buffers if buffer is not None):
         return
     # The same kernel with another number or another place in an array works on another part of it.
-    part = (record.kernel, *((argument.value, argument.offset_bytes) for argument in record.arguments))
+    part = (record.display, *((argument.value, argument.offset_bytes) for argument in record.arguments))
     for allocation, argument in zip(buffers, record.arguments, strict=True):
         if allocation is not None:
-            is_write = " const*" not in argument.type
-            start = argument.offset_bytes
+            start, is_write = argument.offset_bytes, argument.may_be_written
             access = StreamAccess(stream.number, ticket, start, allocation.size, place, is_write, part)
             state.access(allocation, stream, access)
 

@@ -19,11 +19,11 @@ from grader.programs.records import (
     CallSeen,
     DeviceCall,
     FunctionCall,
-    ObservedLaunch,
 )
 from grader.programs.runtime import silent
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import State
+from grader.submission.kernels.records import SeenLaunch
 
 MOST_COPIED = 64
 """Arrays whose copies are kept, by name."""
@@ -147,12 +147,12 @@ class Calls:
             array.filled, array.launches = 0, allocation.written
         array.filled += size
 
-    def launched(self, record: ObservedLaunch, file: str, outcome: Outcome | None = None) -> None:
+    def launched(self, record: SeenLaunch, file: str, outcome: Outcome | None = None) -> None:
         """A launch was made, or refused."""
         if not self.is_underway:
             return
         launch = CallLaunch(
-            record.kernel,
+            record.display,
             file,
             "refused",
             record.error,

@@ -15,6 +15,7 @@ from grader.programs.device import plain_name
 from grader.programs.device_memory import Allocation, Bytes, Piece
 from grader.programs.records import LIBRARY, MAX_COPIES
 from grader.programs.runtime import silent
+from grader.programs.runtime.arguments import note_read_back
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream, StreamAccess
 from grader.programs.runtime.registration import load
@@ -182,11 +183,7 @@ def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int
         to.allocation.origins |= source.allocation.origins
     if source.allocation is not None and not to.is_device:
         for launch in reversed(state.launches):
-            pointers = (p for a in launch.arguments for p in (a, *a.inside.values()))
-            arguments = [a for a in pointers if a.buffer == source.allocation.name]
-            for argument in arguments:
-                argument.read_back = True
-            if arguments:
+            if note_read_back(launch, source.allocation.name):
                 break
 
 

@@ -13,12 +13,13 @@ from grader.devices import MAX_THREADS_PER_BLOCK, SHARED_BYTES
 from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import Message, msg
 from grader.programs.device import Asked, LateEnd, Outcome
-from grader.programs.records import LIBRARY, MAX_LAUNCHES, NO_LIMIT, ObservedLaunch
+from grader.programs.records import LIBRARY, MAX_LAUNCHES, NO_LIMIT
 from grader.programs.runtime.arguments import (
     described,
     filled,
     give_back_pointers,
     memory_of,
+    name_parts,
     pointers_are_kept,
     put_in_order,
     translated,
@@ -29,6 +30,7 @@ from grader.programs.runtime.outcomes import Configured, failed, judge, of_null,
 from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.silent import after_kernel, before_kernel, check_counts, launched, note_arrays
 from grader.programs.runtime.state import CudaError, Kernel, State
+from grader.submission.kernels.records import SeenLaunch
 
 OBSERVED_REPEATS = 3
 MAX_ARGUMENTS = 512
@@ -151,17 +153,20 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         # What was printed so far is of launches before this one.
         state.call_guest("fflush", 0)
     entry = entry_of(state, kernel) if state.limits.executes else kernel.symbol
-    record = ObservedLaunch(
-        kernel.display,
-        kernel.symbol,
+    name, template_arguments = name_parts(kernel.display)
+    record = SeenLaunch(
+        name,
+        template_arguments,
         place.file,
         place.line,
         asked.grid,
         asked.block,
         max(0, asked.shared_bytes),
-        0 if asked.stream in (0, 1, 2) else asked.stream,
         described(state, kernel, raw),
         filled=filled(state),
+        display=kernel.display,
+        symbol=kernel.symbol,
+        stream=0 if asked.stream in (0, 1, 2) else asked.stream,
         compiler=state.gpu.compiler(kernel.unit, entry),
     )
     _tell_unreachable(state, record, raw)
@@ -218,21 +223,27 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     return judge(state, kernel, record, outcome, place)
 
 
-def _tell_unreachable(state: State, record: ObservedLaunch, raw: list[bytes]) -> None:
+def _tell_unreachable(state: State, record: SeenLaunch, raw: list[bytes]) -> None:
     """Tell of arrays that a launch is handed although they were freed, where that was done, or are the host's."""
-    for value, argument in zip(raw, record.arguments, strict=True):
-        if argument.buffer or not argument.type.endswith("*") or len(value) != 8:
+    for index, (value, argument) in enumerate(zip(raw, record.arguments, strict=True)):
+        if argument.buffer or not argument.is_pointer or len(value) != 8:
             continue
         (address,) = struct.unpack("<Q", value)
         if 0 < address < state.guest.size():
-            fault = msg("programs.host_pointer_launched", kernel=record.kernel, name=argument.name or argument.type)
+            fault = msg(
+                "programs.host_pointer_launched", kernel=record.display, name=argument.name or argument.type_text
+            )
             state.tell("host_pointer", "error", fault, Place(record.line, record.file))
             continue
         freed = state.memory.find_freed(address)
         if freed is not None and not freed.is_told:
             freed.is_told = True
-            argument.buffer = freed.name
-            fault = msg("programs.freed_before_launch", array=freed.name, kernel=record.kernel, launch_line=record.line)
+            given = list(record.arguments)
+            given[index] = msgspec.structs.replace(argument, buffer=freed.name)
+            record.arguments = tuple(given)
+            fault = msg(
+                "programs.freed_before_launch", array=freed.name, kernel=record.display, launch_line=record.line
+            )
             state.tell("use_after_free", "error", fault, Place(freed.freed_line, freed.freed_file))
 
 
@@ -242,7 +253,7 @@ def _run(
     entry: str,
     asked: Configured,
     raw: list[bytes],
-    record: ObservedLaunch,
+    record: SeenLaunch,
     stream: Stream,
 ) -> Outcome:
     state.refresh_host_memory()
@@ -256,7 +267,7 @@ def _run(
             managed.append((variable, address, before.copy()))
     key = (kernel.symbol, kernel.unit, asked.grid, asked.block)
     count = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
-    types = [parameter.type for parameter in record.arguments]
+    types = [parameter.type_text for parameter in record.arguments]
     if not state.keeps_pointers and pointers_are_kept(state, raw, types):
         state.keeps_pointers = True
         give_back_pointers(state, everywhere=True)
@@ -311,7 +322,7 @@ def _run(
 
 
 def _run_smaller(
-    state: State, kernel: Kernel, entry: str, asked: Configured, raw: list[bytes], record: ObservedLaunch
+    state: State, kernel: Kernel, entry: str, asked: Configured, raw: list[bytes], record: SeenLaunch
 ) -> None:
     """A refused launch shows nothing of the kernel: look at it once with a block that is allowed, on a copy."""
     block = list(asked.block)
@@ -337,7 +348,10 @@ def _run_smaller(
             tried.grid,
             tried.block,
             0,
-            [translated(state, value, parameter.type) for value, parameter in zip(raw, record.arguments, strict=True)],
+            [
+                translated(state, value, parameter.type_text)
+                for value, parameter in zip(raw, record.arguments, strict=True)
+            ],
             SHARED_BYTES,
             state.instructions_left,
             state.limits,

@@ -12,13 +12,14 @@ from grader.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, SHARED_BY
 from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import Message, msg
 from grader.programs.device import Outcome
-from grader.programs.records import LIBRARY, LineCount, ObservedHazard, ObservedLaunch
+from grader.programs.records import LIBRARY
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import NOWHERE, Place
 from grader.programs.runtime.silent import may_speak, tell_unfilled
 from grader.programs.runtime.state import Kernel, ProgramEnded, State
 from grader.ptx.records import Hazard
+from grader.submission.kernels.records import LineCount, SeenHazard, SeenLaunch
 
 INVALID_VALUE = 1
 """Of every refused configuration, as measured with CUDA 13.0 on an H200 (before, cudaErrorInvalidConfiguration)."""
@@ -102,9 +103,7 @@ def blocks_per_multiprocessor(state: State, unit: int, entry: str, threads: int,
     return min(blocks, m.shared_per_multiprocessor // shared) if shared else blocks
 
 
-def of_null(
-    state: State, record: ObservedLaunch, raw: Sequence[bytes], hazards: Sequence[Hazard]
-) -> tuple[Hazard, ...]:
+def of_null(state: State, record: SeenLaunch, raw: Sequence[bytes], hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:
     """`hazards`, with those that come of null pointers among the arguments, whose bytes are `raw`, as such.
 
     An index may lead from address 0 to where the host's memory is; beside a pointer of the host's nobody can tell.
@@ -112,7 +111,7 @@ def of_null(
     pointers = [
         (argument.name, int.from_bytes(value, "little"))
         for argument, value in zip(record.arguments, raw, strict=True)
-        if argument.type.endswith("*") and not argument.buffer
+        if argument.is_pointer and not argument.buffer
     ]
     nulls = [name for name, address in pointers if not address]
     reach = 1 if len(nulls) < len(pointers) else state.guest.size() if nulls else 1
@@ -125,15 +124,13 @@ def of_null(
     )
 
 
-def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome, place: Place) -> int:
+def judge(state: State, kernel: Kernel, record: SeenLaunch, outcome: Outcome, place: Place) -> int:
     """What the run means for the program: tell it, and return what the launch returns."""
     record.thread_instructions = outcome.thread_instructions
     if outcome.status == "ran" and not outcome.hazards and outcome.counters is None:
         return 0
     hazards = _one_a_line(outcome.hazards)
-    record.hazards = [
-        ObservedHazard(hazard.kind, hazard.line, hazard_message(hazard), hazard.count) for hazard in hazards
-    ]
+    record.hazards = [SeenHazard(hazard.kind, hazard.line, hazard_message(hazard), hazard.count) for hazard in hazards]
     if outcome.counters is not None:
         record.counters = [
             LineCount(c.line, c.space, c.op, c.requests, c.wavefronts, c.sectors, c.ideal, c.ways)
@@ -219,12 +216,12 @@ def _with_pointers(state: State) -> str:
     return ""
 
 
-def _is_of_copy(state: State, record: ObservedLaunch, hazard: Hazard) -> bool:
+def _is_of_copy(state: State, record: SeenLaunch, hazard: Hazard) -> bool:
     """Whether what a kernel reads that nobody wrote is what a copy left out of its array; then that is told."""
     named = {argument.buffer for argument in record.arguments if argument.buffer}
     live = state.memory.live.values()
     allocations = [a for a in live if a.name == hazard.array and (a.name in named or a.kind == "symbol")]
-    return len(allocations) == 1 and tell_unfilled(state, allocations[0], record.kernel, hazard.line)
+    return len(allocations) == 1 and tell_unfilled(state, allocations[0], record.display, hazard.line)
 
 
 def _stray_msg(state: State, kernel: Kernel, hazard: Hazard) -> Message | None:
@@ -264,14 +261,14 @@ def _one_a_line(hazards: Sequence[Hazard]) -> list[Hazard]:
     return sorted(by_line.values(), key=lambda hazard: hazard.line)
 
 
-def _spoken_by(state: State, record: ObservedLaunch) -> str:
+def _spoken_by(state: State, record: SeenLaunch) -> str:
     """An array of both sides by which the host may speak to a kernel while that runs; "" where there is none."""
     handed_over = {argument.serial for argument in record.arguments if argument.buffer}
     shared = (a.name for a in state.host_memory.values() if a.serial in handed_over and a.kind != "variable")
     return next(shared, "") if may_speak(state) else ""
 
 
-def _traced(state: State, record: ObservedLaunch, kind: str, message: Message, ends: Message, place: Place) -> int:
+def _traced(state: State, record: SeenLaunch, kind: str, message: Message, ends: Message, place: Place) -> int:
     """The launch is known, what it does is not: the data that follow are hollow, or the program `ends`.
 
     Raises
@@ -287,7 +284,7 @@ def _traced(state: State, record: ObservedLaunch, kind: str, message: Message, e
     return 0
 
 
-def _faulted(state: State, record: ObservedLaunch, code: int, place: Place) -> int:
+def _faulted(state: State, record: SeenLaunch, code: int, place: Place) -> int:
     """A fault ends the context: this launch has returned by then, every later call tells it."""
     record.status = "faulted"
     record.error = name_of(code)
@@ -295,7 +292,7 @@ def _faulted(state: State, record: ObservedLaunch, code: int, place: Place) -> i
     return 0
 
 
-def failed(state: State, record: ObservedLaunch, code: int, place: Place) -> int:
+def failed(state: State, record: SeenLaunch, code: int, place: Place) -> int:
     """The launch is refused with an error of CUDA's."""
     record.status = "failed"
     record.error = name_of(code)

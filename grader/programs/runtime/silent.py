@@ -21,9 +21,9 @@ import numpy as np
 
 from grader.message import Message, msg
 from grader.programs.device_memory import Allocation, Bytes
-from grader.programs.records import ObservedLaunch
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import State
+from grader.submission.kernels.records import SeenLaunch
 
 MAX_COPIED = 2000
 MAX_RANGES = 256
@@ -64,14 +64,14 @@ def note_copied(
         copied.ranges |= {(offset, offset + size) for offset, size in rows[:MAX_RANGES]}
 
 
-def note_arrays(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> None:
+def note_arrays(state: State, record: SeenLaunch, found: Sequence[Allocation | None]) -> None:
     """Note how large the elements are that a kernel takes each of its arrays for, and what it may write."""
     for allocation, argument in zip(found, record.arguments, strict=True):
         if allocation is not None:
-            width = WIDTHS.get(argument.type.rstrip("*").strip().removesuffix(" const"), 1)
+            width = WIDTHS.get(argument.type_text.rstrip("*").strip().removesuffix(" const"), 1)
             # Of an array that is handed over in parts a copy may be of such a part.
             allocation.width = 1 if argument.offset_bytes or allocation.width == 1 else width
-            allocation.written += " const*" not in argument.type
+            allocation.written += argument.may_be_written
 
 
 def tell_short(state: State) -> None:
@@ -172,22 +172,24 @@ def _is_handle(name: str, pointers: Sequence[str], size: int, allocation: Alloca
     return is_object is not None and allocation.size > size and any(re.fullmatch(of_object, end) for end in ends)
 
 
-def check_counts(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> None:
+def check_counts(state: State, record: SeenLaunch, found: Sequence[Allocation | None]) -> None:
     """Tell of arrays that have as many bytes as they should have elements."""
     numbers = [a.value for a in record.arguments if isinstance(a.value, int) and a.value > 1]
     counts = _products(tuple(numbers))
     for allocation, argument in zip(found, record.arguments, strict=True):
-        width = WIDTHS.get(argument.type.rstrip("*").strip().removesuffix(" const"), 1)
+        width = WIDTHS.get(argument.type_text.rstrip("*").strip().removesuffix(" const"), 1)
         if allocation is None or allocation.kind != "device" or width < 2 or allocation.size not in counts:
             continue
         place = Place(allocation.line, allocation.file)
-        if (place, record.kernel) in state.counted:
+        if (place, record.display) in state.counted:
             continue
-        state.counted.add((place, record.kernel))
+        state.counted.add((place, record.display))
         text = state.sources.texts.get(place.file, "")
         sizes = [a[1] for a in _calls(state, place, ("cudaMalloc",)) if len(a) == 2 and allocation.name in a[0]]
         if sizes and not any(_has_width(size, text) for size in sizes):
-            message = msg("programs.count_of_bytes", array=allocation.name, bytes=allocation.size, kernel=record.kernel)
+            message = msg(
+                "programs.count_of_bytes", array=allocation.name, bytes=allocation.size, kernel=record.display
+            )
             state.tell("alloc_size", "warning", message, place)
 
 
@@ -274,22 +276,22 @@ def read(state: State, allocation: Allocation | None, place: Place, into: Alloca
         state.flow.append((None, (allocation,), (into,) if into is not None and not into.host else ()))
 
 
-def launched(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> None:
+def launched(state: State, record: SeenLaunch, found: Sequence[Allocation | None]) -> None:
     """A launch, with the allocation that each of its arguments lies in, None for a number or what is not known."""
     if len(state.flow) > MAX_STEPS:
         return
     reads = [allocation for allocation in found if allocation is not None]
-    writes = [a for a, x in zip(found, record.arguments, strict=True) if a is not None and " const*" not in x.type]
+    writes = [a for a, x in zip(found, record.arguments, strict=True) if a is not None and x.may_be_written]
     # What goes where it cannot be followed, or where the host reads without a call, counts as read.
     is_open = not writes or any(allocation.host for allocation in writes)
     for allocation, argument in zip(found, record.arguments, strict=True):
         is_open |= allocation is None and argument.value is None
-        is_open |= argument.type.count("*") > 1
+        is_open |= argument.type_text.count("*") > 1
     state.flow.append((record, tuple(reads), () if is_open else tuple(writes)))
     for allocation in reads:
         state.results.pop(id(allocation), None)
     if not is_open:
-        state.results.update((id(allocation), Result(record.kernel)) for allocation in writes)
+        state.results.update((id(allocation), Result(record.display)) for allocation in writes)
 
 
 def tell_unread(state: State, code: int) -> None:
@@ -303,16 +305,16 @@ def tell_unread(state: State, code: int) -> None:
         if _DEVICE_VARIABLE.search(text) or any(_TELLS.search(body) for body in _device_code(text)):
             return
     wanted: set[int] = set()
-    dead: dict[str, ObservedLaunch] = {}
+    dead: dict[str, SeenLaunch] = {}
     live: set[str] = set()
     for record, reads, writes in reversed(state.flow):
         if writes and not any(id(allocation) in wanted for allocation in writes):
             if record is not None:
-                dead[record.kernel] = dead.get(record.kernel, record)
+                dead[record.display] = dead.get(record.display, record)
             continue
         wanted |= {id(allocation) for allocation in reads}
         if record is not None:
-            live.add(record.kernel)
+            live.add(record.display)
     for kernel, record in reversed(dead.items()):
         if kernel not in live:
             message = msg("programs.never_read", kernel=kernel)
@@ -402,10 +404,10 @@ def note_unwaited(
     _keep(state, Unwaited(allocation, low, high - low, *at, changed=changed))
 
 
-def before_kernel(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> list[Bytes | None]:
+def before_kernel(state: State, record: SeenLaunch, found: Sequence[Allocation | None]) -> list[Bytes | None]:
     """What lies in the memory of both sides that a kernel may write, by argument; None for any other."""
     ours = [
-        allocation if allocation is not None and _is_written(allocation, argument.type) else None
+        allocation if allocation is not None and _is_written(allocation, argument.type_text) else None
         for allocation, argument in zip(found, record.arguments, strict=True)
     ]
     total = sum(allocation.size for allocation in ours if allocation is not None)
@@ -427,7 +429,7 @@ def _is_written(allocation: Allocation, type_text: str) -> bool:
 
 def after_kernel(
     state: State,
-    record: ObservedLaunch,
+    record: SeenLaunch,
     found: Sequence[Allocation | None],
     before: Sequence[Bytes | None],
     at: tuple[int, int, Place],
@@ -438,8 +440,8 @@ def after_kernel(
             continue
         changed = (state.guest.view(allocation.host, allocation.size) != old).view(np.uint8)
         if changed.any():
-            width = _TYPE_BYTES.get(argument.type.removesuffix("*").strip(), 4)
-            _keep(state, Unwaited(allocation, allocation.host, allocation.size, *at, record.kernel, changed, width))
+            width = _TYPE_BYTES.get(argument.type_text.removesuffix("*").strip(), 4)
+            _keep(state, Unwaited(allocation, allocation.host, allocation.size, *at, record.display, changed, width))
 
 
 def _keep(state: State, item: Unwaited) -> None:

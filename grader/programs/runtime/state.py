@@ -19,7 +19,6 @@ from grader.programs.records import (
     LIBRARY,
     MAX_STEPS,
     DeviceCall,
-    ObservedLaunch,
     ProgramFinding,
     RunLimits,
 )
@@ -42,7 +41,7 @@ from grader.programs.runtime.ordering import (
 )
 from grader.programs.sandbox.guest import Guest, Meter
 from grader.programs.sandbox.process import Code, Wanted
-from grader.submission.kernels.records import SeenCopy
+from grader.submission.kernels.records import SeenCopy, SeenLaunch
 
 MAX_FINDINGS = 200
 MAX_ASKED = 20_000
@@ -84,7 +83,7 @@ class Failure:
     place: Place
     noticed: bool
     finding: ProgramFinding | None = None
-    launch: ObservedLaunch | None = None
+    launch: SeenLaunch | None = None
 
 
 class State:
@@ -131,10 +130,10 @@ class State:
         self.fuel_seen = 0
         self.last_error = 0
         self.sticky = 0
-        self.fault: tuple[int, ObservedLaunch, Place] | None = None
+        self.fault: tuple[int, SeenLaunch, Place] | None = None
         self.failures: list[Failure] = []
         self.unread: list[Failure] = []
-        self.launches: list[ObservedLaunch] = []
+        self.launches: list[SeenLaunch] = []
         self.launch_count = 0
         self.findings: list[ProgramFinding] = []
         self._told: set[tuple[Any, ...]] = set()
@@ -161,7 +160,7 @@ class State:
         self.instructions_left, self.steps_left = limits.kernel_instructions, limits.kernel_steps
         self.hollow = not limits.executes
         self.hashed_bytes = 0
-        self.flow: list[tuple[ObservedLaunch | None, tuple[Allocation, ...], tuple[Allocation, ...]]] = []
+        self.flow: list[tuple[SeenLaunch | None, tuple[Allocation, ...], tuple[Allocation, ...]]] = []
         """Launches and copies: which, what it reads, what it writes (nothing where who reads is known)."""
         self.results: dict[int, Any] = {}
         """What launches left in each allocation until somebody read it: see `runtime.silent.unread`."""
@@ -332,7 +331,7 @@ class State:
             if failure.launch is not None:
                 if not failure.noticed:
                     message = msg(
-                        "programs.launch_unnoticed", kernel=failure.launch.kernel, error=name_of(failure.code)
+                        "programs.launch_unnoticed", kernel=failure.launch.display, error=name_of(failure.code)
                     )
                     self.tell("unnoticed_error", "error", message, failure.place)
             elif failure.noticed and failure.finding is not None:

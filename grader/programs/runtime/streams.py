@@ -208,7 +208,7 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
     state.guest.pack("f", milliseconds, state.gpu.elapsed_ms(first, last))
     between = state.launches[first.launches : last.launches]
     if between and all(launch.status in ("failed", "faulted") for launch in between):
-        names = ", ".join(dict.fromkeys(launch.kernel for launch in between))
+        names = ", ".join(dict.fromkeys(launch.display for launch in between))
         state.tell("time_of_failed_launch", "error", msg("programs.time_of_failed_launch", kernels=names), place)
     return 0
 
@@ -229,7 +229,7 @@ def clock_read(state: State) -> int:
             state.tell("clock_before_end", "warning", msg("programs.clock_before_end", kernel=late[-1].kernel), place)
     between = state.launches[max(0, state.launches_at_clock) : state.launch_count]
     if state.launches_at_clock >= 0 and between and all(x.status in ("failed", "faulted") for x in between):
-        names = ", ".join(dict.fromkeys(launch.kernel for launch in between))
+        names = ", ".join(dict.fromkeys(launch.display for launch in between))
         place = Place(between[-1].line, between[-1].file)
         state.tell("time_of_failed_launch", "error", msg("programs.clock_of_failed_launch", kernels=names), place)
     state.launches_at_clock = state.launch_count

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from grader.submission import lexical
 from grader.submission.cpp.parse import arguments_in
 from grader.submission.cpp.tree import ParsedFile
@@ -63,7 +65,9 @@ def flat(files: Sequence[ParsedFile], sites: Sequence[LaunchSite], observed: Obs
 
     def of_run(run: SeenRun) -> SeenRun:
         launches = (
-            replace(x, arguments=with_fields_seen(*taken[x.kernel], x.arguments)) if x.kernel in taken else x
+            msgspec.structs.replace(x, arguments=with_fields_seen(*taken[x.kernel], x.arguments))
+            if x.kernel in taken
+            else x
             for x in run.launches
         )
         return replace(run, launches=tuple(launches))

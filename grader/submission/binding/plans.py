@@ -19,6 +19,8 @@ from dataclasses import replace
 from itertools import combinations
 from math import prod
 
+import msgspec
+
 from grader.devices import is_possible_block
 from grader.lab.records import Lab, Parameter, Variant
 from grader.submission.binding.blocks import (
@@ -227,7 +229,7 @@ def _swapped(launch: SeenLaunch, sites: Sequence[LaunchSite]) -> SeenLaunch:
     """The launch with its block where its block belongs, if the text has it as the grid."""
     if not any(s.swapped and s.kernel == launch.kernel and s.line == launch.line for s in sites):
         return launch
-    return replace(launch, grid=launch.block, block=launch.grid, refused=False, swapped=True)
+    return msgspec.structs.replace(launch, grid=launch.block, block=launch.grid, status="ran", swapped=True)
 
 
 def _kernel_of(launch: SeenLaunch, kernels: Sequence[Kernel]) -> Kernel | None:
@@ -400,7 +402,8 @@ def _with(launch: SeenLaunch, kernel: Kernel, pair: Pair, flat: Flat) -> SeenLau
     by_name = _by_name(launch)
     places = {first: by_name[second], second: by_name[first]}
     arguments = tuple(
-        replace(places[a.name], name=a.name, type_text=a.type_text) if a.name in places else a for a in launch.arguments
+        msgspec.structs.replace(places[a.name], name=a.name, type_text=a.type_text) if a.name in places else a
+        for a in launch.arguments
     )
     own = [p.name for p in kernel.parameters if not p.is_global]
     at = next((s for s in flat.sites if s.kernel == launch.kernel and s.line == launch.line), None)
@@ -411,4 +414,4 @@ def _with(launch: SeenLaunch, kernel: Kernel, pair: Pair, flat: Flat) -> SeenLau
         return " ".join(texts[name].split()) if texts else by_name[name].buffer or str(by_name[name].value)
 
     exchanged = Exchanged(first, given(first), second, given(second), variable, line)
-    return replace(launch, arguments=arguments, exchanged=exchanged)
+    return msgspec.structs.replace(launch, arguments=arguments, exchanged=exchanged)

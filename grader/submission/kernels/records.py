@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from grader.message import Message
 from grader.submission.cpp.nodes import Expression
@@ -13,16 +15,17 @@ Contents = Literal["", "zeros", "data", "kernel"]
 """What a buffer held before a launch: nothing that anybody wrote, zeros, what the host copied, what a kernel wrote."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeenArgument:
+class SeenArgument(msgspec.Struct, frozen=True, omit_defaults=True):
     """An argument of a launch.
 
     value: of a number; None for a pointer or a struct.
     buffer: name of the array that a pointer points to, "" where it points to none; `buffer_bytes`, `offset_bytes`: how
       large that is, and where in it.
     before: what the buffer held; digest: of the host's data in it, "" where unknown.
-    read_back: the host copied from it after the launch.
+    origins: what had come into the buffer: "copied" from the host, "zeroed" by a memset, "kernel".
+    read_back: the host copied from it after the launch, before it was filled anew.
     raw: of a small struct, its bytes; inside: the pointers in it, by where they stand.
+    serial: of the buffer: no other allocation of the run has it; 0 for none.
     """
 
     name: str
@@ -36,6 +39,22 @@ class SeenArgument:
     read_back: bool = False
     raw: bytes = b""
     inside: tuple[tuple[int, SeenArgument], ...] = ()
+    serial: int = 0
+    origins: tuple[str, ...] = ()
+
+    @property
+    def is_pointer(self) -> bool:
+        return self.type_text.endswith("*")
+
+    @property
+    def may_be_written(self) -> bool:
+        """Whether it is no pointer to constants."""
+        return " const*" not in self.type_text
+
+    def as_given(self) -> SeenArgument:
+        """The same without what only this one allocation has."""
+        inside = tuple((start, pointer.as_given()) for start, pointer in self.inside)
+        return msgspec.structs.replace(self, serial=0, origins=(), inside=inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +129,42 @@ class Exchanged:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SeenLaunch:
-    """A launch that a program made.
+class SeenHazard(msgspec.Struct, frozen=True):
+    """A fault inside a kernel; `count`: accesses that did it."""
+
+    kind: str
+    line: int
+    message: Message
+    count: int = 1
+
+
+class LineCount(msgspec.Struct, frozen=True):
+    """Counters of one line: see `grader.ptx.records.LineCounter`."""
+
+    line: int
+    space: str
+    op: str
+    requests: int
+    wavefronts: int
+    sectors: int
+    ideal: int
+    ways: int
+
+
+class SeenLaunch(msgspec.Struct, omit_defaults=True):
+    """A launch that a program made; while that runs, what comes of it is written here.
 
     kernel: its plain name; template_arguments: what stands between <…>, () for no template.
-    refused: no device can make it.
-    checked: the program looked for its error afterwards.
+    display: both, with the namespaces, as users are shown it; symbol: its name in PTX.
+    status: "ran"; "failed" (refused, see `error`); "faulted" (ended by a fault); "traced" (too large: not executed).
+    error: CUDA's name of the error, "" where there was none.
+    checked: the program asked for its error afterwards, or looked at that of a call which waits for it.
     change: of the run that it was made in, None where that was the program as it is.
     filled: names of small variables of the device into which the host had copied something, and what.
     exchanged: the launch has two of them in each other's place; `arguments` are as the kernel means them.
     swapped: the same of its grid and its block.
+    compiler: whose code of the kernel was run: "nvrtc", or "clang" where NVRTC has none; "" where none was.
+    microseconds: on a GPU; None on the emulator, and of one that nobody has waited for.
     """
 
     kernel: str
@@ -131,12 +175,42 @@ class SeenLaunch:
     block: tuple[int, int, int]
     shared_bytes: int
     arguments: tuple[SeenArgument, ...]
-    refused: bool = False
+    status: str = "ran"
+    error: str = ""
     checked: bool = False
     change: SeenChange | None = None
     filled: tuple[tuple[str, bytes], ...] = ()
     exchanged: Exchanged | None = None
     swapped: bool = False
+    display: str = ""
+    symbol: str = ""
+    stream: int = 0
+    compiler: str = ""
+    thread_instructions: int = 0
+    hazards: list[SeenHazard] = []
+    counters: list[LineCount] = []
+    microseconds: float | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether no device can make it."""
+        return self.status == "failed"
+
+    def asked(self) -> tuple[object, ...]:
+        """What it asks of the device, and whether that is refused: launches alike in this are alike in every way that
+        the program shows."""
+        asked = self.kernel, self.template_arguments, self.file, self.line, self.grid, self.block, self.shared_bytes
+        arguments = tuple(argument.as_given() for argument in self.arguments)
+        rest = self.change, self.filled, self.exchanged, self.swapped
+        return (*asked, arguments, self.refused, self.checked, *rest)
+
+
+def each_once(launches: Iterable[SeenLaunch]) -> tuple[SeenLaunch, ...]:
+    """The first of all that ask for the same, in order."""
+    first: dict[tuple[object, ...], SeenLaunch] = {}
+    for launch in launches:
+        first.setdefault(launch.asked(), launch)
+    return tuple(first.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +289,12 @@ class Observed:
     def launches(self) -> tuple[SeenLaunch, ...]:
         """Of all runs that were made to see them, in order, each once."""
         runs = (run for run in self.runs if not run.probe and not run.results)
-        return tuple(dict.fromkeys(launch for run in runs for launch in run.launches))
+        return each_once(launch for run in runs for launch in run.launches)
 
     @property
     def probes(self) -> tuple[SeenLaunch, ...]:
         """Launches at other sizes than the program's own."""
-        return tuple(dict.fromkeys(launch for run in self.runs if run.probe for launch in run.launches))
+        return each_once(launch for run in self.runs if run.probe for launch in run.launches)
 
     def ended(self, file: str) -> bool:
         """Whether a program with that file came to its own end."""

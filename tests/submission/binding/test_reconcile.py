@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
+import msgspec
 import pytest
 
 from grader.lab.labs import find
@@ -33,7 +34,7 @@ def test_a_changed_programs_launch_follows_its_text_where_that_was_true() -> Non
 
 
 def at(n: int, blocks: int) -> SeenLaunch:
-    return replace(SEEN, grid=(blocks, 1, 1), arguments=(SeenArgument("n", "int", n),))
+    return msgspec.structs.replace(SEEN, grid=(blocks, 1, 1), arguments=(SeenArgument("n", "int", n),))
 
 
 def probed(*launches: SeenLaunch) -> list[tuple[int, object]]:
@@ -46,7 +47,7 @@ def test_a_programs_own_loop_over_sizes_shows_the_grid_at_others() -> None:
     assert probed(at(64, 16), at(128, 64), at(256, 256)) == [(16, 64), (256, 256)]
     # A loop over grids at one size, and another block, say nothing of sizes.
     assert probed(at(64, 16), at(64, 32), at(128, 32)) == []
-    assert probed(at(64, 16), replace(at(128, 64), block=(32, 8, 1))) == []
+    assert probed(at(64, 16), msgspec.structs.replace(at(128, 64), block=(32, 8, 1))) == []
 
 
 def test_tiles_may_be_numbered_along_one_axis() -> None:
@@ -70,7 +71,7 @@ def test_where_the_text_was_wrong_what_was_seen_holds() -> None:
 
 def test_instances_of_a_template_on_one_line_are_not_confused() -> None:
     reads = [replace(READ, block=(8, 8, 1), template_arguments=(text,)) for text in ("8", "9")]
-    seen = replace(SEEN, template_arguments=("17",))
+    seen = msgspec.structs.replace(SEEN, template_arguments=("17",))
     observed = Observed((SeenRun(("a.cu",), (seen,), ended=True),))
     [site] = with_observed(reads, observed, frozenset([("k", "a.cu", 9)]))
     assert (site.block, site.template_arguments) == ((16, 16, 1), ("17",))
