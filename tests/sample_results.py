@@ -5,14 +5,13 @@ The numbers are those that a 32×32 tile really has at 256×256 (lecture and har
 
 from __future__ import annotations
 
+from grader.measured import Counters, LineCounters
 from grader.result import (
     Case,
     Check,
-    Counters,
     Environment,
     Hazard,
     Launch,
-    LineCounters,
     Result,
     Source,
     Student,

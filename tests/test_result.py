@@ -52,12 +52,12 @@ def test_round_trip_and_schema(make: Callable[[], Result]) -> None:
     result = make()
     data = encode(result)
     assert decode(data) == result
-    schema = json.loads(files("grader.result").joinpath("result.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads(files("grader").joinpath("result.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(data), schema, cls=jsonschema.Draft202012Validator)
 
 
 def test_published_schema_is_current() -> None:
-    published = json.loads(files("grader.result").joinpath("result.schema.json").read_text(encoding="utf-8"))
+    published = json.loads(files("grader").joinpath("result.schema.json").read_text(encoding="utf-8"))
     assert published == json.loads(json.dumps(json_schema()))
 
 

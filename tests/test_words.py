@@ -18,8 +18,8 @@ import pytest
 from grader import i18n, words
 from grader.diagnosis import regions
 from grader.diagnosis.text import region_msg
+from grader.measured import WrongPattern
 from grader.message import Message, joined, msg, number, sizes_msg, verbatim
-from grader.result import WrongPattern
 from grader.words import Plural, Words
 
 PACKAGE = Path(words.__file__).parent.parent

@@ -17,8 +17,8 @@ from grader.checks import base
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.devices import BANKS, WARP_LANES
 from grader.lab.checks import BankConflictSettings
+from grader.measured import LineCounters
 from grader.message import Message, joined, msg
-from grader.result import LineCounters
 from grader.running.evidence import Evidence
 from grader.submission.cpp.nodes import SIZES_OF_TYPES
 from grader.submission.kernels.records import SharedArray

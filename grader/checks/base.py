@@ -8,8 +8,9 @@ from math import prod
 from types import MappingProxyType
 
 from grader.devices import WARP_LANES
+from grader.measured import Counters, Diagnosis, ElementRange
 from grader.message import Message, msg
-from grader.result import CheckStatus, Counters, Diagnosis, ElementRange, SkipReason
+from grader.result import CheckStatus, SkipReason
 from grader.running.evidence import Evidence
 
 NO_DATA: Mapping[str, object] = MappingProxyType({})

@@ -8,8 +8,8 @@ from grader.checks import base
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.devices import SECTOR_BYTES, WARP_LANES
 from grader.lab.checks import CoalescingSettings
+from grader.measured import Counters, LineCounters
 from grader.message import Message, joined, msg
-from grader.result import Counters, LineCounters
 from grader.running.evidence import Evidence
 
 TOLERANCE = 1e-9

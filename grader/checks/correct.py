@@ -16,9 +16,9 @@ from grader.lab.checks import CorrectSettings
 from grader.launching.backend import ScalarArgument
 from grader.launching.kernel import block_of
 from grader.launching.trial import Run
+from grader.measured import Diagnosis
 from grader.message import Message, joined, msg, sizes_msg
 from grader.ptx.records import Hazard
-from grader.result import Diagnosis
 from grader.running.evidence import Evidence, OtherInput, OwnCheck
 
 UNFILLED = ("programs.symbol_too_short", "checks.host_code.constant_unset")

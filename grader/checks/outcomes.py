@@ -15,8 +15,8 @@ from grader.lab import formula
 from grader.launching.backend import LaunchOutcome, reason_msg
 from grader.launching.kernel import geometry
 from grader.launching.trial import Run
+from grader.measured import Diagnosis
 from grader.message import Message, joined, msg, sizes_msg
-from grader.result import Diagnosis
 from grader.running.evidence import Evidence
 from grader.submission.records import LaunchPlan
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab.checks import SpeedupSettings
+from grader.measured import PredictedTime, Ratio
 from grader.message import Message, joined, msg, sizes_msg
-from grader.result import PredictedTime, Ratio
 from grader.running.evidence import Evidence
 from grader.timing.sampling import credit, decide
 from grader.timing.summary import marked

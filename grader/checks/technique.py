@@ -6,8 +6,8 @@ from grader.checks import base
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab import formula
 from grader.lab.checks import TechniqueSettings
+from grader.measured import Counters
 from grader.message import Message, msg, sizes_msg
-from grader.result import Counters
 from grader.running.evidence import Evidence, moved_bytes
 from grader.submission.kernels.records import Kernel, factor_of
 

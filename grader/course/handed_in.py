@@ -25,9 +25,9 @@ from grader.course.archives import File, Folder, Found, Problem, is_archive, rea
 from grader.course.roster import Person, parse_time
 from grader.errors import UsageError, describe_os_error
 from grader.files import write_atomically
+from grader.measured import Record
 from grader.message import Message, msg
 from grader.naming import folder_names
-from grader.result import Record
 
 METADATA_NAME = "submission_metadata.yml"
 SOURCES = (".cu", ".ipynb")

@@ -20,8 +20,8 @@ import msgspec
 
 from grader.errors import UsageError
 from grader.files import TooLarge, read_plain
+from grader.measured import Record
 from grader.message import Message, msg
-from grader.result import Record
 
 if TYPE_CHECKING:
     from openpyxl.cell import Cell, MergedCell

@@ -19,9 +19,9 @@ from grader.lab.compare import Array, Index, Mask, compare, is_sentinel, wrong_e
 from grader.lab.expected import boxes
 from grader.lab.records import Sizes, Tolerance
 from grader.launching.backend import Trace
+from grader.measured import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.message import msg, number
 from grader.ptx.records import Hazard, Read, Write
-from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 
 MAX_READS = 64
 MAX_RANGES = 64

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.lab.compare import Difference
+from grader.measured import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.message import Message, joined, msg, number
 from grader.ptx.records import Hazard
-from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 
 
 def thread_msg(thread: Sequence[int], block: Sequence[int]) -> Message:

@@ -19,8 +19,9 @@ import msgspec
 from grader.course.roster import Person, sorted_as
 from grader.lab.checks import NO_SETTINGS
 from grader.lab.records import Lab
+from grader.measured import Record
 from grader.message import Message, as_message
-from grader.result import Record, Result
+from grader.result import Result
 from grader.similarity import Similar
 from grader.words import told
 

@@ -27,7 +27,7 @@ from grader.lab.records import Lab, ReferenceKernel, Sizes, Variant
 from grader.launching.backend import BufferArgument, LaunchRequest, ScalarArgument, waits_for_grid
 from grader.launching.kernel import grid_of, placeholder, shape_at
 from grader.launching.programs import Built, ProgramStore
-from grader.result import Estimate
+from grader.measured import Estimate
 from grader.submission.records import LaunchPlan
 from grader.timing import lock, sampling
 from grader.timing.records import CpuTime, HostTimes, Measurement, Problem, SizeTimes

@@ -37,8 +37,9 @@ from grader.launching.backend import BufferArgument, LaunchOutcome, LaunchReques
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.launching.trial import Run, Trials
+from grader.measured import HostMemory, Witness
 from grader.message import Message, msg
-from grader.result import Environment, HostMemory, Witness
+from grader.result import Environment
 from grader.running.evidence import Evidence
 from grader.submission.records import Submission
 from grader.timing import lock

@@ -23,7 +23,7 @@ from grader.gpu.messages import SCRIPT_NAME, Script
 from grader.gpu.process import SharedBuffer
 from grader.gpu.session import launch_message
 from grader.launching.backend import LaunchRequest
-from grader.result import Counters, Witness
+from grader.measured import Counters, Witness
 
 LIMIT_S = 60.0
 

@@ -19,8 +19,9 @@ from grader.lab.records import Lab, Sizes
 from grader.launching.backend import NEVER_ENDS, LaunchOutcome, LaunchRequest, reason_msg
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Run, Trials
+from grader.measured import Resources
 from grader.message import Message, msg, sizes_msg
-from grader.result import CaseKind, Resources
+from grader.result import CaseKind
 from grader.running.evidence import Evidence
 from grader.running.explain import untraced
 from grader.timing import lock

@@ -41,9 +41,9 @@ from grader.gpu.messages import (
 )
 from grader.gpu.process import GpuProcess, ProcessLost, SharedBuffer, nbytes_of
 from grader.launching.backend import BufferArgument, Code, LaunchOutcome, LaunchRequest, ScalarArgument
+from grader.measured import BackendName
 from grader.message import msg, verbatim
 from grader.ptx.records import Hazard
-from grader.result import BackendName
 
 if TYPE_CHECKING:
     from grader.launching.programs import Compiler

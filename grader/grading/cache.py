@@ -35,8 +35,9 @@ from grader.grading.options import GradeOptions
 from grader.grading.paths import RESULT_NAME, Outputs
 from grader.grading.workers import GradeTask
 from grader.lab.records import Lab
+from grader.measured import Record
 from grader.report.rendering import HTML_NAME, PDF_NAME
-from grader.result import Record, Result, Student, decode, encode
+from grader.result import Result, Student, decode, encode
 from grader.words import told
 
 LIBRARIES = (

@@ -29,9 +29,9 @@ from grader.grading.cache import LARGEST_BYTES, code_hash, files_below, lab_file
 from grader.grading.dask import DaskWorkers, first_line
 from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all
 from grader.lab.records import Lab
+from grader.measured import Record
 from grader.message import Message, msg, verbatim
 from grader.processes.pool import LONGEST_WAIT_S, Answer
-from grader.result import Record
 
 OTHER_VERSION = msg("session.other_version")
 

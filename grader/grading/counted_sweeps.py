@@ -20,8 +20,8 @@ from grader.launching.emulator import Emulator
 from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.programs import Compiler, ProgramStore
 from grader.launching.trial import Run, Trials
+from grader.measured import Estimate, SweepPoint, SweepRecord
 from grader.message import Message, msg
-from grader.result import Estimate, SweepPoint, SweepRecord
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
 from grader.submission.records import VariantBinding

@@ -25,8 +25,9 @@ from grader.grading.recording import observation_remarks, remark_msg, variant_re
 from grader.lab.checks import HostCodeSettings
 from grader.lab.records import Lab
 from grader.launching.backend import ARCHITECTURE
+from grader.measured import PredictedTime
 from grader.message import Message, msg
-from grader.result import Check, Environment, PredictedTime, Result, Source, Student, TitlePage, score_of, status_of
+from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Evidence, Other
 from grader.submission.records import Missing, Submission, VariantBinding
 from grader.submission.source import SourceText

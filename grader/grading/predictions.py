@@ -21,10 +21,11 @@ from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.backend import ARCHITECTURE
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
+from grader.measured import Estimate, PredictedTime, SweepPoint, SweepRecord
 from grader.message import Message, msg
 from grader.prediction.instructions import Processor, named_like, read_device
 from grader.prediction.model import figures, predict_kernel, record_of, with_ratios
-from grader.result import Check, Estimate, PredictedTime, Result, SweepPoint, SweepRecord
+from grader.result import Check, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
 from grader.timing.summary import key_of

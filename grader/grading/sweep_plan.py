@@ -14,8 +14,8 @@ from grader.devices import MAX_BLOCK, MAX_THREADS_PER_BLOCK, OPT_IN_SHARED_BYTES
 from grader.lab import formula
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Sweep, SweepParameter, Variant
 from grader.launching.kernel import Axes, BoundKernel, Geometry
+from grader.measured import SweepPoint
 from grader.message import Message, msg
-from grader.result import SweepPoint
 from grader.running.choosing import interpretations_of
 from grader.submission.changes import Change, Changed, Original, relaunched, same_interpretation
 from grader.submission.cpp.parse import parse

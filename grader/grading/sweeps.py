@@ -44,8 +44,8 @@ from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Sweep
 from grader.launching.backend import ARCHITECTURE, BufferArgument, LaunchOutcome, LaunchRequest
 from grader.launching.programs import ProgramStore
+from grader.measured import Estimate, SweepPoint, SweepRecord
 from grader.message import Message, msg
-from grader.result import Estimate, SweepPoint, SweepRecord
 from grader.running.evidence import Evidence
 from grader.submission.binding.bind import bind
 from grader.submission.changes import Original

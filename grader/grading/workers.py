@@ -23,6 +23,7 @@ from grader.errors import InternalError, UsageError, describe_os_error
 from grader.gpu.process import on
 from grader.grading.options import GradeOptions
 from grader.lab.records import Lab
+from grader.measured import Record
 from grader.message import Message, msg, verbatim
 from grader.naming import printable, printable_all, printable_result
 from grader.processes import fork_server
@@ -31,7 +32,7 @@ from grader.processes.child import ChildProgram, start_server
 from grader.processes.limits import shortage
 from grader.processes.pool import Lost, Pool, Waiting, wait
 from grader.processes.system import cores
-from grader.result import Check, Record, Result
+from grader.result import Check, Result
 from grader.words import text
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from grader.measured import BackendName
 from grader.message import Message, verbatim
 from grader.ptx import PtxError, parse
 from grader.ptx.limits import ISSUED_PER_LAUNCH as ISSUED_PER_LAUNCH
@@ -17,7 +18,6 @@ from grader.ptx.limits import STEPS_AFTER_FAULT as STEPS_AFTER_FAULT
 from grader.ptx.limits import STEPS_PER_LAUNCH as STEPS_PER_LAUNCH
 from grader.ptx.lowering.program import program_of
 from grader.ptx.records import Counters, Hazard, LineWork, Read, Site, WarpSteps, Write
-from grader.result import BackendName
 
 ARCHITECTURE = "compute_75"
 """What the emulator's sources are compiled for: the oldest target that NVRTC still has."""

@@ -27,6 +27,7 @@ from grader.launching.backend import (
     LaunchRequest,
 )
 from grader.launching.remembered import RememberedLaunches
+from grader.measured import BackendName
 from grader.message import Message, msg, verbatim
 from grader.ptx import Buffer, Device, DeviceTrap, Launch, Limits, launch, parse
 from grader.ptx.frontend.nodes import Module
@@ -49,7 +50,6 @@ from grader.ptx.observers.interface import Enough, Observer
 from grader.ptx.observers.provenance import AlteredShared, Provenance
 from grader.ptx.observers.warp_steps import WarpFollower
 from grader.ptx.values import Array
-from grader.result import BackendName
 
 LOOKS = 4
 _SMALLEST = 1e-30

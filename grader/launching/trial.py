@@ -14,8 +14,9 @@ from grader.lab.records import Lab, Sizes
 from grader.launching.backend import Backend, LaunchOutcome
 from grader.launching.kernel import BoundKernel, Loaded, shape_at
 from grader.launching.programs import Built, ProgramStore
+from grader.measured import BackendName
 from grader.message import msg
-from grader.result import BackendName, CaseKind
+from grader.result import CaseKind
 
 
 @dataclass(frozen=True, slots=True)

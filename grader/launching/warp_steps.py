@@ -14,10 +14,11 @@ from msgspec import structs
 from grader.lab.checks import SPACES
 from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Trials
+from grader.measured import Counters, LineCounters, WarpArray, WarpRequest, WarpSteps
 from grader.ptx.records import LaneAccess, Site
 from grader.ptx.records import WarpRequest as RawRequest
 from grader.ptx.records import WarpSteps as RawSteps
-from grader.result import Check, Counters, LineCounters, Result, WarpArray, WarpRequest, WarpSteps
+from grader.result import Check, Result
 
 MOST_SITES = 2
 """Of a check: its own line first."""

@@ -22,6 +22,7 @@ from grader.lab.records import Sizes
 from grader.launching.backend import BufferArgument, ScalarArgument
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
+from grader.measured import LineTime, PredictedTime, Ratio
 from grader.message import Message, msg
 from grader.prediction.instructions import Processor, resident_blocks
 from grader.prediction.profile import Profile, Work, profile, sampled_blocks
@@ -29,7 +30,6 @@ from grader.prediction.trace import Argument, follow
 from grader.ptx import parse
 from grader.ptx.dataflow import data_decide
 from grader.ptx.frontend.nodes import Module
-from grader.result import LineTime, PredictedTime, Ratio
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.measured import Diagnosis, Element, ElementRange, ElementRead
 from grader.ptx.records import Hazard
 from grader.repair.function import Change, Function, only_leaves
 from grader.repair.symptom import is_collision
-from grader.result import Diagnosis, Element, ElementRange, ElementRead
 from grader.submission.cpp.tree import LOOPS, WORD
 
 if TYPE_CHECKING:

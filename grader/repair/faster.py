@@ -16,6 +16,7 @@ from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.programs import ProgramStore
 from grader.launching.trial import Trials
+from grader.measured import Counters, FasterChange, PredictedTime
 from grader.message import Message
 from grader.prediction.instructions import Processor
 from grader.prediction.model import predict_kernel, ratio_of, record_of
@@ -25,7 +26,7 @@ from grader.repair.function import Change, changed, functions_of
 from grader.repair.launches import launches_of
 from grader.repair.program import READING, Rerun, is_other, is_right, kernels_at, rebound
 from grader.repair.screen import Budget
-from grader.result import Check, Counters, FasterChange, PredictedTime, Result
+from grader.result import Check, Result
 from grader.running.evidence import Evidence
 from grader.running.runs import counters_of
 from grader.submission.changes import Original

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from grader.checks import hazards, judge
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
+from grader.measured import Counters, LineCounters
 from grader.message import Message, msg
 from grader.repair.function import Change, changed
-from grader.result import Check, Counters, LineCounters
+from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.runs import run_kernel
 from grader.submission.changes import Rebind

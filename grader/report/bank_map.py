@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from grader.devices import BANKS, SECTOR_BYTES, WARP_LANES
 from grader.i18n import _, ngettext
 from grader.lab.checks import SPACES
+from grader.measured import LineCounters, WarpArray, WarpRequest, WarpSteps
 from grader.report.charts import BankMap
 from grader.report.job import ReportJob
 from grader.report.summary import variant_columns, where
 from grader.report.views import StepCell, StepRequest, StepRow, StepsView, StepTick
 from grader.report.visible import visible
-from grader.result import LineCounters, Result, Variant, WarpArray, WarpRequest, WarpSteps
+from grader.result import Result, Variant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,11 +14,12 @@ from msgspec import structs
 
 from grader.devices import BANKS
 from grader.i18n import _
+from grader.measured import Counters, LineCounters, SweepPoint, SweepRecord
 from grader.report.job import ReportJob, SweepText
 from grader.report.numbers import Numbers, variant_colour
 from grader.report.summary import variant_columns
 from grader.report.summary_views import VariantView
-from grader.result import Counters, LineCounters, SweepPoint, SweepRecord, Variant
+from grader.result import Variant
 
 BINARY_STEPS = (1, 2, 4, 8, 10)
 """Steps between ticks, of a power of ten: 8, 16, 24 where matplotlib would write 6, 12, 18 or 5, 10, 15."""

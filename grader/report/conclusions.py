@@ -7,6 +7,7 @@ from math import ceil, prod
 
 from grader.i18n import _
 from grader.lab.parts import RATES
+from grader.measured import Counters, SweepPoint, SweepRecord, Timing
 from grader.report.charts import (
     MEASURED,
     PREDICTED,
@@ -22,7 +23,7 @@ from grader.report.job import ReportJob
 from grader.report.numbers import Numbers, ratio_digits
 from grader.report.summary import size_text, variant_columns
 from grader.report.views import SweepNotes
-from grader.result import Counters, SweepPoint, SweepRecord, Timing, Variant
+from grader.result import Variant
 
 NEGLIGIBLE = 1.005
 """Sectors over the least possible number that are still called the least possible."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from grader.i18n import _, ngettext
 from grader.lab.records import Lab, Text
+from grader.measured import Record
 from grader.report.numbers import Numbers
 from grader.report.visible import visible_line
-from grader.result import Override, Record, Result, TitlePage
+from grader.result import Override, Result, TitlePage
 from grader.words import check_title
 
 

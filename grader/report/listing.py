@@ -12,13 +12,14 @@ from types import FrameType
 from typing import NamedTuple
 
 from grader.i18n import _
+from grader.measured import LineCounters
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers, check_status
 from grader.report.summary import FAULT_STATUSES, shortened, title_of, variant_columns
 from grader.report.summary_views import VariantView
 from grader.report.views import GapRow, Listing, NoteGroup, Row, Token
 from grader.report.visible import visible
-from grader.result import LineCounters, Result, Source, Variant
+from grader.result import Result, Source, Variant
 
 MAX_LINE_CHARACTERS = 400
 TIME_LIMIT_S = 15.0

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from grader.i18n import _
+from grader.measured import FasterChange, PredictedTime
 from grader.message import msg
 from grader.report.numbers import Numbers
 from grader.report.summary_views import FasterView, PredictedTable
 from grader.report.visible import visible
-from grader.result import FasterChange, PredictedTime, Result, Variant
+from grader.result import Result, Variant
 from grader.words import text
 
 NOTHING = "—"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grader.i18n import _
+from grader.measured import PredictedTime
 from grader.message import msg
 from grader.report.job import ReportJob
 from grader.report.listing import lines_of
@@ -13,7 +14,7 @@ from grader.report.predicted import about_devices, beside, causes, interval, mea
 from grader.report.summary import size_text, variant_columns, where
 from grader.report.summary_views import VariantView
 from grader.report.views import LineCost, PredictedRow, PredictedTimes
-from grader.result import PredictedTime, Variant
+from grader.result import Variant
 from grader.words import text
 
 COLOURS = {

@@ -21,12 +21,12 @@ import msgspec
 
 from grader.errors import describe_os_error
 from grader.files import write_atomically
+from grader.measured import Record
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import ChildProgram
 from grader.processes.pool import Pool, Waiting
 from grader.processes.system import IS_LINUX, resident_bytes, trim_heap
 from grader.report.job import ReportJob
-from grader.result import Record
 
 if TYPE_CHECKING:
     from grader.report.draw import Medium

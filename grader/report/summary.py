@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.i18n import _
+from grader.measured import PredictedTime
 from grader.message import sentences_of
 from grader.report.job import ReportJob, decided, decision_lines
 from grader.report.numbers import Numbers, Status, check_status, result_status, variant_colour
@@ -28,7 +29,7 @@ from grader.report.summary_views import (
     WaitingRow,
 )
 from grader.report.visible import visible, visible_line
-from grader.result import Check, PredictedTime, Result, is_unjudged, judged_points
+from grader.result import Check, Result, is_unjudged, judged_points
 from grader.words import check_title, fault_title
 
 FAULT_STATUSES = ("fail", "borderline", "error")

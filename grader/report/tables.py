@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from grader.i18n import _, ngettext
+from grader.measured import Counters, Ratio, Resources, Timing, Witness
 from grader.report.job import ReportJob
 from grader.report.numbers import NO_BREAK_SPACE, Numbers, check_status, digits_needed, ratio_digits, time_digits
 from grader.report.summary import shortened, size_text, status_view, variant_columns, where
@@ -26,7 +27,7 @@ from grader.report.views import (
     WitnessFinding,
     WitnessTables,
 )
-from grader.result import Case, Counters, Environment, Launch, Ratio, Resources, Result, Timing, Variant, Witness
+from grader.result import Case, Environment, Launch, Result, Variant
 
 
 def kernel_rows(job: ReportJob) -> list[KernelRow]:

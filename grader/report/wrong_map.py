@@ -9,10 +9,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from grader.i18n import _
+from grader.measured import Diagnosis, ElementRange
 from grader.report.job import ReportJob
 from grader.report.numbers import INK
 from grader.report.summary import size_text
-from grader.result import Diagnosis, ElementRange
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,12 +18,12 @@ from typing import Literal
 from grader.lab.records import Lab, Sizes, Variant
 from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Run
+from grader.measured import Counters, Diagnosis, HostMemory, LineCounters, PredictedTime, Resources, Timing, Witness
 from grader.message import Message
 from grader.programs.records import LIBRARY, CallSeen, DeviceCall
 from grader.ptx.records import Counters as LaunchCounters
 from grader.ptx.records import Hazard, LineCounter, LineWork
-from grader.result import CaseKind, Counters, Diagnosis, HostMemory, PredictedTime, Resources, Timing, Witness
-from grader.result.measured import LineCounters
+from grader.result import CaseKind
 from grader.submission.lexical import without_comments
 from grader.submission.records import Interpretation, Missing, VariantBinding
 

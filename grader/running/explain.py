@@ -16,7 +16,8 @@ from grader.lab.expected import Oracle, dependence
 from grader.lab.records import Sizes
 from grader.launching.kernel import BoundKernel, SizeRules, shape_at, tile_of_output
 from grader.launching.trial import Run, Trials
-from grader.result import CaseKind, Diagnosis
+from grader.measured import Diagnosis
+from grader.result import CaseKind
 
 MAX_TRIES = 8
 """Sizes that are run in search of the smallest wrong one."""

@@ -20,9 +20,9 @@ from grader.lab.records import Lab, Sizes
 from grader.launching.backend import Backend, BufferArgument, Code, LaunchOutcome, LaunchRequest
 from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Trials
+from grader.measured import BackendName
 from grader.message import msg
 from grader.ptx.records import Hazard
-from grader.result import BackendName
 from grader.running.evidence import Evidence
 from grader.submission.kernels.records import SeenArgument, SeenLaunch
 

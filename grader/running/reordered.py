@@ -50,10 +50,10 @@ from grader.launching.backend import (
 )
 from grader.launching.kernel import BoundKernel, geometry
 from grader.launching.trial import Run, Trials
+from grader.measured import BackendName
 from grader.message import Message, msg
 from grader.programs.records import Observation
 from grader.programs.runtime.devices import Model, model_of
-from grader.result import BackendName
 from grader.running.evidence import Compilation, Diagnostic, Evidence, LaunchWork, Occupancy, Reordered, Work
 from grader.submission.lexical import without_comments
 

@@ -14,10 +14,10 @@ from grader.lab.records import Sizes
 from grader.launching.backend import GAVE_UP
 from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Run, Trials
+from grader.measured import Counters, LineCounters
 from grader.message import msg
 from grader.ptx.records import Counters as Raw
 from grader.ptx.records import LineCounter
-from grader.result import Counters, LineCounters
 from grader.running.choosing import choose, is_made_impossible
 from grader.running.drawn import with_drawn_cases
 from grader.running.evidence import Evidence, work_of_kernel

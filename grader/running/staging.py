@@ -19,8 +19,8 @@ from grader.lab.records import Sizes, Tolerance
 from grader.launching.backend import Backend, Code, LaunchOutcome, LaunchRequest
 from grader.launching.kernel import Array, BoundKernel, shape_at
 from grader.launching.trial import Run, Trials
+from grader.measured import BackendName
 from grader.ptx.records import Read
-from grader.result import BackendName
 from grader.running.evidence import Evidence, Staging, moved_bytes
 from grader.running.explain import MAX_TRACED, needs
 

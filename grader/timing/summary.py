@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from grader.files import home, write_atomically
-from grader.result import Ratio, Timing
+from grader.measured import Ratio, Timing
 from grader.timing.records import CpuTime, Measurement, SizeTimes
 from grader.timing.sampling import LAUNCH_BOUND_FACTOR, Interval, median_interval, quantile, speedup
 

@@ -11,9 +11,9 @@ from grader.lab.checks import CorrectSettings
 from grader.lab.compare import Difference
 from grader.lab.records import CheckSpec, SmallerBlock
 from grader.launching.trial import Run
+from grader.measured import Element, ElementRead, WrongPattern
 from grader.message import verbatim
 from grader.ptx.records import Hazard
-from grader.result import Element, ElementRead, WrongPattern
 from grader.running.evidence import Compilation, Evidence
 from tests.checks.evidence_factory import check, evidence, hazard, run, site
 from tests.checks.test_remedies import SUM, WRITER, diagnosis

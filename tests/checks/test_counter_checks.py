@@ -10,9 +10,9 @@ import pytest
 
 from grader.checks import execution
 from grader.lab.checks import CoalescingSettings, DivergenceSettings
+from grader.measured import LineCounters, Resources, Timing
 from grader.message import verbatim
 from grader.ptx.records import LineWork
-from grader.result import LineCounters, Resources, Timing
 from grader.running.evidence import LaunchWork, Work
 from grader.submission.kernels.records import SharedArray
 from grader.words import text

@@ -9,7 +9,7 @@ import pytest
 
 from grader.checks.base import remedy
 from grader.lab.compare import Difference
-from grader.result import Diagnosis, ElementRange, ElementRead, ElementWriter, WrongPattern
+from grader.measured import Diagnosis, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.submission.cpp.nodes import Binary, Expression, Name, Number, SizeOf
 from grader.submission.kernels.records import LaunchSite, SharedArray
 from grader.words import text

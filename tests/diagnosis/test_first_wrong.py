@@ -17,8 +17,8 @@ from grader.lab.expected import dependence
 from grader.lab.records import Tolerance
 from grader.launching.backend import BufferArgument, Code, LaunchRequest, ScalarArgument
 from grader.launching.emulator import Emulator
+from grader.measured import Diagnosis, Element, ElementRange
 from grader.ptx import parse
-from grader.result import Diagnosis, Element, ElementRange
 from grader.words import told
 from tests.ptx.nvrtc import compile_ptx
 

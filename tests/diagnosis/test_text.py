@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from grader.diagnosis.text import Circumstances, ranges_msg, sentences
+from grader.measured import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.message import verbatim
 from grader.ptx.records import Hazard
-from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.words import text
 
 WRITER = ElementWriter(block=(0, 0, 0), thread=(2, 1, 0), line=12)

@@ -17,8 +17,9 @@ from grader.course.roster import Person
 from grader.exports.entries import Entry, Table, in_order, shown_names
 from grader.exports.pages import course_page, overview, page, sheet_html, similar_page
 from grader.lab import labs
+from grader.measured import Ratio, Timing
 from grader.message import msg
-from grader.result import Check, Decisions, Lateness, Override, Ratio, Score, Student, Timing
+from grader.result import Check, Decisions, Lateness, Override, Score, Student
 from grader.similarity import Pair, Similar
 from tests import sample_results
 from tests.browser import OPTIONS, PROGRAM, Browser

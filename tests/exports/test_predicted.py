@@ -12,8 +12,9 @@ import pytest
 from grader import i18n
 from grader.exports.finding_formats import FORMATS, write
 from grader.grading.predictions import in_result
+from grader.measured import Ratio
 from grader.message import msg
-from grader.result import Ratio, Result
+from grader.result import Result
 from grader.words import text
 from tests import sample_results
 from tests.report.jobs import TIME, with_time

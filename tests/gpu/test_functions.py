@@ -13,7 +13,8 @@ from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.lab.file import load
 from grader.lab.records import Lab
-from grader.result import Check, Result, Timing
+from grader.measured import Timing
+from grader.result import Check, Result
 
 ROOT = Path(__file__).parents[2]
 Grade = Callable[[str], Result]

@@ -21,7 +21,8 @@ from grader.lab import labs
 from grader.lab.expected import Oracle
 from grader.lab.records import Lab, Sweep, SweepParameter
 from grader.launching.kernel import BoundKernel
-from grader.result import Result, SweepPoint, SweepRecord, decode, encode
+from grader.measured import SweepPoint, SweepRecord
+from grader.result import Result, decode, encode
 from grader.submission.binding.bind import bind
 from grader.submission.folder import find_sources
 from grader.submission.records import VariantBinding

@@ -19,10 +19,11 @@ from grader.lab.file import load
 from grader.lab.records import Lab
 from grader.launching.backend import ARCHITECTURE
 from grader.launching.programs import ProgramStore
+from grader.measured import PredictedTime
 from grader.message import msg
 from grader.prediction.instructions import named_like, read_device
 from grader.prediction.model import predict_kernel
-from grader.result import Check, PredictedTime, Result
+from grader.result import Check, Result
 from tests.marks_only import marks_only, put_marks_only
 
 pytestmark = pytest.mark.usefixtures("forked")

@@ -9,7 +9,7 @@ import pytest
 from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.programs.observation import observed
-from grader.result.result import Result
+from grader.result import Result
 from grader.submission.binding.bind import bind
 from grader.submission.folder import find_sources, read_sources
 from grader.submission.records import Submission, VariantBinding

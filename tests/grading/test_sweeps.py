@@ -31,8 +31,8 @@ from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
 from grader.launching.backend import BufferArgument, LaunchRequest
 from grader.launching.programs import ProgramStore
+from grader.measured import Estimate, SweepPoint, SweepRecord
 from grader.message import msg, verbatim
-from grader.result import Estimate, SweepPoint, SweepRecord
 from grader.words import told
 
 DEVICE = Ready("Paper", "uuid", "sm_90", "580", 132, 1 << 30, 1 << 20, 2000.0, 1 << 16)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from grader.measured import Diagnosis, Element, ElementRange, ElementRead, ElementWriter
 from grader.ptx.records import Hazard
 from grader.repair.clues import RIGHT, UNLIKELY, Clues, clues_of
 from grader.repair.function import Change, functions_of
-from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter
 from grader.submission.cpp.parse import parse
 from grader.submission.lexical import Edit
 from grader.submission.source import SourceText

@@ -10,10 +10,11 @@ import pytest
 from grader.grading.options import GradeOptions, Warm
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
+from grader.measured import FasterChange
 from grader.repair.faster_changes import axis_changes, padding_changes, unrolled_changes
 from grader.repair.function import changed, functions_of
 from grader.repair.search import answers, without_answers
-from grader.result import FasterChange, Result
+from grader.result import Result
 from grader.submission.cpp.parse import parse
 from grader.submission.source import decode
 from tests.repair.conftest import KERNELS

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from grader.measured import LineTime, PredictedTime, Ratio
 from grader.report.job import ReportJob, VariantTitle
-from grader.result import LineTime, PredictedTime, Ratio, Result, Student
+from grader.result import Result, Student
 from tests import sample_results
 
 TITLES = [

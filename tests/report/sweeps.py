@@ -6,8 +6,9 @@ from typing import Literal
 
 import msgspec
 
+from grader.measured import Estimate, SweepPoint, SweepRecord
 from grader.report.job import ReportJob, SweepText
-from grader.result import Estimate, Result, SweepPoint, SweepRecord
+from grader.result import Result
 from tests import sample_results
 from tests.report.jobs import job
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from grader.measured import LineCounters
 from grader.report import charts
 from grader.report.bank_map import words_per_bank
-from grader.result import LineCounters
 from tests import sample_results
 from tests.report.jobs import job
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from grader.measured import Ratio, Timing
 from grader.report.conclusions import conclusions
-from grader.result import Case, Ratio, Timing
+from grader.result import Case
 from tests import sample_results
 from tests.report.jobs import job
 

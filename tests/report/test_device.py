@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from grader.measured import Resources, Witness
 from grader.report import html
 from grader.report.job import ReportJob
 from grader.report.tables import resource_table, witness_tables
-from grader.result import Resources, Witness
 from tests import sample_results
 from tests.report.jobs import job
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.measured import Estimate, SweepRecord
 from grader.report.charts import LineChart, sweep_charts
 from grader.report.draw import draw, draw_line_chart, spread
-from grader.result import Estimate, SweepRecord
 from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep, with_predicted
 
 

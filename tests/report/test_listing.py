@@ -6,12 +6,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.measured import LineCounters
 from grader.report import listing
 from grader.report import listing as highlight
 from grader.report.numbers import Numbers
 from grader.report.views import LineRow, Listing
 from grader.result import Source
-from grader.result.measured import LineCounters
 from tests import sample_results
 from tests.report.jobs import job
 

@@ -11,10 +11,11 @@ import pytest
 
 from grader import i18n
 from grader.checks.speedup import predicted_figures
+from grader.measured import FasterChange, Ratio, Timing
 from grader.report import html, terminal
 from grader.report.predicted_page import predicted_times
 from grader.report.summary import summary
-from grader.result import FasterChange, Ratio, Repair, Result, Timing
+from grader.result import Repair, Result
 from grader.words import text
 from tests.report.jobs import TIME, job, with_time
 

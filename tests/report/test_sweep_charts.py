@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from grader.measured import Estimate, SweepRecord
 from grader.report.charts import LineChart, amount, axis_title, gap_notes, quantity, sweep_charts
 from grader.report.numbers import Numbers, variant_colour
-from grader.result import Estimate, SweepRecord
 from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep, with_predicted
 
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from grader import i18n
+from grader.measured import SweepRecord
 from grader.report import html
 from grader.report.conclusions import sweep_conclusions, sweep_notes, sweeps_intro
-from grader.result import SweepRecord
 from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep, with_predicted
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from grader import i18n
+from grader.measured import HostMemory, Ratio, Timing
 from grader.report import html, tables
 from grader.report.job import ReportJob
 from grader.report.views import TimeTable
-from grader.result import HostMemory, Ratio, Timing
 from tests import sample_results
 from tests.report.jobs import job
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.launching.warp_steps import runs_of
+from grader.measured import WarpArray, WarpRequest
 from grader.ptx.observers import traffic
 from grader.ptx.records import LaneAccess
 from grader.report.bank_map import accesses, sectors, wavefronts
-from grader.result import WarpArray, WarpRequest
 
 ELEMENTS = st.one_of(
     st.builds(lambda start, step: [start + step * lane for lane in range(32)], st.integers(0, 64), st.integers(0, 40)),

@@ -14,9 +14,10 @@ from grader import i18n
 from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
+from grader.measured import WarpArray, WarpRequest, WarpSteps
 from grader.report import html
 from grader.report.bank_map import warp_steps
-from grader.result import Result, WarpArray, WarpRequest, WarpSteps, decode, encode
+from grader.result import Result, decode, encode
 from tests import browser, sample_results
 from tests.report.jobs import job
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from grader.measured import Diagnosis, ElementRange
 from grader.report import draw, html
 from grader.report.draw import PNG_DPI
 from grader.report.job import ReportJob
 from grader.report.wrong_map import PANEL_INCHES, Panel, WrongMap, wrong_maps
-from grader.result import Check, Diagnosis, ElementRange, Environment, Result, Score, Student, Variant
+from grader.result import Check, Environment, Result, Score, Student, Variant
 
 
 def diagnosis(**changes: Any) -> Diagnosis:

@@ -15,7 +15,8 @@ from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.lab.records import Sizes
 from grader.launching.kernel import SizeRules
-from grader.result import Check, Diagnosis
+from grader.measured import Diagnosis
+from grader.result import Check
 from grader.running.explain import MAX_TRIES, explain, first_wrong, small_sizes
 from grader.submission.records import Interpretation, LaunchPlan
 from tests.pace import slowness

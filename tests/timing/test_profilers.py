@@ -8,7 +8,7 @@ import pytest
 
 from grader.gpu import profilers
 from grader.gpu.profilers import ToolFailed, run
-from grader.result import Counters, LineCounters
+from grader.measured import Counters, LineCounters
 
 CSV = """==PROF== Connected to process 4242
 ==PROF== Profiling "copy" - 0: 0%....50%....100% - 1 pass

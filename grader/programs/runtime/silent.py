@@ -187,9 +187,8 @@ def check_counts(state: State, record: SeenLaunch, found: Sequence[Allocation | 
         text = state.sources.texts.get(place.file, "")
         sizes = [a[1] for a in _calls(state, place, ("cudaMalloc",)) if len(a) == 2 and allocation.name in a[0]]
         if sizes and not any(_has_width(size, text) for size in sizes):
-            message = msg(
-                "programs.count_of_bytes", array=allocation.name, bytes=allocation.size, kernel=record.display
-            )
+            kernel, size = record.display, allocation.size
+            message = msg("programs.count_of_bytes", array=allocation.name, bytes=size, kernel=kernel)
             state.tell("alloc_size", "warning", message, place)
 
 
