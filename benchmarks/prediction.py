@@ -28,15 +28,15 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import numpy as np  # noqa: E402
 
-from grader.prediction.instructions import Processor, read_device  # noqa: E402
-from grader.prediction.model import (  # noqa: E402
+from grader.timing.instructions import Processor, read_device  # noqa: E402
+from grader.timing.prediction import (  # noqa: E402
     FITTED,
     Coefficients,
     predict,
     why_unpredictable,
 )
-from grader.prediction.profile import Profile, profile, sampled_blocks  # noqa: E402
-from grader.prediction.trace import Argument, follow  # noqa: E402
+from grader.timing.profile import Profile, profile, sampled_blocks  # noqa: E402
+from grader.timing.trace import Argument, follow  # noqa: E402
 
 FIGURES = ("chain", "chase", "four_ch", "barriers", "shared_reads", "atomics", "empty")
 LEAST_US = 7.5

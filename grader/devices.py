@@ -73,7 +73,7 @@ GUARD_BYTE = 0x5C
 """What lies on either side of an array on a GPU, where no fault tells of an access out of bounds."""
 
 
-GPUS = Path(__file__).parent / "prediction" / "devices"
+GPUS = Path(__file__).parent / "timing" / "devices"
 """A file for each GPU that times are predicted for."""
 DEVICE_FILE = ".yaml"
 """How the name of such a file ends, there or anywhere."""

@@ -34,10 +34,10 @@ LAYERS: dict[str, set[str] | None] = {
     "lab": {"message", "errors", "files", "yaml_file", "devices"},
     "measured": {"message"},
     "result": {"errors", "measured", "message"},
-    "timing": {"message", "errors", "files", "lab", "measured", "result"},
     "compiler": {"message", "errors", "devices", "files", "preprocessor", "processes"},
     "submission": {"message", "errors", "devices", "files", "preprocessor", "lab", "yaml_file"},
     "launching": {"message", "errors", "devices", "lab", "compiler", "submission", "ptx", "measured", "result"},
+    "timing": {"message", "errors", "devices", "files", "lab", "launching", "ptx", "measured", "result"},
     "naming": {"result"},
     "course": {"message", "errors", "files", "lab", "naming", "measured", "result", "yaml_file"},
     "similarity": set(),
@@ -58,7 +58,6 @@ LAYERS: dict[str, set[str] | None] = {
         "diagnosis",
         "ptx",
     },
-    "prediction": {"message", "errors", "devices", "lab", "launching", "ptx", "measured", "result"},
     "running": None,
     "checks": None,
     "repair": None,
@@ -74,7 +73,7 @@ LAYERS: dict[str, set[str] | None] = {
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
 SPEAKERS = {"i18n", "words", "report", "exports", "cli", "notebook"}
 # Of the emulator only its plain records may be known outside `launching`.
-EMULATOR_USERS = {"ptx", "launching", "programs", "prediction"}
+EMULATOR_USERS = {"ptx", "launching", "programs", "timing"}
 
 HEAVY = (
     "tree_sitter",

@@ -396,11 +396,11 @@ def _predict(
     from grader.launching.kernel import bound_kernels
     from grader.launching.programs import ProgramStore
     from grader.measured import PredictedTime
-    from grader.prediction.instructions import read_device
-    from grader.prediction.model import predict_kernel, record_of
     from grader.report import terminal
     from grader.report.numbers import Numbers
     from grader.report.predicted import predicted_table
+    from grader.timing.instructions import read_device
+    from grader.timing.prediction import predict_kernel, record_of
 
     assignment = labs.find(lab, labs_folders)
     default = assignment.timing.sizes[-1] if assignment.timing is not None else assignment.cases["emulator"].observe

@@ -30,8 +30,8 @@ from grader.lab.records import Lab
 from grader.launching.backend import BufferArgument, LaunchRequest, ScalarArgument
 from grader.launching.programs import ProgramStore
 from grader.message import msg
-from grader.prediction.instructions import Processor, named_like, read_device
 from grader.timing import lock, sampling
+from grader.timing.instructions import Processor, named_like, read_device
 from grader.timing.sampling import Judgement, Proposal, Samples, judge, propose
 from grader.timing.summary import reference
 from grader.words import text

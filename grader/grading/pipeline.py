@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from grader.lab.expected import Oracle
     from grader.launching.kernel import BoundKernel
     from grader.launching.trial import Trials
-    from grader.prediction.instructions import Processor
     from grader.repair.program import Rerun
     from grader.running.drawn import Draw
     from grader.submission.changes import Original
+    from grader.timing.instructions import Processor
 
 
 @dataclass(frozen=True, slots=True)

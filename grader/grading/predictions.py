@@ -23,11 +23,11 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.measured import Estimate, PredictedTime, SweepPoint, SweepRecord
 from grader.message import Message, msg
-from grader.prediction.instructions import Processor, named_like, read_device
-from grader.prediction.model import figures, predict_kernel, record_of, with_ratios
 from grader.result import Check, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
+from grader.timing.instructions import Processor, named_like, read_device
+from grader.timing.prediction import figures, predict_kernel, record_of, with_ratios
 from grader.timing.summary import key_of
 
 if TYPE_CHECKING:

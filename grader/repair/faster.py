@@ -18,8 +18,6 @@ from grader.launching.programs import ProgramStore
 from grader.launching.trial import Trials
 from grader.measured import Counters, FasterChange, PredictedTime
 from grader.message import Message
-from grader.prediction.instructions import Processor
-from grader.prediction.model import predict_kernel, ratio_of, record_of
 from grader.repair.faster_changes import axis_changes, block_changes, padding_changes, unrolled_changes
 from grader.repair.found import OF_GPU, OF_OTHERS, Proof, diff_lines, effect_msg
 from grader.repair.function import Change, changed, functions_of
@@ -33,6 +31,8 @@ from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Submission
 from grader.submission.source import SourceText
+from grader.timing.instructions import Processor
+from grader.timing.prediction import predict_kernel, ratio_of, record_of
 
 LEAST_GAIN = 1.15
 """How many times as fast a kernel has to be with a change, by prediction, for that to be told."""

@@ -13,7 +13,7 @@ from grader.gpu import calibrate
 from grader.gpu.calibrate import measure_device, write_device
 from grader.gpu.messages import Ready, Warm
 from grader.launching.backend import LaunchOutcome, LaunchRequest, ScalarArgument
-from grader.prediction.instructions import read_device
+from grader.timing.instructions import read_device
 from grader.timing.sampling import Plan, Sample, Samples, sample
 
 

@@ -21,9 +21,9 @@ from grader.launching.backend import ARCHITECTURE
 from grader.launching.programs import ProgramStore
 from grader.measured import PredictedTime
 from grader.message import msg
-from grader.prediction.instructions import named_like, read_device
-from grader.prediction.model import predict_kernel
 from grader.result import Check, Result
+from grader.timing.instructions import named_like, read_device
+from grader.timing.prediction import predict_kernel
 from tests.marks_only import marks_only, put_marks_only
 
 pytestmark = pytest.mark.usefixtures("forked")

@@ -9,11 +9,11 @@ import pytest
 
 from grader.devices import gpus
 from grader.errors import UsageError
-from grader.prediction.instructions import Processor, read_device, resident_blocks
-from grader.prediction.model import FITTED, SPREAD, predict
-from grader.prediction.profile import Profile, profile, sampled_blocks
-from grader.prediction.trace import Argument, follow
 from grader.ptx import parse
+from grader.timing.instructions import Processor, read_device, resident_blocks
+from grader.timing.prediction import FITTED, SPREAD, predict
+from grader.timing.profile import Profile, profile, sampled_blocks
+from grader.timing.trace import Argument, follow
 
 COPY = """
 .version 8.0

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.prediction.instructions import Schedule, schedule
 from grader.ptx import Buffer, Device, Launch, Limits, launch
 from grader.ptx.access import Access
 from grader.ptx.frontend.nodes import Instruction, Module
@@ -22,6 +21,7 @@ from grader.ptx.limits import PtxError
 from grader.ptx.observers import traffic
 from grader.ptx.observers.interface import Enough, Observer, Scene
 from grader.ptx.values import WARP_SIZE, Lanes, remember
+from grader.timing.instructions import Schedule, schedule
 
 Array = npt.NDArray[Any]
 

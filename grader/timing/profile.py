@@ -16,8 +16,8 @@ from math import ceil, prod
 
 import numpy as np
 
-from grader.prediction.instructions import PIPES, Processor, Schedule
-from grader.prediction.trace import LINE_SECTORS, SECTOR_BYTES, BlockTrace, Executed, Request
+from grader.timing.instructions import PIPES, Processor, Schedule
+from grader.timing.trace import LINE_SECTORS, SECTOR_BYTES, BlockTrace, Executed, Request
 
 REPLAYED = 3
 """Resident blocks that are replayed; the cache is made smaller in proportion where more are resident."""

@@ -24,12 +24,12 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.measured import LineTime, PredictedTime, Ratio
 from grader.message import Message, msg
-from grader.prediction.instructions import Processor, resident_blocks
-from grader.prediction.profile import Profile, Work, profile, sampled_blocks
-from grader.prediction.trace import Argument, follow
 from grader.ptx import parse
 from grader.ptx.dataflow import data_decide
 from grader.ptx.frontend.nodes import Module
+from grader.timing.instructions import Processor, resident_blocks
+from grader.timing.profile import Profile, Work, profile, sampled_blocks
+from grader.timing.trace import Argument, follow
 
 
 @dataclass(frozen=True, slots=True)
