@@ -18,7 +18,6 @@ from grader.checks import (
     hazards,
     host,
     launch,
-    ragged_sizes,
     speedup,
     technique,
 )
@@ -34,8 +33,8 @@ JUDGES: Mapping[str, Callable[[Evidence, Any], Verdict]] = {
     "present": code.judge_present,
     "compiles": code.judge_compiles,
     "launch": launch.judge,
-    "correct": correct.judge,
-    "ragged_sizes": ragged_sizes.judge,
+    "correct": correct.judge_correct,
+    "ragged_sizes": correct.judge_ragged_sizes,
     "memory_safety": hazards.judge_memory_safety,
     "races": hazards.judge_races,
     "deterministic": hazards.judge_deterministic,
@@ -100,7 +99,7 @@ def _inapplicable(evidence: Evidence, name: str) -> Verdict | None:
     """What the kernel's text alone tells not to apply: it is no part of the mark, whatever fails before it."""
     if name != "ragged_sizes" or isinstance(evidence.binding, Missing):
         return None
-    reason = ragged_sizes.inapplicable(evidence)
+    reason = correct.inapplicable(evidence)
     return not_applicable(reason) if reason is not None else None
 
 

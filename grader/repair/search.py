@@ -18,18 +18,17 @@ from grader.launching.trial import Trials
 from grader.message import Message, joined, msg, sentences_of
 from grader.repair.clues import clues_of
 from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
+from grader.repair.experiments import OtherLaunch, TurnedAway, other_launch, turned_away
 from grader.repair.expressions import expression_changes
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Change, Function, functions_of
 from grader.repair.host import host_repairs
-from grader.repair.other_launch import OtherLaunch, other_launch
 from grader.repair.program import Failing, Rerun, program_repairs
 from grader.repair.screen import Budget, Screen
 from grader.repair.several_places import array_changes, idea_changes
 from grader.repair.statements import barrier_changes, value_changes
 from grader.repair.symptom import SEARCHED, Symptom, symptom_of, symptom_of_order
 from grader.repair.terms import term_changes
-from grader.repair.turned_away import TurnedAway, turned_away
 from grader.result import Check, Repair, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
