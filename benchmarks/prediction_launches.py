@@ -27,7 +27,7 @@ from grader.gpu.bench import compile_references, reference_request  # noqa: E402
 from grader.grading.reading import Reading  # noqa: E402
 from grader.lab import labs  # noqa: E402
 from grader.lab.records import Lab, Sizes  # noqa: E402
-from grader.launching.kernel import BoundKernel, bound_kernels  # noqa: E402
+from grader.launching.kernel import BoundKernel, Loaded, bound_kernels  # noqa: E402
 from grader.launching.programs import Built, ProgramStore  # noqa: E402
 from grader.submission.binding.bind import bind  # noqa: E402
 
@@ -233,7 +233,7 @@ def _specimen(
     (oldest, entry), (newest, _same) = (_compiled(store, kernel, sizes) for store in stores)
     if entry is None or _same is None or entry != _same:
         return None
-    request = kernel.launch_without_data(newest, entry, sizes)
+    request = kernel.launch_without_data(Loaded(newest, entry), sizes)
     if prod(request.block) > 1024 or request.shared_bytes > 227 * 1024:
         return None
     threads = prod(request.block) * prod(request.grid)

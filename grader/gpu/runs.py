@@ -138,7 +138,7 @@ class GpuRunner:
             loaded = kernel.load(self._trials.programs, sizes)
             if loaded.entry is None:
                 continue
-            launch = kernel.launch_without_data(loaded.built, loaded.entry, sizes)
+            launch = kernel.launch_without_data(loaded, sizes)
             module = self._backend.load(loaded.built.code)
             candidates.setdefault(
                 tuple(sizes.values()),
@@ -156,7 +156,7 @@ class GpuRunner:
         if loaded.entry is None:
             return None
         module = self._backend.load(loaded.built.code)
-        return module, kernel.launch(loaded.built, loaded.entry, counters.size, inputs, outputs)
+        return module, kernel.launch(loaded, counters.size, inputs, outputs)
 
     def _resources(self, evidence: Evidence, kernel: BoundKernel) -> Resources | None:
         """Of the kernel at the size that doubtful interpretations are tried on."""
@@ -166,7 +166,7 @@ class GpuRunner:
         if loaded.entry is None or loaded.entry not in loaded.built.result.resources:
             return None
         static = loaded.built.result.resources[loaded.entry]
-        launch = kernel.launch(loaded.built, loaded.entry, sizes, inputs, outputs)
+        launch = kernel.launch(loaded, sizes, inputs, outputs)
         _outcome, facts = self._backend.run_with_facts(loaded.built.code, launch)
         return Resources(
             architecture=self._device.architecture,

@@ -195,7 +195,7 @@ class GpuSweeps:
         if module not in self._added:
             self._add(module, loaded.built.code.cubin)
             self._added.add(module)
-        return LoadedPoint(point, module, point.kernel.launch_without_data(loaded.built, loaded.entry, sizes))
+        return LoadedPoint(point, module, point.kernel.launch_without_data(loaded, sizes))
 
     def _timed(self, sweep: Sweep, group: Sequence[LoadedPoint]) -> list[SweepPoint]:
         """Points of one kernel at one size, timed side by side."""

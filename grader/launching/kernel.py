@@ -278,26 +278,18 @@ class BoundKernel:
         return Loaded(built, built.result.entries.get(self.expression(sizes)))
 
     def launch(
-        self,
-        built: Built,
-        entry: str,
-        sizes: Sizes,
-        inputs: Mapping[str, Array],
-        outputs: Mapping[str, Array],
-        observe: bool = False,
-        trace: bool = False,
+        self, loaded: Loaded, sizes: Sizes, inputs: Mapping[str, Array], outputs: Mapping[str, Array]
     ) -> LaunchRequest:
-        """The launch of an entry of a program at some sizes; outputs are handed over as memory that nothing wrote."""
+        """The launch of a program's entry at some sizes; outputs are handed over as memory that nothing wrote."""
+        assert loaded.entry is not None
         at = self.geometry(sizes)
         return LaunchRequest(
-            entry,
+            loaded.entry,
             at.grid,
             at.block,
             at.shared_bytes,
             self._arguments(sizes, inputs, outputs),
-            observe,
-            trace,
-            cooperative=waits_for_grid(built.code, entry),
+            cooperative=waits_for_grid(loaded.built.code, loaded.entry),
         )
 
     def _arguments(
@@ -322,9 +314,9 @@ class BoundKernel:
                 arguments.append(ScalarArgument(sizes[role], self._scalar_type(role, parameter)))
         return arguments
 
-    def launch_without_data(self, built: Built, entry: str, sizes: Sizes) -> LaunchRequest:
+    def launch_without_data(self, loaded: Loaded, sizes: Sizes) -> LaunchRequest:
         """The launch with arrays that have the right shapes and take no memory."""
-        return self.launch(built, entry, sizes, *self._placeholders(sizes))
+        return self.launch(loaded, sizes, *self._placeholders(sizes))
 
     def array_arguments(self, sizes: Sizes) -> list[BufferArgument]:
         """The arrays that it takes at some sizes, without data: they take no memory."""

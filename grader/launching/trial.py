@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ class Trials:
         loaded = kernel.load(self.programs, sizes)
         if loaded.entry is None:
             return Run(kind, sizes, self._not_compiled(kernel, sizes, loaded.built), None, backend=self.backend.name)
-        return self.run_loaded(kernel, loaded, kind, sizes, observe, trace)
+        return self._run(kernel, loaded, kind, sizes, observe=observe, trace=trace)
 
     def prepare(self, kernel: BoundKernel, sizes: Sizes) -> None:
         """Compile and compute what `run` needs at some sizes, for whoever runs them against a clock or holding a lock.
@@ -100,7 +101,6 @@ class Trials:
         kind: CaseKind,
         sizes: Sizes,
         observe: bool = False,
-        trace: bool = False,
         instructions: int = 0,
     ) -> Run:
         """The same of a kernel that takes what `kernel` takes, in a program compiled already.
@@ -111,15 +111,14 @@ class Trials:
         refused = self._refused(kernel, sizes)
         if refused is not None:
             return Run(kind, sizes, refused, None, backend=self.backend.name)
-        assert loaded.entry is not None
-        built = loaded.built
+        return self._run(kernel, loaded, kind, sizes, observe=observe, instructions=instructions)
+
+    def _run(self, kernel: BoundKernel, loaded: Loaded, kind: CaseKind, sizes: Sizes, **wanted: Any) -> Run:
+        """A launch that can be tried; wanted: fields of the `LaunchRequest`."""
         projected, inputs, expected = self._case(kernel, sizes)
-        launch = replace(
-            kernel.launch(built, loaded.entry, sizes, inputs, expected, observe, trace),
-            instructions=instructions,
-            counts_work=observe and self.lab.counts_work,
-        )
-        outcome = self.backend.run(built.code, launch)
+        counts_work = wanted["observe"] and self.lab.counts_work
+        launch = replace(kernel.launch(loaded, sizes, inputs, expected), counts_work=counts_work, **wanted)
+        outcome = self.backend.run(loaded.built.code, launch)
         if outcome.status != "ok":
             return Run(kind, sizes, outcome, None, backend=self.backend.name)
         return Run(

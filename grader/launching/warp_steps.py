@@ -74,7 +74,7 @@ def _followed(
     if loaded.entry is None:
         return ()
     inputs, expected = trials.oracle.case(sizes, kernel.dtypes)
-    launch = replace(kernel.launch(loaded.built, loaded.entry, sizes, inputs, expected), followed=tuple(sites))
+    launch = replace(kernel.launch(loaded, sizes, inputs, expected), followed=tuple(sites))
     return trials.backend.run(loaded.built.code, launch).steps
 
 

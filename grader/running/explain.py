@@ -166,7 +166,7 @@ def _depends(
     loaded = kernel.load(trials.programs, run.sizes)
     if loaded.entry is None:
         return False
-    launch = kernel.launch(loaded.built, loaded.entry, run.sizes, mixed, expected)
+    launch = kernel.launch(loaded, run.sizes, mixed, expected)
     got = trials.backend.run(loaded.built.code, launch).outputs.get(output)
     return got is not None and got[index].tobytes() != run.outcome.outputs[output][index].tobytes()
 

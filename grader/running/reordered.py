@@ -95,7 +95,7 @@ def with_reordered(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> E
     if loaded.entry is None:
         return evidence
     inputs, expected = trials.oracle.case(sizes, kernel.dtypes)
-    request = kernel.launch(loaded.built, loaded.entry, sizes, rounding(inputs, trials.lab.seed), expected)
+    request = kernel.launch(loaded, sizes, rounding(inputs, trials.lab.seed), expected)
     outputs: list[Mapping[str, Array]] = []
     for order in ORDERS:
         outcome = trials.backend.run(loaded.built.code, replace(request, order=order))

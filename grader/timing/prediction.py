@@ -281,7 +281,7 @@ def predict_kernel(
     machine = kernel.load(stores[1], sizes)
     if machine.entry is None:
         return msg("predict.not_compiled", error=machine.built.error)
-    request = kernel.launch_without_data(followed.built, followed.entry, sizes)
+    request = kernel.launch_without_data(followed, sizes)
     takes = machine.built.result.resources[machine.entry]
     shared = request.shared_bytes + takes.shared_bytes
     for axis, blocks, most in zip("xyz", request.grid, MAX_GRID, strict=True):

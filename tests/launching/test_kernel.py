@@ -13,13 +13,13 @@ from grader.compiler.result import CompileResult
 from grader.lab import labs
 from grader.lab.records import Cases
 from grader.launching.backend import BufferArgument, ScalarArgument
-from grader.launching.kernel import BoundKernel, SizeRules, geometry, tile_of_output
+from grader.launching.kernel import BoundKernel, Loaded, SizeRules, geometry, tile_of_output
 from grader.launching.programs import Built
 from grader.submission.kernels.records import Kernel, KernelParameter
 from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
 
 LAB = labs.find("transpose")
-BUILT = Built("key", CompileResult(ok=True))
+LOADED = Loaded(Built("key", CompileResult(ok=True)), "k")
 CASES = Cases(
     correct=({"rows": 64, "cols": 64}, {"rows": 128, "cols": 64}),
     ragged=({"rows": 33, "cols": 33}, {"rows": 31, "cols": 65}),
@@ -118,8 +118,8 @@ def test_arguments_follow_the_signature(dtype: str | None) -> None:
     assert kernel.dtypes == {"in": expected_type, "out": expected_type}
     assert kernel.is_comparable == (expected_type == "float32")
     array = np.zeros((3, 5), expected_type)
-    got = kernel.launch(BUILT, "k", {"rows": 3, "cols": 5}, {"in": array}, {"out": array.T}, observe=True)
-    assert (got.grid, got.block, got.shared_bytes, got.observe) == ((1, 1, 1), (32, 8, 1), 64, True)
+    got = kernel.launch(LOADED, {"rows": 3, "cols": 5}, {"in": array}, {"out": array.T})
+    assert (got.entry, got.grid, got.block, got.shared_bytes) == ("k", (1, 1, 1), (32, 8, 1), 64)
     one, two, *numbers = got.arguments
     assert isinstance(one, BufferArgument) and one.initial is array and not one.is_output
     assert isinstance(two, BufferArgument) and two.initial is None and two.is_output
@@ -129,7 +129,7 @@ def test_arguments_follow_the_signature(dtype: str | None) -> None:
 
 def test_a_number_that_is_handed_in_as_it_stands() -> None:
     kernel = bound(interpretation("rows", "=1"))
-    got = kernel.launch(BUILT, "k", {"rows": 3, "cols": 3}, {}, {"in": np.zeros(9), "out": np.zeros(9)})
+    got = kernel.launch(LOADED, {"rows": 3, "cols": 3}, {}, {"in": np.zeros(9), "out": np.zeros(9)})
     assert got.arguments[3] == ScalarArgument(1, "int32")
 
 
@@ -147,13 +147,13 @@ def test_a_program_is_compiled_for_all_kernels_of_its_file_that_are_compiled_wit
 
 
 def test_arrays_of_a_launch_without_data_take_no_memory() -> None:
-    got = bound(interpretation("rows", "cols")).launch_without_data(BUILT, "k", {"rows": 1 << 20, "cols": 1 << 20})
+    got = bound(interpretation("rows", "cols")).launch_without_data(LOADED, {"rows": 1 << 20, "cols": 1 << 20})
     one, two, *_numbers = got.arguments
     assert isinstance(one, BufferArgument) and one.initial is not None and one.initial.strides == (0, 0)
     assert isinstance(two, BufferArgument) and (two.initial, two.shape) == (None, (1 << 20, 1 << 20))
     # Nor do those of an output that begins with zeros.
     zeroed = replace(interpretation("rows", "cols"), zeroed=("out",))
-    (_one, two, *_numbers) = bound(zeroed).launch_without_data(BUILT, "k", {"rows": 1 << 20, "cols": 1 << 20}).arguments
+    (_one, two, *_numbers) = bound(zeroed).launch_without_data(LOADED, {"rows": 1 << 20, "cols": 1 << 20}).arguments
     assert isinstance(two, BufferArgument) and two.initial is not None and two.initial.strides == (0, 0)
 
 

@@ -63,7 +63,6 @@ def make() -> tuple[State, Wasi]:
     exports = wasmtime.Instance(store, wasmtime.Module(store.engine, MODULE), []).exports(store)
     sources = SourceLines({"a.cu": "cudaMalloc(&d_a, n);\n" * 3})
     state = State(
-        None,  # type: ignore[arg-type]  # there is one two lines on
         model_of("t4"),
         ProgramText(sources, ["a.cu"], {}, frozenset()),
         lambda _wanted: Code(PTX, ""),

@@ -141,25 +141,29 @@ def memset_3d(state: State, place: Place, pitched: int, value: int, extent: int,
     return fill(state, address, value, rows, state.stream(stream), place)
 
 
-def _to_array(
-    state: State, place: Place, handle: int, x: int, y: int, source: _Box, width: int, height: int, kind: int
-) -> int:
+Corner = tuple[int, int, int]
+"""Of a CUDA array its handle, and where in it: bytes along a row, and the row."""
+
+
+def _to_array(state: State, place: Place, corner: Corner, source: _Box, extent: tuple[int, int], kind: int) -> int:
+    """extent: width in bytes, and rows."""
     if kind not in (H2D, D2D, DEFAULT):
         raise CudaError(21)
-    box = _array_box(array_at(state, handle), x, y, 0, width, height, 1)
-    rows = _rows(state, box, source, width, height, 1)
+    handle, x, y = corner
+    box = _array_box(array_at(state, handle), x, y, 0, *extent, 1)
+    rows = _rows(state, box, source, *extent, 1)
     return transfer(
         state, Copy(box.address, source.address, rows, kind), _legacy(state), place, blocking=True, reaches_arrays=True
     )
 
 
-def _from_array(
-    state: State, place: Place, handle: int, x: int, y: int, to: _Box, width: int, height: int, kind: int
-) -> int:
+def _from_array(state: State, place: Place, corner: Corner, to: _Box, extent: tuple[int, int], kind: int) -> int:
+    """extent: width in bytes, and rows."""
     if kind not in (D2H, D2D, DEFAULT):
         raise CudaError(21)
-    box = _array_box(array_at(state, handle), x, y, 0, width, height, 1)
-    rows = _rows(state, to, box, width, height, 1)
+    handle, x, y = corner
+    box = _array_box(array_at(state, handle), x, y, 0, *extent, 1)
+    rows = _rows(state, to, box, *extent, 1)
     return transfer(
         state, Copy(to.address, box.address, rows, kind), _legacy(state), place, blocking=True, reaches_arrays=True
     )
@@ -172,13 +176,13 @@ def _legacy(state: State) -> Stream:
 def memcpy_2d_to_array(
     state: State, place: Place, to: int, x: int, y: int, source: int, pitch: int, width: int, height: int, kind: int
 ) -> int:
-    return _to_array(state, place, to, x, y, _Box(source, pitch, 0), width, height, kind)
+    return _to_array(state, place, (to, x, y), _Box(source, pitch, 0), (width, height), kind)
 
 
 def memcpy_2d_from_array(
     state: State, place: Place, to: int, pitch: int, source: int, x: int, y: int, width: int, height: int, kind: int
 ) -> int:
-    return _from_array(state, place, source, x, y, _Box(to, pitch, 0), width, height, kind)
+    return _from_array(state, place, (source, x, y), _Box(to, pitch, 0), (width, height), kind)
 
 
 def _as_rows(array: CudaArray, x: int, size: int) -> tuple[int, int]:
@@ -192,12 +196,12 @@ def _as_rows(array: CudaArray, x: int, size: int) -> tuple[int, int]:
 
 def memcpy_to_array(state: State, place: Place, to: int, x: int, y: int, source: int, size: int, kind: int) -> int:
     width, height = _as_rows(array_at(state, to), x, size)
-    return _to_array(state, place, to, x, y, _Box(source, width, 0), width, height, kind)
+    return _to_array(state, place, (to, x, y), _Box(source, width, 0), (width, height), kind)
 
 
 def memcpy_from_array(state: State, place: Place, to: int, source: int, x: int, y: int, size: int, kind: int) -> int:
     width, height = _as_rows(array_at(state, source), x, size)
-    return _from_array(state, place, source, x, y, _Box(to, width, 0), width, height, kind)
+    return _from_array(state, place, (source, x, y), _Box(to, width, 0), (width, height), kind)
 
 
 INVALID_VALUE, INVALID_CHANNEL, INVALID_FILTER, NOT_SUPPORTED = 1, 20, 26, 801

@@ -96,7 +96,6 @@ class State:
 
     def __init__(
         self,
-        guest: Guest,
         model: Model,
         text: ProgramText,
         compile_unit: Callable[[Wanted], Code],
@@ -104,7 +103,8 @@ class State:
         limits: RunLimits,
         device: Callable[[Meter], Device],
     ) -> None:
-        self.guest = guest
+        self.guest: Guest
+        """The program's module, from when there is one."""
         self.model = model
         self.sources = text.sources
         self.unit_names = [*text.unit_names]
@@ -213,13 +213,9 @@ class State:
         kind: str,
         place: Place,
         queued: tuple[Stream, int] | None = None,
-        *,
-        name: str = "",
-        size: int = 0,
-        is_blocking: bool = False,
-        is_pageable: bool = False,
+        **more: Any,
     ) -> None:
-        """Keep what the host asks of the device, see `DeviceCall`; queued: in a stream, with its ticket there."""
+        """Keep what the host asks of the device; queued: in a stream, with its ticket there; more: of `DeviceCall`."""
         self.gpu.step = None
         stream, ticket = queued or (None, 0)
         is_step = self.limits.keeps_steps and bool(ticket)
@@ -231,15 +227,13 @@ class State:
         self.asked.append(
             DeviceCall(
                 kind,
-                name or self.calling,
+                more.pop("name", self.calling),
                 place.file,
                 place.line,
-                size,
-                number,
-                ticket,
-                after,
-                is_blocking,
-                is_pageable,
+                stream=number,
+                ticket=ticket,
+                after=after,
+                **more,
             )
         )
         self.gpu.step = self.asked[-1] if is_step else None

@@ -117,7 +117,6 @@ class ProgramRun:
         self._charged = 0
         self._bound: list[Any] = []
         self.state = State(
-            None,  # type: ignore[arg-type]  # there is a guest from when its module is
             self._card.model if self._card is not None else model_of(order.model),
             ProgramText(
                 SourceLines(order.sources),

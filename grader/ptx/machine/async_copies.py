@@ -177,8 +177,7 @@ class AsyncCopies:
             "unfinished_copy",
             Offence(event.instruction, lane, event.op, "shared", owner, offset, event.width),
             count,
-            Opponent(copy.spec.instruction, "store", copier),
-            within_warp=lane >> 5 == copier >> 5,
+            Opponent(copy.spec.instruction, "store", copier, within_warp=lane >> 5 == copier >> 5),
         )
 
     def _part(self, copy: _Copy, chosen: Array) -> _Copy:

@@ -36,11 +36,12 @@ class Offence:
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """The access that an offence conflicts with."""
+    """The access that an offence conflicts with; within_warp: it is of the same warp."""
 
     instruction: Instruction
     op: str
     lane: int
+    within_warp: bool = False
 
 
 class HazardLog:
@@ -62,11 +63,11 @@ class HazardLog:
         offence: Offence,
         count: int,
         opponent: Opponent | None = None,
-        within_warp: bool = False,
     ) -> None:
         """Record `count` offences of one kind by one instruction; `offence` is the first thread's."""
         self.has_fault = self.has_fault or kind == "out_of_bounds"
         instruction, owner = offence.instruction, offence.owner
+        within_warp = opponent is not None and opponent.within_warp
         key = (kind, detail, id(instruction), owner.name, id(opponent.instruction if opponent else None), within_warp)
         recorded = self._hazards.get(key)
         if recorded is not None:

@@ -68,8 +68,7 @@ def report_conflicts(
             kind,
             Offence(event.instruction, int(ids[first]), event.op, array.space, owner, offset, event.width),
             _distinct(ids[positions]),
-            Opponent(other.instruction, other.op, int(other_thread[first]) - start),
-            within,
+            Opponent(other.instruction, other.op, int(other_thread[first]) - start, within),
         )
 
 

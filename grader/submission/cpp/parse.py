@@ -24,7 +24,7 @@ from grader.message import msg
 from grader.preprocessor import COMMENT, LITERAL
 from grader.submission import lexical
 from grader.submission.cpp.constants import Macro
-from grader.submission.cpp.tree import FileLevel, Item, ParsedFile, remembered
+from grader.submission.cpp.tree import FileLevel, Item, ParsedFile, Scope, remembered
 from grader.submission.lexical import (
     Edit,
     deepest_nesting,
@@ -277,7 +277,7 @@ def parse(
         readable = with_bodies_of_macros(with_plain_casts(without_alignments(without_unclosed_comment(source.text))))
         root = _tree(readable.encode("utf-8", errors="replace"), source)
         walk = FileLevel(data, defined)
-        walk.container(root, active=True, namespace="")
+        walk.container(root, Scope())
         functions: dict[str, Item] = {}
         for item in walk.items:
             if item.kind == "function" and item.active:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -281,6 +281,14 @@ class TemplateHead(NamedTuple):
 NO_TEMPLATE = TemplateHead()
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where in a file something stands: in a branch of the preprocessor that is taken, in a namespace ("a::b::")."""
+
+    active: bool = True
+    namespace: str = ""
+
+
 class FileLevel:
     """Goes through everything at file level, into namespaces, `extern "C"` and the preprocessor's branches."""
 
@@ -292,61 +300,61 @@ class FileLevel:
         self.is_within = False
         self.constants = Constants(macros={name: Macro(body) for name, body in (*_PREDEFINED.items(), *defined)})
 
-    def container(self, node: Node, active: bool, namespace: str) -> None:
+    def container(self, node: Node, scope: Scope) -> None:
         for child in node.children:
-            self.child(child, active, namespace)
+            self.child(child, scope)
 
-    def child(self, node: Node, active: bool, namespace: str) -> None:
+    def child(self, node: Node, scope: Scope) -> None:
         lexical.spend(_STEPS_PER_CHILD)
         self.depth += 1
         if self.depth > MAX_NESTING:
-            self.add("other", (), node, node, active, namespace)
+            self.add("other", (), node, node, scope)
         else:
-            self.readable_child(node, active, namespace)
+            self.readable_child(node, scope)
         self.depth -= 1
 
-    def readable_child(self, node: Node, active: bool, namespace: str) -> None:
+    def readable_child(self, node: Node, scope: Scope) -> None:
         kind = node.type
         if kind in {"preproc_if", "preproc_ifdef"}:
-            self.conditional(node, active, namespace)
+            self.conditional(node, scope)
         elif kind == "linkage_specification":
             body = node.child_by_field_name("body")
             if body is not None and body.type == "declaration_list":
-                self.container(body, active, namespace)
+                self.container(body, scope)
             elif body is not None:
-                self.declaration(body, node, active, namespace)
+                self.declaration(body, node, scope)
         elif kind == "namespace_definition":
             name = node.child_by_field_name("name")
             body = node.child_by_field_name("body")
             if body is not None:
-                inner = f"{namespace}{node_text(name)}::" if name is not None else namespace
-                self.container(body, active, inner)
+                inner = f"{scope.namespace}{node_text(name)}::" if name is not None else scope.namespace
+                self.container(body, replace(scope, namespace=inner))
         elif kind == "template_declaration":
-            self.template(node, active, namespace)
+            self.template(node, scope)
         elif kind == "ERROR":
             # A piece that the grammar cannot place: what is readable in it still counts.
             start = len(self.items)
-            self.container(node, active, namespace)
+            self.container(node, scope)
             if len(self.items) == start:
-                self.add("other", (), node, node, active, namespace)
+                self.add("other", (), node, node, scope)
         elif node.is_named:
-            self.declaration(node, node, active, namespace)
+            self.declaration(node, node, scope)
 
-    def conditional(self, node: Node, active: bool, namespace: str) -> None:
+    def conditional(self, node: Node, scope: Scope) -> None:
         """An `#if` with its branches."""
         branch: Node | None = node
         taken: bool | None = False
         while branch is not None:
-            branch, taken = self.branch(branch, active, namespace, taken)
+            branch, taken = self.branch(branch, scope, taken)
 
-    def branch(self, node: Node, active: bool, namespace: str, taken: bool | None) -> tuple[Node | None, bool | None]:
+    def branch(self, node: Node, scope: Scope, taken: bool | None) -> tuple[Node | None, bool | None]:
         """One branch; `taken`: whether an earlier one was, None when that is not known.  The next, and that again."""
         holds = self.condition(node)
-        here = active and taken is not True and holds is not False
+        here = replace(scope, active=scope.active and taken is not True and holds is not False)
         parts = {node.child_by_field_name(name) for name in ("name", "condition", "alternative")}
         for child in node.children:
             if child not in parts:
-                self.child(child, here, namespace)
+                self.child(child, here)
         return node.child_by_field_name("alternative"), _either(taken, holds)
 
     def condition(self, node: Node) -> bool | None:
@@ -365,27 +373,26 @@ class FileLevel:
         value = self.constants.evaluate(text)
         return None if value is None else bool(value)
 
-    def template(self, node: Node, active: bool, namespace: str) -> None:
+    def template(self, node: Node, scope: Scope) -> None:
         parameters = node.child_by_field_name("parameters")
         listed = [p for p in parameters.named_children if p.type != "comment"] if parameters is not None else []
         head = TemplateHead(tuple(_template_name(p) for p in listed), tuple(_template_default(p) for p in listed))
         for inner in node.named_children:
             if inner.type in {"function_definition", "declaration", "alias_declaration"} or inner.type in TYPE_NODES:
-                self.declaration(inner, node, active, namespace, head)
+                self.declaration(inner, node, scope, head)
                 return
-        self.add("other", (), node, node, active, namespace)
+        self.add("other", (), node, node, scope)
 
     def declaration(
         self,
         node: Node,
         whole: Node,
-        active: bool,
-        namespace: str,
+        scope: Scope,
         template: TemplateHead = NO_TEMPLATE,
     ) -> None:
         kind, names = self.classify(node)
-        self.add(kind, names, node, whole, active, namespace, template)
-        if active:
+        self.add(kind, names, node, whole, scope, template)
+        if scope.active:
             self.learn(kind, node)
 
     def classify(self, node: Node) -> tuple[str, tuple[str, ...]]:
@@ -427,8 +434,7 @@ class FileLevel:
         names: tuple[str, ...],
         node: Node,
         whole: Node,
-        active: bool,
-        namespace: str,
+        scope: Scope,
         template: TemplateHead = NO_TEMPLATE,
     ) -> None:
         self.items.append(
@@ -438,8 +444,8 @@ class FileLevel:
                 node,
                 whole.start_byte,
                 whole.end_byte,
-                active,
-                namespace,
+                scope.active,
+                scope.namespace,
                 template.parameters,
                 qualifiers_of(node),
                 template.defaults,
@@ -451,7 +457,7 @@ class FileLevel:
             self.is_within = True
             for inner in descendants(body) if body is not None else ():
                 if inner.type == "function_definition" and qualifiers_of(inner) & {"__global__", "__device__"}:
-                    self.declaration(inner, inner, active, namespace)
+                    self.declaration(inner, inner, scope)
             self.is_within = False
 
     def learn(self, kind: str, node: Node) -> None:

@@ -178,6 +178,8 @@ def accept(state: State, place: Place, handle: int, *_rest: int) -> int:
 
 
 REAL = {"c8": "f4", "c16": "f8"}
+Strided = tuple[int, int]
+"""The address of a vector or a matrix, and its step or its leading dimension."""
 Operand = tuple[Array, Allocation]
 
 

@@ -107,14 +107,15 @@ def gemm_batched(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: in
     of = [call.pointers(address, len(_count(count))) for address in (a, b, c)]
     factors = call.scalar(alpha), call.scalar(beta)
     for one, other, target in zip(*of, strict=True):
-        product_of(call, ta, tb, m, n, k, factors[0], (one, lda), (other, ldb), factors[1], (target, ldc))
+        product_of(call, (ta, tb), (m, n, k), factors, ((one, lda), (other, ldb), (target, ldc)))
 
 
 def gemm_strided(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, lda: int, sa: int, b: int, ldb: int, sb: int, beta: int, c: int, ldc: int, sc: int, count: int) -> None:  # fmt: skip
     width, factors = np.dtype(call.dtype).itemsize, (call.scalar(alpha), call.scalar(beta))
     for number in _count(count):
-        at = [(base + number * stride * width, leading) for base, stride, leading in ((a, sa, lda), (b, sb, ldb), (c, sc, ldc))]  # fmt: skip
-        product_of(call, ta, tb, m, n, k, factors[0], at[0], at[1], factors[1], at[2])
+        shift = number * width
+        places = (a + shift * sa, lda), (b + shift * sb, ldb), (c + shift * sc, ldc)
+        product_of(call, (ta, tb), (m, n, k), factors, places)
 
 
 def gemv_batched(call: Call, t: int, m: int, n: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int, count: int) -> None:  # fmt: skip
@@ -133,7 +134,7 @@ def gemv_strided(call: Call, t: int, m: int, n: int, alpha: int, a: int, lda: in
 def trsm_batched(call: Call, side: int, fill: int, t: int, unit: int, m: int, n: int, alpha: int, a: int, lda: int, b: int, ldb: int, count: int) -> None:  # fmt: skip
     factor = call.scalar(alpha)
     for one, other in zip(call.pointers(a, len(_count(count))), call.pointers(b, count), strict=True):
-        solve_with(call, side, fill, t, unit, m, n, factor, (one, lda), (other, ldb))
+        solve_with(call, side, (fill, t, unit), (m, n), factor, (one, lda), (other, ldb))
 
 
 def factored(matrix: Array, *, is_pivoted: bool = True) -> tuple[Array, Array, int]:
@@ -253,10 +254,10 @@ def _mixed(
 ) -> None:
     """of: address, `cudaDataType` and leading dimension of each operand."""
     computed = computing(compute, of[2][1])
-    places = [(address, leading) for address, _kind, leading in of]
-    types = tuple(_type(kind) for _address, kind, _leading in of)
+    a, b, c = ((address, leading) for address, _kind, leading in of)
+    of_a, of_b, of_c = (_type(kind) for _address, kind, _leading in of)
     alpha, beta = (call.scalar(factor, computed) for factor in factors)
-    product_of(call, *sizes, alpha, places[0], places[1], beta, places[2], (types[0], types[1], types[2]), computed)  # fmt: skip
+    product_of(call, sizes[:2], sizes[2:], (alpha, beta), (a, b, c), (of_a, of_b, of_c), computed)
 
 
 def gemm_ex(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, at: int, lda: int, b: int, bt: int, ldb: int, beta: int, c: int, ct: int, ldc: int, compute: int, algorithm: int) -> None:  # fmt: skip

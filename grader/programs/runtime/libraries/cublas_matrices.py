@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from grader.programs.runtime.libraries.calls import (
     Handler,
     Operand,
     Refused,
+    Strided,
     of_types,
     served,
 )
@@ -114,7 +115,8 @@ def solve(triangle: Array, right: Array, *, is_lower: bool) -> Array:
 
 
 def gemm(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, lda: int, b: int, ldb: int, beta: int, c: int, ldc: int) -> None:  # fmt: skip
-    product_of(call, ta, tb, m, n, k, call.scalar(alpha), (a, lda), (b, ldb), call.scalar(beta), (c, ldc))
+    factors = call.scalar(alpha), call.scalar(beta)
+    product_of(call, (ta, tb), (m, n, k), factors, ((a, lda), (b, ldb), (c, ldc)))
 
 
 def multiplied(left: Array, right: Array, computed: str = "") -> Array:
@@ -128,20 +130,18 @@ def multiplied(left: Array, right: Array, computed: str = "") -> Array:
 
 def product_of(
     call: Call,
-    ta: int,
-    tb: int,
-    m: int,
-    n: int,
-    k: int,
-    alpha: Any,
-    a: tuple[int, int],
-    b: tuple[int, int],
-    beta: Any,
-    c: tuple[int, int],
+    operations: tuple[int, int],
+    sizes: tuple[int, int, int],
+    factors: tuple[Any, Any],
+    places: tuple[Strided, Strided, Strided],
     types: tuple[str, str, str] = ("", "", ""),
     computed: str = "",
 ) -> None:
-    """C = alpha op(A) op(B) + beta C; of each an address and a leading dimension; types: of A, B and C."""
+    """C = alpha op(A) op(B) + beta C: (m, k) by (k, n).
+
+    operations: of A and B.  sizes: m, n, k.  factors: alpha and beta.  places, types: of A, B and C.
+    """
+    (ta, tb), (m, n, k), (a, b, c) = operations, sizes, places
     if min(m, n, k) < 0:
         raise Refused(INVALID_VALUE)
     call.products(m, n, k)
@@ -149,27 +149,25 @@ def product_of(
     second = call.matrix(b[0], *((k, n) if tb == NO else (n, k)), b[1], types[1])
     target = call.matrix(c[0], m, n, c[1], types[2])
     product = multiplied(operand(first[0], ta), operand(second[0], tb), computed)
-    blend(call, (first, second), target, product, alpha, beta)
+    blend(call, (first, second), target, product, *factors)
 
 
 def gemv(call: Call, t: int, m: int, n: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
     call.work(m, n)
     matrix = call.matrix(a, m, n, lda)
-    _times_vector(call, matrix, operand(matrix[0], t), alpha, x, incx, beta, y, incy)
+    _times_vector(call, matrix, operand(matrix[0], t), alpha, (x, incx), beta, (y, incy))
 
 
-def _times_vector(
-    call: Call, stored: Operand, matrix: Array, alpha: int, x: int, incx: int, beta: int, y: int, incy: int
-) -> None:
-    vector = call.vector(x, matrix.shape[1], incx)
-    target = call.vector(y, matrix.shape[0], incy)
+def _times_vector(call: Call, stored: Operand, matrix: Array, alpha: int, x: Strided, beta: int, y: Strided) -> None:
+    vector = call.vector(x[0], matrix.shape[1], x[1])
+    target = call.vector(y[0], matrix.shape[0], y[1])
     blend(call, (stored, vector), target, matrix @ vector[0], call.scalar(alpha), call.scalar(beta))
 
 
 def gbmv(call: Call, t: int, m: int, n: int, low: int, high: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
     call.work(m, n)
     stored, dense = _band(call, a, m, n, low, high, lda)
-    _times_vector(call, stored, operand(dense, t), alpha, x, incx, beta, y, incy)
+    _times_vector(call, stored, operand(dense, t), alpha, (x, incx), beta, (y, incy))
 
 
 def _symmetric_times(is_hermitian: bool) -> Callable[..., None]:
@@ -177,7 +175,7 @@ def _symmetric_times(is_hermitian: bool) -> Callable[..., None]:
         call.work(n, n)
         stored = call.matrix(a, n, n, lda)
         whole = _whole(stored[0], fill, is_hermitian=is_hermitian)
-        _times_vector(call, stored, whole, alpha, x, incx, beta, y, incy)
+        _times_vector(call, stored, whole, alpha, (x, incx), beta, (y, incy))
 
     return symv
 
@@ -187,7 +185,7 @@ def _band_symmetric_times(is_hermitian: bool) -> Callable[..., None]:
         call.work(n, n)
         stored, dense = _band(call, a, n, n, *((k, 0) if fill == LOWER else (0, k)), lda)
         whole = _whole(dense, fill, is_hermitian=is_hermitian)
-        _times_vector(call, stored, whole, alpha, x, incx, beta, y, incy)
+        _times_vector(call, stored, whole, alpha, (x, incx), beta, (y, incy))
 
     return sbmv
 
@@ -197,7 +195,7 @@ def _packed_symmetric_times(is_hermitian: bool) -> Callable[..., None]:
         call.work(n, n)
         stored, dense = _packed(call, a, fill, n)
         whole = _whole(dense, fill, is_hermitian=is_hermitian)
-        _times_vector(call, stored, whole, alpha, x, incx, beta, y, incy)
+        _times_vector(call, stored, whole, alpha, (x, incx), beta, (y, incy))
 
     return spmv
 
@@ -205,8 +203,10 @@ def _packed_symmetric_times(is_hermitian: bool) -> Callable[..., None]:
 # -- triangles ----------------------------------------------------------------------------------------
 
 
-def _by_triangle(call: Call, stored: Operand, triangle: Array, is_lower: bool, t: int, x: int, incx: int, *, is_solved: bool) -> None:  # fmt: skip
-    vector = call.vector(x, len(triangle), incx)
+def _by_triangle(
+    call: Call, stored: Operand, triangle: Array, is_lower: bool, t: int, x: Strided, *, is_solved: bool
+) -> None:
+    vector = call.vector(x[0], len(triangle), x[1])
     call.work(len(triangle), len(triangle))
     call.read(stored, vector)
     used = operand(triangle, t)
@@ -217,7 +217,7 @@ def _by_triangle(call: Call, stored: Operand, triangle: Array, is_lower: bool, t
 def _trmv(is_solved: bool) -> Callable[..., None]:
     def trmv(call: Call, fill: int, t: int, unit: int, n: int, a: int, lda: int, x: int, incx: int) -> None:
         stored = call.matrix(a, n, n, lda)
-        _by_triangle(call, stored, _triangle(stored[0], fill, unit), fill == LOWER, t, x, incx, is_solved=is_solved)
+        _by_triangle(call, stored, _triangle(stored[0], fill, unit), fill == LOWER, t, (x, incx), is_solved=is_solved)
 
     return trmv
 
@@ -225,7 +225,7 @@ def _trmv(is_solved: bool) -> Callable[..., None]:
 def _tbmv(is_solved: bool) -> Callable[..., None]:
     def tbmv(call: Call, fill: int, t: int, unit: int, n: int, k: int, a: int, lda: int, x: int, incx: int) -> None:
         stored, dense = _band(call, a, n, n, *((k, 0) if fill == LOWER else (0, k)), lda)
-        _by_triangle(call, stored, _triangle(dense, fill, unit), fill == LOWER, t, x, incx, is_solved=is_solved)
+        _by_triangle(call, stored, _triangle(dense, fill, unit), fill == LOWER, t, (x, incx), is_solved=is_solved)
 
     return tbmv
 
@@ -233,28 +233,23 @@ def _tbmv(is_solved: bool) -> Callable[..., None]:
 def _tpmv(is_solved: bool) -> Callable[..., None]:
     def tpmv(call: Call, fill: int, t: int, unit: int, n: int, a: int, x: int, incx: int) -> None:
         stored, dense = _packed(call, a, fill, n)
-        _by_triangle(call, stored, _triangle(dense, fill, unit), fill == LOWER, t, x, incx, is_solved=is_solved)
+        _by_triangle(call, stored, _triangle(dense, fill, unit), fill == LOWER, t, (x, incx), is_solved=is_solved)
 
     return tpmv
 
 
 def trsm(call: Call, side: int, fill: int, t: int, unit: int, m: int, n: int, alpha: int, a: int, lda: int, b: int, ldb: int) -> None:  # fmt: skip
-    solve_with(call, side, fill, t, unit, m, n, call.scalar(alpha), (a, lda), (b, ldb))
+    solve_with(call, side, (fill, t, unit), (m, n), call.scalar(alpha), (a, lda), (b, ldb))
 
 
 def solve_with(
-    call: Call,
-    side: int,
-    fill: int,
-    t: int,
-    unit: int,
-    m: int,
-    n: int,
-    alpha: Any,
-    a: tuple[int, int],
-    b: tuple[int, int],
+    call: Call, side: int, form: tuple[int, int, int], sizes: tuple[int, int], alpha: Any, a: Strided, b: Strided
 ) -> None:
-    """op(A) X = alpha B, or X op(A) = alpha B, into B."""
+    """op(A) X = alpha B, or X op(A) = alpha B, into B.
+
+    form: which triangle of A it is, its operation, whether its diagonal is ones.  sizes: of B.
+    """
+    (fill, t, unit), (m, n) = form, sizes
     order = m if side == LEFT else n
     call.work(m, n, order)
     stored, target = call.matrix(a[0], order, order, a[1]), call.matrix(b[0], m, n, b[1])
@@ -287,15 +282,15 @@ def _ger(is_conjugated: bool) -> Callable[..., None]:
     return ger
 
 
-def _outer(call: Call, n: int, x: int, incx: int, y: int, incy: int, alpha: int, form: str) -> tuple[tuple[Operand, ...], Array]:  # fmt: skip
+def _outer(call: Call, n: int, vectors: Sequence[Strided], alpha: int, form: str) -> tuple[tuple[Operand, ...], Array]:
     """What a rank-one or rank-two update adds: form "s" or "h", with "2" behind it for two vectors."""
     call.work(n, n)
-    first = call.vector(x, n, incx)
-    if "2" not in form:
+    first, *others = (call.vector(address, n, step) for address, step in vectors)
+    if not others:
         factor = call.scalar(alpha, call.real if form == "h" else call.dtype)
         other = first[0].conj() if form == "h" else first[0]
         return (first,), factor * np.outer(first[0], other)
-    second = call.vector(y, n, incy)
+    (second,) = others
     factor = call.scalar(alpha)
     if form == "h2":
         half = factor * np.outer(first[0], second[0].conj())
@@ -307,7 +302,7 @@ def _outer(call: Call, n: int, x: int, incx: int, y: int, incy: int, alpha: int,
 def _syr(form: str) -> Callable[..., None]:
     def syr(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, a: int, lda: int) -> None:
         target = call.matrix(a, n, n, lda)
-        inputs, added = _outer(call, n, x, incx, 0, 1, alpha, form)
+        inputs, added = _outer(call, n, [(x, incx)], alpha, form)
         _add(call, inputs, target, added, np.diag_indices(n), form, _side(fill, n))
 
     return syr
@@ -316,7 +311,7 @@ def _syr(form: str) -> Callable[..., None]:
 def _syr2(form: str) -> Callable[..., None]:
     def syr2(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, y: int, incy: int, a: int, lda: int) -> None:
         target = call.matrix(a, n, n, lda)
-        inputs, added = _outer(call, n, x, incx, y, incy, alpha, form)
+        inputs, added = _outer(call, n, [(x, incx), (y, incy)], alpha, form)
         _add(call, inputs, target, added, np.diag_indices(n), form, _side(fill, n))
 
     return syr2
@@ -338,25 +333,23 @@ def _add(
     blend(call, inputs, target, added, 1, 1, where)
 
 
-def _add_packed(
-    call: Call, fill: int, n: int, a: int, x: int, incx: int, y: int, incy: int, alpha: int, form: str
-) -> None:
+def _add_packed(call: Call, fill: int, n: int, a: int, vectors: Sequence[Strided], alpha: int, form: str) -> None:
     target = call.array(a, n * (n + 1) // 2)
-    inputs, added = _outer(call, n, x, incx, y, incy, alpha, form)
+    inputs, added = _outer(call, n, vectors, alpha, form)
     places = _packed_places(fill, n)
     _add(call, inputs, target, added[places], np.nonzero(places[0] == places[1]), form)
 
 
 def _spr(form: str) -> Callable[..., None]:
     def spr(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, a: int) -> None:
-        _add_packed(call, fill, n, a, x, incx, 0, 1, alpha, form)
+        _add_packed(call, fill, n, a, [(x, incx)], alpha, form)
 
     return spr
 
 
 def _spr2(form: str) -> Callable[..., None]:
     def spr2(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, y: int, incy: int, a: int) -> None:
-        _add_packed(call, fill, n, a, x, incx, y, incy, alpha, form)
+        _add_packed(call, fill, n, a, [(x, incx), (y, incy)], alpha, form)
 
     return spr2
 

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import INVALID_VALUE, Array, Call, Handler, Refused, of_types, served
+from grader.programs.runtime.libraries.calls import (
+    INVALID_VALUE,
+    Array,
+    Call,
+    Handler,
+    Refused,
+    Strided,
+    of_types,
+    served,
+)
 
 ALL = {"S": "f4", "D": "f8", "C": "c8", "Z": "c16"}
 REALS = {"S": "f4", "D": "f8"}
@@ -72,15 +81,15 @@ def _sizes(vector: Array) -> Array:
 
 
 def rot(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, cosine: int, sine: int) -> None:
-    _rotate(call, n, x, x_step, y, y_step, call.scalar(cosine, call.real), call.scalar(sine))
+    _rotate(call, n, (x, x_step), (y, y_step), call.scalar(cosine, call.real), call.scalar(sine))
 
 
 def rot_real(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, cosine: int, sine: int) -> None:
-    _rotate(call, n, x, x_step, y, y_step, call.scalar(cosine, call.real), call.scalar(sine, call.real))
+    _rotate(call, n, (x, x_step), (y, y_step), call.scalar(cosine, call.real), call.scalar(sine, call.real))
 
 
-def _rotate(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, c: Any, s: Any) -> None:
-    first, second = call.vector(x, n, x_step), call.vector(y, n, y_step)
+def _rotate(call: Call, n: int, x: Strided, y: Strided, c: Any, s: Any) -> None:
+    first, second = call.vector(x[0], n, x[1]), call.vector(y[0], n, y[1])
     call.read(first, second)
     before = first[0].copy()
     call.store(first, c * before + s * second[0])

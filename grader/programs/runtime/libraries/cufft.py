@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,11 +106,12 @@ def _numbers(call: Call, address: int, count: int) -> tuple[int, ...]:
     return tuple(call.state.guest.unpack(f"{count}i", address))
 
 
-def _many(call: Call, rank: int, n: int, inembed: int, istride: int, idist: int, onembed: int, ostride: int, odist: int, kind: int, batch: int) -> _Plan:  # fmt: skip
+def _many(call: Call, rank: int, n: int, layouts: Sequence[tuple[int, int, int]], kind: int, batch: int) -> _Plan:
+    """layouts: of input and output, where the sizes are that they lie within, a step and a distance."""
     if not 1 <= rank <= 3:
         raise Refused(INVALID_VALUE)
     embeds = []
-    for address, step, distance in ((inembed, istride, idist), (onembed, ostride, odist)):
+    for address, step, distance in layouts:
         within = _numbers(call, address, rank) if address else ()
         if address and (min(within) < 1 or step < 1 or distance < 0 or max(*within, step, distance) > _MAX_SIZE):
             raise Refused(INVALID_VALUE)
@@ -132,7 +133,7 @@ def plan_3d(call: Call, handle: int, nx: int, ny: int, nz: int, kind: int) -> No
 
 
 def plan_many(call: Call, handle: int, rank: int, n: int, inembed: int, istride: int, idist: int, onembed: int, ostride: int, odist: int, kind: int, batch: int) -> None:  # fmt: skip
-    _new(call, handle, _many(call, rank, n, inembed, istride, idist, onembed, ostride, odist, kind, batch))
+    _new(call, handle, _many(call, rank, n, ((inembed, istride, idist), (onembed, ostride, odist)), kind, batch))
 
 
 def create(call: Call, handle: int) -> None:
@@ -158,7 +159,7 @@ def make_3d(call: Call, nx: int, ny: int, nz: int, kind: int, size: int) -> None
 
 
 def make_many(call: Call, rank: int, n: int, inembed: int, istride: int, idist: int, onembed: int, ostride: int, odist: int, kind: int, batch: int, size: int) -> None:  # fmt: skip
-    _keep(call, _many(call, rank, n, inembed, istride, idist, onembed, ostride, odist, kind, batch), size)
+    _keep(call, _many(call, rank, n, ((inembed, istride, idist), (onembed, ostride, odist)), kind, batch), size)
 
 
 def get_size(call: Call, size: int) -> None:

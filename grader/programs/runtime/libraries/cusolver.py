@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from grader.programs.runtime.libraries.calls import (
     Handler,
     Operand,
     Refused,
+    Strided,
     new_handle,
     served,
 )
@@ -111,31 +112,33 @@ def potri(call: Call, fill: int, n: int, a: int, lda: int, work: int, size: int,
     _info(call, info, 0)
 
 
-def _factor(call: Call, m: int, n: int, a: int, lda: int, pivots: int, info: int, dtype: str, width: str) -> None:
+def _factor(call: Call, m: int, n: int, a: Strided, pivots: int, info: int, types: tuple[str, str]) -> None:
+    """types: of the matrix, and of the pivots."""
     call.work(m, n, max(m, n))
-    matrix = call.matrix(a, m, n, lda, dtype)
+    matrix = call.matrix(a[0], m, n, a[1], types[0])
     call.read(matrix)
     factors, order, lacking = factored(matrix[0], is_pivoted=pivots != 0)
     call.store(matrix, factors)
     if pivots:
-        call.store(call.array(pivots, min(m, n), width), order)
+        call.store(call.array(pivots, min(m, n), types[1]), order)
     _info(call, info, lacking)
 
 
 def getrf(call: Call, m: int, n: int, a: int, lda: int, work: int, pivots: int, info: int) -> None:
-    _factor(call, m, n, a, lda, pivots, info, call.dtype, "i4")
+    _factor(call, m, n, (a, lda), pivots, info, (call.dtype, "i4"))
 
 
-def _by_factors(call: Call, t: int, n: int, columns: int, a: int, lda: int, pivots: int, b: int, ldb: int, info: int, types: tuple[str, str], width: str) -> None:  # fmt: skip
-    matrix, target = _square(call, a, n, lda, types[0]), call.matrix(b, n, columns, ldb, types[1])
-    order = call.array(pivots, n, width)[0] if pivots else None
+def _by_factors(call: Call, t: int, matrix: Operand, target: Operand, pivots: int, info: int, width: str) -> None:
+    """width: the pivots' type."""
+    order = call.array(pivots, len(matrix[0]), width)[0] if pivots else None
     call.read(target)
     call.store(target, solved(matrix[0], order, target[0], t))
     _info(call, info, 0)
 
 
 def getrs(call: Call, t: int, n: int, columns: int, a: int, lda: int, pivots: int, b: int, ldb: int, info: int) -> None:
-    _by_factors(call, t, n, columns, a, lda, pivots, b, ldb, info, (call.dtype, call.dtype), "i4")
+    matrix, target = _square(call, a, n, lda, call.dtype), call.matrix(b, n, columns, ldb)
+    _by_factors(call, t, matrix, target, pivots, info, "i4")
 
 
 def _reflected(matrix: Array) -> tuple[Array, Array]:
@@ -245,18 +248,19 @@ def sygvd(call: Call, kind: int, vectors: int, fill: int, n: int, a: int, lda: i
         call.store(matrix, solve(lower.T.conj(), eigenvectors, is_lower=False))
 
 
-def _singular(call: Call, jobs: tuple[int, int], m: int, n: int, matrix: Operand, s: int, u: tuple[int, int], v: tuple[int, int], info: int, types: tuple[str, str, str, str]) -> None:  # fmt: skip
-    """jobs: which of the vectors: "A", "S" or "N"; u, v: address and leading dimension."""
+def _singular(call: Call, jobs: tuple[int, int], matrix: Operand, s: int, bases: tuple[Strided, Strided], info: int, types: Sequence[str]) -> None:  # fmt: skip
+    """jobs: which of the vectors: "A", "S" or "N".  bases: where they go.  types: of the matrix, the values, and both."""
+    m, n = matrix[0].shape
     left, values, right = _converged(call, info, np.linalg.svd, matrix[0])
     call.store(call.array(s, len(values), types[1]), values)
-    for job, (address, leading), basis, is_left in ((jobs[0], u, left, True), (jobs[1], v, right, False)):
+    for job, (address, leading), basis, is_left in ((jobs[0], bases[0], left, True), (jobs[1], bases[1], right, False)):
         letter = chr(job)
         if letter not in "ASN":
             raise Refused(INVALID_VALUE)
         if letter != "N":
             count = len(basis) if letter == "A" else len(values)
-            shape = (m, count) if is_left else (count, n)
-            call.store(call.matrix(address, *shape, leading, types[2 if is_left else 3]), basis[: shape[0], : shape[1]])
+            rows, columns = (m, count) if is_left else (count, n)
+            call.store(call.matrix(address, rows, columns, leading, types[2 if is_left else 3]), basis[:rows, :columns])
     _info(call, info, 0)
 
 
@@ -266,9 +270,8 @@ def gesvd(call: Call, jobu: int, jobv: int, m: int, n: int, a: int, lda: int, s:
     call.work(m, n, max(m, n))
     matrix = call.matrix(a, m, n, lda)
     call.read(matrix)
-    _singular(
-        call, (jobu, jobv), m, n, matrix, s, (u, ldu), (v, ldv), info, (call.dtype, call.real, call.dtype, call.dtype)
-    )
+    types = call.dtype, call.real, call.dtype, call.dtype
+    _singular(call, (jobu, jobv), matrix, s, ((u, ldu), (v, ldv)), info, types)
 
 
 def gesvdj(call: Call, vectors: int, economy: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, info: int, _settings: int) -> None:  # fmt: skip
@@ -304,11 +307,12 @@ def x_potrs(call: Call, params: int, fill: int, n: int, columns: int, at: int, a
 
 
 def x_getrf(call: Call, params: int, m: int, n: int, at: int, a: int, lda: int, pivots: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    _factor(call, m, n, a, lda, pivots, info, _type(at), "i8")
+    _factor(call, m, n, (a, lda), pivots, info, (_type(at), "i8"))
 
 
 def x_getrs(call: Call, params: int, t: int, n: int, columns: int, at: int, a: int, lda: int, pivots: int, bt: int, b: int, ldb: int, info: int) -> None:  # fmt: skip
-    _by_factors(call, t, n, columns, a, lda, pivots, b, ldb, info, (_type(at), _type(bt)), "i8")
+    matrix, target = _square(call, a, n, lda, _type(at)), call.matrix(b, n, columns, ldb, _type(bt))
+    _by_factors(call, t, matrix, target, pivots, info, "i8")
 
 
 def x_geqrf(call: Call, params: int, m: int, n: int, at: int, a: int, lda: int, tt: int, factors: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
@@ -353,7 +357,7 @@ def x_gesvd(call: Call, params: int, jobu: int, jobv: int, m: int, n: int, at: i
     matrix = call.matrix(a, m, n, lda, _type(at))
     call.read(matrix)
     types = (_type(at), _type(st), _type(ut), _type(vt))
-    _singular(call, (jobu, jobv), m, n, matrix, s, (u, ldu), (v, ldv), info, types)
+    _singular(call, (jobu, jobv), matrix, s, ((u, ldu), (v, ldv)), info, types)
 
 
 _TYPED: dict[str, Any] = {
