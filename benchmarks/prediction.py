@@ -57,7 +57,8 @@ def _decides(entry: str, data) -> bool:  # type: ignore[no-untyped-def]
 
 def write_profiles(target: Path, times: dict[str, dict], part: int, parts: int, device: str) -> None:
     """Follow the launches that were timed."""
-    from prediction_launches import Data, catalogue
+    from prediction_launches import catalogue
+    from prediction_own_launches import Data
 
     from grader.ptx import parse
 

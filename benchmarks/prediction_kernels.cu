@@ -1,5 +1,5 @@
 // Kernels that predicted times are compared with: what courses ask for, done well and badly, and small kernels of one
-// property each.  `prediction_launches.py` says how each is launched.
+// property each.  `prediction_own_launches.py` says how each is launched.
 #define ID (blockIdx.x * blockDim.x + threadIdx.x)
 #define KERNEL extern "C" __global__ void
 typedef unsigned int u32;
@@ -257,7 +257,7 @@ KERNEL atomics_returned(int *bins, int steps, int mask) { int at = ID; for (int 
 KERNEL shared_atomics(int *out, int steps, int ways) { __shared__ int s[1024]; s[threadIdx.x] = 0; __syncthreads(); for (int k = 0; k < steps; ++k) atomicAdd(&s[threadIdx.x / ways], 1); __syncthreads(); out[ID] = s[threadIdx.x]; }
 
 // -- what times them -------------------------------------------------------------------------------------------------
-// As `Data.values` in prediction_launches.py; kind: 0 zero, 1 unit, 2 unit64, 3 below, 4 chain, 5 rising.
+// As `Data.values` in prediction_own_launches.py; kind: 0 zero, 1 unit, 2 unit64, 3 below, 4 chain, 5 rising.
 KERNEL harness_fill(void *to, unsigned long long n, int kind, u32 parameter) {
     for (unsigned long long i = ID; i < n; i += (unsigned long long)gridDim.x * blockDim.x) {
         u32 h = (u32)i * 0x9E3779B1u; h ^= h >> 15; h *= 0x85EBCA6Bu; h ^= h >> 13;
