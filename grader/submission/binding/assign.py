@@ -121,7 +121,7 @@ _WEAK = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Candidate:
     """What is known of a kernel before it is anybody's.
 
     fits: its parameters can be the lab's.  is_of_lab_types: its arrays' elements have types of the lab's arrays.
@@ -172,17 +172,17 @@ class Known:
 class Assignment:
     """The kernel of each variant that has one; others: what may be that variant as well and is no other."""
 
-    chosen: dict[str, Known]
-    others: dict[str, list[Known]]
+    chosen: dict[str, Candidate]
+    others: dict[str, list[Candidate]]
 
 
-def compared(known: Sequence[Known]) -> list[Known]:
+def compared(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The same, each with what follows from the others: where all are called helpers and launched, none is one."""
-    most = max((k.threads for k in known if k.fits), default=0)
-    helpers = [_HELPER.search(k.kernel.name) is not None for k in known]
-    others = [k.is_pointwise and _OTHER_WORK.search(k.kernel.name) is not None for k in known]
-    has_empty = any(k.kernel.is_empty and k.threads and k.fits for k in known)
-    none_left = most > 0 and all(is_helper or not k.fits for k, is_helper in zip(known, helpers, strict=True))
+    most = max((k.threads for k in candidates if k.fits), default=0)
+    helpers = [_HELPER.search(k.kernel.name) is not None for k in candidates]
+    others = [k.is_pointwise and _OTHER_WORK.search(k.kernel.name) is not None for k in candidates]
+    has_empty = any(k.kernel.is_empty and k.threads and k.fits for k in candidates)
+    none_left = most > 0 and all(is_helper or not k.fits for k, is_helper in zip(candidates, helpers, strict=True))
     return [
         replace(
             k,
@@ -190,24 +190,26 @@ def compared(known: Sequence[Known]) -> list[Known]:
             is_idle=has_empty and not k.threads,
             share=k.threads / most if k.threads and most else 1.0,
         )
-        for k, is_helper, is_other in zip(known, helpers, others, strict=True)
+        for k, is_helper, is_other in zip(candidates, helpers, others, strict=True)
     ]
 
 
-def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[str, Known]) -> Assignment:
+def assign(
+    variants: Sequence[Variant], all_candidates: Sequence[Candidate], given: Mapping[str, Candidate]
+) -> Assignment:
     """A kernel for as many variants as can have one; no kernel for two, be it there for several number types.
 
-    known: the kernels, `compared`.  given: kernels that the student named; they are taken as they are.
+    all_candidates: the kernels, `compared`.  given: kernels that the student named; they are taken as they are.
     """
     taken = {(k.kernel.file, k.kernel.name) for k in given.values() if not k.is_instance}
     instances = {(k.kernel.file, k.expression) for k in given.values()}
     candidates = [
         k
-        for k in known
+        for k in all_candidates
         if (k.kernel.file, k.kernel.name) not in taken and (k.kernel.file, k.expression) not in instances
     ]
     free = [k for k in candidates if not _is_repeated(k, candidates, list(given.values()), variants)]
-    files = {k.kernel.file for k in known}
+    files = {k.kernel.file for k in all_candidates}
     open_variants = [variant for variant in variants if variant.name not in given]
     ways = []
     for names in _numberings([k.name for k in free]):
@@ -223,7 +225,7 @@ def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[s
     (_total, best), claims = max(ways, key=lambda way: way[0][0])
     assigned = dict(given)
     assigned |= {variant.name: free[i] for variant, i in zip(open_variants, best, strict=True) if i is not None}
-    others: dict[str, list[Known]] = {}
+    others: dict[str, list[Candidate]] = {}
     for variant, chosen, by_kernel in zip(open_variants, best, claims, strict=True):
         if chosen is not None and not free[chosen].kernel.is_empty:
             equal = [i for i, claim in by_kernel.items() if claim == by_kernel[chosen] and i not in best]
@@ -232,29 +234,31 @@ def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[s
     return Assignment(assigned, others)
 
 
-def _is_repeated(known: Known, others: Sequence[Known], given: Sequence[Known], variants: Sequence[Variant]) -> bool:
+def _is_repeated(
+    candidate: Candidate, others: Sequence[Candidate], given: Sequence[Candidate], variants: Sequence[Variant]
+) -> bool:
     """Whether the same kernel is there for other number types too, which is the one to grade.
 
     That is one that the student named, else the first of the lab's types, else the first.  A name that says another
     variant makes another kernel of it.
     """
 
-    def named(one: Known) -> list[bool]:
+    def named(one: Candidate) -> list[bool]:
         return [name_rank(variant, one.name) is not None for variant in variants]
 
-    def repeats(other: Known) -> bool:
-        same = bool(known.text) and other.text == known.text and other.element_types != known.element_types
-        return same and named(other) == named(known)
+    def repeats(other: Candidate) -> bool:
+        same = bool(candidate.text) and other.text == candidate.text and other.element_types != candidate.element_types
+        return same and named(other) == named(candidate)
 
     if any(repeats(other) for other in given):
         return True
-    same = [other for other in others if other is known or repeats(other)]
+    same = [other for other in others if other is candidate or repeats(other)]
     best = min(same, key=lambda other: not other.is_of_lab_types)
-    return best is not known and repeats(best)
+    return best is not candidate and repeats(best)
 
 
-def _numbered(known: Sequence[Known], names: Sequence[str]) -> list[tuple[int, tuple[Known, str]]]:
-    return list(enumerate(zip(known, names, strict=True)))
+def _numbered(candidates: Sequence[Candidate], names: Sequence[str]) -> list[tuple[int, tuple[Candidate, str]]]:
+    return list(enumerate(zip(candidates, names, strict=True)))
 
 
 def _numberings(names: Sequence[str]) -> list[list[str]]:
@@ -306,16 +310,16 @@ def _numbered_rank(variant: Variant, name: str) -> int | None:
 
 
 def _score(
-    variant: Variant, known: Known, name: str, variants: Sequence[Variant], several_files: bool
+    variant: Variant, candidate: Candidate, name: str, variants: Sequence[Variant], several_files: bool
 ) -> tuple[float, Claim] | None:
     """How well a kernel fits a variant, and what speaks for it; None where it cannot be it.
 
     name: what the kernel is called, its number perhaps counted from another one.
     """
-    kernel = known.kernel
-    is_helper = known.is_helper
+    kernel = candidate.kernel
+    is_helper = candidate.is_helper
     fits_memory = variant.shared_memory is None or kernel.uses_shared == variant.shared_memory
-    fits_padding = variant.padded is None or known.is_padded == variant.padded
+    fits_padding = variant.padded is None or candidate.is_padded == variant.padded
     fits_loops = variant.unrolled is None or (kernel.unroll > 1) == variant.unrolled
     # A loop that a variant need not unroll may be unrolled all the same: `#pragma unroll` in a tile is common.
     can_be = fits_memory and fits_padding and (fits_loops or not variant.unrolled)
@@ -323,49 +327,49 @@ def _score(
     dynamic = 1.0 if any(array.dynamic for array in kernel.shared_arrays) else 0.0
     named = _named(variant, kernel, name, several_files)
     numbered = _numbered_rank(variant, name)
-    claims = known.claims
+    claims = candidate.claims
     if named is not None and _belies(variant, kernel, name, variants):
         # What is called plain and works through shared memory is what it does, where that variant has no other.
         named = DENIED
-    if known.threads == 1 and known.share < 1:
+    if candidate.threads == 1 and candidate.share < 1:
         # What one thread does beside a parallel version is there to be compared with that, whatever it is called.
         named = numbered = None
         claims = frozenset[str]()
-    if numbered is not None and not is_helper and known.fits and not kernel.is_empty:
-        if fits_memory and fits_padding and fits_loops and known.likeness.get(variant.name, 0.0) >= 0:
-            return NUMBERED - numbered - dynamic + known.likeness.get(variant.name, 0.0), "structure"
+    if numbered is not None and not is_helper and candidate.fits and not kernel.is_empty:
+        if fits_memory and fits_padding and fits_loops and candidate.likeness.get(variant.name, 0.0) >= 0:
+            return NUMBERED - numbered - dynamic + candidate.likeness.get(variant.name, 0.0), "structure"
         if fits_memory:
             return MISNUMBERED - 0.5 * min(numbered, 10) - dynamic, "number"
-    if named is None and numbered is not None and (kernel.is_empty or not known.fits):
+    if named is None and numbered is not None and (kernel.is_empty or not candidate.fits):
         # All that is left to go by.
         named = NUMBERED
     if named is None and claims == {variant.name} and not is_helper:
         named = PRINTED if fits_memory else MISPRINTED
     if named is None:
-        if kernel.is_empty and known.threads and known.fits and not is_helper:
+        if kernel.is_empty and candidate.threads and candidate.fits and not is_helper:
             # What the program launches is what is judged, be it empty.
             place = [other.name for other in variants].index(variant.name)
             return (4.0 if fits_memory else 2.0) / (1 + place), "structure"
-        if is_helper or kernel.is_empty or not known.fits or known.is_idle:
+        if is_helper or kernel.is_empty or not candidate.fits or candidate.is_idle:
             return None
         if not can_be:
             # `transpose_fast` with a plain tile: what is wrong with it is told, where no other kernel is that variant.
-            if fits_memory and variant.padded and known.pads_rows:
+            if fits_memory and variant.padded and candidate.pads_rows:
                 # The padding is there, in the wrong dimension: a fault to show, where nothing better is that variant.
                 return MISPRINTED - dynamic, "structure"
             weak = _weak_rank(variant, name) if fits_memory else None
             return None if weak is None else (max(MISNUMBERED - 0.5 * weak - dynamic, 0.5), "number")
         less = dynamic + (0.0 if fits_loops else 2.0)
-        score = _unnamed_score(variant, known, name, variants, several_files, less)
-        return max(score + known.likeness.get(variant.name, 0.0), 0.5), "structure"
+        score = _unnamed_score(variant, candidate, name, variants, several_files, less)
+        return max(score + candidate.likeness.get(variant.name, 0.0), 0.5), "structure"
     score = named + (5 if fits_memory else -5) + (3 if fits_padding else -3) + (4 if fits_loops else -4) - dynamic
     if is_helper:
         # Anything better is better: `copyShared` beside a tile without a telling name.
         score = UNNAMED - 5
-    elif _exceeds(variant, known):
+    elif _exceeds(variant, candidate):
         # Called shared, and padded as well: the padded variant unless there is another one for that.
         score = UNNAMED - 5
-    if not known.fits:
+    if not candidate.fits:
         score -= 50
     elif kernel.is_empty:
         score -= 30
@@ -373,30 +377,30 @@ def _score(
 
 
 def _unnamed_score(
-    variant: Variant, known: Known, name: str, variants: Sequence[Variant], several_files: bool, less: float
+    variant: Variant, candidate: Candidate, name: str, variants: Sequence[Variant], several_files: bool, less: float
 ) -> float:
     """How well a kernel fits a variant by which nobody calls it, `less` what speaks against it in its text."""
     # What is named for another variant is this one only when that has a better one: two kernels called shared.
     elsewhere = any(
-        _named(v, known.kernel, name, several_files) is not None
-        and not _exceeds(v, known)
-        and not _belies(v, known.kernel, name, variants)
+        _named(v, candidate.kernel, name, several_files) is not None
+        and not _exceeds(v, candidate)
+        and not _belies(v, candidate.kernel, name, variants)
         for v in variants
     )
     score = (UNNAMED / 2 if elsewhere else UNNAMED) - less
     # If there are several, the one that has a thread for every element.
-    score -= 0.0 if known.share >= FEW else 1.0 if known.threads > 1 else 8.0
+    score -= 0.0 if candidate.share >= FEW else 1.0 if candidate.threads > 1 else 8.0
     if variant.shared_memory is not None:
         score += 3
-    if known.is_intermediate:
+    if candidate.is_intermediate:
         score -= 10
     weak = _weak_rank(variant, name)
     return score + (0.0 if weak is None else 2.0 - 0.1 * min(weak, 10))
 
 
-def _exceeds(variant: Variant, known: Known) -> bool:
+def _exceeds(variant: Variant, candidate: Candidate) -> bool:
     """Whether the kernel avoids the conflicts that the variant may have."""
-    return variant.padded is False and known.is_padded
+    return variant.padded is False and candidate.is_padded
 
 
 def _belies(variant: Variant, kernel: Kernel, name: str, variants: Sequence[Variant]) -> bool:

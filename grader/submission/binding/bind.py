@@ -16,7 +16,7 @@ from grader.message import msg
 from grader.preprocessor import STRING
 from grader.submission import lexical
 from grader.submission.binding.assign import (
-    Known,
+    Candidate,
     Profile,
     assign,
     compared,
@@ -43,7 +43,7 @@ from grader.submission.submission_yaml import VariantSettings
 
 
 def stated_kernels(
-    found: FoundSubmission, settings: Mapping[str, VariantSettings], entries: Sequence[Entry], lab: Lab
+    submitted: FoundSubmission, settings: Mapping[str, VariantSettings], entries: Sequence[Entry], lab: Lab
 ) -> dict[str, Entry]:
     """The kernels that `submission.yaml` names, by variant."""
     given: dict[str, Entry] = {}
@@ -57,9 +57,9 @@ def stated_kernels(
             if kernel is not None:
                 expected = len(kernel.template_parameters)
                 message = msg("submission.template_arguments", kernel=name, got=len(arguments), expected=expected)
-                raise found.settings_error(message, lab.id, variant, "kernel")
+                raise submitted.settings_error(message, lab.id, variant, "kernel")
             allowed = yaml_file.choose(name, {e.kernel.name for e in entries})
-            raise found.settings_error(
+            raise submitted.settings_error(
                 msg("submission.no_kernel", kernel=chosen.kernel, allowed=allowed), lab.id, variant, "kernel"
             )
         twice = next(
@@ -68,9 +68,9 @@ def stated_kernels(
         )
         if twice is not None and entry.kernel.template_parameters:
             message = msg("submission.instance_twice", kernel=entry.expression, other=twice)
-            raise found.settings_error(message, lab.id, variant, "kernel")
+            raise submitted.settings_error(message, lab.id, variant, "kernel")
         if twice is not None:
-            raise found.settings_error(
+            raise submitted.settings_error(
                 msg("submission.kernel_twice", kernel=chosen.kernel, other=twice), lab.id, variant, "kernel"
             )
         given[variant] = entry
@@ -85,25 +85,25 @@ def _instance(text: str) -> tuple[str, list[str]]:
 
 
 def stated_roles(
-    arguments: Sequence[str], kernel: Kernel, found: FoundSubmission, variant: Variant, lab: Lab
+    arguments: Sequence[str], kernel: Kernel, submitted: FoundSubmission, variant: Variant, lab: Lab
 ) -> tuple[str, ...]:
     """The roles that `submission.yaml` gives, if the kernel can have them."""
     allowed = [parameter.name for parameter in lab.parameters]
     for index, role in enumerate(arguments):
         if role not in allowed:
             message = msg("submission.no_parameter", role=role, allowed=yaml_file.choose(role, allowed))
-            raise found.settings_error(message, lab.id, variant.name, "arguments", index)
+            raise submitted.settings_error(message, lab.id, variant.name, "arguments", index)
     if len(arguments) != len(kernel.parameters):
         message = msg("submission.roles", got=len(arguments), kernel=kernel.name, expected=len(kernel.parameters))
-        raise found.settings_error(message, lab.id, variant.name, "arguments")
+        raise submitted.settings_error(message, lab.id, variant.name, "arguments")
     for role, parameter in zip(arguments, kernel.parameters, strict=True):
         if parameter.is_pointer != lab.parameter(role).is_array:
             message = msg("submission.cannot_be", name=parameter.name, kernel=kernel.name, role=role)
-            raise found.settings_error(message, lab.id, variant.name, "arguments")
+            raise submitted.settings_error(message, lab.id, variant.name, "arguments")
     missing = [p.name for p in lab.parameters if p.is_array and p.name not in arguments]
     if missing:
         message = msg("submission.missing_roles", roles=", ".join(missing))
-        raise found.settings_error(message, lab.id, variant.name, "arguments")
+        raise submitted.settings_error(message, lab.id, variant.name, "arguments")
     return tuple(arguments)
 
 
@@ -150,21 +150,21 @@ _DEFINE = re.compile(r"^[ \t]*#[ \t]*define\b")
 
 
 def why_absent(
-    sources: Sequence[SourceText], missing_headers: Sequence[tuple[str, str, int]], found: Collection[str]
+    sources: Sequence[SourceText], missing_headers: Sequence[tuple[str, str, int]], kernel_names: Collection[str]
 ) -> tuple[str, Mapping[str, object]] | None:
     """The reason as the id of a message, with its data; None where the names are all that is wrong.
 
-    found: names of the kernels that were found.
+    kernel_names: names of the kernels that were found.
     """
     header = next(iter(missing_headers), None)
     for source in sources:
         plain = _blanked(source.text)
         defined = {match[1] for match in _DEFINED.finditer(plain)}
         for match in _DECLARED.finditer(plain):
-            if match[1] not in {*defined, *found}:
+            if match[1] not in {*defined, *kernel_names}:
                 where = {"file": source.file, "line": _line(plain, match.start()), "kernel": match[1]}
                 return ("declared_elsewhere", {**where, "header": header[1]}) if header else ("declared", where)
-    if found:
+    if kernel_names:
         return None
     for source in sources:
         plain = _blanked(source.text)
@@ -211,7 +211,7 @@ _ASKED_OF = re.compile(r"\bcuda(?:Func(?:Set|Get)\w+|Occupancy\w+)\s*\([^;{}]{0,
 
 
 def bind(
-    found: FoundSubmission,
+    submitted: FoundSubmission,
     sources: Sequence[SourceText],
     lab: Lab,
     read_header: Callable[[Path], SourceText] = decode,
@@ -228,8 +228,8 @@ def bind(
     FileError : `submission.yaml` names a variant, a kernel or a role that does not exist.
     UsageError : a local header is no text; the files take too much work to read.
     """
-    with lexical.limited(sources[0].path if sources else found.folder):
-        return _bind(found, sources, lab, read_header, observed, changed)
+    with lexical.limited(sources[0].path if sources else submitted.folder):
+        return _bind(submitted, sources, lab, read_header, observed, changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class _Read:
     absent: why kernels may be missing, where that is known.
     """
 
-    found: FoundSubmission
+    submitted: FoundSubmission
     entries: Sequence[Entry]
     lab: Lab
     absent: tuple[str, Mapping[str, object]] | None
@@ -247,21 +247,21 @@ class _Read:
 
 
 def _bind(
-    found: FoundSubmission,
+    submitted: FoundSubmission,
     sources: Sequence[SourceText],
     lab: Lab,
     read_header: Callable[[Path], SourceText],
     observed: Observed,
     changed: frozenset[Place],
 ) -> Submission:
-    settings = variant_settings(found, [variant.name for variant in lab.variants])
-    read = read_files(sources, found.folder, read_header)
+    settings = variant_settings(submitted, [variant.name for variant in lab.variants])
+    read = read_files(sources, submitted.folder, read_header)
     sites = sites_of(read.with_kernels)
     observed = in_their_places(flat(read.with_kernels, sites, observed), lab)
     entries = entries_of(read.with_kernels, read.codes, sites, lab, observed, changed)
-    given = stated_kernels(found, settings, entries, lab)
+    given = stated_kernels(submitted, settings, entries, lab)
     entries += [entry for entry in given.values() if entry.is_instance]
-    by_id = {id(entry): item for entry, item in zip(entries, compared(_all_known(entries, lab)), strict=True)}
+    by_id = {id(entry): item for entry, item in zip(entries, compared(_candidates(entries, lab)), strict=True)}
     by_known = {id(by_id[id(entry)]): entry for entry in entries}
     assigned = assign(lab.variants, [by_id[id(e)] for e in entries], {name: by_id[id(e)] for name, e in given.items()})
 
@@ -273,7 +273,7 @@ def _bind(
     texts = [*sources, *read.header_sources]
     absent = why_absent(texts, missing_headers, {entry.kernel.name for entry in entries})
 
-    whole = _Read(found, entries, lab, absent, observed)
+    whole = _Read(submitted, entries, lab, absent, observed)
 
     def bound_to(variant: Variant, entry: Entry | None) -> VariantBinding | Missing:
         origin: Origin = "stated" if variant.name in given else "inferred"
@@ -289,17 +289,17 @@ def _bind(
         bindings[variant.name] = binding
     launches = tuple(dict.fromkeys(site for entry in entries for site in entry.sites))
     return Submission(
-        student=found.student,
-        name=found.name,
-        group=found.group,
-        title_page=found.title_page,
+        student=submitted.student,
+        name=submitted.name,
+        group=submitted.group,
+        title_page=submitted.title_page,
         sources=(*sources, *read.header_sources),
         device_source=read.texts,
         kernels=tuple(entry.kernel for entry in entries),
         launches=launches,
         bindings=bindings,
         remarks=(
-            *(("unknown_lab", line) for line in found.unknown_labs),
+            *(("unknown_lab", line) for line in submitted.unknown_labs),
             *(r for source in sources for r in source.remarks),
             *(r for c in read.codes for r in c.remarks),
             *_contradictions(bindings, settings),
@@ -330,18 +330,18 @@ def _contradictions(
     return list(contradictions)
 
 
-def _all_known(entries: Sequence[Entry], lab: Lab) -> list[Known]:
+def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
     """What is known of each kernel; what the lab's own do is looked at where the kernels' names leave it open."""
     of_kernels = []
     own: dict[str, Profile] | None = None
     for entry in entries:
-        known = replace(_known(entry, lab), is_intermediate=_is_intermediate(entry, entries))
+        candidate = replace(_candidate(entry, lab), is_intermediate=_is_intermediate(entry, entries))
         named = any(strong_rank(variant, entry.called) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
             own = profiles(lab) if own is None else own
             profile = profile_of(entry.kernel, entry.shape, _readings(entry, lab)[0])
-            known = replace(known, likeness=likeness(profile, own))
-        of_kernels.append(known)
+            candidate = replace(candidate, likeness=likeness(profile, own))
+        of_kernels.append(candidate)
     return of_kernels
 
 
@@ -362,13 +362,13 @@ def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:
     return False
 
 
-def _known(entry: Entry, lab: Lab) -> Known:
+def _candidate(entry: Entry, lab: Lab) -> Candidate:
     kernel = entry.kernel
     usual = {p.dtype for p in lab.parameters if p.is_array}
     is_of_lab_types = all(p.dtype is None or p.dtype in usual for p in kernel.parameters if p.is_pointer)
     written = _WORDS.findall(entry.parsed.text(entry.parsed.functions[kernel.name].node))
     text = " ".join(word for word in written if word != kernel.name and word not in NUMBER_WORDS)
-    return Known(
+    return Candidate(
         kernel,
         entry.is_padded,
         entry.reason is None,
@@ -426,7 +426,9 @@ def _binding(
         return Missing(variant.name, "unbindable", {**where, "detail": entry.reason.detail, **entry.reason.data})
     roles: Fact[Sequence[tuple[str, ...]]] = first(
         {
-            "stated": lambda: [stated_roles(stated, kernel, read.found, variant, lab)] if stated is not None else None,
+            "stated": lambda: (
+                [stated_roles(stated, kernel, read.submitted, variant, lab)] if stated is not None else None
+            ),
             "observed" if entry.seen else "inferred": lambda: _readings(entry, lab),
         },
         otherwise=(),

@@ -112,12 +112,12 @@ def interpretations(
     return tuple(dict.fromkeys([*as_launched, *with_other_blocks]))[:MAX_CANDIDATES]
 
 
-def _other_blocks(known: Block, covers: Sequence[str], elsewhere: Sequence[Block]) -> list[Block]:
+def _other_blocks(first: Block, covers: Sequence[str], elsewhere: Sequence[Block]) -> list[Block]:
     """Blocks that a kernel may be written for which nothing launches, with as many sides as the grid has axes."""
     has_sides = len(covers) > 1
     fitting = [block for block in elsewhere if (block[1] > 1) == has_sides and is_possible_block(block)]
     usual: tuple[Block, ...] = USUAL_SQUARES if has_sides else USUAL_ROWS
-    return [block for block in dict.fromkeys((*fitting, *usual)) if block != known]
+    return [block for block in dict.fromkeys((*fitting, *usual)) if block != first]
 
 
 def _plan(
@@ -199,7 +199,7 @@ def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
 
 
 Pair = tuple[KernelParameter, KernelParameter]
-Seen = Mapping[str, SeenArgument]
+Arguments = Mapping[str, SeenArgument]
 
 
 def in_their_places(flat: Flat, lab: Lab) -> Observed:
@@ -276,9 +276,9 @@ def _directions(kernel: Kernel) -> Iterator[Pair]:
             yield from ((source, to) for to in arrays if to.is_written and not to.is_const)
 
 
-def _flows_backwards(pair: Pair, seen: Seen) -> bool:
+def _flows_backwards(pair: Pair, arguments: Arguments) -> bool:
     """Whether the host filled what the kernel writes, and takes for the result what the kernel reads."""
-    source, to = (seen[p.name] for p in pair)
+    source, to = (arguments[p.name] for p in pair)
     if not source.buffer or not to.buffer or source.buffer == to.buffer or source.buffer_bytes != to.buffer_bytes:
         return False
     return source.before != "data" and source.read_back and to.before == "data" and not to.read_back
@@ -305,20 +305,20 @@ def _role(parameter: KernelParameter, lab: Lab) -> Parameter | None:
     return named[0] if len(named) == 1 else None
 
 
-def _called(pair: Pair, seen: Seen, texts: Mapping[str, str]) -> list[str]:
+def _called(pair: Pair, arguments: Arguments, texts: Mapping[str, str]) -> list[str]:
     """What two arrays are called: as they were allocated, or where a function of the program's own did that for both,
     and called them alike, as the launch has them; "" for what is no name."""
-    names = [seen[p.name].buffer for p in pair]
+    names = [arguments[p.name].buffer for p in pair]
     if all(names) and names[0] != names[1]:
         return names
     given = [_HANDED.fullmatch(texts.get(p.name.lower(), "")) for p in pair]
     return [match[1] if match is not None else "" for match in given]
 
 
-def _is_named_across(pair: Pair, seen: Seen, texts: Mapping[str, str], lab: Lab) -> bool:
+def _is_named_across(pair: Pair, arguments: Arguments, texts: Mapping[str, str], lab: Lab) -> bool:
     """Whether each array has the name that means the other's role."""
     roles = [_role(parameter, lab) for parameter in pair]
-    names = [name.rpartition(".")[2].rpartition(">")[2] for name in _called(pair, seen, texts)]
+    names = [name.rpartition(".")[2].rpartition(">")[2] for name in _called(pair, arguments, texts)]
     if not all(names) or None in roles:
         return False
     first, second = (role for role in roles if role is not None)
@@ -330,21 +330,21 @@ def _is_named_across(pair: Pair, seen: Seen, texts: Mapping[str, str], lab: Lab)
     )
 
 
-def _order(pair: Pair, seen: Seen, texts: Mapping[str, str]) -> tuple[str, ...] | None:
+def _order(pair: Pair, arguments: Arguments, texts: Mapping[str, str]) -> tuple[str, ...] | None:
     """What was handed over for two parameters, with their names; None where it is the same, or nothing is known."""
-    if any(p.name not in seen for p in pair):
+    if any(p.name not in arguments for p in pair):
         return None
-    numbers = [str(seen[p.name].value or "") for p in pair]
-    given = _called(pair, seen, texts) if pair[0].is_pointer else numbers
+    numbers = [str(arguments[p.name].value or "") for p in pair]
+    given = _called(pair, arguments, texts) if pair[0].is_pointer else numbers
     if not all(given) or given[0] == given[1]:
         return None
     names = [p.name.lower() for p in pair]
     return (*names, *given) if names[0] < names[1] else (*names[::-1], *given[::-1])
 
 
-def _is_unusual(pair: Pair, seen: Seen, texts: Mapping[str, str], usual: Counter[tuple[str, ...]]) -> bool:
+def _is_unusual(pair: Pair, arguments: Arguments, texts: Mapping[str, str], usual: Counter[tuple[str, ...]]) -> bool:
     """Whether most launches of the program hand the same two over the other way round, to parameters of these names."""
-    order = _order(pair, seen, texts)
+    order = _order(pair, arguments, texts)
     if order is None:
         return False
     first, second, one, other = order
@@ -357,11 +357,11 @@ def _is_written_across(pair: Pair, texts: Mapping[str, str]) -> bool:
     return texts.get(first, "") == second and texts.get(second, "") == first
 
 
-def _has_lengths_exchanged(pair: Pair, kernel: Kernel, seen: Seen, lab: Lab) -> bool:
+def _has_lengths_exchanged(pair: Pair, kernel: Kernel, arguments: Arguments, lab: Lab) -> bool:
     """Whether the arrays have the lengths that follow from two sizes in each other's place, and not as they are."""
     values: dict[str, int] = {}
     for parameter in kernel.parameters:
-        role, value = None if parameter.is_pointer else _role(parameter, lab), seen[parameter.name].value
+        role, value = None if parameter.is_pointer else _role(parameter, lab), arguments[parameter.name].value
         if role is not None and isinstance(value, int):
             values[role.name] = value
     roles = [_role(p, lab) for p in pair]
@@ -370,9 +370,12 @@ def _has_lengths_exchanged(pair: Pair, kernel: Kernel, seen: Seen, lab: Lab) -> 
         return False
     other = {**values, names[0]: values[names[1]], names[1]: values[names[0]]}
     lengths = [
-        (shape, seen[p.name].buffer_bytes // SIZES_OF_TYPES[p.dtype])
+        (shape, arguments[p.name].buffer_bytes // SIZES_OF_TYPES[p.dtype])
         for p in kernel.parameters
-        if p.is_pointer and p.dtype in SIZES_OF_TYPES and seen[p.name].buffer_bytes and not seen[p.name].offset_bytes
+        if p.is_pointer
+        and p.dtype in SIZES_OF_TYPES
+        and arguments[p.name].buffer_bytes
+        and not arguments[p.name].offset_bytes
         for shape in [_shape(p, lab)]
         if shape and all(isinstance(axis, int) or axis in values for axis in shape)
     ]

@@ -20,11 +20,11 @@ FITS = 4.0
 NAMED = 2.0
 
 
-def elements_of(pointer: KernelParameter, role: Parameter, seen: SeenArgument | None) -> int:
+def elements_of(pointer: KernelParameter, role: Parameter, argument: SeenArgument | None) -> int:
     """Elements of the array that was handed in, 0 where that is not known."""
-    if seen is None or not seen.buffer_bytes:
+    if argument is None or not argument.buffer_bytes:
         return 0
-    return (seen.buffer_bytes - seen.offset_bytes) // SIZES_OF_TYPES.get(pointer.dtype or role.dtype, 4)
+    return (argument.buffer_bytes - argument.offset_bytes) // SIZES_OF_TYPES.get(pointer.dtype or role.dtype, 4)
 
 
 def agreeing(
@@ -82,17 +82,17 @@ def by_value(
 def _other(
     scalar: KernelParameter,
     value: int | float | None,
-    known: Mapping[str, int],
+    known_sizes: Mapping[str, int],
     sizes: Sequence[Parameter],
     arrays: Sequence[tuple[Parameter, int]],
 ) -> str:
     """What a number is that is none of the sizes chosen: one of them once more, a length, or what it is."""
-    same = [size for size in sizes if known.get(size.name) == value]
+    same = [size for size in sizes if known_sizes.get(size.name) == value]
     if same:
         return min(same, key=lambda size: (rank := size.rank_of(scalar.name)) is None or rank > 100).name
     for parameter, _count in arrays:
-        is_known = len(parameter.shape) > 1 and all(a in known for a in parameter.shape if isinstance(a, str))
-        if is_known and _length(parameter, known) == value:
+        is_known = len(parameter.shape) > 1 and all(a in known_sizes for a in parameter.shape if isinstance(a, str))
+        if is_known and _length(parameter, known_sizes) == value:
             return "=" + " * ".join(str(axis) for axis in parameter.shape)
     # A window is as wide as follows from its radius; a factor may follow from any size.
     for size in sizes:
@@ -100,8 +100,8 @@ def _other(
         if isinstance(value, float):
             texts += [f"1 / (2 * {size.name} + 1)", f"1 / {size.name}", size.name]
         for text in texts:
-            if size.name in known and known[size.name] > 0 and value is not None:
-                computed = formula.evaluate(text, known)
+            if size.name in known_sizes and known_sizes[size.name] > 0 and value is not None:
+                computed = formula.evaluate(text, known_sizes)
                 if abs(computed - value) <= 1e-6 * abs(computed):
                     return f"={text}"
     return f"={value}"
@@ -111,7 +111,7 @@ def pitched(
     scalars: Sequence[KernelParameter],
     pointers: Sequence[KernelParameter],
     pointer_roles: Sequence[str],
-    seen: Mapping[str, SeenArgument],
+    arguments: Mapping[str, SeenArgument],
     lab: Lab,
 ) -> list[tuple[str, ...]]:
     """Roles for numbers some of which are how far apart rows lie, "=cols * 4" in bytes and "=cols" in elements.
@@ -122,14 +122,14 @@ def pitched(
     arrays = [
         (
             lab.parameter(role),
-            seen[p.name].buffer_bytes - seen[p.name].offset_bytes,
+            arguments[p.name].buffer_bytes - arguments[p.name].offset_bytes,
             SIZES_OF_TYPES.get(p.dtype or "", 0),
         )
         for p, role in zip(pointers, pointer_roles, strict=True)
-        if p.name in seen and seen[p.name].buffer_bytes
+        if p.name in arguments and arguments[p.name].buffer_bytes
     ]
     matrices = [(p.shape, size, item) for p, size, item in arrays if len(p.shape) == 2 and item]
-    values = [seen[s.name].value if s.name in seen else None for s in scalars]
+    values = [arguments[s.name].value if s.name in arguments else None for s in scalars]
     names = sorted({axis for shape, _size, _item in matrices for axis in shape if isinstance(axis, str)})
     if not names or len(matrices) < len(pointers) or len(scalars) > MAX_PITCHED or len(scalars) <= len(names):
         return []
@@ -169,8 +169,8 @@ def sizes_in(roles: Sequence[str], lab: Lab) -> set[str]:
     return named & set(lab.size_names)
 
 
-def _length(parameter: Parameter, known: Mapping[str, int]) -> int:
-    return prod(known[axis] if isinstance(axis, str) else axis for axis in parameter.shape)
+def _length(parameter: Parameter, sizes: Mapping[str, int]) -> int:
+    return prod(sizes[axis] if isinstance(axis, str) else axis for axis in parameter.shape)
 
 
 def _sizes(order: Sequence[str], values: Sequence[int | float | None]) -> dict[str, int] | None:
@@ -190,10 +190,10 @@ def _fits(order: Sequence[str], values: Sequence[int | float | None], arrays: Se
     return len(complete) if all(possible) else -1
 
 
-def _is_possible(parameter: Parameter, elements: int, known: Mapping[str, int]) -> bool:
+def _is_possible(parameter: Parameter, elements: int, sizes: Mapping[str, int]) -> bool:
     """Whether an array may have so many elements at the sizes known, whatever the others are."""
-    unknown = [axis for axis in parameter.shape if isinstance(axis, str) and axis not in known]
-    rest = prod(known[axis] if isinstance(axis, str) else axis for axis in parameter.shape if axis not in unknown)
+    unknown = [axis for axis in parameter.shape if isinstance(axis, str) and axis not in sizes]
+    rest = prod(sizes[axis] if isinstance(axis, str) else axis for axis in parameter.shape if axis not in unknown)
     if not unknown:
         return rest == elements
     if rest <= 0 or elements % rest:
@@ -224,7 +224,7 @@ class Unbindable(Exception):
         self.data = data
 
 
-def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument]) -> list[tuple[str, ...]]:
+def role_assignments(kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument]) -> list[tuple[str, ...]]:
     """Roles for the parameters of `kernel`, likeliest first.
 
     Pointers: what is const or only read is an input, what is written an output; then names; then inputs come first.
@@ -232,7 +232,7 @@ def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument]) -> 
     Sizes: by name; where the lab has two and the kernel takes two, the other order as well, unless it names them as the
     task does.  Values that were seen decide first: no size has two, and arrays have the lengths that follow.
 
-    seen: arguments of a launch that was seen.
+    arguments: arguments of a launch that was seen.
 
     Raises
     ------
@@ -243,7 +243,7 @@ def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument]) -> 
     sizes = [p for p in lab.parameters if p.is_size]
     pointers = [p for p in kernel.parameters if p.is_pointer]
     scalars = [p for p in kernel.parameters if not p.is_pointer]
-    by_name = {argument.name: argument for argument in seen if argument.name}
+    by_name = {argument.name: argument for argument in arguments if argument.name}
     for scalar in scalars:
         value = by_name[scalar.name].value if scalar.name in by_name else None
         if (scalar.dtype not in _INTEGERS or not sizes) and (value is None or scalar.dtype is None):
@@ -282,7 +282,7 @@ def _of_structs(kernel: Kernel, roles: tuple[str, ...], lab: Lab) -> tuple[str, 
 
 
 def _with_second_input(
-    pointers: Sequence[KernelParameter], arrays: list[Parameter], seen: Mapping[str, SeenArgument]
+    pointers: Sequence[KernelParameter], arrays: list[Parameter], arguments: Mapping[str, SeenArgument]
 ) -> list[Parameter]:
     """The lab's arrays, its only input twice for a kernel that takes two: a product where a square is asked.
 
@@ -294,10 +294,10 @@ def _with_second_input(
     if len(pointers) != len(arrays) + 1 or len(inputs) != 1 or not inputs[0].twice:
         return arrays
     read = [p for p in pointers if not p.is_written]
-    sizes = {seen[p.name].buffer_bytes for p in read if p.name in seen}
+    sizes = {arguments[p.name].buffer_bytes for p in read if p.name in arguments}
     if len(read) != 2 or len(sizes) > 1 or len({p.dtype for p in read}) > 1:
         return arrays
-    digests = [seen[p.name].digest for p in read if p.name in seen]
+    digests = [arguments[p.name].digest for p in read if p.name in arguments]
     if len(digests) == 2 and all(digests) and digests[0] != digests[1]:
         raise Unbindable("two_inputs", first=read[0].name, second=read[1].name)
     index = arrays.index(inputs[0])
@@ -309,7 +309,7 @@ def _size_roles(
     sizes: Sequence[Parameter],
     pointers: Sequence[KernelParameter],
     pointer_roles: Sequence[str],
-    seen: Mapping[str, SeenArgument],
+    arguments: Mapping[str, SeenArgument],
     lab: Lab,
 ) -> list[tuple[str, ...]]:
     """Roles for the numbers: by name as far as that agrees with the values that were seen, else by value."""
@@ -317,20 +317,20 @@ def _size_roles(
     if len(names) < len(scalars) and len({lab.parameter(role).shape for role in pointer_roles}) == 1:
         # Members of one name of structs for arrays of one shape are one size.
         each = [next(scalar for scalar in scalars if scalar.name == name) for name in names]
-        orders = _size_roles(each, sizes, pointers, pointer_roles, seen, lab)
+        orders = _size_roles(each, sizes, pointers, pointer_roles, arguments, lab)
         return [tuple(order[names.index(scalar.name)] for scalar in scalars) for order in orders]
-    values = [seen[scalar.name].value if scalar.name in seen else None for scalar in scalars]
+    values = [arguments[scalar.name].value if scalar.name in arguments else None for scalar in scalars]
     named = _size_orders(scalars, sizes) if all(s.dtype in _INTEGERS for s in scalars) and sizes else []
     likeliest = named if len(scalars) >= len(sizes) else named[:1]
     if not scalars or (all(value is None for value in values) and not _is_side_and_pitch(scalars, values, lab)):
         return likeliest
     if len(scalars) == 2 and named and _is_side_and_pitch(scalars, values, lab):
         return [(sizes[0].name,) * 2]
-    with_pitch = pitched(scalars, pointers, pointer_roles, seen, lab)
+    with_pitch = pitched(scalars, pointers, pointer_roles, arguments, lab)
     if with_pitch:
         return with_pitch
     roles = [lab.parameter(role) for role in pointer_roles]
-    lengths = [(role, elements_of(p, role, seen.get(p.name))) for p, role in zip(pointers, roles, strict=True)]
+    lengths = [(role, elements_of(p, role, arguments.get(p.name))) for p, role in zip(pointers, roles, strict=True)]
     whole = [value if isinstance(value, int) else None for value in values]
     agreed = agreeing(named, whole, lengths)
     if len(scalars) < len(sizes):
@@ -360,13 +360,13 @@ def _is_side_and_pitch(scalars: Sequence[KernelParameter], values: Sequence[int 
 
 
 def _pointer_orders(
-    pointers: Sequence[KernelParameter], arrays: Sequence[Parameter], seen: Mapping[str, SeenArgument]
+    pointers: Sequence[KernelParameter], arrays: Sequence[Parameter], arguments: Mapping[str, SeenArgument]
 ) -> list[tuple[str, ...]]:
     scored = []
     for order in permutations(range(len(arrays))):
         score = 0.0
         for pointer, index in zip(pointers, order, strict=True):
-            score += _pointer_score(pointer, arrays[index]) + _flow_score(seen.get(pointer.name), arrays[index])
+            score += _pointer_score(pointer, arrays[index]) + _flow_score(arguments.get(pointer.name), arrays[index])
         inversions = sum(order[i] > order[j] for i in range(len(order)) for j in range(i + 1, len(order)))
         scored.append((score - 0.5 * inversions, tuple(arrays[index].name for index in order)))
     best = max(score for score, _order in scored)
@@ -374,14 +374,14 @@ def _pointer_orders(
     return list(dict.fromkeys(order for score, order in ranked if score >= best - DOUBT))
 
 
-def _flow_score(seen: SeenArgument | None, parameter: Parameter) -> float:
+def _flow_score(argument: SeenArgument | None, parameter: Parameter) -> float:
     """What the flow of data says: what is only read back was not there before, what is copied in is not read back."""
-    if seen is None or not seen.buffer:
+    if argument is None or not argument.buffer:
         return 0.0
     is_output = parameter.is_output
-    if seen.before == "data" and not seen.read_back:
+    if argument.before == "data" and not argument.read_back:
         return -FLOW if is_output else FLOW
-    if seen.before in ("", "zeros") and seen.read_back:
+    if argument.before in ("", "zeros") and argument.read_back:
         return FLOW if is_output else -FLOW
     return 0.0
 

@@ -124,9 +124,9 @@ class NamedSizes:
         return {role for role, _name in self.constants} | {role for _text, role in self.template if role}
 
 
-def _by_value(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str], taken: set[str]) -> dict[str, str]:
+def _by_value(roles: Sequence[str], fixed: CompileTime, lab: Lab, settled: set[str], taken: set[str]) -> dict[str, str]:
     """The constant, whatever it is called, of the value that the only size left has by the lengths of the arrays."""
-    left = [name for name in lab.size_names if name not in known and lab.parameter(name).usual is None]
+    left = [name for name in lab.size_names if name not in settled and lab.parameter(name).usual is None]
     if not left or (len(left) > 1 and set(left) != set(lab.equal_sizes)):
         return {}
     arrays = {p.name: p.shape for p in lab.parameters if p.is_array}
@@ -141,7 +141,7 @@ def _by_value(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str
     return {left[0]: names[0]} if len(values) == 1 and len(names) == 1 else {}
 
 
-def _of_host(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str], taken: set[str]) -> dict[str, str]:
+def _of_host(roles: Sequence[str], fixed: CompileTime, lab: Lab, settled: set[str], taken: set[str]) -> dict[str, str]:
     """What the host fills constant memory with that is the sizes left, by the lengths that arrays were seen to have.
 
     Where no lengths were seen, elements of an array, and as many numbers as there are sizes, in the lab's order.
@@ -153,7 +153,7 @@ def _of_host(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str]
         and name not in taken
         and ("[" in name or (name in fixed.filled and value != SET_BY_HOST))
     ][:MAX_ELEMENTS]
-    left = [name for name in lab.size_names if name not in known and lab.parameter(name).usual is None]
+    left = [name for name in lab.size_names if name not in settled and lab.parameter(name).usual is None]
     shapes = {p.name: p.shape for p in lab.parameters if p.is_array}
     lengths = [
         (shapes[roles[place]], elements)
@@ -203,14 +203,14 @@ def _sizes_of_spans(roles: Sequence[str], fixed: CompileTime, lab: Lab) -> dict[
     return sizes
 
 
-def solve(known: dict[str, int], shape: Sequence[str | int], elements: int) -> None:
+def solve(sizes: dict[str, int], shape: Sequence[str | int], elements: int) -> None:
     """Add the size that is left over in an array's shape, from the number of its elements."""
-    unknown = [axis for axis in shape if isinstance(axis, str) and axis not in known]
-    rest = prod(known[axis] if isinstance(axis, str) else axis for axis in shape if axis not in unknown)
+    unknown = [axis for axis in shape if isinstance(axis, str) and axis not in sizes]
+    rest = prod(sizes[axis] if isinstance(axis, str) else axis for axis in shape if axis not in unknown)
     if unknown and rest and elements % rest == 0:
         side = round((elements // rest) ** (1 / len(unknown)))
         if side ** len(unknown) == elements // rest:
-            known |= dict.fromkeys(unknown, side)
+            sizes |= dict.fromkeys(unknown, side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +234,14 @@ class OwnSizes:
         """The same, and what else they may be: a program may multiply oblong matrices where the lab's are square."""
         if self.site is None:
             return [{}]
-        return self.choices_of(self.site.seen, self.told())
+        return self.choices_of(self.site.seen, self.constant_sizes())
 
-    def choices_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> list[dict[str, int]]:
+    def choices_of(
+        self, arguments: Sequence[SeenArgument], constants: Mapping[str, int] | None = None
+    ) -> list[dict[str, int]]:
         """`sizes_of`, and the same with each other value that is handed in for one of the sizes."""
-        first = self.sizes_of(seen, known)
-        by_name = {argument.name: argument.value for argument in seen if argument.name}
+        first = self.sizes_of(arguments, constants)
+        by_name = {argument.name: argument.value for argument in arguments if argument.name}
         values = [
             (role, by_name.get(parameter.name))
             for parameter, role in zip(self.kernel.parameters, self.roles, strict=True)
@@ -248,7 +250,7 @@ class OwnSizes:
         others = [{**first, r: v} for r, v in values if isinstance(v, int) and v != first.get(r)]
         return [first, *others]
 
-    def told(self) -> dict[str, int]:
+    def constant_sizes(self) -> dict[str, int]:
         """The sizes that were constants of the program when it made its launch."""
         declared = dict(self.named.declared)
         if self.site is not None and self.site.changed[0]:
@@ -257,10 +259,10 @@ class OwnSizes:
             declared = {role: value for role, constant in self.named.constants if constant == name}
         return dict(self.named.pinned) | declared
 
-    def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None) -> dict[str, int]:
-        """The sizes at which a launch with these arguments was made; known: some of them."""
-        sizes = dict(known or {})
-        by_name = {argument.name: argument for argument in seen if argument.name}
+    def sizes_of(self, arguments: Sequence[SeenArgument], constants: Mapping[str, int] | None) -> dict[str, int]:
+        """The sizes at which a launch with these arguments was made; constants: some of them."""
+        sizes = dict(constants or {})
+        by_name = {argument.name: argument for argument in arguments if argument.name}
         arrays: list[tuple[str, SeenArgument, str]] = []
         for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
             argument = by_name.get(parameter.name)
@@ -278,10 +280,10 @@ class OwnSizes:
             solve(sizes, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))
         return sizes
 
-    def _is_usual(self, size: Parameter, seen: Mapping[str, SeenArgument]) -> bool:
+    def _is_usual(self, size: Parameter, arguments: Mapping[str, SeenArgument]) -> bool:
         """Whether a number was handed in that follows from this size alone, and is what follows from the usual one."""
         for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
-            value = seen[parameter.name].value if parameter.name in seen else None
+            value = arguments[parameter.name].value if parameter.name in arguments else None
             if role.startswith("=") and value is not None and formula.names_of(role[1:]) == {size.name}:
                 return abs(formula.evaluate(role[1:], {size.name: size.usual or 0}) - value) <= 1e-6 * abs(value)
         return False
@@ -461,11 +463,11 @@ def _value(text: str, sizes: Mapping[str, int]) -> int | None:
         return None
 
 
-def _same(found: list[str], usual: list[str], tile: tuple[int, ...], lab: Lab) -> bool:
+def _same(formulas: list[str], usual: list[str], tile: tuple[int, ...], lab: Lab) -> bool:
     """Whether two grids have as many blocks at whatever sizes."""
-    usual = [*usual, *["1"] * (len(found) - len(usual))]
+    usual = [*usual, *["1"] * (len(formulas) - len(usual))]
     return all(
-        [_value(text, sizes) for text in found] == [_value(text, sizes) for text in usual]
+        [_value(text, sizes) for text in formulas] == [_value(text, sizes) for text in usual]
         for sizes in _samples(tile, lab)
     )
 
