@@ -74,7 +74,7 @@ class Gpu:
         self._process.close()
         self.compiler.close()
 
-    def prepare(self, lab: Lab, submission: Submission, found: Mapping[str, Evidence]) -> None:
+    def prepare(self, lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence]) -> None:
         """Compute what `grade` compares with; the device need not be open yet.
 
         Raises
@@ -82,7 +82,7 @@ class Gpu:
         FileError : the lab's oracle cannot say what has to come out.
         """
         self._oracle = Oracle(lab)
-        compute_cases(lab, self._oracle, _kernels(lab, submission, found), found)
+        compute_cases(lab, self._oracle, _kernels(lab, submission, evidence_of), evidence_of)
 
     def refusal(self) -> str:
         """Why there is no device after all, "" when there is one; waits until it is open."""
@@ -123,23 +123,23 @@ class Gpu:
         self,
         lab: Lab,
         submission: Submission,
-        found: Mapping[str, Evidence],
+        evidence_of: Mapping[str, Evidence],
         compiler: CompilerProcess,
         remeasure: bool,
         profilers: Sequence[str] = (),
     ) -> dict[str, Evidence]:
         """The evidence of all variants with results and times from the GPU added."""
         try:
-            return self._graded(lab, submission, found, compiler, remeasure, profilers)
+            return self._graded(lab, submission, evidence_of, compiler, remeasure, profilers)
         except lock.Busy:
             # What the emulator found stands.
-            return _untimed(found, _in_use())
+            return _untimed(evidence_of, _in_use())
 
     def _graded(
         self,
         lab: Lab,
         submission: Submission,
-        found: Mapping[str, Evidence],
+        evidence_of: Mapping[str, Evidence],
         compiler: CompilerProcess,
         remeasure: bool,
         profilers: Sequence[str],
@@ -148,11 +148,11 @@ class Gpu:
         oracle = self._oracle or Oracle(lab)
         backend = GpuBackend(session)
         programs = ProgramStore(compiler, session.device.architecture)
-        kernels = _kernels(lab, submission, found)
+        kernels = _kernels(lab, submission, evidence_of)
         runner = GpuRunner(Trials(lab, oracle, programs, backend), backend, session.device, kernels)
-        for evidence in found.values():
+        for evidence in evidence_of.values():
             runner.prepare(evidence)
-        graded = results(session, runner, found)
+        graded = results(session, runner, evidence_of)
         self._has_run = True
         try:
             if profilers:
@@ -239,10 +239,10 @@ def _in_use() -> Message:
     return msg("runs.gpu_in_use")
 
 
-def _kernels(lab: Lab, submission: Submission, found: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
+def _kernels(lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
     """The kernels that were run, by variant; a file is compiled once for all of its, as each compile takes time."""
     together: dict[str, list[str]] = {}
-    run = {name: e for name, e in found.items() if e.interpretation is not None}
+    run = {name: e for name, e in evidence_of.items() if e.interpretation is not None}
     for evidence in run.values():
         together.setdefault(evidence.bound.kernel.file, []).append(evidence.bound.expression)
     return {
@@ -254,11 +254,11 @@ def _kernels(lab: Lab, submission: Submission, found: Mapping[str, Evidence]) ->
     }
 
 
-def _launcher(lab: Lab, made: CompiledReference) -> Callable[[Sizes], tuple[str, LaunchRequest] | None]:
+def _launcher(lab: Lab, compiled: CompiledReference) -> Callable[[Sizes], tuple[str, LaunchRequest] | None]:
     def launch(sizes: Sizes) -> tuple[str, LaunchRequest] | None:
-        if not made.variant.reference.fits(sizes):
+        if not compiled.variant.reference.fits(sizes):
             return None
-        return reference(made.variant.name), reference_request(lab, made, sizes)
+        return reference(compiled.variant.name), reference_request(lab, compiled, sizes)
 
     return launch
 

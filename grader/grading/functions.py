@@ -41,7 +41,7 @@ CODE_SUFFIXES = (".cu", ".cpp", ".cc", ".c")
 _INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.M)
 
 
-def staged(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab, folder: Path) -> list[SourceText]:
+def staged(submitted: FoundSubmission, sources: Sequence[SourceText], lab: Lab, folder: Path) -> list[SourceText]:
     """`sources` as files in an empty `folder`, with the lab's own files beside them and in place of those so called.
 
     What the student's files include goes with them.  A notebook's cells become files.
@@ -53,8 +53,8 @@ def staged(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab, fold
     own = [source for source in sources if source.file not in lab.files]
     if not lab.files and not any(source.notebook for source in own):
         return own
-    with lexical.limited(sources[0].path if sources else found.folder):
-        included = read_files(own, found.folder, decode).header_sources
+    with lexical.limited(sources[0].path if sources else submitted.folder):
+        included = read_files(own, submitted.folder, decode).header_sources
     placed = []
     for source in (*own, *included):
         path = folder / source.file
@@ -87,7 +87,7 @@ def _signature(lab: Lab) -> Signature | None:
     return lab.function.signature if lab.function is not None else lab.program.signature if lab.program else None
 
 
-def read_function(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab) -> Submission:
+def read_function(submitted: FoundSubmission, sources: Sequence[SourceText], lab: Lab) -> Submission:
     """The submission in `sources`, with the function, or the program, that `lab` asks for as what its variants are
     bound to.
 
@@ -95,24 +95,24 @@ def read_function(found: FoundSubmission, sources: Sequence[SourceText], lab: La
     ------
     UsageError : a local header is no text; the files take too much work to read.
     """
-    with lexical.limited(sources[0].path if sources else found.folder):
-        read = read_files(sources, sources[0].root if sources else found.folder, decode)
+    with lexical.limited(sources[0].path if sources else submitted.folder):
+        read = read_files(sources, sources[0].root if sources else submitted.folder, decode)
         entry = _entry(sources, lab)
         home = next((s for s in sources if isinstance(entry, FoundFunction) and s.file == entry.file), None)
         bindings = {v.name: binding_of(v.name, _signature(lab), entry, home) for v in lab.variants}
         headers = [header for header in read.header_sources if header.file not in lab.files]
         return Submission(
-            student=found.student,
-            name=found.name,
-            group=found.group,
-            title_page=found.title_page,
+            student=submitted.student,
+            name=submitted.name,
+            group=submitted.group,
+            title_page=submitted.title_page,
             sources=(*sources, *headers),
             device_source=read.texts,
             kernels=tuple(kernel for parsed in read.with_kernels for kernel in kernels_in(parsed)),
             launches=(),
             bindings=bindings,
             remarks=(
-                *(("unknown_lab", line) for line in found.unknown_labs),
+                *(("unknown_lab", line) for line in submitted.unknown_labs),
                 *(remark for source in sources for remark in source.remarks),
             ),
             missing_headers=tuple(
@@ -235,8 +235,8 @@ def _blame_lab(lab: Lab, submission: Submission, diagnostics: Sequence[Diagnosti
             raise FileError(msg("labs.own_file", what=diagnostic.message), path, diagnostic.line or None)
 
 
-def _each(found: Mapping[str, Evidence], **known: object) -> dict[str, Evidence]:
-    return {name: replace(evidence, **known) for name, evidence in found.items()}  # type: ignore[arg-type]  # its fields
+def _each(evidence_of: Mapping[str, Evidence], **fields: object) -> dict[str, Evidence]:
+    return {name: replace(evidence, **fields) for name, evidence in evidence_of.items()}  # type: ignore[arg-type]  # its fields
 
 
 def _of_host(observation: Observation, function: FoundFunction) -> Compilation | None:

@@ -70,7 +70,7 @@ def decides_marks(lab: Lab) -> bool:
 def predict_all(
     lab: Lab,
     kernels: Mapping[str, BoundKernel],
-    found: Mapping[str, Evidence],
+    evidence_of: Mapping[str, Evidence],
     processor: Processor,
     programs: ProgramStore,
     compiler: CompilerProcess,
@@ -82,7 +82,9 @@ def predict_all(
     sizes = lab.timing.sizes[-1] if lab.timing is not None else lab.cases["emulator"].observe
     stores = stores_of(processor, programs, compiler)
     predictions = {
-        name: _predicted(kernel, sizes, processor, stores) for name, kernel in kernels.items() if _is_right(found[name])
+        name: _predicted(kernel, sizes, processor, stores)
+        for name, kernel in kernels.items()
+        if _is_right(evidence_of[name])
     }
     measures = {}
     for variant in lab.variants:
@@ -102,26 +104,26 @@ def stores_of(
     return programs, ProgramStore(compiler, processor.architecture)
 
 
-def in_result(result: Result, found: Mapping[str, PredictedTime | Message]) -> Result:
+def in_result(result: Result, predicted: Mapping[str, PredictedTime | Message]) -> Result:
     """`result` with predicted times, or why there are none, by variant; a check of speed that waits for a measured time
     says what was predicted."""
     variants = {
-        name: structs.replace(variant, predicted=found[name])
-        if isinstance(found.get(name), PredictedTime)
-        else structs.replace(variant, unpredicted_said=found.get(name))
+        name: structs.replace(variant, predicted=predicted[name])
+        if isinstance(predicted.get(name), PredictedTime)
+        else structs.replace(variant, unpredicted_said=predicted.get(name))
         for name, variant in result.variants.items()
     }
     return structs.replace(
-        result, variants=variants, checks=[_with_hint(c, found.get(c.variant)) for c in result.checks]
+        result, variants=variants, checks=[_with_hint(c, predicted.get(c.variant)) for c in result.checks]
     )
 
 
-def _with_hint(check: Check, made: PredictedTime | Message | None) -> Check:
+def _with_hint(check: Check, predicted: PredictedTime | Message | None) -> Check:
     if check.check != "speedup" or check.skip_reason != "not_measured":
         return check
-    if not isinstance(made, PredictedTime) or made.predicted_speedup is None:
+    if not isinstance(predicted, PredictedTime) or predicted.predicted_speedup is None:
         return check
-    figures = predicted_figures(made, made.predicted_speedup)
+    figures = predicted_figures(predicted, predicted.predicted_speedup)
     return structs.replace(check, hint_said=msg("checks.speedup.hint_predicted", figures=figures))
 
 
@@ -212,11 +214,11 @@ def _point(
     lab: Lab, sweep: Sweep, point: PreparedPoint, processor: Processor, stores: tuple[ProgramStore, ProgramStore]
 ) -> SweepPoint:
     sizes = point.place.sizes
-    made = predict_kernel(point.kernel, sizes, processor, stores, MOST_STEPS)
-    if isinstance(made, Message):
-        return point.infeasible("failed", made)
-    low, high = made.interval_us
-    time = Estimate(value=made.time_us, low=low, high=high)
+    predicted = predict_kernel(point.kernel, sizes, processor, stores, MOST_STEPS)
+    if isinstance(predicted, Message):
+        return point.infeasible("failed", predicted)
+    low, high = predicted.interval_us
+    time = Estimate(value=predicted.time_us, low=low, high=high)
     metrics = dict.fromkeys(("time", *sweep.metrics["gpu"]))
     values = {f"predicted_{metric}": _value(lab, metric, sizes, time) for metric in metrics}
     return structs.replace(point.point(), values=values)

@@ -133,8 +133,8 @@ class Repeats:
         left = self._find(key, digests, arrays)
         if left is not None:
             kernel.misses = 0
-            for number, known in left.changed.items():
-                _put(arrays[number], known)
+            for number, kept in left.changed.items():
+                _put(arrays[number], kept)
             return left.outcome
         kernel.misses += 1
         outcome = self._execute(kernel, execute)
@@ -171,15 +171,15 @@ class Repeats:
         if first is None:
             return
         self._kept_bytes -= first.left.size
-        digests = tuple(self._digest_of(known.data, known.valid) for known in first.before)
-        for number, known in first.left.changed.items():
-            first.left.changed[number] = _Known(known.data, known.valid, self._digest_of(known.data, known.valid))
-        first.left.size = sum(2 * known.data.size for known in first.left.changed.values())
+        digests = tuple(self._digest_of(kept.data, kept.valid) for kept in first.before)
+        for number, kept in first.left.changed.items():
+            first.left.changed[number] = _Known(kept.data, kept.valid, self._digest_of(kept.data, kept.valid))
+        first.left.size = sum(2 * kept.data.size for kept in first.left.changed.values())
         self._keep(first.key, digests, first.left)
 
-    def _execute(self, known: _Kernel, execute: Callable[[], Outcome]) -> Outcome:
+    def _execute(self, kept: _Kernel, execute: Callable[[], Outcome]) -> Outcome:
         outcome = execute()
-        known.instructions = outcome.charged
+        kept.instructions = outcome.charged
         self._executed += outcome.charged
         for array in self._arrays():
             array.digest = None
@@ -204,7 +204,7 @@ class Repeats:
             if left is None or left.outcome.printf:
                 return None
             contents = [(d, array.data) for d, array in zip(digests, arrays, strict=True)]
-            contents += [(known.digest, known.data) for known in left.changed.values()]
+            contents += [(kept.digest, kept.data) for kept in left.changed.values()]
             if not all(self._is_plain(digest, data) for digest, data in contents):
                 return None
         self._left.move_to_end(exact)
@@ -276,10 +276,10 @@ def _valid(array: MemoryArray) -> Any:
     return None if array.valid is None or array.valid.all() else array.valid
 
 
-def _put(array: MemoryArray, known: _Known) -> None:
-    if array.digest == known.digest:
+def _put(array: MemoryArray, kept: _Known) -> None:
+    if array.digest == kept.digest:
         return
-    array.data[:] = known.data
+    array.data[:] = kept.data
     if array.valid is not None:
-        array.valid[:] = 1 if known.valid is None else known.valid
-    array.digest = known.digest
+        array.valid[:] = 1 if kept.valid is None else kept.valid
+    array.digest = kept.digest

@@ -29,22 +29,22 @@ def in_figures(result: Result) -> dict[str, dict[str, float | str]]:
     """Predicted times by variant, for programs to read."""
     return {
         name: {
-            "device": made.device,
-            "predicted_us": made.predicted_us,
-            "predicted_low_us": made.predicted_low_us,
-            "predicted_high_us": made.predicted_high_us,
+            "device": predicted.device,
+            "predicted_us": predicted.predicted_us,
+            "predicted_low_us": predicted.predicted_low_us,
+            "predicted_high_us": predicted.predicted_high_us,
         }
         for name, variant in result.variants.items()
-        if (made := variant.predicted) is not None
+        if (predicted := variant.predicted) is not None
     }
 
 
 def in_words(result: Result, numbers: Numbers) -> dict[str, str]:
     """The same for people, a time with its interval and the device."""
     return {
-        name: f"{numbers.about(made.predicted_us)} ({interval(made, numbers)}; {made.device})"
+        name: f"{numbers.about(predicted.predicted_us)} ({interval(predicted, numbers)}; {predicted.device})"
         for name, variant in result.variants.items()
-        if (made := variant.predicted) is not None
+        if (predicted := variant.predicted) is not None
     }
 
 
@@ -115,21 +115,21 @@ def faster_views(
     changes: with where they are, by variant.  shown: diffs that a fault shows already.
     """
     views: dict[tuple[str, ...], FasterView] = {}
-    for name, (place, made) in changes.items():
-        key = (place, made.kind, *made.diff)
-        diff = [] if made.diff in shown else [visible(row) for row in made.diff]
-        ratio = made.predicted_times
+    for name, (place, change) in changes.items():
+        key = (place, change.kind, *change.diff)
+        diff = [] if change.diff in shown else [visible(row) for row in change.diff]
+        ratio = change.predicted_times
         said = msg(
             "repairs.faster.gain" if ratio.is_sure else "repairs.faster.unsure",
             variant=name,
             times=numbers.times(ratio.value),
-            device=made.device,
+            device=change.device,
             low=numbers.decimal(ratio.low, 1),
             high=numbers.decimal(ratio.high, 1),
         )
-        what = text(msg(f"repairs.faster.{made.kind}", where=place))
+        what = text(msg(f"repairs.faster.{change.kind}", where=place))
         view = views.setdefault(key, {"what": what, "said": [], "diff": diff})
-        view["said"].append(" ".join(filter(None, (text(said), made.effect))))
+        view["said"].append(" ".join(filter(None, (text(said), change.effect))))
     return list(views.values())
 
 

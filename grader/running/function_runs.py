@@ -113,20 +113,20 @@ class FunctionRuns:
 
         limits = msgspec.structs.replace(LIMITS, counts_work=self.lab.counts_work)
 
-        def after(found: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
-            others = len(found) - len(cases)
+        def after(observations: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
+            others = len(observations) - len(cases)
             if others > 0:
                 return self._in_order(others, limits)
-            run = self.judged(cases[len(found) - 1], found[-1])
+            run = self.judged(cases[len(observations) - 1], observations[-1])
             # A drawn shape may be too much for what is right at the lab's own sizes: that is no fault.
             if run is not None and not (run.drawn and run.outcome.reason in GAVE_UP):
                 runs.append(run)
-                seen_of_runs.append(found[-1])
-            if len(found) == len(cases) and all(run.outcome.status == "ok" and run.is_right for run in runs):
+                seen_of_runs.append(observations[-1])
+            if len(observations) == len(cases) and all(run.outcome.status == "ok" and run.is_right for run in runs):
                 is_named = not any(run.drawn for run in runs)
                 cases.extend(self._drawn(replace(evidence, runs=tuple(runs))) if is_named else self._last(cases))
-            if len(found) < len(cases):
-                return self.begun(cases[len(found)], limits)
+            if len(observations) < len(cases):
+                return self.begun(cases[len(observations)], limits)
             return self._in_order(0, limits) if is_asked(replace(evidence, runs=tuple(runs))) else None
 
         observations = observe_calls(program, *self.begun(cases[0], limits), after)
@@ -215,13 +215,13 @@ class FunctionRuns:
 
     def outputs(self, case: Case, observation: Observation) -> dict[str, Array] | None:
         """What has come out of the one call of a case; None where it did not come to its end."""
-        seen = next((call for call in observation.calls if call.has_returned), None)
-        if seen is None or of_launches(observation) is not None:
+        returned = next((call for call in observation.calls if call.has_returned), None)
+        if returned is None or of_launches(observation) is not None:
             return None
-        shapes = {name: shape_at(self.lab, name, case.sizes) for name in seen.outputs}
+        shapes = {name: shape_at(self.lab, name, case.sizes) for name in returned.outputs}
         return {
             name: np.frombuffer(data, self.lab.parameter(name).dtype).reshape(shapes[name])
-            for name, data in seen.outputs.items()
+            for name, data in returned.outputs.items()
         }
 
     def _drawn(self, evidence: Evidence) -> Iterator[Case]:
@@ -275,31 +275,33 @@ class FunctionRuns:
         """What came of a case; None where that says nothing of the function."""
         if case.undone:
             (inputs, expected), *_others = case.data
-            seen = next((call for call in observation.calls if call.has_returned), None)
+            returned = next((call for call in observation.calls if call.has_returned), None)
             return (
-                self._undone(case, self._differences(case.sizes, seen, inputs, expected), observation) if seen else None
+                self._undone(case, self._differences(case.sizes, returned, inputs, expected), observation)
+                if returned
+                else None
             )
         outcome = _stopped(observation, len(case.data))
         difference: Difference | None = None
         changed: tuple[str, ...] = ()
         if outcome is None:
             outcome = LaunchOutcome("ok")
-            for number, (seen, (inputs, expected)) in enumerate(zip(observation.calls, case.data, strict=True)):
-                found = first_wrong(self._differences(case.sizes, seen, inputs, expected))
-                if number and found.mismatches:
+            for number, (call, (inputs, expected)) in enumerate(zip(observation.calls, case.data, strict=True)):
+                wrong = first_wrong(self._differences(case.sizes, call, inputs, expected))
+                if number and wrong.mismatches:
                     # The first call was right, or this would not be looked at.
                     said = msg(
                         "launches.second_call",
-                        what=msg("launches.elements_wrong", n=found.mismatches, total=found.total, name=found.name),
+                        what=msg("launches.elements_wrong", n=wrong.mismatches, total=wrong.total, name=wrong.name),
                     )
                     outcome = LaunchOutcome("fault", reason="second_call", said=said)
                     difference = None
                     break
-                difference, changed = found, tuple(dict.fromkeys((*changed, *seen.changed)))
-                if found.mismatches:
+                difference, changed = wrong, tuple(dict.fromkeys((*changed, *call.changed)))
+                if wrong.mismatches:
                     break
-                if seen.not_of_device:
-                    said = msg("launches.not_of_device", name=seen.not_of_device[0])
+                if call.not_of_device:
+                    said = msg("launches.not_of_device", name=call.not_of_device[0])
                     outcome, difference = LaunchOutcome("fault", reason="by_host", said=said), None
                     break
         return Run(
@@ -326,12 +328,12 @@ class FunctionRuns:
         return None
 
     def _differences(
-        self, sizes: Sizes, seen: CallSeen, inputs: Mapping[str, Array], expected: Mapping[str, Array]
+        self, sizes: Sizes, call: CallSeen, inputs: Mapping[str, Array], expected: Mapping[str, Array]
     ) -> list[Difference]:
         """Of each output."""
         arrays = {name: array for name, array in inputs.items() if array.ndim}
         differences = []
-        for name, data in seen.outputs.items():
+        for name, data in call.outputs.items():
             right = expected[name]
             got = np.frombuffer(data, right.dtype).reshape(right.shape)
             tolerance = self.lab.tolerance.at(sizes, str(right.dtype))
@@ -357,9 +359,12 @@ def _raw(value: Array) -> bytes:
 
 def of_launches(observation: Observation) -> LaunchOutcome | None:
     """What stopped one of the launches, or kept it from being run; None where nothing did."""
-    if observation.device and (found := next((f for f in observation.findings if f.kind in OF_CARD), None)) is not None:
-        status, reason = OF_CARD[found.kind]
-        return LaunchOutcome(status, reason=reason, said=found.message, line=found.line, file=found.file)
+    if (
+        observation.device
+        and (finding := next((f for f in observation.findings if f.kind in OF_CARD), None)) is not None
+    ):
+        status, reason = OF_CARD[finding.kind]
+        return LaunchOutcome(status, reason=reason, said=finding.message, line=finding.line, file=finding.file)
     cause = observation.cause
     if cause is not None and cause.id in NO_FAULTS | NOT_OURS:
         return LaunchOutcome("unsupported", reason=cause.id, said=cause)

@@ -86,25 +86,25 @@ class ProgramRuns(FunctionRuns):
         if of_launches(observation) is not None or _ended(observation) is not None:
             return None
         shapes = {p.name: shape_at(self.lab, p.name, case.sizes) for p in self._outputs()}
-        made = {p.name: _output(p, shapes[p.name], case.sizes, observation) for p in self._outputs()}
-        arrays = {name: one for name, one in made.items() if not isinstance(one, Message)}
-        return arrays if len(arrays) == len(made) else None
+        outputs = {p.name: _output(p, shapes[p.name], case.sizes, observation) for p in self._outputs()}
+        arrays = {name: one for name, one in outputs.items() if not isinstance(one, Message)}
+        return arrays if len(arrays) == len(outputs) else None
 
     # -- what came of a case ------------------------------------------------------------------
 
     def judged(self, case: Case, observation: Observation) -> Run | None:
         ((inputs, expected),) = case.data
         if case.undone:
-            found = self._compared(case.sizes, observation, inputs, expected)
-            return None if isinstance(found, Message) else self._undone(case, found, observation)
+            differences = self._compared(case.sizes, observation, inputs, expected)
+            return None if isinstance(differences, Message) else self._undone(case, differences, observation)
         outcome = of_launches(observation) or _ended(observation)
         difference: Difference | None = None
         if outcome is None:
-            found = self._compared(case.sizes, observation, inputs, expected)
-            if isinstance(found, Message):
-                outcome = LaunchOutcome("fault", reason="no_output", said=found)
+            differences = self._compared(case.sizes, observation, inputs, expected)
+            if isinstance(differences, Message):
+                outcome = LaunchOutcome("fault", reason="no_output", said=differences)
             else:
-                outcome, difference = LaunchOutcome("ok"), first_wrong(found)
+                outcome, difference = LaunchOutcome("ok"), first_wrong(differences)
         return Run(
             case.kind, case.sizes, replace(outcome, hazards=hazards_of(observation)), difference, drawn=case.drawn
         )

@@ -52,23 +52,23 @@ class _Back:
 def never_read(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> list[HostFault]:
     """That all results of a kernel go into arrays of the host that nothing reads."""
     own = _copies_of(run, kernel)
-    found: dict[tuple[str, int], _Back] = {}
+    backs: dict[tuple[str, int], _Back] = {}
     for file, line in own:
         text = texts.get(file, "")
         back = next((b for b in _backs(text) if b.line == line), None)
         if back is None or _reads(text, back):
             return []
-        found[file, line] = back
+        backs[file, line] = back
     return [
         HostFault("copy", file, line, msg("checks.host_code.compared_other", array=back.name, kernel=kernel))
-        for (file, line), back in list(found.items())[:1]
+        for (file, line), back in list(backs.items())[:1]
     ]
 
 
 def read_early(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> list[HostFault]:
     """That results of a kernel are read between its launch and the copy that fetches them, and not behind that."""
     launches = [launch.line for launch in run.launches if launch.kernel == kernel]
-    found = []
+    faults = []
     for file, line in _copies_of(run, kernel):
         backs = list(_backs(texts.get(file, "")))
         back = next((b for b in backs if b.line == line), None)
@@ -79,20 +79,20 @@ def read_early(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> list[Host
         reads = _reads(texts[file], back)
         early = [at for at in reads if before < at < line]
         if before and early and not any(line < at < following for at in reads):
-            told = msg("checks.host_code.compared_early", array=back.name, kernel=kernel, read_line=early[0])
-            found.append(HostFault("copy", file, line, told))
-    return found
+            message = msg("checks.host_code.compared_early", array=back.name, kernel=kernel, read_line=early[0])
+            faults.append(HostFault("copy", file, line, message))
+    return faults
 
 
 def _copies_of(run: SeenRun, kernel: str) -> list[tuple[str, int]]:
     """File and line of the copies to the host that follow a launch of the kernel, and no other one."""
-    found = []
+    places = []
     for copy in run.copies:
         if copy.way == "out" and 0 < copy.launches <= len(run.order):
             last = run.order[copy.launches - 1].launch
             if last >= 0 and run.launches[last].kernel == kernel:
-                found.append((copy.file, copy.line))
-    return list(dict.fromkeys(found))
+                places.append((copy.file, copy.line))
+    return list(dict.fromkeys(places))
 
 
 def _backs(text: str) -> Iterator[_Back]:
@@ -153,7 +153,7 @@ def _declared(statement: str) -> list[str]:
         else:
             parts[-1] += character
     names = (re.match(r"[\s*&]*(\w+)\s*(?:[=({\[]|$)", part) for part in parts)
-    return [found[1] for found in names if found is not None]
+    return [pair[1] for pair in names if pair is not None]
 
 
 def with_own_check(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
@@ -269,7 +269,7 @@ def launched_instead(runs: Sequence[SeenRun], kernel: Kernel, graded: Collection
     graded: the kernels of the variants.
     """
     order = [k.name for k in sorted(graded, key=lambda k: (k.file != kernel.file, k.line))]
-    found: dict[tuple[str, int, int], Instead] = {}
+    others: dict[tuple[str, int, int], Instead] = {}
     lines: set[tuple[str, int]] = set()
     for run in runs:
         first: dict[tuple[str, tuple[str, ...]], tuple[int, str, int]] = {}
@@ -288,9 +288,9 @@ def launched_instead(runs: Sequence[SeenRun], kernel: Kernel, graded: Collection
                 is_first = order.index(kernel.name) < order.index(launch.kernel)
                 wrong, right = (line, launch.line) if is_first else (launch.line, line)
                 instead = Instead(file, wrong, name, right)
-                found.setdefault((file, line, launch.line), instead)
-    if not found or kernel.name not in order:
+                others.setdefault((file, line, launch.line), instead)
+    if not others or kernel.name not in order:
         return None
     place = order.index(kernel.name)
-    nearest = min(found.values(), key=lambda one: abs(order.index(one.kernel.partition("<")[0]) - place))
+    nearest = min(others.values(), key=lambda one: abs(order.index(one.kernel.partition("<")[0]) - place))
     return nearest if len(lines) >= len(order) else None

@@ -155,7 +155,7 @@ def _global(trace: BlockTrace) -> list[Request]:
     return [e for e in trace.events if isinstance(e, Request) and e.space == "global"]
 
 
-def _count(base: BlockTrace, made: Profile) -> None:
+def _count(base: BlockTrace, counts: Profile) -> None:
     joined: frozenset[int] = frozenset()
     executed: dict[int, tuple[Schedule, int]] = {}
     for event in base.events:
@@ -165,40 +165,40 @@ def _count(base: BlockTrace, made: Profile) -> None:
             executed[key] = (event.schedule, executed.get(key, (None, 0))[1] + len(event.warps))
             continue
         pattern = event.pattern
-        line = made.line(event.instruction.location.line)
+        line = counts.line(event.instruction.location.line)
         if event.space == "shared":
             if pattern.phase > 0 and id(event.instruction) in joined:
                 # Part of a wider load: neither a wavefront nor an instruction of its own.
-                made.issued -= len(pattern.warps)
-                made.by_pipe["memory"] -= len(pattern.warps)
+                counts.issued -= len(pattern.warps)
+                counts.by_pipe["memory"] -= len(pattern.warps)
                 line.by_pipe["memory"] -= len(pattern.warps)
                 continue
             cost, ideal = float(pattern.cost.sum()), float(pattern.ideal.sum())
-            made.shared += cost
-            made.shared_ideal += ideal
+            counts.shared += cost
+            counts.shared_ideal += ideal
             line.shared += cost
             line.shared_ideal += ideal
         else:
             tags = float(np.maximum(pattern.lines, pattern.cost / LINE_SECTORS).sum())
-            made.tags += tags
+            counts.tags += tags
             line.tags += tags
-            made.tags_dense += float(np.ceil(pattern.ideal / LINE_SECTORS).sum())
+            counts.tags_dense += float(np.ceil(pattern.ideal / LINE_SECTORS).sum())
             if event.op == "atomic":
-                made.atomic_requests += float(pattern.lines.sum())
+                counts.atomic_requests += float(pattern.lines.sum())
                 line.atomic_requests += float(pattern.lines.sum())
     for schedule, warps in executed.values():
-        made.issued += schedule.issued * warps
-        made.barriers += schedule.barriers * warps
+        counts.issued += schedule.issued * warps
+        counts.barriers += schedule.barriers * warps
         for pipe, count in schedule.by_pipe:
-            made.by_pipe[pipe] += count * warps
+            counts.by_pipe[pipe] += count * warps
         for number, pipes, barriers in schedule.by_line:
-            line = made.line(number)
+            line = counts.line(number)
             line.barriers += barriers * warps
             for pipe, count in pipes:
                 line.by_pipe[pipe] += count * warps
 
 
-def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]], made: Profile) -> None:
+def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]], counts: Profile) -> None:
     """Sectors that go to the L2 cache, by line; `made.l2_sectors` are known."""
     asked: dict[int, list[float]] = {}
     for event in _global(base):
@@ -208,16 +208,16 @@ def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]],
             entry[1] += cost
             entry[2] += ideal
         else:
-            made.stored_sectors += cost
-            made.stored_dense += ideal
-            made.line(event.instruction.location.line).stored_sectors += cost
+            counts.stored_sectors += cost
+            counts.stored_dense += ideal
+            counts.line(event.instruction.location.line).stored_sectors += cost
     measured = {key: missed.get(key, (1.0, 1.0, 1.0)) for key in asked}
     fetched = {key: asked[key][1] * m / max(1.0, n) for key, (m, n, _waiting) in measured.items()}
-    scale = made.l2_sectors / max(1.0, sum(fetched.values()))
+    scale = counts.l2_sectors / max(1.0, sum(fetched.values()))
     for key, (number, _cost, ideal) in asked.items():
-        made.line(int(number)).l2_sectors += scale * fetched[key]
+        counts.line(int(number)).l2_sectors += scale * fetched[key]
         # What is fetched once and used by several requests is not fetched more often than that.
-        made.l2_dense += scale * min(fetched[key], ideal)
+        counts.l2_dense += scale * min(fetched[key], ideal)
 
 
 def _replay(together: Sequence[BlockTrace], capacity: int) -> tuple[dict[int, tuple[float, float, float]], float]:

@@ -64,9 +64,9 @@ def note_copied(
         copied.ranges |= {(offset, offset + size) for offset, size in rows[:MAX_RANGES]}
 
 
-def note_arrays(state: State, record: SeenLaunch, found: Sequence[Allocation | None]) -> None:
+def note_arrays(state: State, record: SeenLaunch, allocations: Sequence[Allocation | None]) -> None:
     """Note how large the elements are that a kernel takes each of its arrays for, and what it may write."""
-    for allocation, argument in zip(found, record.arguments, strict=True):
+    for allocation, argument in zip(allocations, record.arguments, strict=True):
         if allocation is not None:
             width = WIDTHS.get(argument.type_text.rstrip("*").strip().removesuffix(" const"), 1)
             # Of an array that is handed over in parts a copy may be of such a part.
@@ -81,26 +81,26 @@ def tell_short(state: State) -> None:
             _tell_count(state, copied)
 
 
-def _is_of_count(known: Copied) -> bool:
-    width, size = known.allocation.width, known.allocation.size
-    return width > 1 and not size % width and known.ranges == {(0, size // width)}
+def _is_of_count(copied: Copied) -> bool:
+    width, size = copied.allocation.width, copied.allocation.size
+    return width > 1 and not size % width and copied.ranges == {(0, size // width)}
 
 
-def _tell_count(state: State, known: Copied) -> bool:
+def _tell_count(state: State, copied: Copied) -> bool:
     """Tell of a copy of as many bytes as there are elements, unless its text says how large these are."""
-    text = state.sources.texts.get(known.place.file, "")
-    calls = [arguments for arguments in _calls(state, known.place, _CALLED + _OF_SYMBOLS) if len(arguments) > 2]
-    if known.is_told or any(_has_width(arguments[2], text, unknown=False) for arguments in calls):
-        return known.is_told
-    known.is_told = True
-    size, width = known.allocation.size, known.allocation.width
+    text = state.sources.texts.get(copied.place.file, "")
+    calls = [arguments for arguments in _calls(state, copied.place, _CALLED + _OF_SYMBOLS) if len(arguments) > 2]
+    if copied.is_told or any(_has_width(arguments[2], text, unknown=False) for arguments in calls):
+        return copied.is_told
+    copied.is_told = True
+    size, width = copied.allocation.size, copied.allocation.width
     message = msg(
-        f"programs.copy_of_count_{'into' if known.is_into else 'out'}",
-        array=known.allocation.name,
+        f"programs.copy_of_count_{'into' if copied.is_into else 'out'}",
+        array=copied.allocation.name,
         bytes=size // width,
         size=size,
     )
-    state.tell("copy_size", "error", message, known.place)
+    state.tell("copy_size", "error", message, copied.place)
     return True
 
 
@@ -172,11 +172,11 @@ def _is_handle(name: str, pointers: Sequence[str], size: int, allocation: Alloca
     return is_object is not None and allocation.size > size and any(re.fullmatch(of_object, end) for end in ends)
 
 
-def check_counts(state: State, record: SeenLaunch, found: Sequence[Allocation | None]) -> None:
+def check_counts(state: State, record: SeenLaunch, allocations: Sequence[Allocation | None]) -> None:
     """Tell of arrays that have as many bytes as they should have elements."""
     numbers = [a.value for a in record.arguments if isinstance(a.value, int) and a.value > 1]
     counts = _products(tuple(numbers))
-    for allocation, argument in zip(found, record.arguments, strict=True):
+    for allocation, argument in zip(allocations, record.arguments, strict=True):
         width = WIDTHS.get(argument.type_text.rstrip("*").strip().removesuffix(" const"), 1)
         if allocation is None or allocation.kind != "device" or width < 2 or allocation.size not in counts:
             continue
@@ -275,15 +275,15 @@ def read(state: State, allocation: Allocation | None, place: Place, into: Alloca
         state.flow.append((None, (allocation,), (into,) if into is not None and not into.host else ()))
 
 
-def launched(state: State, record: SeenLaunch, found: Sequence[Allocation | None]) -> None:
+def launched(state: State, record: SeenLaunch, allocations: Sequence[Allocation | None]) -> None:
     """A launch, with the allocation that each of its arguments lies in, None for a number or what is not known."""
     if len(state.flow) > MAX_STEPS:
         return
-    reads = [allocation for allocation in found if allocation is not None]
-    writes = [a for a, x in zip(found, record.arguments, strict=True) if a is not None and x.may_be_written]
+    reads = [allocation for allocation in allocations if allocation is not None]
+    writes = [a for a, x in zip(allocations, record.arguments, strict=True) if a is not None and x.may_be_written]
     # What goes where it cannot be followed, or where the host reads without a call, counts as read.
     is_open = not writes or any(allocation.host for allocation in writes)
-    for allocation, argument in zip(found, record.arguments, strict=True):
+    for allocation, argument in zip(allocations, record.arguments, strict=True):
         is_open |= allocation is None and argument.value is None
         is_open |= argument.type_text.count("*") > 1
     state.flow.append((record, tuple(reads), () if is_open else tuple(writes)))
@@ -403,11 +403,11 @@ def note_unwaited(
     _keep(state, Unwaited(allocation, low, high - low, *at, changed=changed))
 
 
-def before_kernel(state: State, record: SeenLaunch, found: Sequence[Allocation | None]) -> list[Bytes | None]:
+def before_kernel(state: State, record: SeenLaunch, allocations: Sequence[Allocation | None]) -> list[Bytes | None]:
     """What lies in the memory of both sides that a kernel may write, by argument; None for any other."""
     ours = [
         allocation if allocation is not None and _is_written(allocation, argument.type_text) else None
-        for allocation, argument in zip(found, record.arguments, strict=True)
+        for allocation, argument in zip(allocations, record.arguments, strict=True)
     ]
     total = sum(allocation.size for allocation in ours if allocation is not None)
     if not state.watches or not total or total > MAX_LOOKED_AT:
@@ -429,12 +429,12 @@ def _is_written(allocation: Allocation, type_text: str) -> bool:
 def after_kernel(
     state: State,
     record: SeenLaunch,
-    found: Sequence[Allocation | None],
+    allocations: Sequence[Allocation | None],
     before: Sequence[Bytes | None],
     at: tuple[int, int, Place],
 ) -> None:
     """Keep what a kernel has changed; before: from `before_kernel`, at: stream, its step, place."""
-    for allocation, argument, old in zip(found, record.arguments, before, strict=True):
+    for allocation, argument, old in zip(allocations, record.arguments, before, strict=True):
         if allocation is None or old is None:
             continue
         changed = (state.guest.view(allocation.host, allocation.size) != old).view(np.uint8)
