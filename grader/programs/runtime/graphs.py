@@ -5,12 +5,15 @@ A graph's nodes run one after another in an order that its dependencies allow, i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import replace
 
 from grader.programs.runtime import arrays, copies, launches, streams
 from grader.programs.runtime.ordering import KERNEL, MAX_NODES, Capture, Graph, Node, Place, add
 from grader.programs.runtime.state import CudaError, State
+from grader.programs.sandbox.guest import BadPointer
 
 CAPTURE_UNSUPPORTED, CAPTURE_UNMATCHED, CAPTURE_UNJOINED = 900, 903, 904
 UPDATE_FAILURE = 910
@@ -31,6 +34,12 @@ CAPTURED = {
 _WAITING = {"cudaStreamSynchronize": 0, "cudaStreamQuery": 0, "cudaStreamAddCallback": 0, "cudaFreeAsync": 1}
 _WAITING |= {"cudaMallocAsync": 2}
 """Calls that a capturing stream refuses."""
+LIBRARIES = ("cublas", "curand", "cufft", "cusolver", "cusparse")
+"""What the names of a library's functions begin with."""
+_SETS_UP = re.compile(r"^cu[a-z]+(?:Dn|Sp|Lt|Xt)?(?:Create|Destroy|Set|Get|Make|Plan|Estimate)|[bB]uffer_?[sS]ize")
+"""Functions of theirs that queue nothing."""
+_NUMBER_BYTES = 16
+"""Of the largest number that a call is handed the address of."""
 
 
 def capture_call(state: State, name: str, function: Callable[..., int], place: Place, values: Collection[int]) -> bool:
@@ -55,6 +64,8 @@ def capture_call(state: State, name: str, function: Callable[..., int], place: P
         last = recorded.last | (mine.last if mine is not None else frozenset())
         state.graphs.captures[arguments[0]] = Capture(recorded.graph, recorded.origin, last)
         return True
+    if name.startswith(LIBRARIES) and not _SETS_UP.search(name):
+        return _capture_library(state, name, function, place, arguments)
     if name not in CAPTURED:
         return False
     index, kind = CAPTURED[name]
@@ -66,6 +77,34 @@ def capture_call(state: State, name: str, function: Callable[..., int], place: P
         return function(state, place, *arguments[:index], stream, *arguments[index + 1 :])
 
     state.graphs.append(state.handle(), held_now, run, kind)
+    return True
+
+
+def _capture_library(state: State, name: str, function: Callable[..., int], place: Place, arguments: list[int]) -> bool:
+    """Keep a library's call for its handle's stream, with the handle's settings and the host's numbers of now."""
+    handle = arguments[0] if arguments else 0
+    settings = state.libraries.get(handle)
+    stream = arguments[-1] if name == "cublasLtMatmul" else (settings or {}).get("stream", 0)
+    held = state.graphs.captures.get(stream)
+    if settings is None or held is None:
+        return False
+    settings, numbers = dict(settings), {}
+    for address in arguments[1:]:
+        # What is no address of the host's is not looked up, either.
+        if isinstance(address, int) and not state.memory.is_device_address(address):
+            with suppress(BadPointer):
+                numbers[address] = state.guest.read(address, _NUMBER_BYTES)
+
+    def run(_stream: int) -> int:
+        libraries, before = state.libraries, state.graphs.numbers
+        state.libraries, state.graphs.numbers = {**libraries, handle: settings}, numbers
+        try:
+            with state.undone():
+                return function(state, place, *arguments)
+        finally:
+            state.libraries, state.graphs.numbers = libraries, before
+
+    state.graphs.append(state.handle(), held, run, KERNEL)
     return True
 
 

@@ -181,11 +181,15 @@ class Capture:
 
 @dataclass
 class Graphs:
-    """graphs: by handle, those that can be launched, too.  captures: by stream.  events: recorded in such streams."""
+    """graphs: by handle, those that can be launched, too.  captures: by stream.  events: recorded in such streams.
+
+    numbers: what the host had, by address, when the call of a library that a graph makes now was captured.
+    """
 
     graphs: dict[int, Graph] = field(default_factory=dict)
     captures: dict[int, Capture] = field(default_factory=dict)
     events: dict[int, Capture] = field(default_factory=dict)
+    numbers: Mapping[int, bytes] = field(default_factory=dict)
 
     def append(self, handle: int, held: Capture, run: Callable[[int], int], kind: int) -> None:
         """A stream's next node."""

@@ -20,7 +20,7 @@ UUID = b"\1" * 16
 MAX_RAISED = 1000
 LIMITS = {0: 1024, 1: 1 << 20, 2: 8 << 20, 3: 2, 4: 2048, 5: 64, 6: 0}
 """By `cudaLimit`, what holds until a program sets it."""
-STACK, HEAP, PERSISTING = 0, 2, 6
+STACK, HEAP, SYNC_DEPTH, PERSISTING = 0, 2, 3, 6
 MAX_STACK_BYTES = 512 << 10
 UNSUPPORTED_LIMIT = 215
 
@@ -127,15 +127,20 @@ def version(state: State, place: Place, pointer: int) -> int:
     return 0
 
 
+def _has_limit(state: State, limit: int) -> bool:
+    # Kernels of later devices cannot wait for what they have launched.
+    return limit in LIMITS and not (limit == SYNC_DEPTH and state.model.capability >= (9, 0))
+
+
 def get_limit(state: State, place: Place, value: int, limit: int) -> int:
-    if limit not in LIMITS:
+    if not _has_limit(state, limit):
         raise CudaError(UNSUPPORTED_LIMIT)
     state.guest.pack("Q", value, state.device_limits.get(limit, LIMITS[limit]))
     return 0
 
 
 def set_limit(state: State, place: Place, limit: int, value: int) -> int:
-    if limit not in LIMITS:
+    if not _has_limit(state, limit):
         raise CudaError(UNSUPPORTED_LIMIT)
     if (limit == STACK and value > MAX_STACK_BYTES) or (limit == HEAP and not state.memory.set_heap(value)):
         raise CudaError(1)

@@ -47,8 +47,6 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
 INTERNAL = registration.INTERNAL
 
 
-OF_LIBRARIES = ("cublas", "curand", "cufft", "cusolver", "cusparse")
-"""What the names of a library's functions begin with."""
 COPIES = ("cublasSet", "cublasGet")
 """Of these, what moves data and computes nothing."""
 LIBRARY_HEADERS = ("thrust/", "cub/", "cuda/")
@@ -109,7 +107,7 @@ def _call(state: State, name: str, function: Callable[..., int]) -> Callable[...
             registration.load_all(state)
         state.tick()
         state.calling = name
-        if name.startswith(OF_LIBRARIES):
+        if name.startswith(graphs.LIBRARIES):
             state.ask("library", place)
         if name not in queries.BEFORE_A_FAULT:
             state.arrive()
@@ -120,7 +118,7 @@ def _call(state: State, name: str, function: Callable[..., int]) -> Callable[...
                 state, name, function, place, arguments
             ):
                 return 0
-            is_work = name.startswith(OF_LIBRARIES) and not name.startswith(COPIES)
+            is_work = name.startswith(graphs.LIBRARIES) and not name.startswith(COPIES)
             with state.undone() if is_work else nullcontext():
                 code = function(state, place, *arguments)
             if name in queries.WAITING and (place.file, place.line) not in state.unused_results:

@@ -1,6 +1,7 @@
 // CUDA graphs: captured over two streams and launched three times; made node by node, with a kernel's arguments changed;
 // what cannot be captured returns its error.
 #include <cstdio>
+#include <cublas_v2.h>
 
 #define CHECK(call) do { cudaError_t e = (call); if (e != cudaSuccess) printf("%d: %s\n", __LINE__, cudaGetErrorName(e)); } while (0)
 
@@ -57,6 +58,32 @@ int main() {
     printf("%d %d\n", host[99], calls);
     CHECK(cudaGraphExecDestroy(executable));
     CHECK(cudaGraphDestroy(graph));
+
+    // A library's call is kept with the host's number and the handle's mode of that moment.
+    cublasHandle_t handle;
+    float *vector, *total, first = 2, sum;
+    cublasCreate(&handle);
+    CHECK(cudaMalloc(&vector, n * sizeof(float)));
+    CHECK(cudaMalloc(&total, sizeof(float)));
+    for (int i = 0; i < n; i++) CHECK(cudaMemcpy(vector + i, &first, sizeof first, cudaMemcpyHostToDevice));
+    cublasSetStream(handle, one);
+    CHECK(cudaStreamBeginCapture(one, cudaStreamCaptureModeGlobal));
+    printf("%d ", cublasSscal(handle, n, &first, vector, 1));
+    cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE);
+    printf("%d ", cublasSasum(handle, n, vector, 1, total));
+    CHECK(cudaMemcpyAsync(&sum, total, sizeof sum, cudaMemcpyDeviceToHost, one));
+    CHECK(cudaStreamEndCapture(one, &graph));
+    cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+    first = 1000;
+    CHECK(cudaGraphInstantiate(&executable, graph, NULL, NULL, 0));
+    for (int i = 0; i < 3; i++) CHECK(cudaGraphLaunch(executable, one));
+    CHECK(cudaStreamSynchronize(one));
+    printf("%g\n", sum);
+    CHECK(cudaGraphExecDestroy(executable));
+    CHECK(cudaGraphDestroy(graph));
+    cublasDestroy(handle);
+    CHECK(cudaFree(vector));
+    CHECK(cudaFree(total));
 
     // twice waits for add, though it was added first.
     int length = n, by = 7;

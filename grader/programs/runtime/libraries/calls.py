@@ -134,7 +134,9 @@ def scalar_at(state: State, place: Place, address: int, dtype: str) -> Any:
     """A number that a call is handed the address of, on either side."""
     if state.memory.is_device_address(address):
         return array_at(state, place, address, 1, dtype)[0][0]
-    return np.frombuffer(state.guest.read(address, np.dtype(dtype).itemsize), dtype)[0]
+    size = np.dtype(dtype).itemsize
+    captured = state.graphs.numbers.get(address)
+    return np.frombuffer(captured[:size] if captured is not None else state.guest.read(address, size), dtype)[0]
 
 
 def give(state: State, place: Place, address: int, values: Any, dtype: str) -> None:
@@ -172,9 +174,9 @@ def destroy(state: State, place: Place, handle: int) -> int:
     return 0
 
 
-def accept(state: State, place: Place, handle: int, *_rest: int) -> int:
-    handle_of(state, handle)
-    return 0
+def set_stream(call: Call, stream: int) -> None:
+    """The stream that the handle's calls are queued in; it matters where that is captured."""
+    call.handle["stream"] = stream
 
 
 REAL = {"c8": "f4", "c16": "f8"}

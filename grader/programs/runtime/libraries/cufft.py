@@ -19,6 +19,7 @@ from grader.programs.runtime.libraries.calls import (
     Operand,
     Refused,
     served,
+    set_stream,
 )
 
 _STATUSES = {1: 1, INVALID_VALUE: 4, MAPPING_ERROR: 6}
@@ -232,7 +233,7 @@ _BOUND: dict[str, Any] = {
     "cufftMakePlan3d": make_3d,
     "cufftMakePlanMany": make_many,
     "cufftGetSize": get_size,
-    "cufftSetStream": accept,
+    "cufftSetStream": set_stream,
     "cufftSetWorkArea": accept,
     "cufftSetAutoAllocation": accept,
     **{

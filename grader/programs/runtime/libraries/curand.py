@@ -27,6 +27,7 @@ from grader.programs.runtime.libraries.calls import (
     new_handle,
     note_write,
     served,
+    set_stream,
 )
 from grader.programs.sandbox.guest import RANDOM_INSTRUCTIONS
 
@@ -329,10 +330,6 @@ def ordering(call: Call, value: int) -> None:
         raise Refused(OUT_OF_RANGE)
 
 
-def accept(call: Call, value: int) -> None:
-    """A stream: of no use here."""
-
-
 def get_version(call: Call, pointer: int) -> None:
     call.state.guest.pack("i", pointer, 10_400)
 
@@ -417,7 +414,7 @@ _BOUND: dict[str, Any] = {
     "curandSetPseudoRandomGeneratorSeed": seed,
     "curandSetGeneratorOffset": offset,
     "curandSetGeneratorOrdering": ordering,
-    "curandSetStream": accept,
+    "curandSetStream": set_stream,
     "curandSetQuasiRandomGeneratorDimensions": dimensions,
     "curandGenerate": generate,
     "curandGenerateUniform": _uniform("f4"),

@@ -19,6 +19,7 @@ from grader.programs.runtime.libraries.calls import (
     Strided,
     new_handle,
     served,
+    set_stream,
 )
 from grader.programs.runtime.libraries.cublas import DATA_TYPES, factored, solved
 from grader.programs.runtime.libraries.cublas_matrices import LEFT, LOWER, NO, solve
@@ -36,10 +37,6 @@ def create(call: Call, handle: int) -> None:
 
 def destroy(call: Call, handle: int) -> int:
     return 0 if call.state.libraries.pop(handle, None) is not None else 1
-
-
-def accept(call: Call, value: int) -> None:
-    """A stream or a mode: of no use here."""
 
 
 def get_version(call: Call, pointer: int) -> None:
@@ -378,7 +375,7 @@ _PAIRS: dict[tuple[str, str], Any] = {
     ("sygvd", "hegvd"): sygvd,
 }
 _PLAIN: dict[str, Any] = {
-    "cusolverDnSetStream": accept,
+    "cusolverDnSetStream": set_stream,
     "cusolverDnXpotrf": x_potrf,
     "cusolverDnXpotrs": x_potrs,
     "cusolverDnXgetrf": x_getrf,

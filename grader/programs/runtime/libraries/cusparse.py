@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from grader.programs.runtime.libraries import cusparse_descriptors
-from grader.programs.runtime.libraries.calls import INVALID_VALUE, Array, Call, Handler, Operand, Refused, served
+from grader.programs.runtime.libraries.calls import (
+    INVALID_VALUE,
+    Array,
+    Call,
+    Handler,
+    Operand,
+    Refused,
+    served,
+    set_stream,
+)
 from grader.programs.runtime.libraries.cublas_matrices import NO, operand, solve
 from grader.programs.runtime.libraries.cusparse_descriptors import (
     NOT_SUPPORTED,
@@ -256,7 +265,7 @@ def _sort(is_by_row: bool) -> Callable[..., None]:
 
 
 _BOUND: dict[str, Any] = {
-    "cusparseSetStream": accept,
+    "cusparseSetStream": set_stream,
     "cusparseSetPointerMode": accept,
     "cusparseGetVersion": get_version,
     "cusparseSpMV": spmv,
