@@ -1,20 +1,28 @@
-"""The labs' `best` kernels beside what the device can do: a copy of the same bytes, cuBLAS's float32 product.
+"""The labs' `best` kernels and functions beside what the device can do: a copy of the same bytes, cuBLAS's float32
+product, CUB's reduction, scan, histogram and sort.
 
     python benchmarks/references.py [--rounds 21] [--out benchmarks/references.md]
 
-Needs an NVIDIA GPU and CuPy.  In each round every contender runs once, the L2 cache overwritten before each launch, so
-that slow drifts of the clock meet all of them alike; medians are shown.  cuBLAS computes in float32 without tensor
-cores (no TF32).  Every kernel's result is compared with one computed in double precision first.  Exit code 1 when a
-result is wrong or a `best` kernel misses its target.
+Needs an NVIDIA GPU, CuPy and, for functions, nvcc.  In each round every contender runs once, the L2 cache overwritten
+before each launch, so that slow drifts of the clock meet all of them alike; medians are shown.  cuBLAS computes in
+float32 without tensor cores (no TF32).  Every kernel's result is compared with one computed in double precision first,
+a function's with its lab's oracle.  Exit code 1 when a result is wrong or a target is missed.
+
+A function is timed as its launches, fills and copies on the device: what it allocates comes from memory that is there,
+and copies from and to the host are made in a first call alone.  CUB's temporary memory is there before, too.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import statistics
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +35,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from grader.lab import labs
+from grader.lab import formula, labs
+from grader.lab.expected import Oracle
 from grader.lab.records import Lab, ReferenceKernel, Sizes
 
 Arrays = Mapping[str, Any]
@@ -73,6 +82,210 @@ RACES = (
 )
 
 
+@dataclass(frozen=True)
+class FunctionRace:
+    """A lab of a function at a size; traffic: bytes that have to be moved at least, as a formula of its sizes.
+
+    against: what is compared with; call: that of the function's arguments, with `temp` and `bytes` first; "": a copy
+    of as many bytes.
+    """
+
+    lab: str
+    sizes: Sizes
+    target: float
+    traffic: str
+    against: str = "copy"
+    call: str = ""
+
+
+FUNCTION_RACES = (
+    FunctionRace("saxpy", {"n": 1 << 26}, 0.9, "12 * n"),
+    FunctionRace("convolution-2d", {"rows": 8192, "cols": 8192}, 0.9, "8 * rows * cols"),
+    FunctionRace("heat-equation", {"rows": 8192, "cols": 4096, "steps": 8}, 0.9, "8 * rows * cols * steps"),
+    FunctionRace(
+        "csr-product",
+        {"rows": 1 << 20, "cols": 1 << 20, "nonzeros": 1 << 25},
+        0.9,
+        "8 * nonzeros + 12 * rows",
+        "cuSPARSE",
+        "multiply(temp, row_start, columns, values, x, y, rows, cols, nonzeros)",
+    ),
+    FunctionRace("vector-sum", {"n": 1 << 26}, 0.97, "4 * n", "CUB", "cub::DeviceReduce::Sum(temp, bytes, in, out, n)"),
+    FunctionRace("vector-max", {"n": 1 << 26}, 0.97, "4 * n", "CUB", "cub::DeviceReduce::Max(temp, bytes, in, out, n)"),
+    FunctionRace(
+        "inclusive-scan", {"n": 1 << 26}, 0.97, "8 * n", "CUB", "cub::DeviceScan::InclusiveSum(temp, bytes, in, out, n)"
+    ),
+    FunctionRace(
+        "histogram",
+        {"n": 1 << 26},
+        0.67,
+        "n",
+        "CUB",
+        "cub::DeviceHistogram::HistogramEven(temp, bytes, data, (int *)bins, 257, 0, 256, n)",
+    ),
+    FunctionRace(
+        "bitonic-sort",
+        {"n": 1 << 16},
+        0.67,
+        "8 * n",
+        "CUB",
+        "cub::DeviceRadixSort::SortKeys(temp, bytes, (const int *)data, (int *)other, n)",
+    ),
+    FunctionRace(
+        "bitonic-sort",
+        {"n": 1 << 24},
+        0.0,
+        "8 * n",
+        "CUB",
+        "cub::DeviceRadixSort::SortKeys(temp, bytes, (const int *)data, (int *)other, n)",
+    ),
+)
+"""Where memory bounds them 0.9 of a copy, CUB's speed for reduction and scan, two thirds of it for the histogram and
+for a sort of few elements: of many, a network compares each far more often than a radix sort touches it."""
+
+FUNCTION_SOURCE = """\
+#include <cub/cub.cuh>
+#include <cusparse.h>
+static void multiply(void *temp, const int *row_start, const int *columns, const float *values, const float *x,
+                     float *y, int rows, int cols, int nonzeros) {
+    static cusparseHandle_t handle;
+    static cusparseSpMatDescr_t a;
+    static cusparseDnVecDescr_t from, to;
+    const float one = 1.0f, zero = 0.0f;
+    if (!handle) {
+        cusparseCreate(&handle);
+        cusparseCreateCsr(&a, rows, cols, nonzeros, (void *)row_start, (void *)columns, (void *)values,
+                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F);
+        cusparseCreateDnVec(&from, cols, (void *)x, CUDA_R_32F);
+        cusparseCreateDnVec(&to, rows, y, CUDA_R_32F);
+    }
+    cusparseSpMV(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, a, from, &zero, to, CUDA_R_32F, CUSPARSE_SPMV_CSR_ALG2,
+                 temp);
+}
+static char *pool;
+static size_t taken;
+static bool copies = true;
+template <typename T> cudaError_t from_pool(T **to, size_t bytes) {
+    *to = (T *)(pool + taken);
+    taken += (bytes + 255) / 256 * 256;
+    return cudaSuccess;
+}
+#define cudaMalloc from_pool
+#define cudaFree(array) ((void)(array), cudaSuccess)
+#define cudaMemcpy(to, from, bytes, kind) \\
+    (copies || (kind) == cudaMemcpyDeviceToDevice ? cudaMemcpyAsync(to, from, bytes, kind) : cudaSuccess)
+#define cudaMemcpyToSymbol(...) (copies ? (cudaMemcpyToSymbol)(__VA_ARGS__) : cudaSuccess)
+#include "@FILE@"
+extern "C" void run(char *memory, bool with_copies, @PARAMETERS@) {
+    pool = memory, taken = 0, copies = with_copies;
+    @NAME@(@ARGUMENTS@);
+}
+extern "C" void compared(char *memory, bool, @PARAMETERS@) {
+    void *other = memory, *temp = memory + (1ull << 30);
+    size_t bytes = 1ull << 30;
+    (void)other;
+    @CALL@;
+}
+"""
+"""Of a shared library: a lab's function, and what it is compared with; the pool is handed in."""
+POOL_BYTES = 2 << 30
+LARGE_SUMS = 1e-5
+"""Of the largest element, how far sums of 2²⁶ floats may be off."""
+
+
+def compile_function(lab: Lab, race: FunctionRace, library: Path) -> Path:
+    """The shared library of a lab's function and what it is compared with."""
+    assert lab.function is not None
+    signature = lab.function.signature
+    parameters = ", ".join(f"{a.spelled}{'' if a.pointers else ' '}{a.name}" for a in signature.arguments)
+    text = FUNCTION_SOURCE
+    for mark, with_ in {
+        "FILE": str(lab.variants[0].reference.file),
+        "PARAMETERS": parameters,
+        "NAME": signature.name,
+        "ARGUMENTS": ", ".join(argument.name for argument in signature.arguments),
+        "CALL": race.call,
+    }.items():
+        text = text.replace(f"@{mark}@", with_)
+    source = library.with_suffix(".cu")
+    source.write_text(text, encoding="utf-8")
+    options = ("-O3", "-std=c++17", "-arch=native", "-w", "-shared", "-Xcompiler", "-fPIC", "-lcusparse")
+    subprocess.run(["nvcc", *options, "-o", library, source], check=True)
+    return library
+
+
+def function_contenders(lab: Lab, race: FunctionRace, library: Path) -> tuple[dict[str, Launch], list[str]]:
+    """What is compared with, then the function; and whether its result is wrong."""
+    rule = lab.function
+    assert rule is not None
+    oracle, types = Oracle(lab), {p.name: p.dtype for p in lab.parameters if p.is_array}
+    inputs, outputs = oracle.case(race.sizes, types)
+    arrays: dict[str, Any] = {name: inputs[name] if name in inputs else np.zeros_like(outputs[name]) for name in types}
+    if rule.memory == "device":
+        arrays = {name: cp.asarray(array) for name, array in arrays.items()}
+    else:
+        arrays = {name: array.copy() for name, array in arrays.items()}
+    pool = cp.zeros(POOL_BYTES, dtype=cp.uint8)
+    loaded = ctypes.CDLL(str(library))
+
+    def argument(name: str) -> Any:
+        if name in arrays:
+            array = arrays[name]
+            return ctypes.c_void_p(array.data.ptr if isinstance(array, cp.ndarray) else array.ctypes.data)
+        if name in race.sizes:
+            return ctypes.c_int(race.sizes[name])
+        return ctypes.c_float(float(inputs[name]))
+
+    def call(function: Any, *, with_copies: bool = False) -> Launch:
+        given = [argument(a.name) for a in rule.signature.arguments]
+        return lambda: function(ctypes.c_void_p(pool.data.ptr), ctypes.c_bool(with_copies), *given)
+
+    call(loaded.run, with_copies=True)()
+    cp.cuda.runtime.deviceSynchronize()
+    wrong = []
+    for name, right in outputs.items():
+        tolerance = lab.tolerance.at(race.sizes, str(right.dtype))
+        came = cp.asnumpy(arrays[name])
+        # Labs whose sums float32 holds exactly do so for as many elements as are graded.
+        absolute = tolerance.absolute + LARGE_SUMS * float(np.abs(right).max())
+        if not np.allclose(came, right, rtol=tolerance.relative, atol=absolute):
+            error = np.abs(came.astype(np.float64) - right).max()
+            wrong.append(f"{lab.id} {dict(race.sizes)}: {name} is off by {error:g} of {np.abs(right).max():g}")
+    if race.call:
+        return {race.against: call(loaded.compared), "best": call(loaded.run)}, wrong
+    half = int(formula.evaluate(race.traffic, race.sizes)) // 2
+    arrays["from"], arrays["to"] = cp.zeros(half, dtype=cp.uint8), cp.zeros(half, dtype=cp.uint8)
+    return {"copy": copier(arrays["to"], arrays["from"]), "best": call(loaded.run)}, wrong
+
+
+def function_rows(rounds: int) -> tuple[list[str], list[str]]:
+    """Rows of the table, and what is wrong or misses its target."""
+    rows, problems = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{i}.so" for i in range(len(FUNCTION_RACES))]
+        asked = [labs.find(race.lab) for race in FUNCTION_RACES]
+        with ThreadPoolExecutor() as threads:
+            list(threads.map(compile_function, asked, FUNCTION_RACES, paths))
+        for lab, race, library in zip(asked, FUNCTION_RACES, paths, strict=True):
+            run, wrong = function_contenders(lab, race, library)
+            problems += wrong
+            times = timed(run, rounds)
+            against = next(iter(run))
+            share = times[against] / times["best"]
+            if share < race.target:
+                problems.append(f"{race.lab} {dict(race.sizes)}: {share:.3f} of {against}, {race.target} is asked")
+            size = ", ".join(f"{name} {value}" for name, value in race.sizes.items())
+            moved = formula.evaluate(race.traffic, race.sizes) / times["best"] / 1e3
+            rows.append(
+                f"| {race.lab} | {size} | {against} | {times[against]:.1f} | {times['best']:.1f} | {moved:.0f} GB/s | "
+                f"{share:.3f} | {race.target or '–'} | – |"
+            )
+            print(rows[-1], flush=True)
+            del run
+            cp.get_default_memory_pool().free_all_blocks()
+    return rows, problems
+
+
 def expected(lab: str, arrays: Arrays, sizes: Sizes) -> tuple[str, Any]:
     """The output's name and what it must hold, in double precision where the lab computes."""
     if lab == "transpose":
@@ -112,17 +325,21 @@ def launcher(lab: Lab, kernel: ReferenceKernel, covers: Sequence[str], arrays: A
     return lambda: function(grid, kernel.block, arguments, shared_mem=shared_bytes)
 
 
+def copier(to: Any, source: Any) -> Launch:
+    """A function that copies an array."""
+    device_to_device = 3
+    return lambda: cp.cuda.runtime.memcpyAsync(
+        to.data.ptr, source.data.ptr, source.nbytes, device_to_device, cp.cuda.get_current_stream().ptr
+    )
+
+
 def contenders(lab: Lab, arrays: dict[str, Any], sizes: Sizes) -> dict[str, Launch]:
     """The comparison first, then `best`, then the teaching kernels of the variants."""
     found: dict[str, Launch] = {}
     if lab.id == "matmul":
         found["cuBLAS"] = lambda: cp.matmul(arrays["a"], arrays["b"], out=arrays["c"])
     else:
-        to, source = arrays["out"].data.ptr, arrays["in"].data.ptr
-        device_to_device = 3
-        found["copy"] = lambda: cp.cuda.runtime.memcpyAsync(
-            to, source, arrays["in"].nbytes, device_to_device, cp.cuda.get_current_stream().ptr
-        )
+        found["copy"] = copier(arrays["out"], arrays["in"])
     best = next(kernel for kernel in lab.best if kernel.fits(sizes))
     found["best"] = launcher(lab, best, best.covers or lab.launch.covers, arrays, sizes)
     for variant in lab.variants:
@@ -184,6 +401,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--functions", action="store_true", help="functions alone")
     options = parser.parse_args()
     properties = cp.cuda.runtime.getDeviceProperties(0)
     driver, runtime = cp.cuda.runtime.driverGetVersion(), cp.cuda.runtime.runtimeGetVersion()
@@ -197,7 +415,7 @@ def main() -> int:
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     problems = []
-    for race in RACES:
+    for race in RACES if not options.functions else ():
         lab = labs.find(race.lab)
         arrays = made(lab, race.sizes)
         run = contenders(lab, arrays, race.sizes)
@@ -216,7 +434,9 @@ def main() -> int:
         print(lines[-1], flush=True)
         del arrays, run
         cp.get_default_memory_pool().free_all_blocks()
-    text = "\n".join(lines) + "\n"
+    rows, wrong = function_rows(options.rounds)
+    problems += wrong
+    text = "\n".join([*lines, *rows]) + "\n"
     print(text)
     if options.out:
         options.out.write_text(f"{HEAD}\n{text}{kept(options.out)}", encoding="utf-8")

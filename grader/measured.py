@@ -231,6 +231,7 @@ class FasterChange(Record, frozen=True):
     effect: what it does to the accesses of a line, or to instructions, as it was counted; "" where the worst line is as
     it was.
     predicted_us: on `device` at `size` with the change; predicted_times: how many times as fast as without it.
+    measured_times: that on the GPU `measured_on`, both timed in turns at `size`; null where it was not.
     """
 
     file: str
@@ -240,6 +241,8 @@ class FasterChange(Record, frozen=True):
     size: dict[str, int]
     predicted_us: float
     predicted_times: Ratio
+    measured_on: str = ""
+    measured_times: Ratio | None = None
     diff: list[str] = []
     effect: str = ""
     effect_said: Message | None = None

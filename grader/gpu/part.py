@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,9 +15,11 @@ import numpy as np
 from msgspec.structs import replace as replace_fields
 
 from grader.errors import InternalError
+from grader.files import read_kept, write_atomically
 from grader.gpu.bench import (
     Candidate,
     CompiledReference,
+    Conditions,
     SpeedOrder,
     baseline_of,
     compile_references,
@@ -24,26 +27,30 @@ from grader.gpu.bench import (
     lab_files,
     measure_speed,
     reference_request,
+    sample_rounds,
+    side_by_side,
+    tolerance_between,
     with_data,
     work_at,
 )
-from grader.gpu.messages import HELPERS_MODULE, NoDevice
+from grader.gpu.messages import HELPERS_MODULE, NoDevice, Prepared
 from grader.gpu.process import GpuProcess
 from grader.gpu.runs import GpuRunner, compute_cases, pools, results
-from grader.gpu.session import GpuBackend, GpuFault, GpuSession, compile_helpers
+from grader.gpu.session import GpuBackend, GpuFault, GpuSession, TimedKernel, compile_helpers
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Sizes
 from grader.launching.backend import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.launching.trial import Run, Trials
-from grader.measured import HostMemory, Witness
+from grader.measured import HostMemory, Ratio, Witness
 from grader.message import Message, msg
 from grader.result import Environment
 from grader.running.evidence import Evidence
 from grader.submission.records import Submission
 from grader.timing import lock
 from grader.timing.records import Measurement
+from grader.timing.sampling import BUDGET_US, WARM_UP_MS, series_plan
 from grader.timing.summary import Store, folder, key_of, reference, size_key, student, timings
 
 if TYPE_CHECKING:
@@ -220,13 +227,78 @@ class Gpu:
             measurement = measure_speed(session, order)
         return replace_fields(measurement, cpu=cpu_times_of(lab, oracle, sizes, store))
 
+    def gains(
+        self, kernels: Sequence[BoundKernel], sizes: Sizes, oracle: Oracle, compiler: CompilerProcess
+    ) -> list[Ratio | None]:
+        """How many times as fast as the first kernel each of the others is, timed in turns at some sizes; kept, and
+        found again.  None for one that fails there or is wrong; empty where nothing can be timed.
+        """
+        session, lab = self.session(), kernels[0].lab
+        sources = {f"{i}/{name}": t for i, k in enumerate(kernels) for name, t in k.submission.device_source.items()}
+        launches = repr([(kernel.binding.expression, kernel.interpretation, sizes) for kernel in kernels])
+        kept = folder() / f"{self._key_of(lab, sources, launches)}.changes.json"
+        with suppress(OSError, msgspec.DecodeError):
+            return msgspec.json.decode(read_kept(kept), type=list[Ratio | None])
+        programs = ProgramStore(compiler, session.device.architecture)
+        try:
+            with lock.exclusive(session.device.uuid):
+                session.forget()
+                gains = self._timed_in_turns(lab, kernels, sizes, oracle, programs)
+        except (GpuFault, lock.Busy):
+            return []
+        with suppress(OSError):
+            write_atomically(kept, msgspec.json.encode(gains))
+        return gains
+
+    def _timed_in_turns(
+        self, lab: Lab, kernels: Sequence[BoundKernel], sizes: Sizes, oracle: Oracle, programs: ProgramStore
+    ) -> list[Ratio | None]:
+        session = self.session()
+        variant = next(v for v in lab.variants if v.name == kernels[0].binding.variant)
+        compiled = compile_references(ProgramStore(self.compiler, session.device.architecture), [variant], [sizes])
+        launch = _launcher(lab, compiled[variant.name])(sizes)
+        check = TimedKernel("check", *launch) if launch is not None else None
+        if check is not None:
+            session.add(check.module, compiled[variant.name].built.result.cubin)
+        timed: dict[str, TimedKernel] = {}
+        for name, kernel in zip(map(str, range(len(kernels))), kernels, strict=True):
+            loaded = kernel.load(programs, sizes)
+            if loaded.entry is None:
+                continue
+            session.add(module := f"change:{loaded.built.key}", loaded.built.code.cubin)
+            request = kernel.launch_without_data(loaded, sizes)
+            timed[name] = TimedKernel(name, module, request, "check" if check and kernel.is_comparable else "")
+
+        def measure(here: Sequence[TimedKernel], prepared: Prepared) -> list[Ratio | None]:
+            wrong = {problem.name for problem in prepared.problems}
+            names = [k.name for k in here if k is not check and k.name not in wrong]
+            round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
+            samples, _mhz = sample_rounds(session, names, [], series_plan(2 * round_us, BUDGET_US))
+            wrong |= {problem.name for problem in samples.problems}
+            if "0" in wrong or not samples.valid:
+                return []
+            speedups = [samples.speedup(str(i), "0") if str(i) not in wrong else None for i in range(1, len(kernels))]
+            return [Ratio(s.median, s.low, s.high) if s is not None else None for s in speedups]
+
+        def together(names: Sequence[str]) -> list[TimedKernel]:
+            return [*(timed[name] for name in names), *([check] if check else [])]
+
+        types = [*(kernel.dtypes for kernel in kernels), {p.name: p.dtype for p in lab.parameters if p.is_array}]
+        l2 = lab.timing.l2 if lab.timing else "cold"
+        conditions = Conditions(pools(lab, oracle, types), l2, tolerance_between(lab, sizes))
+        session.warm_up(WARM_UP_MS)
+        return side_by_side(session, list(timed), together, conditions, measure, {}) or []
+
     def _key(self, lab: Lab, submission: Submission, graded: Mapping[str, Evidence]) -> str:
-        device = self.session().device
         launches = repr(
             [(name, e.bound.expression, e.interpretation) for name, e in graded.items() if e.interpretation is not None]
         )
+        return self._key_of(lab, submission.device_source, launches)
+
+    def _key_of(self, lab: Lab, sources: Mapping[str, str], launches: str) -> str:
+        device = self.session().device
         return key_of(
-            dict(submission.device_source),
+            sources,
             launches,
             lab_files(lab),
             self.compiler.nvrtc_version(),

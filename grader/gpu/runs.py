@@ -254,7 +254,7 @@ def _line_of_fault(evidence: Evidence, run: Run) -> int:
     return evidence.bound.kernel.line
 
 
-def pools(lab: Lab, oracle: Oracle, dtypes: list[Mapping[str, str]]) -> dict[str, np.ndarray]:
+def pools(lab: Lab, oracle: Oracle, dtypes: Sequence[Mapping[str, str]]) -> dict[str, np.ndarray]:
     """Values to fill inputs with, by "name:dtype": those of the lab's own inputs at the size that observers watch."""
     values: dict[str, np.ndarray] = {}
     for types in dtypes:

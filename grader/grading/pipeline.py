@@ -163,7 +163,7 @@ def grade(
             if listeners.swept is not None:
                 listeners.swept(told(result))
         if options.repairs and lab.repairs != "off":
-            result = _with_changes(result, original, emulated, reading.changed, foretold, processor, compiler)
+            result = _with_changes(result, original, emulated, reading.changed, foretold, processor, compiler, gpu)
             if lab.repairs != "student" and not options.answers:
                 from grader.repair.search import without_answers
 
@@ -199,6 +199,7 @@ def _with_changes(
     foretold: Mapping[str, PredictedTime | Message],
     processor: Processor | None,
     compiler: CompilerProcess,
+    gpu: Gpu | None,
 ) -> Result:
     """`result` with the smallest changes that make wrong kernels right, and right ones faster."""
     trials, drawn_trials, by_variant = emulated.trials, emulated.drawn_trials, emulated.found
@@ -209,10 +210,16 @@ def _with_changes(
     if processor is None:
         return result
     from grader.grading.predictions import stores_of
-    from grader.repair.faster import Prediction, faster, with_faster
+    from grader.repair.faster import Prediction, Stopwatch, faster, with_faster
 
+    stopwatch = None
+    if gpu is not None and result.environment.device is not None:
+        stopwatch = Stopwatch(
+            result.environment.device, lambda kernels, sizes: gpu.gains(kernels, sizes, trials.oracle, compiler)
+        )
     prediction = Prediction(foretold, processor, stores_of(processor, trials.programs, compiler))
-    return with_faster(result, faster(original, trials, drawn_trials, by_variant, result.checks, prediction, rerun))
+    changes = faster(original, trials, drawn_trials, by_variant, result.checks, prediction, rerun, stopwatch)
+    return with_faster(result, changes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,23 @@
 """The smallest change that makes a right kernel faster: ranked by predicted times, graded as if it had been handed in,
-and what a result says of it.
+on a GPU timed beside the kernel as it is, and what a result says of it.
 
-A search is counted, not timed, so that the same program gets the same answer on every machine.
+A search is counted, not timed: without a GPU the same program gets the same answer on every machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from msgspec import structs
 
 from grader.errors import FileError, UsageError
+from grader.lab.records import Sizes
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.programs import ProgramStore
 from grader.launching.trial import Trials
-from grader.measured import Counters, FasterChange, PredictedTime
+from grader.measured import Counters, FasterChange, PredictedTime, Ratio
 from grader.message import Message
 from grader.repair.faster_changes import axis_changes, block_changes, padding_changes, unrolled_changes
 from grader.repair.found import OF_GPU, OF_OTHERS, Proof, diff_lines, effect_msg
@@ -46,7 +47,10 @@ PREDICTING = 500_000
 """Work of a prediction, machine code included."""
 MAX_PREDICTED = 4
 MAX_PROOFS = 2
-"""Changes of a kernel that are predicted, and graded in full."""
+MAX_TIMED = 3
+"""Changes of a kernel that are predicted, graded in full until one passes, and on a GPU graded to be timed."""
+LEAST_MEASURED_GAIN = 1.05
+"""The least ratio of a change that was timed, whatever was predicted of it."""
 BLOCKS = range(128, 513)
 """Threads of a block for which no other block is tried."""
 
@@ -119,6 +123,18 @@ class Prediction:
     stores: tuple[ProgramStore, ProgramStore]
 
 
+@dataclass(frozen=True, slots=True)
+class Stopwatch:
+    """Times kernels on a GPU.
+
+    gains: of a kernel as it is and changed ones behind it, at some sizes, how many times as fast each of these is; None
+    for one that fails there, or is wrong.  Empty where none could be timed.
+    """
+
+    gpu: str
+    gains: Callable[[Sequence[BoundKernel], Sizes], Sequence[Ratio | None]]
+
+
 def faster(
     original: Original,
     trials: Trials,
@@ -127,6 +143,7 @@ def faster(
     checks: Sequence[Check],
     prediction: Prediction,
     rerun: Rerun | None = None,
+    stopwatch: Stopwatch | None = None,
 ) -> dict[str, FasterChange]:
     """At most one change for each variant whose kernel is right, by variant.
 
@@ -135,6 +152,7 @@ def faster(
     found : evidence of the emulator by variant.  checks : the verdicts on all of them.
     prediction : how long the kernels take as they are, and what foretells a changed one's time.
     rerun : runs a changed program; None: what its text says of its launches is taken as it is.
+    stopwatch : times the most promising ones, so that the fastest is told; None: there is no GPU.
     """
     if original.submission.is_long:
         return {}
@@ -146,9 +164,21 @@ def faster(
         and (one := _right(original, kernels[name], evidence, checks, prediction.times.get(name))) is not None
     ]
     subjects.sort(key=lambda one: -max(one.gain_without(cause) for cause in CHECKS))
-    processor, stores = prediction.processor, prediction.stores
-    search = _Search(original, trials, drawn_trials, subjects, processor, stores, Budget(MAX_WORK), rerun)
+    search = _Search(original, trials, drawn_trials, subjects, prediction, Budget(MAX_WORK), rerun, stopwatch)
     return {one.name: made for one in subjects if (made := search.best_of(one)) is not None}
+
+
+def fastest(changes: Sequence[FasterChange], gains: Sequence[Ratio | None], gpu: str) -> FasterChange | None:
+    """The change that gains most by what `gpu` took; None where none gains enough there, the first where nothing was
+    timed: `gains` is empty then."""
+    if not gains:
+        return next(iter(changes), None)
+    timed = [
+        (gain.value, structs.replace(change, measured_on=gpu, measured_times=gain))
+        for change, gain in zip(changes, gains, strict=True)
+        if gain is not None and gain.value >= LEAST_MEASURED_GAIN and gain.low > 1
+    ]
+    return max(timed, key=lambda one: one[0])[1] if timed else None
 
 
 def _right(
@@ -179,10 +209,10 @@ class _Search:
     trials: Trials
     drawn_trials: Trials
     subjects: Sequence[_Right]
-    processor: Processor
-    stores: tuple[ProgramStore, ProgramStore]
+    prediction: Prediction
     budget: Budget
     rerun: Rerun | None
+    stopwatch: Stopwatch | None
     programs: dict[str, _Program] = field(default_factory=dict)
     """Changed ones, by the text that is changed."""
 
@@ -197,11 +227,22 @@ class _Search:
             is_launch = one.change.kind == "launch"
             return (0.0 if own_us < NEAR * best_us else own_us, is_launch, len(one.change.edits), own_us)
 
-        for one in sorted(tried, key=order)[:MAX_PROOFS]:
+        proven: list[tuple[FasterChange, BoundKernel]] = []
+        for one in sorted(tried, key=order)[: MAX_TIMED if self.stopwatch else MAX_PROOFS]:
             made = self._proven(subject, one)
             if made is not None:
-                return made
-        return None
+                proven.append(made)
+                if self.stopwatch is None:
+                    break
+        return self._fastest(subject, proven)
+
+    def _fastest(self, subject: _Right, proven: Sequence[tuple[FasterChange, BoundKernel]]) -> FasterChange | None:
+        """The change that is told: on a GPU by what it gains there."""
+        changes = [change for change, _kernel in proven]
+        if self.stopwatch is not None and changes:
+            kernels = [subject.kernel, *(kernel for _change, kernel in proven)]
+            return fastest(changes, self.stopwatch.gains(kernels, subject.time.size), self.stopwatch.gpu)
+        return next(iter(changes), None)
 
     def _candidates(self, subject: _Right) -> Iterator[_Candidate]:
         """Changes with which the kernel is right at small sizes and is predicted to be faster."""
@@ -257,8 +298,9 @@ class _Search:
         """How long a kernel of a changed program is predicted to take; None where that is not known."""
         if subject.name not in program.times:
             self.budget.work -= PREDICTING
-            made = predict_kernel(kernel, subject.time.size, self.processor, self.stores)
-            told = None if isinstance(made, Message) else record_of(made, subject.time.size, self.processor)
+            processor, stores = self.prediction.processor, self.prediction.stores
+            made = predict_kernel(kernel, subject.time.size, processor, stores)
+            told = None if isinstance(made, Message) else record_of(made, subject.time.size, processor)
             program.times[subject.name] = told
         return program.times[subject.name]
 
@@ -275,8 +317,9 @@ class _Search:
         binding = replace(before, kernel=same[0], interpretations=(interpretation,), others=())
         return BoundKernel(subject.kernel.lab, program.submission, binding, interpretation)
 
-    def _proven(self, subject: _Right, tried: _Candidate) -> FasterChange | None:
-        """The change as a result has it, once it is graded in full: None where it spoils something, or does less."""
+    def _proven(self, subject: _Right, tried: _Candidate) -> tuple[FasterChange, BoundKernel] | None:
+        """The change as a result has it, and the kernel with it, once that is graded in full: None where it spoils
+        something, or does less."""
         kernel, program = tried.kernel, tried.program
         if not self._counts_less(subject, kernel, tried.cause):
             return None
@@ -294,7 +337,7 @@ class _Search:
             return None
         diff = list(diff_lines(tried.parsed.source.text, changed(tried.parsed.source.text, tried.change)))
         mended = [CHECKS.get(tried.cause, tried.cause)]
-        return FasterChange(
+        change = FasterChange(
             file=tried.parsed.file,
             line=tried.change.line,
             kind=KINDS[tried.change.kind],
@@ -303,8 +346,9 @@ class _Search:
             device=tried.time.device,
             size=tried.time.size,
             predicted_us=tried.time.predicted_us,
-            predicted_times=ratio_of(subject.time, tried.time, self.processor),
+            predicted_times=ratio_of(subject.time, tried.time, self.prediction.processor),
         )
+        return change, kernel
 
     def _launched(self, subject: _Right, program: _Program) -> BoundKernel | None:
         """The kernel as a changed program launches it; None where it is not to be found there, or is launched

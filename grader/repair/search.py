@@ -432,9 +432,10 @@ def answers(result: Result) -> str:
     for name, variant in result.variants.items():
         made = variant.faster
         if made is not None and made.diff:
-            ratio = made.predicted_times
-            interval = f"{ratio.low:.2g} to {ratio.high:.2g}"
-            times = f"predicted {ratio.value:.3g} times as fast on {made.device} ({interval})"
+            how, ratio, gpu = "predicted", made.predicted_times, made.device
+            if made.measured_times is not None:
+                how, ratio, gpu = "measured", made.measured_times, made.measured_on
+            times = f"{how} {ratio.value:.3g} times as fast on {gpu} ({ratio.low:.2g} to {ratio.high:.2g})"
             rows.setdefault((name, made.file, str(made.line), made.kind, made.effect, *made.diff), []).append(times)
     parts = []
     for (in_variant, file, line, kind, effect, *diff), why in rows.items():

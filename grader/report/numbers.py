@@ -48,9 +48,9 @@ class Numbers:
         whole = self.count(int(whole))
         return f"{sign}{whole}{self._decimal}{rest}" if rest else f"{sign}{whole}"
 
-    def times(self, value: float) -> str:
-        """How many times more, with one decimal: "4.2 times", "4,2 раза", "13 раз"."""
-        return ngettext("{n} time", "{n} times", form_of(round(value, 1))).format(n=self.decimal(value, 1))
+    def times(self, value: float, digits: int = 1) -> str:
+        """How many times more, with at most so many decimals: "4.2 times", "4,2 раза", "13 раз"."""
+        return ngettext("{n} time", "{n} times", form_of(round(value, digits))).format(n=self.decimal(value, digits))
 
     def sectors(self, value: float) -> str:
         """Sectors of memory, on average: "8.12 sectors", "8,12 сектора"."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from grader.i18n import _
 from grader.measured import FasterChange, PredictedTime
-from grader.message import msg
+from grader.message import Message, msg
 from grader.report.numbers import Numbers
 from grader.report.summary_views import FasterView, PredictedTable
 from grader.report.visible import visible
@@ -81,10 +81,12 @@ def predicted_table(
     numbers: Numbers,
     changes: Sequence[FasterView] = (),
     measured: tuple[str, Mapping[str, float]] = ("", {}),
+    has_measured_gains: bool = False,
 ) -> PredictedTable:
     """The table of times by variant, a reason standing for one that there is not.
 
     sizes: of the launch, in words.  measured: a GPU, and the times (µs) that it took at the same sizes.
+    has_measured_gains: every one of `changes` was timed on a GPU.
     """
     gpu, took_us = measured
     caption, unchecked = about_devices(times, sizes, gpu)
@@ -103,7 +105,9 @@ def predicted_table(
             *filter(None, [unchecked]),
         ],
         "changes": list(changes),
-        "changes_note": text(msg("repairs.faster.verified")),
+        "changes_note": text(
+            msg("repairs.faster.verified_measured" if has_measured_gains else "repairs.faster.verified")
+        ),
     }
 
 
@@ -118,19 +122,26 @@ def faster_views(
     for name, (place, change) in changes.items():
         key = (place, change.kind, *change.diff)
         diff = [] if change.diff in shown else [visible(row) for row in change.diff]
-        ratio = change.predicted_times
-        said = msg(
-            "repairs.faster.gain" if ratio.is_sure else "repairs.faster.unsure",
-            variant=name,
-            times=numbers.times(ratio.value),
-            device=change.device,
-            low=numbers.decimal(ratio.low, 1),
-            high=numbers.decimal(ratio.high, 1),
-        )
         what = text(msg(f"repairs.faster.{change.kind}", where=place))
         view = views.setdefault(key, {"what": what, "said": [], "diff": diff})
-        view["said"].append(" ".join(filter(None, (text(said), change.effect))))
+        view["said"].append(" ".join(filter(None, (text(_gain_msg(name, change, numbers)), change.effect))))
     return list(views.values())
+
+
+def _gain_msg(variant: str, made: FasterChange, numbers: Numbers) -> Message:
+    """How many times as fast a variant is with a change."""
+    ratio, digits = (made.measured_times, 2) if made.measured_times else (made.predicted_times, 1)
+    told = {
+        "variant": variant,
+        "times": numbers.times(ratio.value, digits),
+        "device": made.device,
+        "low": numbers.decimal(ratio.low, digits),
+        "high": numbers.decimal(ratio.high, digits),
+    }
+    if made.measured_times is None:
+        return msg("repairs.faster.gain" if ratio.is_sure else "repairs.faster.unsure", **told)
+    predicted = numbers.decimal(made.predicted_times.value, 1)
+    return msg("repairs.faster.measured", gpu=made.measured_on, predicted=predicted, **told)
 
 
 def causes(time: PredictedTime | str, numbers: Numbers) -> list[str]:

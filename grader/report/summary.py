@@ -72,7 +72,8 @@ def _predicted(job: ReportJob, numbers: Numbers) -> PredictedTable | None:
     changes = {name: (where(job.result, made.file, made.line), made) for name, made in found.items() if made}
     shown = [check.repair.diff for check in job.result.checks if check.repair is not None]
     faster = faster_views(changes, shown, numbers)
-    return predicted_table(times, size_text(size, job.extents), numbers, faster, beside(job.result))
+    has_measured_gains = all(made.measured_times for _place, made in changes.values())
+    return predicted_table(times, size_text(size, job.extents), numbers, faster, beside(job.result), has_measured_gains)
 
 
 @dataclass(frozen=True, slots=True)

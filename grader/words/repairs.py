@@ -180,9 +180,15 @@ FASTER: Texts = {
         "{variant}: predicted {times} as fast on {device}, with an interval of {low} to {high}: only a measurement "
         "tells whether it is faster."
     ),
+    "measured": N_(
+        "{variant}: {times} as fast, measured on {gpu} ({low} to {high}); predicted {predicted} on {device}."
+    ),
     "verified": N_(
         "Each of these changes was compiled and run: every check that was passed before is passed with it. What it "
         "gains was predicted, not measured."
+    ),
+    "verified_measured": N_(
+        "Each of these changes was compiled and run: every check that was passed before is passed with it."
     ),
 }
 """Changes that may make a right kernel faster; unsure: the interval of the gain holds 1."""

@@ -1,6 +1,6 @@
 // A network whose comparisons all put the smaller element first, so that it works for every n: what is missing behind the
 // end counts as larger than anything, and stays there.  Distances below a tile are in shared memory.
-#define THREADS 512
+#define THREADS 1024
 #define TILE (2 * THREADS)
 
 __device__ void order(int *values, int low, int high, int count) {
@@ -13,12 +13,12 @@ __device__ void order(int *values, int low, int high, int count) {
 
 // The first step of a merge of two sorted runs, `run` elements together: the second run is taken from its end.
 __device__ void flip(int *values, int pair, int run, int count) {
-    const int half = run / 2, begin = pair / half * run, k = pair % half;
+    const int k = pair & (run / 2 - 1), begin = 2 * (pair - k);
     order(values, begin + k, begin + run - 1 - k, count);
 }
 
 __device__ void halve(int *values, int pair, int distance, int count) {
-    const int low = 2 * pair - pair % distance;
+    const int low = 2 * pair - (pair & (distance - 1));
     order(values, low, low + distance, count);
 }
 

@@ -24,6 +24,9 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "store"
 
 
+OPTIONS = GradeOptions(backend="gpu", answers=True, predict="auto")
+
+
 def lab() -> Lab:
     values = {"emulator": (32,), "gpu": (512, 2048, 4096)}
     size = SweepParameter("n", TEXT, values, sizes={"rows": "n", "cols": "n"})
@@ -41,6 +44,19 @@ def lab() -> Lab:
 
 def graded() -> Result:
     return pipeline.grade(KERNELS / "transpose" / "good" / "macros.cu", lab(), GradeOptions(backend="gpu"))
+
+
+def test_what_a_change_gains_is_timed_and_the_same_again(store: Path) -> None:
+    plain = replace(labs.find("transpose"), sweeps=())
+    path = data_root() / "submissions" / "ivanov" / "transpose.cu"
+    first, again = (pipeline.grade(path, plain, OPTIONS) for _ in range(2))
+    made = first.variants["shared"].faster
+    # Its tile has a bank conflict of 32 ways, and nothing else differs from the reference.
+    assert made is not None and made.kind == "padding" and made.measured_times is not None
+    assert made.measured_on == first.environment.device
+    assert 1.5 < made.measured_times.low <= made.measured_times.value <= made.measured_times.high
+    assert again.variants["shared"].faster == made
+    assert list(store.glob("*.changes.json"))
 
 
 def test_times_of_all_points_and_the_same_again(store: Path) -> None:

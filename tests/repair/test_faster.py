@@ -10,7 +10,8 @@ import pytest
 from grader.grading.options import GradeOptions, Warm
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
-from grader.measured import FasterChange
+from grader.measured import FasterChange, Ratio
+from grader.repair.faster import fastest
 from grader.repair.faster_changes import axis_changes, padding_changes, unrolled_changes
 from grader.repair.function import changed, functions_of
 from grader.repair.search import answers, without_answers
@@ -123,6 +124,22 @@ def test_what_spoils_another_check_or_gains_too_little_is_not_told(monkeypatch: 
     assert kinds == {"naive": None, "shared": "padding", "padded": None}
     monkeypatch.setattr("grader.repair.faster.LEAST_GAIN", 3.0)
     assert not any(variant.faster for variant in graded(file).variants.values())
+
+
+def test_of_changes_that_a_gpu_timed_the_one_is_told_that_gains_most_there(result: Result) -> None:
+    changes = [found(result, "shared"), found(result, "padded")]
+
+    def told(*values: tuple[float, float, float] | None) -> tuple[str, Ratio | None] | None:
+        one = fastest(changes, [Ratio(*value) if value else None for value in values], "H100")
+        return (one.kind, one.measured_times) if one else None
+
+    assert told((1.1, 1.05, 1.2), (1.5, 1.4, 1.6)) == ("padding", Ratio(1.5, 1.4, 1.6))
+    assert told((1.7, 1.6, 1.8), None) == ("axes", Ratio(1.7, 1.6, 1.8))
+    # Predicted to be faster, and not: neither is told.
+    assert told((1.04, 1.03, 1.05), (1.2, 0.9, 1.5)) is None
+    assert told(None, None) is None
+    # Where nothing could be timed, what was predicted stands.
+    assert told() == ("axes", None)
 
 
 def texts(tmp_path: Path, text: str, of: str) -> list[str]:

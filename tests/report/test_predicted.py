@@ -166,6 +166,28 @@ def test_a_change_that_makes_faster_is_said_to_be_predicted_and_shown(language: 
     assert page.count('<span class="added">+    float t[8][8 + 1];</span>') == 1
 
 
+@pytest.mark.parametrize(
+    ("language", "gain"),
+    [
+        ("en", "naive: 1.35 times as fast, measured on NVIDIA H100 (1.34 to 1.36); predicted 4 on H200."),
+        ("ru", "naive: в 1,35 раза быстрее, измерено на NVIDIA H100 (от 1,34 до 1,36); прогноз для H200: 4."),
+    ],
+)
+def test_a_measured_gain_stands_before_the_predicted_one(language: str, gain: str) -> None:
+    result = with_change("naive", DIFF, with_time(naive=TIME))
+    change = result.variants["naive"].faster
+    assert change is not None
+    change = msgspec.structs.replace(change, measured_on="NVIDIA H100", measured_times=Ratio(1.351, 1.342, 1.361))
+    naive = msgspec.structs.replace(result.variants["naive"], faster=change)
+    measured = msgspec.structs.replace(result, variants={**result.variants, "naive": naive})
+    # That gains were predicted, not measured, is no longer said.
+    predicted_only = {"en": "gains was predicted", "ru": "а не измерение."}[language]
+    for one, is_measured in ((result, False), (measured, True)):
+        told = " ".join(shown(one, language).split())
+        assert (gain in told) is is_measured
+        assert (predicted_only in told) is not is_measured
+
+
 def test_of_a_change_that_is_kept_from_students_or_shown_at_a_fault_the_gain_alone_is_told() -> None:
     result = with_time(shared=TIME)
     hidden = shown(with_change("shared", [], result))
