@@ -1,1 +1,4 @@
-"""The GPU: `device` runs in its process, `host` asks it, `measurement` and `profilers` use both."""
+"""The GPU: `device` runs in a process beside the student's kernel, `process` starts that and `session` asks it.
+
+`bench`, `runs` and `part` make times and results of the answers; on what `profilers` say no mark depends.
+"""

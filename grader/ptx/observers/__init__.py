@@ -1,1 +1,4 @@
-"""What watches a launch: traffic, hazards, provenance; none of them changes a result."""
+"""What watches a launch: traffic, hazards, provenance; none of them changes a result.
+
+`interface` is what an observer is and what it is told.
+"""
