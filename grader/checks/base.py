@@ -183,11 +183,11 @@ def _tail(evidence: Evidence) -> float:
     return threads % WARP_LANES / threads if threads > WARP_LANES else 0.0
 
 
-def verdict(evidence: Evidence, found: FewLanes) -> Verdict:
+def verdict(evidence: Evidence, few_lanes: FewLanes) -> Verdict:
     """The fault in words."""
     interpretation = evidence.interpretation
     x, y, z = interpretation.launch.block if interpretation is not None else (WARP_LANES, 1, 1)
-    message = msg("few_lanes.found", line=found.line, requests=found.requests, needed=found.needed)
+    message = msg("few_lanes.found", line=few_lanes.line, requests=few_lanes.requests, needed=few_lanes.needed)
     hint = msg("few_lanes.hint_block", x=x, y=y * z) if x * y * z < WARP_LANES // 2 else msg("few_lanes.hint_turns")
-    data = {"requests": found.requests, "needed_requests": found.needed}
-    return replace(failed(message, hint, found.line, data=data), file=found.file)
+    data = {"requests": few_lanes.requests, "needed_requests": few_lanes.needed}
+    return replace(failed(message, hint, few_lanes.line, data=data), file=few_lanes.file)

@@ -52,7 +52,7 @@ Where = tuple[Person, tuple[str, ...]]
 """A student, and the rest of a file's name."""
 
 
-def attempts(found: Sequence[Found], whole: str) -> tuple[list[Attempt], list[Message]]:
+def attempts(entries: Sequence[Found], whole: str) -> tuple[list[Attempt], list[Message]]:
     """What each student handed in, in the order of the export; by the export's own metadata or its names.
 
     And what is nobody's: what could not be read, and sources that lie in no student's folder.
@@ -63,18 +63,18 @@ def attempts(found: Sequence[Found], whole: str) -> tuple[list[Attempt], list[Me
     ------
     UsageError : the export's metadata cannot be understood.
     """
-    found = _without_common_folder(found)
-    metadata = next((f for f in found if isinstance(f, File) and f.parts == (METADATA_NAME,)), None)
+    entries = _without_common_folder(entries)
+    metadata = next((f for f in entries if isinstance(f, File) and f.parts == (METADATA_NAME,)), None)
     if metadata is not None:
-        return _gradescope(found, metadata)
+        return _gradescope(entries, metadata)
     readers = (_moodle, _canvas, _classroom)
     by_key: dict[str, Attempt] = {}
-    names = [item.parts for item in found if item.parts and not isinstance(item, Folder)]
+    names = [item.parts for item in entries if item.parts and not isinstance(item, Folder)]
     reader = next(
         (r for r in readers if names and sum(r(parts) is not None for parts in names) * 2 > len(names)), _folders
     )
     others = []
-    for item in found:
+    for item in entries:
         # A folder is whose the files in it would be.
         parts = (*item.parts, "") if isinstance(item, Folder) and item.parts else item.parts
         where = reader(parts) if parts else None
@@ -86,7 +86,7 @@ def attempts(found: Sequence[Found], whole: str) -> tuple[list[Attempt], list[Me
     if reader is _folders and sources and sum(map(_has_source, by_key.values())) < 2:
         # Its folders are its own: `include`, `src`.
         alone = Attempt(Person(id=whole))
-        for item in found:
+        for item in entries:
             if item.parts:
                 _add({alone.person.id: alone}, (alone.person, item.parts), item)
         return [alone], [item.message for item in others if isinstance(item, Problem) and not item.parts]
@@ -97,9 +97,9 @@ def attempts(found: Sequence[Found], whole: str) -> tuple[list[Attempt], list[Me
     return list(by_key.values()), nobodys
 
 
-def _add(known: dict[str, Attempt], where: Where, item: Found) -> None:
+def _add(attempts_by_person: dict[str, Attempt], where: Where, item: Found) -> None:
     person, rest = where
-    attempt = known.setdefault(person.key, Attempt(person))
+    attempt = attempts_by_person.setdefault(person.key, Attempt(person))
     if isinstance(item, Problem):
         attempt.problems.append(item.message)
     elif isinstance(item, File) and rest:
@@ -116,9 +116,9 @@ def _has_source(attempt: Attempt) -> bool:
     return any(parts[-1].lower().endswith(SOURCES) or is_archive(parts[-1]) for parts in attempt.files)
 
 
-def _without_common_folder(found: Sequence[Found]) -> list[Found]:
+def _without_common_folder(entries: Sequence[Found]) -> list[Found]:
     """The same without folders that hold everything, as when a folder was packed with its name."""
-    items = list(found)
+    items = list(entries)
     while True:
         theirs = [i for i in items if not isinstance(i, Problem) and i.parts and not _is_a_tools(i.parts[0])]
         files = [item for item in theirs if isinstance(item, File)]
@@ -185,18 +185,18 @@ def _is_a_tools(name: str) -> bool:
     return name.startswith((".", "__"))
 
 
-def _gradescope(found: Sequence[Found], metadata: File) -> tuple[list[Attempt], list[Message]]:
+def _gradescope(entries: Sequence[Found], metadata: File) -> tuple[list[Attempt], list[Message]]:
     submitted: list[Attempt] = []
     reported: set[int] = set()
     for folder, people in _submitters(metadata):
-        items = [item for item in found if item.parts[:1] == (folder,)]
+        items = [item for item in entries if item.parts[:1] == (folder,)]
         reported.update(map(id, items))
         for person in people:
             attempt = Attempt(person)
             attempt.files = {item.parts[1:]: item.data for item in items if isinstance(item, File)}
             attempt.problems = [item.message for item in items if isinstance(item, Problem)]
             submitted.append(attempt)
-    return submitted, [item.message for item in found if isinstance(item, Problem) and id(item) not in reported]
+    return submitted, [item.message for item in entries if isinstance(item, Problem) and id(item) not in reported]
 
 
 def _submitters(metadata: File) -> Iterator[tuple[str, list[Person]]]:

@@ -250,7 +250,7 @@ class Group:
                 if feeder or self.rendering.unfinished:
                     wait(grading, self.rendering)
 
-    def _take(self, task: GradeTask, outcome: Outcome, told: Account) -> None:
+    def _take(self, task: GradeTask, outcome: Outcome, account: Account) -> None:
         """Write a result and have its report rendered, or note why there is none."""
         student = task.student
         judged = self._judged.pop(student, None)
@@ -260,21 +260,21 @@ class Group:
             outcome = Graded(result=judged)
             is_whole = False
         if isinstance(outcome, Refused):
-            self._refuse(student, msg("session.refused", reason=outcome.message, path=str(task.file)), 2, told)
+            self._refuse(student, msg("session.refused", reason=outcome.message, path=str(task.file)), 2, account)
             return
         if isinstance(outcome, Failed):
-            self._refuse(student, self._failure(student, outcome), 3, told)
+            self._refuse(student, self._failure(student, outcome), 3, account)
             return
         try:
             result, folder = self._written(student, outcome)
         except OSError as error:
             reason = msg("session.result_unwritable", reason=describe_os_error(error))
-            self._refuse(student, reason, 2, told)
+            self._refuse(student, reason, 2, account)
             return
         if is_whole:
             self.cache.put(task, without_answers(outcome.result) if self._hides_answers else outcome.result)
         self._render(result, folder)
-        told.graded(student_line(result, self.language))
+        account.graded(student_line(result, self.language))
 
     @property
     def _hides_answers(self) -> bool:
@@ -306,9 +306,9 @@ class Group:
         job = make_job(result, self.lab, self.language, str(folder), self.pdf)
         self.rendering.submit(job, job)
 
-    def _refuse(self, student: str, reason: Message, code: int, told: Account) -> None:
+    def _refuse(self, student: str, reason: Message, code: int, account: Account) -> None:
         self._rows.refuse(student, reason, code)
-        _tell_refused(student, reason, told)
+        _tell_refused(student, reason, account)
 
     def _failure(self, student: str, outcome: Failed) -> Message:
         log = self.outputs.write_log(student, outcome.details)
@@ -316,15 +316,15 @@ class Group:
             return msg("session.grader_failed_why", error=outcome.message, log=log)
         return msg("session.grader_failed", log=log)
 
-    def _collect(self, told: Account | None) -> None:
+    def _collect(self, account: Account | None) -> None:
         """Take note of the reports that are finished."""
         for event in self.rendering.events():
             self._announced.lines(event)
             if isinstance(event, Answer) and event.is_last:
                 student = event.task.result.student.id
                 self.cache.put_reports(student, self._announced.files.pop(student, set()))
-            if told is not None and (isinstance(event, Lost) or event.is_last):
-                told.rendered()
+            if account is not None and (isinstance(event, Lost) or event.is_last):
+                account.rendered()
 
     def _conclude(self, out: Console) -> None:
         """Write the marks of all that are graded by now, then show them."""
@@ -363,9 +363,9 @@ def _tell(out: Console, notice: Message) -> None:
     out.print(visible_line(text(notice)), soft_wrap=True)
 
 
-def _tell_refused(student: str, reason: Message, told: Account) -> None:
-    told.graded(visible_line(f"! {student}: {text(reason)}"))
-    told.rendered()
+def _tell_refused(student: str, reason: Message, account: Account) -> None:
+    account.graded(visible_line(f"! {student}: {text(reason)}"))
+    account.rendered()
 
 
 def _for_marks(task: GradeTask) -> GradeTask:

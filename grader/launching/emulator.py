@@ -94,9 +94,9 @@ def _whole_words(array: MemoryArray) -> Array:
     return words
 
 
-def _age(seen: Array, seen_numbers: Array, wholes: Array, numbers: Array, launches: int) -> bool:
-    """Carry on `wholes`, and `numbers` in the same memory; `seen` (looks, values) is what they were."""
-    counts, counted = _carried_on(seen, launches)
+def _age(looks: Array, seen_numbers: Array, wholes: Array, numbers: Array, launches: int) -> bool:
+    """Carry on `wholes`, and `numbers` in the same memory; `looks` (looks, values) is what they were."""
+    counts, counted = _carried_on(looks, launches)
     # A whole number that counts is far below any normal floating-point number.
     normal = np.abs(seen_numbers[-1]) > _SMALLEST
     grows, grown = _carried_on(seen_numbers, launches)
@@ -109,18 +109,18 @@ def _age(seen: Array, seen_numbers: Array, wholes: Array, numbers: Array, launch
     return bool((counts | grows | rises).any())
 
 
-def _carried_on(seen: Array, launches: int) -> tuple[Array, Array]:
+def _carried_on(looks: Array, launches: int) -> tuple[Array, Array]:
     """Of (looks, values): (values,) which have changed by the same amount each time, and what they come to."""
     with np.errstate(all="ignore"):
-        steps = np.diff(seen, axis=0)
-        return (steps[0] != 0) & _same(steps), seen[-1] + steps[0] * seen.dtype.type(launches)
+        steps = np.diff(looks, axis=0)
+        return (steps[0] != 0) & _same(steps), looks[-1] + steps[0] * looks.dtype.type(launches)
 
 
-def _raised(seen: Array, launches: int) -> tuple[Array, Array]:
+def _raised(looks: Array, launches: int) -> tuple[Array, Array]:
     """The same of numbers that have changed by the same factor each time."""
     with np.errstate(all="ignore"):
-        factors = seen[1:] / seen[:-1]
-        return (factors[0] != 1) & _same(factors), seen[-1] * factors[0] ** seen.dtype.type(launches)
+        factors = looks[1:] / looks[:-1]
+        return (factors[0] != 1) & _same(factors), looks[-1] * factors[0] ** looks.dtype.type(launches)
 
 
 def _same(rows: Array) -> Array:

@@ -318,11 +318,11 @@ def checked(on_card: Observation, emulated: Observation) -> Observation:
             real, hazards=seen.hazards, counters=seen.counters, thread_instructions=seen.thread_instructions
         )
         count += 1
-    known = {(finding.kind, finding.file, finding.line) for finding in on_card.findings}
+    told_on_card = {(finding.kind, finding.file, finding.line) for finding in on_card.findings}
     more = [
         finding
         for finding in emulated.findings
-        if finding.kind not in _OF_RUN and (finding.kind, finding.file, finding.line) not in known
+        if finding.kind not in _OF_RUN and (finding.kind, finding.file, finding.line) not in told_on_card
     ]
     return msgspec.structs.replace(
         on_card,

@@ -155,13 +155,15 @@ class _Results:
         self._traced = 0
         self.whole: tuple[Start, Observation] | None = None
 
-    def then(self, found: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
-        """What to run next, after `found`; `grader.programs.observe.Then`."""
+    def then(self, observations: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
+        """What to run next, after `observations`; `grader.programs.observe.Then`."""
         if self._asked is None:
-            self._traced, self._asked = len(found), []
-        elif _has_results(found[-1]) and all(_kernels(found[-1]) >= _kernels(one) for one in found[: self._traced]):
-            self.whole = self._asked[-1], found[-1]
-        observed = [*zip(self._ways, found[: self._traced], strict=False)]
+            self._traced, self._asked = len(observations), []
+        elif _has_results(observations[-1]) and all(
+            _kernels(observations[-1]) >= _kernels(one) for one in observations[: self._traced]
+        ):
+            self.whole = self._asked[-1], observations[-1]
+        observed = [*zip(self._ways, observations[: self._traced], strict=False)]
         most = max((len(_kernels(one)) for _way, one in observed), default=0)
         left = [way for way, one in observed if one.exit is not None and len(_kernels(one)) == most and _is_small(one)]
         # It was seen as it is, and need not have been given sizes.
@@ -206,10 +208,10 @@ def _runs_and_results(
 
 
 def _smaller_results(
-    files: Sequence[SourceText], found: Sequence[SeenRun], remembered: RememberedPrograms | None
+    files: Sequence[SourceText], runs: Sequence[SeenRun], remembered: RememberedPrograms | None
 ) -> SeenRun | None:
     """A run of a program with its kernels at a size made smaller; None where none is small enough."""
-    base = max(found, key=lambda run: len({x.kernel for x in run.launches}), default=None)
+    base = max(runs, key=lambda run: len({x.kernel for x in run.launches}), default=None)
     if base is None or not base.launches:
         return None
     wanted = {launch.kernel for launch in base.launches}
@@ -297,7 +299,7 @@ def _further(
     ways: Sequence[Start],
     before: Sequence[SeenRun],
     wanted: set[str],
-    seen: set[str],
+    kernels: set[str],
     remembered: RememberedPrograms | None,
 ) -> list[SeenRun]:
     """Runs with a size made smaller, and with kernels that are run."""
@@ -311,8 +313,8 @@ def _further(
     if not was_too_large:
         (observation,) = observe_each(sources_of(files), [start], EXECUTED, setting)
         runs.append(seen_run(files, observation, start))
-        seen.update(launch.kernel for launch in runs[-1].launches)
-        if wanted <= seen:
+        kernels.update(launch.kernel for launch in runs[-1].launches)
+        if wanted <= kernels:
             return runs
     texts = {source.file: source.text for source in files}
     for limits in (TRACED, EXECUTED) if was_too_large else (EXECUTED,):
@@ -321,8 +323,8 @@ def _further(
             run = Start(others, start.stdin)
             (observation,) = observe_each(sources_of(files, replaced), [run], limits, setting)
             runs.append(seen_run(files, observation, run, change))
-            seen.update(launch.kernel for launch in runs[-1].launches)
-            if wanted <= seen:
+            kernels.update(launch.kernel for launch in runs[-1].launches)
+            if wanted <= kernels:
                 return runs
             if runs[-1].ended:
                 # Smaller still shows no more.
@@ -332,8 +334,8 @@ def _further(
 
 def sources_of(files: Sequence[SourceText], replaced: Mapping[str, str] | None = None) -> Sources:
     """A program's files, with the texts that were made of them, or that are `replaced`, by name."""
-    made = {source.file: source.text for source in files if source.written is not None}
-    return Sources([source.path for source in files], made | dict(replaced or {}), files[0].root)
+    rewritten = {source.file: source.text for source in files if source.written is not None}
+    return Sources([source.path for source in files], rewritten | dict(replaced or {}), files[0].root)
 
 
 def _telling(runs: Sequence[SeenRun]) -> list[SeenRun]:

@@ -122,7 +122,7 @@ def _folder_of_student(path: Path, kind: str, lab_id: str) -> Path:
     return real_path(folder).parent if real_path(folder).name == lab_id else folder
 
 
-def read_sources(found: FoundSubmission) -> list[SourceText]:
+def read_sources(submitted: FoundSubmission) -> list[SourceText]:
     """The texts of a submission's files, a notebook's programs each by itself.
 
     Raises
@@ -130,9 +130,9 @@ def read_sources(found: FoundSubmission) -> list[SourceText]:
     UsageError : see `decode` and `read_notebook`.
     """
     texts: list[SourceText] = []
-    for file in found.files:
-        texts += read_notebook(file, found.lab) if file.suffix.lower() == NOTEBOOK else [decode(file)]
-    root = _common_folder(found.files)
+    for file in submitted.files:
+        texts += read_notebook(file, submitted.lab) if file.suffix.lower() == NOTEBOOK else [decode(file)]
+    root = _common_folder(submitted.files)
     return [named_within(text, root) for text in texts]
 
 
@@ -141,16 +141,16 @@ def _common_folder(files: Sequence[Path]) -> Path:
     return Path(os.path.commonpath([os.path.normpath(file.parent) for file in files])) if files else Path()
 
 
-def variant_settings(found: FoundSubmission, variants: Collection[str]) -> Mapping[str, VariantSettings]:
+def variant_settings(submitted: FoundSubmission, variants: Collection[str]) -> Mapping[str, VariantSettings]:
     """The student's settings by variant, for the lab's `variants`.
 
     Raises
     ------
     FileError : settings for a variant that the lab does not have.
     """
-    if found.document is not None:
-        check_variants(found.document, found.lab, found.settings, variants)
-    return by_variant(found.settings, variants)
+    if submitted.document is not None:
+        check_variants(submitted.document, submitted.lab, submitted.settings, variants)
+    return by_variant(submitted.settings, variants)
 
 
 def _has_settings(folder: Path) -> bool:

@@ -138,25 +138,25 @@ def without_main(source: SourceText) -> str:
 def binding_of(
     variant: str,
     signature: Signature | None,
-    found: FoundFunction | tuple[str, Mapping[str, object]],
+    source_function: FoundFunction | tuple[str, Mapping[str, object]],
     source: SourceText | None,
 ) -> VariantBinding | Missing:
     """The function as what a variant is bound to: its kernels' shared arrays are its own."""
-    if not isinstance(found, FoundFunction):
-        return Missing(variant, found[0], found[1])
+    if not isinstance(source_function, FoundFunction):
+        return Missing(variant, source_function[0], source_function[1])
     kernels = kernels_in(parse(source)) if source is not None else ()
     parameters = tuple(
         KernelParameter(a.name, a.spelled, bool(a.pointers), a.is_const, None)
         for a in (signature.arguments if signature is not None else ())
     )
     function = Kernel(
-        name=found.name,
-        file=found.file,
-        line=found.line,
-        end_line=found.end_line,
+        name=source_function.name,
+        file=source_function.file,
+        line=source_function.line,
+        end_line=source_function.end_line,
         parameters=parameters,
         template_parameters=(),
         shared_arrays=tuple(array for kernel in kernels for array in kernel.shared_arrays),
         is_empty=False,
     )
-    return VariantBinding(variant, function, found.name, (), None, takes_sizes=True)
+    return VariantBinding(variant, function, source_function.name, (), None, takes_sizes=True)

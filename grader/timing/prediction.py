@@ -342,27 +342,29 @@ LEAST_SHARE = 0.005
 """Of the time that a line takes, to be told."""
 
 
-def record_of(made: Prediction, sizes: Sizes, processor: Processor) -> PredictedTime:
+def record_of(prediction: Prediction, sizes: Sizes, processor: Processor) -> PredictedTime:
     """A prediction as a record, without ratios."""
-    shares = {number: sum(taken.values()) for number, taken in made.by_line.items() if number}
+    shares = {number: sum(taken.values()) for number, taken in prediction.by_line.items() if number}
     lines = sorted((n for n, share in shares.items() if share >= LEAST_SHARE), key=lambda n: (-shares[n], n))
-    low, high = made.interval_us
+    low, high = prediction.interval_us
     return PredictedTime(
         device=processor.name,
         size=dict(sizes),
-        predicted_us=figures(made.time_us),
+        predicted_us=figures(prediction.time_us),
         predicted_low_us=figures(low),
         predicted_high_us=figures(high),
         is_checked=processor.is_checked,
-        shares={unit: round(share, 4) for unit, share in made.shares.items() if share >= LEAST_SHARE},
-        limiter=made.limiter,
-        predicted_without_us={cause: figures(less_us) for cause, less_us in made.without_us.items()},
+        shares={unit: round(share, 4) for unit, share in prediction.shares.items() if share >= LEAST_SHARE},
+        limiter=prediction.limiter,
+        predicted_without_us={cause: figures(less_us) for cause, less_us in prediction.without_us.items()},
         by_line=[
             LineTime(
                 line=number,
                 share=round(shares[number], 4),
-                predicted_us=figures(shares[number] * made.time_us),
-                shares={unit: round(share, 4) for unit, share in made.by_line[number].items() if share >= LEAST_SHARE},
+                predicted_us=figures(shares[number] * prediction.time_us),
+                shares={
+                    unit: round(share, 4) for unit, share in prediction.by_line[number].items() if share >= LEAST_SHARE
+                },
             )
             for number in lines[:MOST_LINES]
         ],
@@ -370,7 +372,7 @@ def record_of(made: Prediction, sizes: Sizes, processor: Processor) -> Predicted
 
 
 def with_ratios(
-    found: Mapping[str, PredictedTime],
+    predicted: Mapping[str, PredictedTime],
     baseline: str,
     measures: Mapping[str, tuple[str, PredictedTime]],
     processor: Processor,
@@ -387,11 +389,11 @@ def with_ratios(
     return {
         name: structs.replace(
             own,
-            predicted_over_baseline=over(found.get(baseline), own) if name != baseline else None,
+            predicted_over_baseline=over(predicted.get(baseline), own) if name != baseline else None,
             predicted_speedup=over(measures.get(name, nothing)[1], own),
             against=measures.get(name, nothing)[0],
         )
-        for name, own in found.items()
+        for name, own in predicted.items()
     }
 
 

@@ -390,31 +390,31 @@ def sample(
     return samples
 
 
-def _round(measure: Callable[[list[str]], Sample], active: list[str], found: Samples) -> list[str]:
+def _round(measure: Callable[[list[str]], Sample], active: list[str], samples: Samples) -> list[str]:
     """One round; returns the kernels that are right still."""
-    got = measure(order(active, found.rounds))
-    found.rounds += 1
-    found.problems += got.problems
+    got = measure(order(active, samples.rounds))
+    samples.rounds += 1
+    samples.problems += got.problems
     wrong = {problem.name for problem in got.problems}
     if got.throttled:
-        found.dropped += 1
+        samples.dropped += 1
     else:
-        for name, times in found.times_us.items():
+        for name, times in samples.times_us.items():
             times.append(got.times_us.get(name) if name not in wrong else None)
     return [name for name in active if name not in wrong]
 
 
-def _counted(found: Samples) -> int:
-    return found.rounds - found.dropped
+def _counted(samples: Samples) -> int:
+    return samples.rounds - samples.dropped
 
 
-def _is_narrow(found: Samples, name: str, share: float) -> bool:
-    interval = found.median(name)
+def _is_narrow(samples: Samples, name: str, share: float) -> bool:
+    interval = samples.median(name)
     return interval is not None and interval.confidence > 0 and interval.high - interval.low <= share * interval.median
 
 
-def _is_open(found: Samples, question: Question) -> bool:
-    interval = found.speedup(question.name, question.baseline)
+def _is_open(samples: Samples, question: Question) -> bool:
+    interval = samples.speedup(question.name, question.baseline)
     if interval is None or interval.count < fewest_values():
         return False
     return decide(interval.low, interval.high, question.threshold) == "undecided"

@@ -143,7 +143,7 @@ def _iteration(form: Form, registers: Sequence[Any], steps: dict[int, int]) -> P
     return progress
 
 
-def _compute(i: Instruction, read: Callable[[Operand, int], Moving], found: Progress) -> tuple[int, Moving]:
+def _compute(i: Instruction, read: Callable[[Operand, int], Moving], progress: Progress) -> tuple[int, Moving]:
     target, *operands = i.operands
     assert isinstance(target, Register)
     bits = int(i.modifiers[-1][1:])
@@ -164,10 +164,10 @@ def _compute(i: Instruction, read: Callable[[Operand, int], Moving], found: Prog
         result = _certain(affine.shl(a, b, bits)), signed(step << b, bits)
     elif i.opcode == "cvt":
         to_bits = int(i.modifiers[0][1:])
-        result = _convert(values[0], bits, to_bits, is_signed, found)
+        result = _convert(values[0], bits, to_bits, is_signed, progress)
     else:
         wide = i.modifiers[0] == "wide"
-        result = _multiply(values[0], values[1], bits, wide, is_signed, found)
+        result = _multiply(values[0], values[1], bits, wide, is_signed, progress)
         if i.opcode == "mad":
             sum_bits = 2 * bits if wide else bits
             result = _add(result, read(operands[2], sum_bits), sum_bits)
@@ -184,7 +184,7 @@ def _add(left: Moving, right: Moving, bits: int) -> Moving:
     return _certain(affine.add(left[0], right[0], bits)), signed(left[1] + right[1], bits)
 
 
-def _convert(moving: Moving, bits: int, to_bits: int, is_signed: bool, found: Progress) -> Moving:
+def _convert(moving: Moving, bits: int, to_bits: int, is_signed: bool, progress: Progress) -> Moving:
     value, step = moving
     if to_bits == bits:
         return moving
@@ -192,11 +192,11 @@ def _convert(moving: Moving, bits: int, to_bits: int, is_signed: bool, found: Pr
         return _certain(affine.narrow(value, to_bits)), signed(step, to_bits)
     if step:
         # Linear as long as the narrow one does not wrap around.
-        found.widened.append((value, step, bits, is_signed))
+        progress.widened.append((value, step, bits, is_signed))
     return _certain(affine.widen(value, bits, to_bits, is_signed)), step
 
 
-def _multiply(a: Moving, b: Moving, bits: int, wide: bool, is_signed: bool, found: Progress) -> Moving:
+def _multiply(a: Moving, b: Moving, bits: int, wide: bool, is_signed: bool, progress: Progress) -> Moving:
     if isinstance(b[0], (Vec, Affine)) or b[1]:
         a, b = b, a
     factor, factor_step = b
@@ -204,13 +204,13 @@ def _multiply(a: Moving, b: Moving, bits: int, wide: bool, is_signed: bool, foun
         raise Irregular
     if not wide:
         return _certain(affine.mul_lo(a[0], factor, bits)), signed(a[1] * factor, bits)
-    value, step = _convert(a, bits, 2 * bits, is_signed, found)
+    value, step = _convert(a, bits, 2 * bits, is_signed, progress)
     factor = affine.to_signed(factor, bits) if is_signed else factor
     product = affine.mul_lo(value, factor & ((1 << 2 * bits) - 1), 2 * bits)
     return _certain(product), signed(step * factor, 2 * bits)
 
 
-def _count(form: Form, found: Progress, registers: Sequence[Any], steps: dict[int, int], most: int) -> None:
+def _count(form: Form, progress: Progress, registers: Sequence[Any], steps: dict[int, int], most: int) -> None:
     """Find out how often the loop goes round."""
     relation, type_name = form.exit.modifiers
     bits = int(type_name[1:])
@@ -227,7 +227,7 @@ def _count(form: Form, found: Progress, registers: Sequence[Any], steps: dict[in
         if written:
             if any(form.block.instructions.index(i) > place for i in written):
                 raise Irregular
-            value, step = found.after[operand.index]
+            value, step = progress.after[operand.index]
         if isinstance(value, (Vec, Affine)):
             raise Irregular
         sides.append((value, step))
@@ -240,10 +240,10 @@ def _count(form: Form, found: Progress, registers: Sequence[Any], steps: dict[in
         if is_signed:
             a, b = affine.to_signed(a, bits), affine.to_signed(b, bits)
         if holds(a, b) != form.again:
-            found.trips, found.leaves = trip, True
+            progress.trips, progress.leaves = trip, True
             return
         left, right = left + left_step, right + right_step
-    found.trips = most
+    progress.trips = most
 
 
 # Carries out the loops, in place of their iterations.
