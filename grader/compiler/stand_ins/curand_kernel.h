@@ -411,10 +411,14 @@ __device__ inline void skipahead(unsigned long long n, curandStateXORWOW *s)
 }
 __device__ inline void skipahead_sequence(unsigned long long n, curandStateXORWOW *s)
 {
-    for (int digit = 0; digit < 3; digit++, n >>= 8)
-        if (n & 255) grader_xorwow_jump(s->v, __grader_xorwow_sequences + 5 * (255 * digit + (int)(n & 255) - 1));
-    for (int bit = 0; n != 0; bit++, n >>= 1)
-        if (n & 1) grader_xorwow_jump(s->v, __grader_xorwow_sequence_bits + 5 * bit);
+    // What neighbours have in common comes first: it is one value for all of them.
+    unsigned long long high = n >> 24;
+    for (int bit = 0; high != 0; bit++, high >>= 1)
+        if (high & 1) grader_xorwow_jump(s->v, __grader_xorwow_sequence_bits + 5 * bit);
+    for (int digit = 2; digit >= 0; digit--) {
+        int nth = (int)(n >> 8 * digit) & 255;
+        if (nth) grader_xorwow_jump(s->v, __grader_xorwow_sequences + 5 * (255 * digit + nth - 1));
+    }
 }
 __device__ inline void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset, curandStateXORWOW *s)
 {
