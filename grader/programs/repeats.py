@@ -31,6 +31,10 @@ TRIES = 6
 """A kernel that so many times in a row found memory as at none of its launches is looked at no more."""
 INSTRUCTIONS_PER_BYTE = 0.5
 """Looking at a byte must be little beside running the launch."""
+CHEAP_PER_BYTE = 0.1
+CHEAP_LAUNCHES, CHEAP_TRIES = 4, 2
+"""Kernels that take no longer than a look at memory are looked at all the same, less often, once they were launched so
+many times: what is known once costs nothing from then on, as nothing has changed but what was put there."""
 COPIED_PER_INSTRUCTION = 0.25
 """Bytes that are copied before first launches of kernels, of which nobody knows what they will take, for each
 instruction that kernels have taken so far."""
@@ -93,6 +97,13 @@ class _Kernel:
     launches: int = 0
     misses: int = 0
 
+    def is_worth_a_look(self, size: int) -> bool:
+        """Whether so many bytes of memory are to be looked at before the next launch."""
+        if self.instructions >= size * INSTRUCTIONS_PER_BYTE:
+            return self.misses < TRIES
+        is_often = self.launches >= CHEAP_LAUNCHES and self.misses < CHEAP_TRIES
+        return is_often and self.instructions >= size * CHEAP_PER_BYTE
+
 
 class Repeats:
     """Launches of one run."""
@@ -126,7 +137,7 @@ class Repeats:
             return self._execute(kernel, execute)
         if kernel.launches == 1:
             return self._run_first(kernel, key, arrays, size, execute)
-        if kernel.misses >= TRIES or kernel.instructions < size * INSTRUCTIONS_PER_BYTE:
+        if not kernel.is_worth_a_look(size):
             return self._execute(kernel, execute)
         self._look_at_first(key)
         digests = tuple(self._digest(array) for array in arrays)

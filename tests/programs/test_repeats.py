@@ -11,7 +11,7 @@ from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation, DeviceMemory
 from grader.programs.observe import Setting, observe
 from grader.programs.records import RunLimits
-from grader.programs.repeats import TRIES, Repeats
+from grader.programs.repeats import CHEAP_LAUNCHES, CHEAP_TRIES, TRIES, Repeats
 from grader.programs.sandbox.guest import Meter
 from grader.programs.sources import Sources
 
@@ -89,11 +89,26 @@ def test_other_arguments_are_another_launch() -> None:
 
 
 def test_short_launches_and_failed_ones_are_executed() -> None:
-    short, failed = Scenario(instructions=10), Scenario()
+    short, failed = Scenario(instructions=5), Scenario()
     for _ in range(7):
         short.launch(5)
         failed.launch(5, status="trap")
     assert (short.executed, failed.executed) == (7, 7)
+
+
+def test_launches_as_short_as_a_look_at_memory_are_known_once_there_were_many() -> None:
+    one, looks = Scenario(instructions=10), 0
+    for _ in range(40):
+        one.launch(5)
+        assert one.out == 5
+    assert one.executed == CHEAP_LAUNCHES
+    other = Scenario(instructions=10)
+    for times in range(1, 40):
+        other.launch(1, is_sum=True)
+        # After a launch that was looked at it is known what memory holds.
+        looks += other.array.array.digest is not None
+        assert (other.out, other.executed) == (times, times)
+    assert looks == CHEAP_TRIES
 
 
 def test_an_array_that_comes_to_lie_elsewhere_is_another() -> None:
