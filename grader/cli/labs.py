@@ -57,8 +57,8 @@ def new_lab_command() -> click.Command:
             ),
             click.Option(
                 ["--interface"],
-                type=click.Choice(["kernel", "function"]),
-                help=_("What students hand in.  [default: kernel; function with --signature]"),
+                type=click.Choice(["kernel", "function", "program"]),
+                help=_("What students hand in.  [default: kernel; function with --signature; what --from has]"),
             ),
             click.Option(
                 ["--signature"],
@@ -77,6 +77,12 @@ def new_lab_command() -> click.Command:
                 metavar="FILE",
                 help=_("A solution that the lab is proposed from, by running it."),
             ),
+            click.Option(
+                ["--run", "run_as"],
+                default="",
+                metavar="TEXT",
+                help=_("With --from: how the whole program is started, e.g. '-n 1000 -i in.txt out.txt'."),
+            ),
             lang_option(),
         ],
         callback=_new_lab,
@@ -85,7 +91,14 @@ def new_lab_command() -> click.Command:
 
 
 def _new_lab(
-    name: str, into: Path, interface: str | None, signature: str, memory: str | None, solution: Path | None, lang: str
+    name: str,
+    into: Path,
+    interface: str | None,
+    signature: str,
+    memory: str | None,
+    solution: Path | None,
+    run_as: str,
+    lang: str,
 ) -> int:
     from grader.errors import UsageError
     from grader.lab.interfaces import SIGNATURE
@@ -99,11 +112,13 @@ def _new_lab(
 
         if signature or memory:
             raise UsageError(msg("labs.new_not_with_from", option="--signature" if signature else "--memory"))
-        folder = propose(name, solution, into, interface, lambda line: click.echo(visible_line(said(line))))
+        folder = propose(name, solution, into, interface, lambda line: click.echo(visible_line(said(line))), run_as)
         click.echo(visible_line(said(msg("proposing.then", folder=str(folder)))))
         for line in next_steps(name, folder, "solution.cu", " --record")[1:]:
             click.echo(visible_line(said(line)))
         return 0
+    if interface == "program" or run_as:
+        raise UsageError(msg("labs.new_program_from"))
     if interface == "kernel" or (interface is None and not signature):
         if signature or memory:
             raise UsageError(msg("labs.new_of_function", option="--signature" if signature else "--memory"))

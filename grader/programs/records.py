@@ -240,6 +240,8 @@ class Observation(msgspec.Struct):
     calls: of the function that it was run for.
     asked: what the whole program had the device do, where that was asked for.
     files: those that were wanted and are there at the end, cut off at the length that was asked for.
+    opened: what the program did first with each file that it opened, and with standard input ("/dev/stdin"): "read",
+      "written", "missing" where none is there to be read.
     device: the name of the GPU that kernels ran on, "" for the emulator.
     copies: between host and device, the first `MAX_COPIES` in their order.
     checked: of a run on a GPU, how many launches the emulator has run after it, see `grader.programs.card_times`;
@@ -257,6 +259,7 @@ class Observation(msgspec.Struct):
     calls: list[CallSeen] = []
     asked: list[DeviceCall] = []
     files: dict[str, bytes] = {}
+    opened: dict[str, str] = {}
     device: str = ""
     copies: list[SeenCopy] = []
     checked: int | None = None

@@ -39,6 +39,8 @@ MULTIPLES = (256, 64, 128, 32, 512)
 LARGER = (512, 128, 256, 64, 1024)
 """Values of sizes, all different, so that a number of elements tells which of them it is made of."""
 _ATTEMPTS = [(m, *values) for values in ((PRIMES, OTHERS), (MULTIPLES, LARGER)) for m in ("device", "host")]
+RELATIVE, ABSOLUTE = 1e-5, 1e-4
+"""How far single-precision results may be off what double precision gives, of a few hundred numbers."""
 ROOM = 3
 """How many times more an array has than it could need where it is not the one that is tried."""
 
@@ -50,7 +52,7 @@ class ProbedFunction:
     sizes: its numbers of which shapes are made.  shapes: of its arrays, slowest axis first; none of an array that no
     formula fits.  kinds: of its arrays.  memory: where its pointers lead.  is_any_size: nothing was
     touched out of bounds at sizes that are no multiple of anything.  samples: of calls, what went in and out.
-    unchanged: arrays that it could write to, and did not.
+    unchanged: arrays that it could write to, and did not.  absolute: how far what comes out may be off.
     problem: why no call came to its end, "" where one did.
     """
 
@@ -61,6 +63,7 @@ class ProbedFunction:
     is_any_size: bool = False
     samples: list[tuple[dict[str, int], dict[str, Array], dict[str, Array]]] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
+    absolute: float = ABSOLUTE
     problem: str = ""
 
 
@@ -202,9 +205,8 @@ class Probe:
         candidates += [(str(constant),) for constant in self._constants if constant <= 4096]
         candidates += [(str(constant), str(constant)) for constant in self._constants if 1 < constant <= 64]
         if self.candidate.launched is not None:
-            candidates += [
-                (f"ceil_div({x.size}, {x.tile})",) for x in self.candidate.launched.grid if x.size and x.tile > 1
-            ]
+            grid = [x for x in self.candidate.launched.grid if x.size in sizes and x.tile > 1]
+            candidates += [(f"ceil_div({x.size}, {x.tile})",) for x in grid]
         return sorted(dict.fromkeys(candidates), key=lambda shape: math.prod(_extents(shape, sizes)))
 
     def _may_be(self, argument: Argument, shape: Shape, sizes: Sizes) -> bool:
@@ -310,8 +312,8 @@ OF_ONE = (
     "{a}", "-{a}", "{a} + 1", "{a} - 1", "2 * {a}", "{a} / 2", "{a} * {a}", "np.maximum({a}, 0)", "np.abs({a})",
     "np.exp({a})", "1 / (1 + np.exp(-{a}))", "np.tanh({a})", "np.sqrt(np.abs({a}))", "{a}.T", "{a}[::-1]", "{a} @ {a}",
     "np.cumsum({a})", "np.cumsum({a}) - {a}", "np.maximum.accumulate({a})", "np.sort({a})", "np.sort({a})[::-1]",
-    "255 - {a}", "{a}.sum(keepdims=True)", "{a}.max(keepdims=True)", "{a}.min(keepdims=True)",
-    "{a}.mean(keepdims=True)", "({a} * {a}).sum(keepdims=True)", "np.sqrt(({a} * {a}).sum(keepdims=True))",
+    "255 - {a}", "{a}.sum().reshape(1)", "{a}.max().reshape(1)", "{a}.min().reshape(1)",
+    "{a}.mean().reshape(1)", "({a} * {a}).sum().reshape(1)", "np.sqrt(({a} * {a}).sum().reshape(1))",
     "{a}.sum(axis=-1)", "{a}.sum(axis=0)", "{a}.max(axis=-1)",
     "np.bincount({a}.astype(np.int64).ravel(), minlength={extent})[:{extent}]",
     *(f"np.convolve({{a}}, np.ones({2 * r + 1}), 'same')" for r in range(1, 9)),
@@ -319,13 +321,11 @@ OF_ONE = (
 )  # fmt: skip
 OF_TWO = (
     "{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} / {b}", "np.maximum({a}, {b})", "np.minimum({a}, {b})", "{a} @ {b}",
-    "{a}.T @ {b}", "{a} @ {b}.T", "({a} * {b}).sum(keepdims=True)", "({a} - {b}) ** 2", "np.convolve({a}, {b}, 'same')",
+    "{a}.T @ {b}", "{a} @ {b}.T", "({a} * {b}).sum().reshape(1)", "({a} - {b}) ** 2", "np.convolve({a}, {b}, 'same')",
     "np.outer({a}, {b})", "np.convolve({a}, {b}[::-1], 'same')", "2 * {a} + {b}", "np.sqrt({a} * {a} + {b} * {b})",
 )  # fmt: skip
 OF_THREE = ("{a} + {b} + {c}", "{a} * {b} + {c}", "{a} @ {b} + {c}")
 MAX_TRIED = 2000
-RELATIVE, ABSOLUTE = 1e-5, 1e-4
-"""How far single-precision results may be off what double precision gives, of a few hundred numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +348,7 @@ def relation_of(probed: ProbedFunction, output: str, scalars: Sequence[str]) -> 
     for shapes in _orders(probed, [*names, output]):
         texts = _texts(names, output, scalars, probed, shapes[output])
         for text, begins in itertools.islice(texts, MAX_TRIED):
-            if all(_holds(text, sample, shapes, output) for sample in probed.samples):
+            if all(_holds(text, sample, shapes, output, probed.absolute) for sample in probed.samples):
                 return Relation(text, shapes, begins)
     return None
 
@@ -401,6 +401,7 @@ def _holds(
     sample: tuple[dict[str, int], dict[str, Array], dict[str, Array]],
     shapes: Mapping[str, Shape],
     output: str,
+    absolute: float,
 ) -> bool:
     """Whether the line gives what came out of a call."""
     sizes, given, got = sample
@@ -421,5 +422,6 @@ def _holds(
     if value.shape != right.shape or not np.all(np.isfinite(value)):
         return False
     if right.dtype.kind in "iu":
-        return bool(np.array_equal(value.astype(np.int64).astype(right.dtype), right))
-    return bool(np.allclose(right, value, RELATIVE, ABSOLUTE))
+        with np.errstate(invalid="ignore"):
+            return bool(np.array_equal(value.astype(np.int64).astype(right.dtype), right))
+    return bool(np.allclose(right, value, RELATIVE, absolute))

@@ -14,7 +14,8 @@ from grader.lab.file import load
 from grader.lab.parameters import DTYPES
 from grader.message import Message, msg
 from grader.programs.observation import observed
-from grader.proposing.probing import Probe, ProbedFunction, relation_of
+from grader.proposing.probing import Probe, ProbedFunction, Relation, relation_of
+from grader.proposing.programs import ProgramProbe
 from grader.proposing.solution import Candidate, Solution, of_launches, of_source, read, with_const, with_parameters
 from grader.proposing.writing import FILL_IN, Proposal, faults_of, files_of, write
 
@@ -22,10 +23,11 @@ Say = Callable[["Message | str"], None]
 MOST_CONSTANTS = 4096
 
 
-def propose(name: str, path: Path, into: Path, interface: str | None, say: Say) -> Path:
+def propose(name: str, path: Path, into: Path, interface: str | None, say: Say, run: str = "") -> Path:
     """Write the lab `name` into the folder `into`, as far as it can be told from the solution at `path`.
 
-    interface: "kernel" or "function", None for what the solution has.  say: told of what was found out, as it comes.
+    interface: "kernel", "function" or "program", None for what the solution has.  say: told of what was found out, as
+    it comes.  run: of a program, what stands behind its name where it is started.
 
     Raises
     ------
@@ -34,23 +36,10 @@ def propose(name: str, path: Path, into: Path, interface: str | None, say: Say) 
     """
     folder = labs.free_folder(name, into)
     solution = read(path.absolute())
-    candidates = _candidates(solution, interface)
-    probed = Probe(candidates[0], _constants(solution)).run()
-    if not probed.sizes and (parameters := with_parameters(solution, candidates)) is not None:
-        source, sizes = parameters
-        solution = of_source(source)
-        candidates = _candidates(solution, interface)
-        probed = Probe(candidates[0], _constants(solution)).run()
-        say(msg("proposing.made_parameters", names=", ".join(sizes)))
-    if probed.unchanged and candidates[0].launched is None:
-        # What a lab's function only reads is const; where the file's own does not compile so, it stays as it is.
-        changed = with_const(candidates[0], probed.unchanged)
-        again = Probe(changed, _constants(solution)).run()
-        if not again.problem and again.kinds:
-            say(msg("proposing.made_const", names=", ".join(probed.unchanged), function=changed.name))
-            candidates, probed = [changed], again
-    _check(solution, candidates[0], probed)
-    proposal = _proposal(name, solution, candidates, probed, interface)
+    if interface == "program" or run or (interface is None and solution.has_files):
+        proposal = _of_program(name, solution, run)
+    else:
+        proposal = _of_parts(name, solution, interface, say)
     for message in _told(proposal, folder):
         say(message)
     write(folder, files_of(proposal))
@@ -67,6 +56,44 @@ def propose(name: str, path: Path, into: Path, interface: str | None, say: Say) 
                 if FILL_IN in line and "Lines with" not in line:
                     say(msg("proposing.fill_in", path=str(file), line=number, text=line.strip(" #<>!-")))
     return folder
+
+
+def _of_program(name: str, solution: Solution, run: str) -> Proposal:
+    """Of the whole program."""
+    if not solution.has_main:
+        raise FileError(msg("proposing.no_main"), solution.source.path)
+    candidate, probed, plan = ProgramProbe(solution, run).run()
+    relations = _relations(candidate, probed)
+    faults = tuple(faults_of(solution.source))
+    return Proposal(name, solution, (candidate,), probed, relations, is_of_kernels=False, faults=faults, plan=plan)
+
+
+def _of_parts(name: str, solution: Solution, interface: str | None, say: Say) -> Proposal:
+    """Of the file's function, or of the kernels that its `main` launches."""
+    candidates = _candidates(solution, interface)
+    probed = Probe(candidates[0], _constants(solution)).run()
+    if not probed.sizes and (parameters := with_parameters(solution, candidates)) is not None:
+        source, sizes = parameters
+        solution = of_source(source)
+        candidates = _candidates(solution, interface)
+        probed = Probe(candidates[0], _constants(solution)).run()
+        say(msg("proposing.made_parameters", names=", ".join(sizes)))
+    if probed.unchanged and candidates[0].launched is None:
+        # What a lab's function only reads is const; where the file's own does not compile so, it stays as it is.
+        changed = with_const(candidates[0], probed.unchanged)
+        again = Probe(changed, _constants(solution)).run()
+        if not again.problem and again.kinds:
+            say(msg("proposing.made_const", names=", ".join(probed.unchanged), function=changed.name))
+            candidates, probed = [changed], again
+    _check(solution, candidates[0], probed)
+    return _proposal(name, solution, candidates, probed, interface)
+
+
+def _relations(candidate: Candidate, probed: ProbedFunction) -> dict[str, Relation | None]:
+    """By output, how it follows from the inputs."""
+    scalars = [a.name for a in candidate.signature.arguments if not a.pointers and a.name not in probed.sizes]
+    outputs = [n for n, kind in probed.kinds.items() if kind in ("output", "in_out")]
+    return {output: relation_of(probed, output, scalars) for output in outputs}
 
 
 def _candidates(solution: Solution, interface: str | None) -> list[Candidate]:
@@ -119,8 +146,7 @@ def _proposal(
 ) -> Proposal:
     first = candidates[0]
     scalars = [a.name for a in first.signature.arguments if not a.pointers and a.name not in probed.sizes]
-    outputs = [n for n, kind in probed.kinds.items() if kind in ("output", "in_out")]
-    relations = {output: relation_of(probed, output, scalars) for output in outputs}
+    relations = _relations(first, probed)
     # The grader launches bare kernels itself: only what it can hand them, and a grid that covers sizes.
     is_plain = set(probed.kinds.values()) <= {"input", "output"} and not scalars and bool(probed.kinds)
     covers = all(one.launched is not None and all(axis.size for axis in one.launched.grid) for one in candidates)

@@ -28,7 +28,9 @@ FUNCTION = "solve"
 """What a function is called that is made of a launch."""
 _LAUNCHES = re.compile(r"<<<|\bcudaLaunch(?:Cooperative)?Kernel\w*\s*\(")
 _REFERENCE = re.compile(r"cpu|host|serial|seq|gold|ref|naive_c|check|verif", re.IGNORECASE)
-_TAKES_INPUT = re.compile(r"\bargv\b|\bcin\b|\bscanf(?:_s)?\s*\(|\bstdin\b|\bfopen(?:_s)?\s*\(|\bifstream\b")
+_HAS_FILES = re.compile(
+    r"\bcin\b|\bf?scanf(?:_s)?\s*\(|\bstdin\b|\bgetline\b|\bf(?:re)?open(?:_s)?\s*\(|\b[io]?fstream\b|\bwbImport\s*\("
+)
 _TILES = (1, 2, 4, 8)
 
 
@@ -86,8 +88,8 @@ class Candidate:
 class Solution:
     """A file of a teacher's; candidates: what a lab can ask for, the one that it most likely does first.
 
-    takes_input: its `main` reads arguments, files or standard input.  reference: text of a function of the host's that
-    seems to compute the same, "" where there is none.  others: functions with the first one's parameters.
+    has_files: it has a `main`, and reads or writes files, or reads standard input.  reference: text of a function of
+    the host's that seems to compute the same, "" where there is none.
     """
 
     source: SourceText
@@ -95,7 +97,7 @@ class Solution:
     kernels: tuple[Kernel, ...]
     candidates: tuple[Candidate, ...]
     has_main: bool
-    takes_input: bool
+    has_files: bool
     reference: str
 
 
@@ -126,7 +128,7 @@ def of_source(source: SourceText) -> Solution:
         kernels,
         tuple(called),
         main is not None,
-        main is not None and _TAKES_INPUT.search(parsed.text(main.item.node)) is not None,
+        main is not None and _HAS_FILES.search(without_comments(source.text)) is not None,
         parsed.text(references[0].item.node) if references else "",
     )
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from grader.lab.parameters import DTYPES
 from grader.proposing.probing import ProbedFunction, Relation, Shape
+from grader.proposing.programs import ProgramPlan
 from grader.proposing.solution import Candidate, Launched, Solution
 from grader.repair.function import Change, Function, changed, condition_of, functions_of
 from grader.submission.cpp.parse import parse
@@ -98,7 +99,8 @@ class Proposal:
     """What a lab is made of.
 
     candidates: of a kernel lab one for each variant, else the function.  relations: by output.  measured: of the
-    solution, by check, what the check says of it; empty before it was graded.
+    solution, by check, what the check says of it; empty before it was graded.  plan: of a whole program, whose arrays
+    and numbers are its candidate's arguments.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Proposal:
     is_of_kernels: bool
     faults: tuple[Fault, ...] = ()
     measured: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    plan: ProgramPlan | None = None
 
     @property
     def first(self) -> Candidate:
@@ -124,7 +127,9 @@ class Proposal:
     @property
     def is_complete(self) -> bool:
         """Whether the teacher need write nothing before the lab grades."""
-        return bool(self.relations) and all(self.relations.values()) and len(self.probed.shapes) == len(self._arrays)
+        is_known = self.plan is None or not self.plan.unknown
+        has_all = is_known and len(self.probed.shapes) == len(self._arrays)
+        return has_all and bool(self.relations) and all(self.relations.values())
 
     @property
     def _arrays(self) -> list[str]:
@@ -141,7 +146,7 @@ class Proposal:
     def variants(self) -> list[str]:
         """By name."""
         if not self.is_of_kernels:
-            return ["function"]
+            return ["function" if self.plan is None else "program"]
         return [re.sub(r"[^a-z0-9_]", "_", self.launched(c).kernel.name.lower()) for c in self.candidates]
 
     @staticmethod
@@ -166,6 +171,9 @@ def files_of(proposal: Proposal) -> dict[str, str]:
             ", ".join(f"`{v}`" for v in proposal.variants)
             if proposal.is_of_kernels
             else f"`{proposal.first.signature.spelled}`"
+            if proposal.plan is None
+            else {"en": "a program that is started as ", "ru": "программу, которая запускается так: "}[language]
+            + f"`{_command(proposal.plan)}`"
         )
         files[f"task.{language}.md"] = f"{text} {what}.\n\n<!-- {FILL_IN}: the task, as students read it. -->\n"
     for fault in proposal.faults:
@@ -186,10 +194,25 @@ def _lab(proposal: Proposal) -> str:
         *_tolerance(proposal),
         "",
     ]
-    if not proposal.is_of_kernels:
+    if proposal.plan is not None:
+        head += ["interface: program", *_started(proposal.plan), ""]
+    elif not proposal.is_of_kernels:
         memory = f"memory: {proposal.probed.memory} # where its pointers lead"
         head += ["interface: function", f"signature: '{proposal.first.signature.spelled}'", memory, ""]
     return "\n".join([*head, *_parameters(proposal), "", *_sizes(proposal), "", *_variants(proposal)]) + "\n"
+
+
+def _command(plan: ProgramPlan) -> str:
+    """How the program is started, as one types it."""
+    words = " ".join(["program", *plan.arguments]).replace("{", "").replace("}", "")
+    return words + " < input" * bool(plan.stdin)
+
+
+def _started(plan: ProgramPlan) -> list[str]:
+    words = ", ".join("'" + word.replace("'", "''") + "'" for word in plan.arguments)
+    stdin = plan.stdin.replace("\n", "\\n")
+    rows = [f"arguments: [{words}]"] * bool(words) + [f'stdin: "{stdin}"'] * bool(stdin)
+    return [*rows, *(f"# {FILL_IN}: {one}" for one in plan.unknown)]
 
 
 def _tolerance(proposal: Proposal) -> list[str]:
@@ -197,17 +220,24 @@ def _tolerance(proposal: Proposal) -> list[str]:
     if all(np.dtype(dtype).kind in "iu" for dtype in dtypes):
         return ["tolerance: {absolute: 0, relative: 0}"]
     narrow = "float16" in dtypes
-    values = "{absolute: 1.0e-2, relative: 1.0e-2}" if narrow else "{absolute: 1.0e-4, relative: 1.0e-5}"
+    kept = f"{{absolute: {proposal.probed.absolute:.1e}, relative: 1.0e-5}}"
+    values = "{absolute: 1.0e-2, relative: 1.0e-2}" if narrow else kept
     return [f"tolerance: {values} # the solution kept it wherever it was seen; see `gamma` in docs/labs.md"]
 
 
 def _parameters(proposal: Proposal) -> list[str]:
     rows = ["parameters:"]
     for a in proposal.first.signature.arguments:
-        typed = f", dtype: {DTYPES[a.type]}" if proposal.is_of_kernels else ""
+        typed = f", dtype: {DTYPES[a.type]}" if proposal.is_of_kernels or proposal.plan is not None else ""
+        place = proposal.plan.places.get(a.name, "") if proposal.plan is not None else ""
         if not a.pointers:
             if a.name in proposal.probed.sizes:
                 rows.append(f"  {a.name}: {{kind: size{typed}}}")
+            elif proposal.plan is not None:
+                tried = sorted({int(given[a.name]) for _sizes, given, _got in proposal.probed.samples})
+                values = ", ".join(map(str, tried or [2]))
+                note = f"# it was run with these; {FILL_IN}: what else makes sense"
+                rows.append(f"  {a.name}: {{kind: scalar{typed}, values: [{values}]}} {note}")
             else:
                 value = proposal.first.values.get(a.name)
                 other = "2.5, -0.75" if np.dtype(DTYPES[a.type]).kind == "f" else "2, 1"
@@ -227,13 +257,14 @@ def _parameters(proposal: Proposal) -> list[str]:
             "scratch": "main does not look at it afterwards",
         }
         note = f" # {notes[kind]}" if kind in notes else " # added to what is there" if initial else ""
-        rows.append(f"  {a.name}: {{kind: {kind}{typed}, shape: [{', '.join(shape)}]{initial}}}{note}")
+        rows.append(f"  {a.name}: {{kind: {kind}{typed}, shape: [{', '.join(shape)}]{initial}{place}}}{note}")
     return rows
 
 
 def _sizes(proposal: Proposal) -> list[str]:
     sizes = proposal.probed.sizes
-    axes = max([len(shape) for shape in proposal.shapes.values()] + [min(len(sizes), 3)])
+    free = [sum(not extent.isdigit() for extent in shape) for shape in proposal.shapes.values()]
+    axes = max(1, *free, min(len(sizes), 3))
     correct, ragged, observed = _LINE[min(axes, 3)] if sizes else ([], [], 1)
     rows = [dict.fromkeys(sizes, value) for value in correct]
     others = [{n: ragged[(i + k) % len(ragged)] for k, n in enumerate(sizes)} for i in range(len(ragged))]
@@ -365,9 +396,8 @@ def _oracle(proposal: Proposal) -> str:
         shape = ", ".join(_python(extent) for extent in proposal.shapes.get(a.name, ()))
         dtype = np.dtype(DTYPES[a.type])
         most = 256 if dtype == np.uint8 else 10
-        drawn = (
-            f"rng.integers(-32, 33, ({shape},)) / 16" if dtype.kind == "f" else f"rng.integers(0, {most}, ({shape},))"
-        )
+        is_real = dtype.kind == "f" and proposal.plan is None
+        drawn = f"rng.integers(-32, 33, ({shape},)) / 16" if is_real else f"rng.integers(0, {most}, ({shape},))"
         inputs.append(f'        "{a.name}": {drawn},')
     outputs = []
     for name, relation in proposal.relations.items():
@@ -397,8 +427,7 @@ def _oracle(proposal: Proposal) -> str:
         [
             f'"""What must come out, computed with NumPy, by no student\'s code.\n\n{remark}\n"""',
             "\nfrom __future__ import annotations\n\nimport numpy as np\n\n",
-            "def inputs(sizes, rng):\n    # Sixteenths: sums and products of a few are exact. "
-            + f"{FILL_IN} where the task needs others.",
+            f"def inputs(sizes, rng):\n    # {_why(proposal)} {FILL_IN} where the task needs others.",
             "    return {",
             *inputs,
             "    }\n\n\ndef expected(inputs, sizes):",
@@ -406,6 +435,10 @@ def _oracle(proposal: Proposal) -> str:
             "",
         ]
     )
+
+
+def _why(proposal: Proposal) -> str:
+    return "Sixteenths: sums and products of a few are exact." if proposal.plan is None else "Small whole numbers."
 
 
 def _quoted(text: str) -> list[str]:
@@ -426,6 +459,9 @@ def _rounded(extent: str) -> str:
 
 
 def _starter(proposal: Proposal) -> str:
+    if proposal.plan is not None:
+        head = f"// Started as: {_command(proposal.plan)}"
+        return f"{head}\n#include <cstdio>\n\nint main(int argc, char **argv)\n{{\n    // Your code.\n}}\n"
     if not proposal.is_of_kernels:
         head = "// The grader calls this function; kernels and launches are yours."
         return f"{head}\n{proposal.first.signature.spelled}\n{{\n    // Your code.\n}}\n"

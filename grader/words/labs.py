@@ -177,6 +177,7 @@ LABS: Texts = {
         "writes, and a whole number for the size, every parameter with a name, of the types {types}"
     ),
     "new_of_function": N_("{option} is for --interface function only"),
+    "new_program_from": N_("a lab of a whole program is proposed from one: give --from with a solution"),
     "new_not_with_from": N_("{option} is not for --from: the solution says it"),
     "new_name": N_(
         "{name}: a lab's name is lower-case letters and digits, in words joined by hyphens, at most {limit} "
@@ -349,8 +350,13 @@ SELFTEST: Texts = {
 PROPOSING: Texts = {
     "no_kernel": N_("no kernel with a body in it: a lab is proposed from a whole solution"),
     "nothing_launched": N_(
-        "the program was run, and launched no kernel: {why}; a lab of a program that takes files or arguments is "
-        "written by hand, with `interface: program`"
+        "the program was run, and launched no kernel: {why}; of one that takes files or arguments "
+        "`--interface program` proposes a lab, and `--run` says how it is started"
+    ),
+    "no_main": N_("there is no `main` in it: a lab of a whole program is proposed from one"),
+    "not_started": N_(
+        "the program launched no kernel with any of the numbers and files that were tried; say how it is started: "
+        "--run '-n 1000 -i in.txt out.txt', with whole numbers and any names for the files"
     ),
     "chain": N_(
         "the kernels {kernels} hand arrays on to each other in `main`: put their launches into a function "

@@ -296,6 +296,7 @@ class ProgramRun:
                 for name, most in self._order.wanted.items()
                 if name in self._wasi.files
             },
+            opened=self._wasi.opened,
             device=self._card.model.name if self._card is not None else "",
             copies=state.copies,
         )

@@ -57,12 +57,12 @@ inline void *wbImport(const std::string &file, int *rows, int *columns, const ch
     *columns = sizes[1];
     return data;
 }
-template <class T> inline bool grader_wb_solution(const wbArg_t &args, const T *data, int rows, int columns) {
+template <class T> inline bool grader_wb_solution(const wbArg_t &args, const T *data, int rows, int columns, bool is_matrix) {
     if (!args.output.empty()) {
         std::ofstream out(args.output);
         out.precision(9);
         out << rows;
-        if (columns > 1) out << " " << columns;
+        if (is_matrix) out << " " << columns;
         for (long i = 0; i < (long)rows * columns; i++) out << (i % columns ? " " : "\n") << +data[i];
         out << "\n";
     }
@@ -74,7 +74,7 @@ template <class T> inline bool grader_wb_solution(const wbArg_t &args, const T *
     }
     int heads[2] = {0, 1};
     in >> heads[0];
-    if (columns > 1) in >> heads[1];
+    if (is_matrix) in >> heads[1];
     for (long i = 0; i < (long)rows * columns; i++) {
         double wanted = 0;
         in >> wanted;
@@ -86,8 +86,8 @@ template <class T> inline bool grader_wb_solution(const wbArg_t &args, const T *
     printf("The solution is correct\n");
     return true;
 }
-template <class T> inline bool wbSolution(const wbArg_t &args, const T *data, int n) { return grader_wb_solution(args, data, n, 1); }
-template <class T> inline bool wbSolution(const wbArg_t &args, const T *data, int rows, int columns) { return grader_wb_solution(args, data, rows, columns); }
+template <class T> inline bool wbSolution(const wbArg_t &args, const T *data, int n) { return grader_wb_solution(args, data, n, 1, false); }
+template <class T> inline bool wbSolution(const wbArg_t &args, const T *data, int rows, int columns) { return grader_wb_solution(args, data, rows, columns, true); }
 inline void grader_wb_print() { std::cout << std::endl; }
 template <class T, class... R> inline void grader_wb_print(const T &first, const R &...rest) { std::cout << first; grader_wb_print(rest...); }
 #define wbLog(level, ...) grader_wb_print(#level ": ", __VA_ARGS__)

@@ -1,0 +1,230 @@
+"""What a program prints and leaves in files, as arrays: told by how it changes with the sizes and with the data."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.lab.file_formats import printed
+
+Array = npt.NDArray[np.generic]
+Values = Mapping[str, int]
+Formula = tuple[str, ...]
+Left = Sequence[tuple[Values, bytes]]
+"""What each run left, with its sizes: two at different ones, one more at the second's with other data, then others."""
+
+ABSOLUTE = 1e-4
+"""How far single-precision numbers may be off that are written with all their digits."""
+MOST_LABELS = 8
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)\b", re.IGNORECASE)
+_HEADER = re.compile(rb"P([56])\s+(\d{1,9})\s+(\d{1,9})\s+255\s")
+_TEXT = re.compile(rb"[\t\n\r\x20-\x7e\x80-\xff]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """An array that the program copied back from the device: whose, of which type, and how many bytes."""
+
+    name: str
+    dtype: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An array that comes out.  place: of the file, or "stdout".  shape: names of sizes, and numbers.
+
+    header: sizes that stand before it.  label: the text behind which it is printed.  found: its elements in each run,
+    None where they are not there.  absolute: how far a number that is written with so few digits may be off.
+    """
+
+    name: str
+    place: str
+    format: str
+    dtype: str
+    shape: Formula
+    found: tuple[Array | None, ...]
+    header: Formula = ()
+    label: str = ""
+    absolute: float = ABSOLUTE
+
+
+def results_of(left: Mapping[str, Left], returned: Sequence[Returned], taken: Collection[str]) -> list[Result]:
+    """The results, each with a name of its own.  left: by place.  taken: names that are others'."""
+    found: list[Result] = []
+    names = set(taken)
+    for place, runs in left.items():
+        for one in _printed(runs, returned) if place == "stdout" else _in_file(place, runs, returned):
+            stem = one.name or re.sub(r"\W+", "_", PurePosixPath(place).stem).strip("_").lower()
+            wanted = [n for n in (stem, "out", "result") if n.isidentifier() and n != "stdout"]
+            more = (f"out{i}" for i in itertools.count(2))
+            name = next(n for n in itertools.chain(wanted, more) if n not in names)
+            names.add(name)
+            found.append(replace(one, name=name))
+    return found
+
+
+def _in_file(place: str, runs: Left, returned: Sequence[Returned]) -> Iterator[Result]:
+    first = runs[0][1]
+    found: tuple[Array | None, ...]
+    picture = _HEADER.match(first)
+    if picture is not None:
+        kind, channels = ("ppm", ("3",)) if picture[1] == b"6" else ("pgm", ())
+        for height, width in itertools.product(runs[0][0], repeat=2):
+            found = tuple(_pixels(data, values[height], values[width]) for values, data in runs)
+            if found[0] is not None and found[1] is not None:
+                yield Result("", place, kind, "uint8", (height, width, *channels), found, absolute=1.0)
+                return
+    elif _TEXT.fullmatch(first):
+        tokens = [[match[0] for match in _NUMBER.finditer(data.decode("utf-8", "replace"))] for _values, data in runs]
+        kind = "csv" if b"," in first else "text"
+        yield from _of_tokens(place, kind, runs, tokens, returned)
+    else:
+        for dtype in dict.fromkeys([*(one.dtype for one in returned), "float32", "int32"]):
+            each = np.dtype(dtype).itemsize
+            for header in range(3):
+                counts = [(len(data) - 4 * header) / each for _values, data in runs]
+                heads = [np.frombuffer(data, "<i4", min(header, len(data) // 4)).tolist() for _values, data in runs]
+                named, shape = _names_of(heads, runs), _shape(counts, runs)
+                if named is None or shape is None or len(named) != header:
+                    continue
+                cut = [data[4 * header :] for _values, data in runs]
+                found = tuple(
+                    np.frombuffer(data, dtype) if len(data) == _count(shape, values) * each else None
+                    for (values, _data), data in zip(runs, cut, strict=True)
+                )
+                yield Result(_returned(returned, shape, runs[0][0]).name, place, "bin", dtype, shape, found, named)
+                return
+
+
+def _pixels(data: bytes, height: int, width: int) -> Array | None:
+    match = _HEADER.match(data)
+    if match is None or (int(match[2]), int(match[3])) != (width, height):
+        return None
+    count = height * width * (3 if match[1] == b"6" else 1)
+    return np.frombuffer(data, np.uint8, count, match.end()) if len(data) - match.end() == count else None
+
+
+def _of_tokens(
+    place: str, kind: str, runs: Left, tokens: Sequence[Sequence[str]], returned: Sequence[Returned], label: str = ""
+) -> Iterator[Result]:
+    """Numbers as an array, if there are as many as the sizes say; perhaps with sizes before them."""
+    for header in range(1 if place == "stdout" else 3):
+        named = _names_of([row[:header] for row in tokens], runs)
+        shape = _shape([len(row) - header for row in tokens], runs)
+        if named is None or len(named) != header or shape is None:
+            continue
+        first, second = tokens[:2]
+        are_few = place == "stdout" and not label and shape[0].isdigit()
+        if are_few and any(_is_size(one, other, runs) for one, other in zip(first, second, strict=False)):
+            # A size among a few numbers is none of the results.
+            continue
+        rows = [row[header:] for row in tokens]
+        like = _returned(returned, shape, runs[0][0])
+        is_whole = all(word.lstrip("+-").isdigit() for row in rows for word in row)
+        dtype = like.dtype or ("int32" if is_whole else "float32")
+        if not is_whole and np.dtype(dtype).kind in "iu":
+            dtype = "float32"
+        found = tuple(
+            np.array([float(word) for word in row]).astype(dtype) if len(row) == _count(shape, values) else None
+            for row, (values, _data) in zip(rows, runs, strict=True)
+        )
+        name = like.name or re.sub(r"\W+", "_", label).strip("_").lower()
+        yield Result(name, place, kind, dtype, shape, found, named, label, _absolute(rows[0]))
+        return
+
+
+def _absolute(words: Sequence[str]) -> float:
+    """By how much a number that is printed with a fixed number of decimals is rounded, at most."""
+    decimals = {len(word.partition(".")[2]) for word in words}
+    (places,) = decimals if len(decimals) == 1 else (0,)
+    return max(ABSOLUTE, 0.51 * 10.0**-places) if places else ABSOLUTE
+
+
+def _names_of(heads: Sequence[Sequence[object]], runs: Left) -> Formula | None:
+    """The sizes that the first numbers are in the first two runs; None where they are none."""
+    named = []
+    for first, second in zip(heads[0], heads[1], strict=False):
+        slot = next(
+            (s for s in runs[0][0] if (str(runs[0][0][s]), str(runs[1][0][s])) == (str(first), str(second))), None
+        )
+        if slot is None:
+            return None
+        named.append(slot)
+    return tuple(named)
+
+
+def _shape(counts: Sequence[float], runs: Left) -> Formula | None:
+    """The product of sizes that a number of elements is in the first two runs, or the same number in both."""
+    if min(counts[:2]) < 1:
+        return None
+    if counts[0] == counts[1]:
+        return (str(int(counts[0])),) if counts[0] <= MOST_LABELS else None
+    for length in (1, 2, 3):
+        for formula in itertools.combinations_with_replacement(runs[0][0], length):
+            if all(_count(formula, values) == count for (values, _d), count in zip(runs[:2], counts, strict=False)):
+                return formula
+            threefold = (*formula, "3")
+            if all(_count(threefold, values) == count for (values, _d), count in zip(runs[:2], counts, strict=False)):
+                return threefold
+    return None
+
+
+def _is_size(first: str, second: str, runs: Left) -> bool:
+    """Whether a number is a size, or a product of sizes, in the first two runs."""
+    counts = [int(word) if word.isdigit() and len(word) < 10 else 0 for word in (first, second)]
+    return counts[0] != counts[1] and _shape(counts, runs) is not None
+
+
+def _count(shape: Formula, values: Values) -> int:
+    return math.prod(int(part) if part.isdigit() else values[part] for part in shape)
+
+
+def _returned(returned: Sequence[Returned], shape: Formula, values: Values) -> Returned:
+    """The array of the device's that is as large, if there is only one; else one without a name."""
+    count = _count(shape, values)
+    alike = {one.name: one for one in returned if one.dtype and one.size == count * np.dtype(one.dtype).itemsize}
+    return next(iter(alike.values())) if len(alike) == 1 else Returned("", "", 0)
+
+
+def _printed(runs: Left, returned: Sequence[Returned]) -> Iterator[Result]:
+    """All numbers that are printed; else those behind the texts of lines in which a number changes with the data."""
+    tokens = [printed(data) for _values, data in runs]
+    whole = list(_of_tokens("stdout", "text", runs, tokens, returned))
+    if whole:
+        yield from whole
+        return
+    seen: set[str] = set()
+    for label in _labels(runs):
+        rows = [printed(data, label) for _values, data in runs]
+        for one in _of_tokens("stdout", "text", runs, rows, returned, label):
+            if label.casefold() not in seen and len(seen) < MOST_LABELS:
+                seen.add(label.casefold())
+                yield one
+
+
+def _labels(runs: Left) -> Iterator[str]:
+    """Texts before the first number of a line that is another one in another run, and no size."""
+    first, second, third = ([*data.decode("utf-8", "replace").split("\n")] for _values, data in runs[:3])
+    pairs = [(1, 2, second, third), (0, 1, first, second)]
+    for a, b, rows, others in pairs:
+        if len(rows) != len(others):
+            continue
+        for row, other in zip(rows, others, strict=True):
+            numbers = [*_NUMBER.finditer(row)]
+            again = [match[0] for match in _NUMBER.finditer(other)]
+            for match, word in zip(numbers, again, strict=False):
+                label = row[: match.start()].rpartition("\t")[2].strip()
+                is_size = (a, b) == (0, 1) and _is_size(match[0], word, runs)
+                if match[0] != word and not is_size and re.search(r"[^\W\d]{2}|=|:", label) and printed(row.encode()):
+                    cut = re.split(r"\d[\s,;]*", label)[-1].strip()
+                    if cut and "'" not in cut:
+                        yield cut
+                    break
