@@ -222,10 +222,10 @@ class ProgramProbe:
         if seen.exit != 0 or not seen.launches or any(launch.status != "ran" for launch in seen.launches):
             return None
         copied = {
-            argument.digest: (argument.name, _dtype(argument.type))
+            argument.digest: (argument.name, _dtype(argument.type_text))
             for launch in reversed(seen.launches)
             for argument in launch.arguments
-            if argument.digest and argument.copied_in
+            if argument.digest and "copied" in argument.origins
         }
         found: list[Read] = []
         unread = 0
@@ -264,7 +264,7 @@ class ProgramProbe:
             {place: [(t.values, t.left(place)) for t in self._runs] for place in written}
             or {"stdout": [(t.values, t.seen.stdout) for t in self._runs]},
             [
-                Returned(a.name, _dtype(a.type), a.buffer_bytes)
+                Returned(a.name, _dtype(a.type_text), a.buffer_bytes)
                 for launch in first.seen.launches
                 for a in launch.arguments
                 if a.read_back
