@@ -71,7 +71,6 @@ class OpenFile:
 
 
 STDIN = "/dev/stdin"
-"""Standard input among the files that were opened."""
 _FOLDERS = {3: b".", 4: b"/dev"}
 """Descriptors that are there at the beginning."""
 _DEVICE_BYTES = 1 << 16
@@ -91,7 +90,7 @@ class Wasi:
     """State of one program's files, and the functions that the C library imports: each public method is one.
 
     files: contents by name, as the program has left them.  A folder is there where it was made, or anything lies in it.
-    opened: names of files, and `STDIN`, with what the program did first: "read", "written", "missing".
+    opened: what was done with each file first, see `Observation`.
     """
 
     def __init__(
@@ -237,7 +236,7 @@ class Wasi:
         if not 0 <= count <= MAX_VECTORS:
             return _INVALID
         if file is self._stdin:
-            self._note(STDIN, "read")
+            self.opened[STDIN] = "read"
         guest, total = self._guest(), 0
         self._meter.charge(rows=count)
         for index in range(count):
@@ -399,8 +398,9 @@ class Wasi:
                 else self._opened(OpenFile(bytearray(), folder=name), result)
             )
         content = self.files.get(name)
-        does_write = flags & (_CREATE | _TRUNCATE)
-        self._note(name, "written" if does_write else "missing" if content is None else "read")
+        if len(self.opened) < MAX_OPEN_FILES:
+            does_write = flags & (_CREATE | _TRUNCATE)
+            self.opened.setdefault(name, "written" if does_write else "missing" if content is None else "read")
         if flags & _AS_FOLDER:
             return _NO_ENTRY if content is None else _NO_FOLDER
         if content is None:
@@ -412,10 +412,6 @@ class Wasi:
         if flags & _TRUNCATE:
             content.clear()
         return self._opened(OpenFile(content, append=bool(mode & _APPEND)), result)
-
-    def _note(self, name: str, what: str) -> None:
-        if len(self.opened) < MAX_OPEN_FILES:
-            self.opened.setdefault(name, what)
 
     def _opened(self, file: OpenFile, result: int) -> int:
         number = next(n for n in range(5, MAX_OPEN_FILES + 9) if n not in self._open)
