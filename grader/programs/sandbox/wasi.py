@@ -70,7 +70,6 @@ class OpenFile:
     folder: str | None = None
 
 
-STDIN = "/dev/stdin"
 _FOLDERS = {3: b".", 4: b"/dev"}
 """Descriptors that are there at the beginning."""
 _DEVICE_BYTES = 1 << 16
@@ -236,7 +235,7 @@ class Wasi:
         if not 0 <= count <= MAX_VECTORS:
             return _INVALID
         if file is self._stdin:
-            self.opened[STDIN] = "read"
+            self.opened["/dev/stdin"] = "read"
         guest, total = self._guest(), 0
         self._meter.charge(rows=count)
         for index in range(count):
