@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from grader.errors import FileError, UsageError
-from grader.lab.parameters import DTYPES, Argument, Kind, argument_of, signature_of
+from grader.lab.parameters import DTYPES, VECTORS, Argument, Kind, argument_of, signature_of
 from grader.lab.parts import Part, check_known, sibling
 from grader.lab.records import COPIED, STDOUT, FileRule, FunctionRule, Parameter, ProgramRule
 from grader.message import msg
@@ -147,7 +147,7 @@ def check_harness(path: Path, parameters: Sequence[Parameter]) -> None:
 def _typed(file: YamlFile, parameter: Parameter, argument: Argument) -> Parameter:
     """The parameter with the type that the signature gives it.  FileError where it cannot be what the lab says."""
     keys: KeyPath = ("parameters", parameter.name)
-    dtype = DTYPES.get(argument.type, "")
+    dtype, lanes = VECTORS.get(argument.type, (DTYPES.get(argument.type, ""), 1))
     is_only_read = parameter.is_input and not parameter.is_output
     if not dtype or argument.pointers != parameter.is_array or argument.is_const != is_only_read:
         wanted = ("const T *" if is_only_read else "T *") if parameter.is_array else "T"
@@ -156,9 +156,12 @@ def _typed(file: YamlFile, parameter: Parameter, argument: Argument) -> Paramete
             kind=parameter.kind.name,
             wanted=wanted,
             got=argument.spelled,
-            types=", ".join(DTYPES),
+            types=", ".join([*DTYPES, *(VECTORS if parameter.is_array else ())]),
         )
         raise file.error(message, keys)
+    if lanes > 1 and parameter.shape[-1:] != (lanes,):
+        shape = f"[{', '.join(map(str, parameter.shape))}]"
+        raise file.error(msg("labs.signature_lanes", type=argument.type, lanes=lanes, got=shape), (*keys, "shape"))
     is_float = np.dtype(dtype).kind == "f"
     if parameter.is_size and is_float:
         raise file.error(msg("labs.signature_size", got=argument.spelled), keys)

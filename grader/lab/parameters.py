@@ -77,8 +77,19 @@ DTYPES = {
     "unsigned long long": "uint64",
     "uint64_t": "uint64",
     "size_t": "uint64",
+    "bool": "uint8",
 }
-"""NumPy's names of the types that a function's arrays and numbers can have, by C++'s."""
+"""NumPy's names of the types that a function's arrays and numbers can have, by C++'s; false is 0 and true is 1."""
+VECTORS = {
+    f"{name}{lanes}": (dtype, lanes)
+    for lanes in (2, 3, 4)
+    for name, dtype in {
+        **{name: DTYPES[name] for name in ("float", "double", "char", "short", "int")},
+        **{f"u{name}": DTYPES[f"unsigned {name}"] for name in ("char", "short")},
+        "uint": "uint32",
+    }.items()
+}
+"""The types that arrays can have besides, by CUDA's names: NumPy's of an element, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)

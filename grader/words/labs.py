@@ -162,6 +162,10 @@ LABS: Texts = {
     "signature_type": N_(
         "the signature has {got} for this parameter of kind {kind}; allowed: {wanted}, where T is one of {types}"
     ),
+    "signature_lanes": N_(
+        "an element of {type} has {lanes} numbers, and these are an axis of their own; got {got}; allowed: a shape "
+        "whose last extent is {lanes}"
+    ),
     "signature_size": N_("the signature has {got} for a size; allowed: a type of whole numbers"),
     "signature_dtype": N_("the signature says another type (got {got}); allowed: {allowed}, or leave the key out"),
     "signature_number": N_("{got} is no {dtype}"),

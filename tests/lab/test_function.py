@@ -61,6 +61,7 @@ def test_the_built_in_one() -> None:
         (SIGNATURE, "signature: 'void solve(float a, const float *x, const float *y, int n)'", "y", ["in_out", "T *"]),
         (SIGNATURE, "signature: 'void solve(float a, const float *x, float *y, float n)'", "n", ["whole numbers"]),
         (SIGNATURE, "signature: 'void solve(float a, const pixel *x, float *y, int n)'", "x", ["const pixel *"]),
+        (SIGNATURE, SIGNATURE.replace("const float", "const float4"), "x.shape", ["float4", "got [n]", "extent is 4"]),
         (SIGNATURE, "", "", ["missing key `signature`"]),
         (SIGNATURE, "signature: ['void solve(int n)', 'void other(int n)']", "signature", ["need a `harness`"]),
         (SIGNATURE, SIGNATURE.replace("void", "__global__ void"), "signature", ["or a kernel", "need a `harness`"]),
@@ -99,6 +100,16 @@ def test_sizes_for_a_gpu_may_be_there_or_not(edit: Callable[[str, str], Path]) -
     assert set(load(edit("seed: 1", "seed: 1")).cases) == {"emulator"}
     lab = load(edit("  emulator:\n", "  gpu: {correct: [{n: 5000}], observe: {n: 9000}}\n  emulator:\n"))
     assert lab.cases["gpu"].correct == ({"n": 5000},) and lab.timing is not None
+
+
+def test_truth_values_and_vectors_are_the_numbers_that_they_are_made_of(edit: Callable[[str, str], Path]) -> None:
+    folder = edit("{kind: input, shape: [n]}", "{kind: input, shape: [n, 4]}")
+    path = folder / "lab.yaml"
+    signature = "void solve(float a, const uchar4 *x, bool *y, int n)"
+    path.write_text(path.read_text("utf-8").replace(SIGNATURE, f"signature: '{signature}'"), "utf-8")
+    lab = load(folder)
+    assert (lab.parameter("x").dtype, lab.parameter("y").dtype) == ("uint8", "uint8")
+    assert lab.function is not None and lab.function.signature.spelled == signature
 
 
 def test_an_extent_may_be_a_formula_of_the_sizes(edit: Callable[[str, str], Path]) -> None:
