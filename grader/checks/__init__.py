@@ -10,14 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from grader.checks import (
-    bank_conflicts,
-    coalescing,
     code,
     correct,
     execution,
     hazards,
     host,
     launch,
+    memory_accesses,
     speedup,
     technique,
 )
@@ -39,8 +38,8 @@ JUDGES: Mapping[str, Callable[[Evidence, Any], Verdict]] = {
     "races": hazards.judge_races,
     "deterministic": hazards.judge_deterministic,
     "technique": technique.judge,
-    "coalescing": coalescing.judge,
-    "bank_conflicts": bank_conflicts.judge,
+    "coalescing": memory_accesses.judge_coalescing,
+    "bank_conflicts": memory_accesses.judge_bank_conflicts,
     "host_code": host.judge_host_code,
     "launches": host.judge_launches,
     "overlap": host.judge_overlap,

@@ -2,7 +2,7 @@
 
 Nsight Compute gives the hardware's own counters of a launch, compute-sanitizer bad memory accesses and races as
 NVIDIA's own checker sees them.  They watch launches that are written to a folder, for
-`grader.gpu.device.replay` to carry out.
+`grader.gpu.device.worker.replay` to carry out.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def run(command: Sequence[str], folder: Path) -> tuple[int, str]:
     path = shutil.which(command[0])
     if path is None:
         raise ToolFailed(f"{command[0]} is not installed")
-    replay = [sys.executable, "-m", "grader.gpu.device.replay", str(folder)]
+    replay = [sys.executable, "-m", "grader.gpu.device.worker", str(folder)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(p).absolute()) for p in sys.path)}
     process = subprocess.Popen(
         [path, *command[1:], *replay],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from grader.checks.coalescing import TOLERANCE
+from grader.checks.memory_accesses import TOLERANCE
 from grader.course.decisions import Decider, find_decider_again, see_that_decisions_are_known, undone, write_ledger
 from grader.errors import UsageError, describe_os_error
 from grader.exports import COURSE_EXPORTS, EXPORTS, pages

@@ -45,7 +45,7 @@ def test_the_same_code_elsewhere_is_the_same_and_changed_anywhere_another(checko
     hashes = {code_hash()}
     for changed in (
         "grader/__init__.py",
-        "grader/checks/bank_conflicts.py",
+        "grader/checks/memory_accesses.py",
         "grader/exports/pages.py",
         "grader/locale/ru/LC_MESSAGES/grader.mo",
         "grader/programs/toolchain/include/thread",

@@ -19,6 +19,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from grader import driver
@@ -30,6 +31,7 @@ from grader.gpu.device.rounds import Rounds
 from grader.gpu.messages import (
     HELPERS,
     HELPERS_MODULE,
+    SCRIPT_NAME,
     Failed,
     HostCopiesDone,
     LaunchOnce,
@@ -45,6 +47,7 @@ from grader.gpu.messages import (
     Round,
     Warm,
     WarmUp,
+    read_script,
     requests_on,
 )
 from grader.processes.channel import Channel, PeerGone
@@ -244,5 +247,24 @@ class _Mapping:
             os.close(descriptor)
 
 
+def replay(folder: Path) -> int:
+    """Carry out the launches in a folder, one after another, for a profiler to watch; 1 when one fails."""
+    script = read_script((folder / SCRIPT_NAME).read_bytes())
+    modules = Modules()
+    device = open_device(modules, script.modules[HELPERS_MODULE])
+    for name, code in script.modules.items():
+        if name != HELPERS_MODULE:
+            modules.load(name, code)
+    for index, asked in enumerate(script.launches):
+        memory = bytearray((folder / f"memory.{index}").read_bytes())
+        try:
+            launch.run(device, modules, asked, memory)
+        except (LaunchFailed, DriverError) as error:
+            print(error, file=sys.stderr)
+            return 1
+    return 0
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    # `python -m grader.gpu.device.worker FOLDER` is the program that profilers are put on.
+    sys.exit(replay(Path(sys.argv[1])))

@@ -1,0 +1,260 @@
+"""What memory accesses of warps cost beyond what their bytes need.
+
+`coalescing`: accesses to global memory fall into as few 32-byte sectors as their bytes need.
+
+`bank_conflicts`: no request to shared memory takes more wavefronts than its bytes need.  Shared memory has 32 banks of
+4 bytes; lanes that want different words of one bank are served one after another.  What is graded is the excess of
+wavefronts over the ideal, not `shared_efficiency`: broadcasts lower that one without any conflict.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import prod
+
+from grader.checks import base
+from grader.checks.base import Verdict, failed, not_measured, passed
+from grader.devices import BANKS, SECTOR_BYTES, WARP_LANES
+from grader.lab.checks import BankConflictSettings, CoalescingSettings
+from grader.measured import Counters, LineCounters
+from grader.message import Message, joined, msg
+from grader.running.evidence import Evidence
+from grader.submission.cpp.nodes import SIZES_OF_TYPES
+from grader.submission.kernels.records import SharedArray
+
+TOLERANCE = 1e-9
+"""Ratios are quotients of integers; this only absorbs the rounding of the quotient."""
+
+SIDES = {"load": ("load",), "store": ("store", "atomic")}
+"""What is held against what is asked of loads, and of stores: an atomic operation stores as well."""
+
+
+def judge_coalescing(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
+    """Compare sectors per request with the ideal, side by side; name the worst line."""
+    counters = evidence.counters
+    if counters is None:
+        return not_measured(evidence.unmeasured.get("counters", msg("checks.not_counted")))
+    slow = base.few_lanes(evidence, counters, "global")
+    if slow is not None:
+        return base.verdict(evidence, slow)
+    loads, stores = ratio(counters, "load"), max(ratio(counters, "store"), _main_stores(evidence, counters))
+    reached = settings.judged(loads, stores)
+    data = {
+        "load_ratio": round(loads, 4),
+        "store_ratio": round(stores, 4),
+        "load_sectors_per_request": counters.global_load_sectors_per_request,
+        "store_sectors_per_request": counters.global_store_sectors_per_request,
+    }
+    figures = msg(
+        "checks.coalescing.figures",
+        loads=_figure(counters, "load"),
+        stores=_figure(counters, "store"),
+    )
+    if reached <= settings.max_ratio + TOLERANCE:
+        if settings.sides == "both":
+            return passed(msg("checks.coalescing.passed", figures=figures), data=data)
+        return passed(msg("checks.coalescing.passed_one", figures=figures), data=data)
+    credit = max((p.share for p in settings.partial if reached <= p.ratio + TOLERANCE), default=0.0)
+    # Where one side is enough, it is mended on the side that is better.
+    is_of_loads = settings.sides == "loads" or loads <= stores
+    kinds = ("load", "store") if settings.sides == "both" else ("load",) if is_of_loads else ("store",)
+    worst = max((c for kind in kinds for c in _rows(counters, kind) if c.ideal), key=lambda c: c.sectors / c.ideal)
+    message = msg("checks.coalescing.failed", figures=figures, line=worst.line)
+    hint = _narrow(evidence, worst) or joined(_sectors_hint(worst), _way_out(evidence, settings, loads, stores))
+    return replace(failed(message, hint, worst.line, credit, data=data), file=worst.file)
+
+
+def ratio(counters: Counters, side: str) -> float:
+    """Sectors over the fewest possible, over all lines; 1 where there is no such access."""
+    rows = _rows(counters, side)
+    ideal = sum(c.ideal for c in rows)
+    return sum(c.sectors for c in rows) / ideal if ideal else 1.0
+
+
+def _rows(counters: Counters, side: str) -> list[LineCounters]:
+    return [c for c in counters.by_line if c.space == "global" and c.op in SIDES[side]]
+
+
+def _main_stores(evidence: Evidence, counters: Counters) -> float:
+    """The ratio that the lines which store half of an output reach at best: other stores do not make up for them."""
+    outputs = [evidence.array_bytes.get(p.name, 0) for p in evidence.lab.parameters if p.is_output]
+    rows = sorted((c for c in _rows(counters, "store") if c.ideal), key=lambda c: c.ideal / c.sectors)
+    stored = 0
+    for c in rows:
+        stored += c.lanes * c.width_bytes
+        if 2 * stored >= max(outputs, default=0):
+            return c.sectors / c.ideal
+    return 1.0
+
+
+def _figure(counters: Counters, side: str) -> Message:
+    rows = _rows(counters, side)
+    requests = sum(c.requests for c in rows)
+    if not requests:
+        return msg("checks.coalescing.no_access")
+    sectors, ideal = (
+        round(sum(values) / requests, 4) for values in zip(*((c.sectors, c.ideal) for c in rows), strict=True)
+    )
+    if abs(sectors - ideal) < TOLERANCE:
+        return msg("checks.coalescing.ideal_figure", sectors=sectors)
+    return msg("checks.coalescing.figure", sectors=sectors, ideal=ideal)
+
+
+def _sectors_hint(worst: LineCounters) -> Message:
+    sectors, ideal = _per_request(worst)
+    return msg("checks.coalescing.hint", sectors=sectors, ideal=ideal)
+
+
+def _narrow(evidence: Evidence, worst: LineCounters) -> Message | None:
+    """The hint for a block so narrow that a warp takes pieces of several rows, its lanes side by side; else None."""
+    width, height, _depth = evidence.interpretation.launch.block if evidence.interpretation else (WARP_LANES, 1, 1)
+    if width >= WARP_LANES or height < 2:
+        return None
+    rows = min(-(-WARP_LANES // width), height)
+    # A piece touches a sector for every 32 of its bytes, and one more where it begins within one.
+    most = rows * (width * worst.width_bytes / SECTOR_BYTES + 1)
+    sectors, ideal = _per_request(worst)
+    if sectors > most or most >= min(WARP_LANES, width * height):
+        return None
+    return msg("checks.coalescing.hint_narrow", sectors=sectors, ideal=ideal, width=width, rows=rows)
+
+
+def _per_request(row: LineCounters) -> tuple[float, float]:
+    """Sectors that a request takes, and the fewest that would hold its bytes."""
+    return round(row.sectors / row.requests, 4), round(row.ideal / row.requests, 4)
+
+
+def _way_out(evidence: Evidence, settings: CoalescingSettings, loads: float, stores: float) -> Message | None:
+    """What such kernels do about it: a transposition through a tile, a vector whose threads take several elements."""
+    axes = len(set(evidence.lab.launch.covers))
+    if axes > 1 and settings.sides == "both":
+        return msg("checks.coalescing.hint_tile")
+    if len(evidence.lab.launch.covers) == 1 and min(loads, stores) > settings.max_ratio + TOLERANCE:
+        return msg("checks.coalescing.hint_step")
+    return None
+
+
+# -- bank conflicts ---------------------------------------------------------------------
+
+WORD_BYTES = 4
+
+
+def judge_bank_conflicts(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
+    """Pass without excess wavefronts, of whole warps; else name the worst line and explain its lanes and banks."""
+    counters = evidence.counters
+    if counters is None:
+        return not_measured(evidence.unmeasured.get("counters", msg("checks.not_counted")))
+    if not counters.shared_requests:
+        return failed(
+            msg("checks.bank_conflicts.no_shared"),
+            msg("checks.hint_stage"),
+            evidence.bound.kernel.line,
+        )
+    slow = base.few_lanes(evidence, counters, "shared")
+    if slow is not None:
+        return base.verdict(evidence, slow)
+    data: dict[str, object] = {
+        "excess": counters.shared_excess,
+        "ways": counters.worst_conflict_ways,
+        "shared_efficiency_pct": counters.shared_efficiency_pct,
+    }
+    if counters.shared_excess == 0:
+        return passed(
+            msg(
+                "checks.bank_conflicts.passed", requests=counters.shared_requests, wavefronts=counters.shared_wavefronts
+            ),
+            data=data,
+        )
+    rows = sorted(
+        (c for c in counters.by_line if c.space == "shared" and c.wavefronts > c.ideal),
+        key=lambda c: (-c.ways, -(c.wavefronts - c.ideal), c.line),
+    )
+    worst = rows[0]
+    credit = max((p.share for p in settings.partial if counters.worst_conflict_ways <= p.ways), default=0.0)
+    excess = (worst.wavefronts - worst.ideal) / worst.requests
+    conflict = msg("checks.bank_conflicts.conflict", ways=worst.ways, line=worst.line, excess=round(excess, 2))
+    others = sorted({c.line for c in rows if c.file == worst.file} - {worst.line})
+    lines = ", ".join(str(n) for n in others)
+    also = msg("checks.bank_conflicts.also", n=len(others), lines=lines) if others else None
+    pct = counters.shared_efficiency_pct
+    efficiency = msg("checks.bank_conflicts.efficiency", pct=pct) if pct is not None else None
+    message = msg("checks.bank_conflicts.failed", conflict=conflict, also=also, efficiency=efficiency)
+    data["lines"] = [c.line for c in rows]
+    return replace(failed(message, _conflict_hint(evidence, worst), worst.line, credit, data=data), file=worst.file)
+
+
+def _conflict_hint(evidence: Evidence, worst: LineCounters) -> Message | None:
+    return joined(*_collision(worst), _remedy(evidence, worst))
+
+
+def _collision(worst: LineCounters) -> list[Message]:
+    """Two lanes of the worst request that meet in one bank, and how many do."""
+    by_bank: dict[int, dict[int, int]] = defaultdict(dict)
+    for lane, word in enumerate(worst.lane_words):
+        if word is not None:
+            by_bank[word % BANKS].setdefault(word, lane)
+    if not by_bank:
+        return []
+    bank, words = max(by_bank.items(), key=lambda item: (len(item[1]), -item[0]))
+    if len(words) < 2:
+        return []
+    (word_a, lane_a), (word_b, lane_b) = list(words.items())[:2]
+    two = msg("checks.bank_conflicts.hint_lanes", lane_a=lane_a, lane_b=lane_b, word_a=word_a, word_b=word_b, bank=bank)
+    return [two, msg("checks.bank_conflicts.hint_words", n=len(words))] if len(words) > 2 else [two]
+
+
+def _remedy(evidence: Evidence, worst: LineCounters) -> Message | None:
+    """What to change; nothing where the request that is shown would have a conflict even so."""
+    block = evidence.interpretation.launch.block if evidence.interpretation else (WARP_LANES, 1, 1)
+    arrays = [a for a in evidence.bound.kernel.shared_arrays if not a.dynamic]
+    accessed = _array_of(worst, arrays)
+    array, first = accessed or (next((a for a in arrays if len(a.dims) == 2 and a.dims[1]), None), 0)
+    pitch = array.dims[1] if array else None
+    if block[0] < WARP_LANES and prod(block) > block[0]:
+        width, rows = block[0], min(WARP_LANES // block[0], block[1])
+        narrow = msg("checks.bank_conflicts.hint_rows_pad", width=width, rows=rows)
+        if pitch == width:
+            narrow = msg("checks.bank_conflicts.hint_rows", width=width, rows=rows)
+        return joined(narrow, msg("checks.bank_conflicts.hint_block"))
+    if array and pitch and worst.lane_words and not (accessed and _is_free_with(worst, first, pitch)):
+        return None
+    if array and pitch and (accessed or pitch % 2 == 0):
+        declared = array.dims[0] or pitch
+        how = "longer" if pitch % 2 else "column"
+        return msg(f"checks.bank_conflicts.hint_{how}", name=array.name, pitch=pitch, rows=declared)
+    return None if _is_odd(worst) else msg("checks.bank_conflicts.hint_odd")
+
+
+def _array_of(worst: LineCounters, arrays: Sequence[SharedArray]) -> tuple[SharedArray, int] | None:
+    """The array of two dimensions that the worst request goes to, and the word it begins at.
+
+    Static arrays lie one behind the other, as they are declared; None where their sizes or the words do not tell.
+    """
+    words = [word for word in worst.lane_words if word is not None]
+    first = 0
+    for array in arrays:
+        extents = [extent or 0 for extent in array.dims]
+        size = prod(extents)
+        if not size or SIZES_OF_TYPES.get(array.dtype or "") != WORD_BYTES:
+            return None
+        if words and first <= min(words) and max(words) < first + size:
+            return (array, first) if len(extents) == 2 else None
+        first += size
+    return None
+
+
+def _is_odd(worst: LineCounters) -> bool:
+    """Whether most neighbouring lanes of the worst request want words an odd distance apart, as in padded rows."""
+    words = worst.lane_words
+    steps = [b - a for a, b in pairwise(words) if a is not None and b is not None]
+    return bool(steps) and 2 * sum(step % 2 for step in steps) > len(steps)
+
+
+def _is_free_with(worst: LineCounters, first: int, pitch: int) -> bool:
+    """Whether the worst request of an array whose rows are `pitch` words has no conflict with a word more in each."""
+    words = {word - first for word in worst.lane_words if word is not None}
+    banks = {(word + word // pitch) % BANKS for word in words}
+    return len(banks) == len(words)
