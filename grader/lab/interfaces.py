@@ -334,8 +334,8 @@ def file_rule(file: YamlFile, keys: KeyPath, part: FilePart, is_output: bool, is
     kind = part.format or next((f for f, suffixes in FORMATS.items() if name.suffix.lower() in suffixes), "")
     kind = "text" if (printed or copied) and not part.format else kind
     if kind not in FORMATS:
-        key = "format" if part.format else "file"
-        raise file.error(msg("labs.file_format", got=part.format, allowed=choose(kind, FORMATS)), (*keys, key))
+        key, got = ("format", part.format) if part.format else ("file", part.file)
+        raise file.error(msg("labs.file_format", got=got, allowed=choose(kind, FORMATS)), (*keys, key))
     if printed and kind != "text":
         raise file.error(msg("labs.file_format", got=kind, allowed=choose(kind, ["text"])), (*keys, "format"))
     if part.header and (kind not in ("bin", "text", "csv") or printed):

@@ -79,13 +79,16 @@ def every_command_succeeds(followed: Followed) -> None:
         "grade submissions/ivanov --lab row-sums",
         "grade new-lab scan --from solution.cu",
         "grade selftest scan --record",
+        "grade new-lab file-sum --from sum.cu",
+        "grade selftest file-sum",
     ]
 
 
 def the_self_tests_tell_good_from_bad(followed: Followed) -> None:
-    first, second, _proposed = [output for command, _code, output in followed.outputs if "selftest" in command]
+    first, second, _scan, program = [output for command, _code, output in followed.outputs if "selftest" in command]
     assert "2 of 2 kernels got the expected verdict" in first
     assert "4 of 4 kernels got the expected verdict" in second
+    assert "2 of 2 kernels got the expected verdict" in program
 
 
 def nothing_of_the_skeleton_is_left(followed: Followed) -> None:
@@ -103,12 +106,19 @@ def nothing_of_the_skeleton_is_left(followed: Followed) -> None:
 
 
 def a_scan_of_several_launches_is_proposed_and_grades_itself(followed: Followed) -> None:
-    (said,) = [output for command, _code, output in followed.outputs if "--from" in command]
+    (said,) = [output for command, _code, output in followed.outputs if "scan --from" in command]
     assert "np.cumsum" in said and "recorded: good/solution.cu" in said
     (tested,) = [output for command, _code, output in followed.outputs if "--record" in command]
     assert "kernels got the expected verdict" in tested and "✗" not in tested
     lab = load(followed.folder / "assignments" / "scan")
     assert sum(spec.points for variant in lab.variants for spec in variant.checks) == 100
+
+
+def a_program_is_told_by_running_it(followed: Followed) -> None:
+    text = (followed.folder / "assignments/file-sum/lab.yaml").read_text("utf-8")
+    assert "arguments: ['{n}', '{in}']" in text
+    assert "in: {kind: input, dtype: int32, shape: [n], file: in.bin}" in text
+    assert "total: {kind: output, dtype: int32, shape: [1], file: stdout, label: 'numbers:'}" in text
 
 
 def the_student_gets_the_marks_that_the_page_promises(followed: Followed) -> None:
@@ -134,5 +144,6 @@ def test_the_page_works_as_it_is_written(tmp_path: Path) -> None:
     the_self_tests_tell_good_from_bad(followed)
     nothing_of_the_skeleton_is_left(followed)
     a_scan_of_several_launches_is_proposed_and_grades_itself(followed)
+    a_program_is_told_by_running_it(followed)
     the_student_gets_the_marks_that_the_page_promises(followed)
     the_report_has_the_graph_that_the_lab_file_declares(followed)

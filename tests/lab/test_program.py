@@ -60,6 +60,7 @@ def test_the_built_in_one() -> None:
         ("file: in.ppm", "file: in.ppm, header: [width]", "in.header", ["ppm", "bin, text, csv"]),
         ("file: in.ppm", "file: in.bin, header: [depth]", "in.header", ["'depth'", "width"]),
         ("file: in.ppm", "file: in.pgm", "in", ["uint8 [height, width]"]),
+        ("file: in.ppm", "file: in.xyz", "in.file", ["got 'in.xyz'", "allowed: bin, csv"]),
         ("file: blur.ppm", "file: blur.bin, label: blur", "blur.label", ["file: stdout"]),
         ("file: blur.ppm", "file: grey.pgm, format: ppm", "blur.file", ["'grey'"]),
         (", file: blur.ppm", "", "arguments[2]", ["'blur'"]),

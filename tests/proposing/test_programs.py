@@ -1,4 +1,7 @@
-"""`grade new-lab --from` of a whole program: how it is started, what it reads and what it writes."""
+"""`grade new-lab --from` of a whole program: how it is started, what it reads and what it writes.
+
+That a lab made of one grades it, the page on new labs shows: tests/lab/test_new_lab_page.py.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +11,10 @@ import numpy as np
 import pytest
 
 from grader.errors import FileError
-from grader.grading.selftest import examine, specimens
-from grader.lab.file import load
 from grader.proposing.layouts import Layout, array_at, body_of, content_of, place_of
 from grader.proposing.propose import propose
 from grader.proposing.results import Left, Returned, results_of
 
-SUM = """#include <cstdio>
-#include <cstdlib>
-#include <vector>
-__global__ void sum(const int *in, int *total, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) atomicAdd(total, in[i]);
-}
-int main(int argc, char **argv) {
-    if (argc != 3) return 1;
-    int n = atoi(argv[1]), total = 0, *d, *t;
-    std::vector<int> h(n);
-    FILE *file = fopen(argv[2], "rb");
-    if (file == NULL || fread(h.data(), sizeof(int), n, file) != n) return 1;
-    cudaMalloc(&d, n * sizeof(int));
-    cudaMalloc(&t, sizeof(int));
-    cudaMemcpy(d, h.data(), n * sizeof(int), cudaMemcpyHostToDevice);
-    cudaMemset(t, 0, sizeof(int));
-    sum<<<(n + 255) / 256, 256>>>(d, t, n);
-    cudaMemcpy(&total, t, sizeof(int), cudaMemcpyDeviceToHost);
-    printf("Sum of %d elements: %d\\nTime: 0.1 ms\\n", n, total);
-    cudaFree(d);
-    cudaFree(t);
-}
-"""
 SIZES = {"#0": 64}, {"#0": 32}, {"#0": 32}
 
 
@@ -91,23 +68,8 @@ def test_a_file_is_named_as_the_command_line_has_it() -> None:
     assert place_of("a", "x.dat", "bin", ["n"], ["n"]) == ", file: x.dat, format: bin, header: [n]"
 
 
-@pytest.mark.slow
-def test_the_lab_of_a_program_grades_that_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "sum.cu"
-    path.write_text(SUM, "utf-8")
-    folder = propose("sums", path, Path("assignments"), None, lambda _said: None)
-    text = (folder / "lab.yaml").read_text("utf-8")
-    assert "arguments: ['{n}', '{in}']" in text
-    assert "in: {kind: input, dtype: int32, shape: [n], file: in.bin}" in text
-    assert "file: stdout, label: 'elements:'" in text
-    found = specimens(load(folder))
-    assert {one.name for one in found} == {"good/solution.cu", "bad/sum_no_guard_6.cu"}
-    assert all(not outcome.problems for outcome in examine(found, "emulator", 1))
-
-
 def test_a_program_has_a_main(tmp_path: Path) -> None:
     path = tmp_path / "sum.cu"
-    path.write_text(SUM.partition("int main")[0], "utf-8")
+    path.write_text("__global__ void k(int *x) { x[0] = 1; }\nvoid f(int *x) { k<<<1, 1>>>(x); }\n", "utf-8")
     with pytest.raises(FileError, match="no `main`"):
         propose("sums", path, tmp_path / "labs", "program", lambda _said: None)
