@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from grader.gpu.process import has_driver
 from grader.programs.observe import Setting, Start, observe
 from grader.programs.records import Observation, RunLimits, for_gpu
+from grader.programs.runtime import queries
+from grader.programs.runtime.devices import model_of
+from grader.programs.runtime.errors import NAMES, CudaError
+from grader.programs.runtime.ordering import NOWHERE
+from grader.programs.runtime.state import State
 from grader.programs.sources import Sources
 from grader.programs.timeline import timeline
 
@@ -377,3 +384,14 @@ def test_memory_holds_nothing_of_another_program(tmp_path: Path, host_cache: Pat
 def test_the_device_is_the_program_s(tmp_path: Path, host_cache: Path) -> None:
     got = run(PITCHED, "gpu", tmp_path, host_cache)
     assert re.match(r"NVIDIA|Tesla|Quadro|GeForce", got.device), got.device
+
+
+@pytest.mark.parametrize(("name", "code"), [("t4", 0), ("h100", queries.UNSUPPORTED_LIMIT)])
+def test_how_deep_kernels_wait_for_kernels_is_no_limit_of_later_devices(name: str, code: int) -> None:
+    state = cast("State", SimpleNamespace(model=model_of(name), device_limits={}))
+    try:
+        answer = queries.set_limit(state, NOWHERE, queries.SYNC_DEPTH, 4)
+    except CudaError as error:
+        answer = error.code
+    assert answer == code
+    assert answer in NAMES
