@@ -124,9 +124,12 @@ def rotg(call: Call, a: int, b: int, cosine: int, sine: int) -> None:
 
 def rotm(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, parameters: int) -> None:
     flag, *h = (float(call.scalar(parameters + k * np.dtype(call.dtype).itemsize)) for k in range(5))
-    matrix = {-1: (h[0], h[2], h[1], h[3]), 0: (1, h[2], h[1], 1), 1: (h[0], 1, -1, h[3]), -2: (1, 0, 0, 1)}.get(
-        int(flag)
-    )
+    matrix = {
+        -1.0: (h[0], h[2], h[1], h[3]),
+        0.0: (1, h[2], h[1], 1),
+        1.0: (h[0], 1, -1, h[3]),
+        -2.0: (1, 0, 0, 1),
+    }.get(flag)
     if matrix is None:
         raise Refused(INVALID_VALUE)
     first, second = call.vector(x, n, x_step), call.vector(y, n, y_step)
