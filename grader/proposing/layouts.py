@@ -26,9 +26,9 @@ _SEEN_AS = ("float32", "int32", "float64", "uint8", "int64", "uint32")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What stands in a file.  header: how many sizes stand first; axes: how many the file has by itself, as a table and
-    a picture do; neither: as many numbers as the command line says, or as there are.  dtype: of a binary one.
-    first: which of the sizes that files have is its first one."""
+    """What stands in a file.  header: how many sizes stand first; axes: how many the file has by itself, as a table
+    and a picture do, and one that is read to its end; neither: as many numbers as the command line says.  dtype: of a
+    binary one.  first: which of the sizes that files have is its first one."""
 
     format: str
     header: int = 0
@@ -46,8 +46,13 @@ LAYOUTS = (
     Layout("ppm", 0, 2, "uint8"),
     Layout("pgm", 0, 2, "uint8"),
     *(Layout("text", header) for header in (1, 2, 0, 3)),
+    Layout("text", 0, 1),
     Layout("csv", 0, 2),
-    *(Layout("bin", header, 0, dtype) for header in (0, 1, 2) for dtype in ("float32", "int32", "float64", "uint8")),
+    *(
+        Layout("bin", header, axes, dtype)
+        for header, axes in ((0, 0), (1, 0), (2, 0), (0, 1))
+        for dtype in ("float32", "int32", "float64", "uint8")
+    ),
 )
 
 
@@ -77,11 +82,10 @@ def body_of(layout: Layout, sizes: Sequence[int], values: Values, seed: Sequence
     """Numbers of a file: whole ones, which every type holds."""
     rng, low = np.random.default_rng(seed), 3 * seed[0]
     if layout.axes:
-        shape = (sizes[0], sizes[1], 3) if layout.format == "ppm" else (sizes[0], sizes[1])
-        return rng.integers(low, low + 10 if layout.format == "csv" else 256, shape)
+        shape = (*sizes[: layout.axes], *((3,) if layout.format == "ppm" else ()))
+        return rng.integers(low, 256 if layout.format in ("ppm", "pgm") else low + 10, shape)
     # As many as can be asked for; where nobody says how many, so many as there are.
-    most = math.prod(sorted(values.values())[-2:])
-    count = min(4 * most, MOST_NUMBERS) if values else sizes[0]
+    count = min(4 * max(values.values()) ** 2, MOST_NUMBERS) if values else sizes[0]
     return rng.integers(low, low + 10, count)
 
 

@@ -293,7 +293,9 @@ class ProgramProbe:
         self._plan(plan, names, {name: list(shape) for name, shape in named.items()}, results)
         arguments = [Argument(a.name, C_TYPES[a.dtype], 1, is_const=True) for a in self._arrays]
         arguments += [Argument(r.name, C_TYPES[r.dtype], 1) for r in results]
-        arguments += [Argument(names[s], "int") for s in (*sizes, *scalars)]
+        types = {a.name: a.type_text for launch in first.seen.launches for a in launch.arguments}
+        reals = {names[s] for s in scalars if types.get(names[s]) in ("float", "double")}
+        arguments += [Argument(names[s], types[names[s]] if names[s] in reals else "int") for s in (*sizes, *scalars)]
         values = {names[s]: float(first.values[s]) for s in scalars}
         signature = Signature("program", "int", tuple(arguments))
         return Candidate(signature, self.solution.source, values=values, counts={}), probed, plan

@@ -204,6 +204,10 @@ def _printed(runs: Left, returned: Sequence[Returned]) -> Iterator[Result]:
     seen: set[str] = set()
     for label in _labels(runs):
         rows = [printed(data, label) for _values, data in runs]
+        # A size that is told behind them is none of the results.
+        pairs = enumerate(zip(rows[0], rows[1], strict=False))
+        end = next((i for i, (one, other) in pairs if _is_size(one, other, runs)), None)
+        rows = [row[:end] for row in rows]
         for one in _of_tokens("stdout", "text", runs, rows, returned, label):
             if label.casefold() not in seen and len(seen) < MOST_LABELS:
                 seen.add(label.casefold())
