@@ -83,7 +83,8 @@ def remedy(diagnosis: Diagnosis) -> Message | None:
         return msg("remedies.pitch", array=values.data.get("array", diagnosis.output), right=values.data["right"])
     factor = values.data.get("factor", 0) if values is not None else 0
     if isinstance(factor, int | float) and factor >= 2 and float(factor).is_integer():
-        return msg("remedies.scaled", factor=int(factor))
+        # Who wrote it is not known of a function: there one part of it may come several times.
+        return msg("remedies.scaled" if diagnosis.writer is not None else "remedies.added", factor=int(factor))
     unset = any(r.origin == "nothing" and r.array == diagnosis.output and r.space == "global" for r in diagnosis.reads)
     if unset:
         return msg("remedies.onto_unset")

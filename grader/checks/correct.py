@@ -88,8 +88,11 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or follow(verdict)
     )
     hint = launch.other_block(evidence) or hint
-    line = verdict.line or evidence.bound.kernel.line
-    return replace(verdict, message=message, hint=hint, line=line, credit=credit)
+    file, line = verdict.file, verdict.line
+    if not line and is_output_wrong and evidence.suspect is not None:
+        file, line = evidence.file_of(evidence.suspect[0]), evidence.suspect[1]
+    line = line or evidence.bound.kernel.line
+    return replace(verdict, message=message, hint=hint, line=line, file=file, credit=credit)
 
 
 def _of_constants(evidence: Evidence) -> Message | None:

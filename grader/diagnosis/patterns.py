@@ -27,6 +27,8 @@ MOST = 0.75
 
 _FURTHEST = 3
 """Elements that a scaled output is looked for at."""
+MOST_TIMES = 65_536
+"""Values that are more times too large are made of something else: of what unset memory holds, say."""
 SOME = 0.25
 """Nor is one that says nothing of most wrong elements."""
 
@@ -117,6 +119,8 @@ def _rules(outcome: Outcome) -> Iterator[Bounded]:
     for name, data, holds in _plain(outcome):
         yield name, data, holds & written, written
     if np.count_nonzero(outcome.wrong & written) < ENOUGH:
+        for name, data, holds in _several_times(outcome):
+            yield name, data, holds & written, written
         return
     for rules in (_copies, _mirrored):
         for name, data, holds in rules(outcome):
@@ -255,13 +259,25 @@ def _arithmetic(outcome: Outcome) -> Iterator[Rule]:
         return
     with np.errstate(all="ignore"):
         factor, close = _factor(outcome, got, expected, usable)
-        if factor not in (0.0, 1.0) and np.isfinite(factor) and not _is_copied(outcome, close & usable):
+        if factor not in (0.0, 1.0) and abs(factor) <= MOST_TIMES and not _is_copied(outcome, close & usable):
             yield "scaled", {"factor": _rounded(factor)}, close & usable
         difference = float(np.median((got - expected)[usable]))
         scale = np.maximum(np.abs(got), np.abs(expected))
         close = np.abs(got - expected - difference) <= 1e-6 * scale + 1e-4 * abs(difference)
         if difference and not _is_copied(outcome, close & usable):
             yield "offset", {"value": _rounded(difference)}, close & usable
+
+
+def _several_times(outcome: Outcome) -> Iterator[Rule]:
+    """Of an output of one or two elements, which are a whole number of times what they should be."""
+    got, expected = outcome.got.astype(np.float64), outcome.expected.astype(np.float64)
+    chosen = outcome.wrong & (expected != 0) & np.isfinite(got)
+    if outcome.got.size >= ENOUGH or outcome.got.dtype.kind != "f" or not chosen.any():
+        return
+    factor = float(np.round((got[chosen] / expected[chosen])[0]))
+    close = np.abs(got - factor * expected) <= 1e-5 * np.abs(got)
+    if 2 <= factor <= MOST_TIMES and close[chosen].all():
+        yield "scaled", {"factor": _rounded(factor)}, close & chosen
 
 
 def _whole(outcome: Outcome, written: Mask) -> Iterator[Bounded]:

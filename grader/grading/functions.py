@@ -19,11 +19,13 @@ from grader.processes.system import IS_LINUX
 from grader.programs.records import Observation
 from grader.programs.sources import Program, read_program, with_harness, with_own_harness
 from grader.programs.toolchain.compile import uses_thrust
+from grader.running.called import Called
 from grader.running.evidence import Compilation, Diagnostic, Evidence, LaunchWork
 from grader.running.function_runs import FunctionRuns
 from grader.running.program_runs import ProgramRuns
 from grader.running.reordered import with_occupancy
 from grader.submission import lexical
+from grader.submission.cpp.parse import parse
 from grader.submission.device_code import read_files
 from grader.submission.folder import FoundSubmission
 from grader.submission.functions import FoundFunction, binding_of, find_function, find_main, without_main
@@ -128,9 +130,9 @@ def read_function(submitted: FoundSubmission, sources: Sequence[SourceText], lab
 
 def run_function(
     lab: Lab, submission: Submission, oracle: Oracle, drawn_trials: Trials, gpu: FunctionGpu | None = None
-) -> dict[str, Evidence]:
+) -> tuple[dict[str, Evidence], Called | None]:
     """The evidence of each variant after the function was called, or the program run, at the lab's cases and at drawn
-    ones; and on a GPU.
+    ones, and on a GPU; and how it was run there, None where it was not.
 
     drawn_trials: the programs, and the lab with the seed that is drawn, with its oracle.
 
@@ -143,13 +145,13 @@ def run_function(
         v.name: Evidence(lab, v, submission.bindings[v.name], source=submission.device_source) for v in lab.variants
     }
     if not sources:
-        return by_variant
+        return by_variant, None
     with lexical.limited(sources[0].path):
         entry = _entry(sources, lab)
     if not isinstance(entry, FoundFunction):
-        return by_variant
+        return by_variant, None
     if not IS_LINUX:
-        return _each(by_variant, unobserved=msg("programs.not_on_this_system"))
+        return _each(by_variant, unobserved=msg("programs.not_on_this_system")), None
     programs = drawn_trials.programs
     built = programs.get_text(submission.program(entry.file), []).result
     kind = FunctionRuns if lab.function is not None else ProgramRuns
@@ -158,21 +160,21 @@ def run_function(
     others = [source for source in sources if source.file != home.file]
     first = next(iter(by_variant.values()))
     try:
-        for files in ([home], [home, *others]) if others else ([home],):
-            program = _program(lab, files, entry)
+        for read in ([home], [home, *others]) if others else ([home],):
+            program = _program(lab, read, entry)
             if built.reason == "errors" and not uses_thrust(program.whole):
-                return _each(by_variant, compilation=Compilation("errors", errors_of(built)))
+                return _each(by_variant, compilation=Compilation("errors", errors_of(built))), None
             ran = runs.of(program, first)
             cause = runs.observations[0].cause
             if cause is None or cause.id != "programs.undefined":
                 # Else the rest of it may stand in the other files.
                 break
     except InternalError as error:
-        return _each(by_variant, unobserved=error.message)
+        return _each(by_variant, unobserved=error.message), None
     compilation = _of_host(runs.observations[0], entry)
     if compilation is not None:
         _blame_lab(lab, submission, compilation.diagnostics)
-        return _each(by_variant, compilation=compilation)
+        return _each(by_variant, compilation=compilation), None
 
     def compiled(architecture: str, launch: LaunchWork) -> Resources | None:
         # A template's kernels are compiled where they are named.
@@ -180,14 +182,29 @@ def run_function(
         result = programs.get_text(submission.program(entry.file), names, architecture).result
         return result.resources.get(launch.symbol)
 
-    graded = {
-        name: with_occupancy(replace(ran, variant=e.variant, binding=e.binding), compiled)
-        for name, e in by_variant.items()
-    }
+    # Where the host has data of its own to copy, what is wrong may be that.
+    own = [k for k in submission.kernels if runs.is_on_device and k.name.rpartition("::")[2] in runs.suspects]
+    if len(own) == 1:
+        ran = replace(ran, suspect=(own[0].file, own[0].line))
+
+    def of_each(ran: Evidence) -> dict[str, Evidence]:
+        return {
+            name: with_occupancy(replace(ran, variant=e.variant, binding=e.binding), compiled)
+            for name, e in by_variant.items()
+        }
+
+    def changed(file: str, text: str) -> Program:
+        return _program(lab, [replace(s, text=text) if s.file == file else s for s in read], entry)
+
+    def graded(other: Program) -> dict[str, Evidence]:
+        anew = kind(lab, oracle, drawn_trials.lab, drawn_trials.oracle)
+        return of_each(anew.of(other, first))
+
+    called = Called(runs, program, [parse(source) for source in read], changed, graded)
     if gpu is None:
-        return graded
+        return of_each(ran), called
     texts = {source.file: source.text for source in submission.sources}
-    return gpu.grade(runs, program, partial(_reference, lab), graded, texts)
+    return gpu.grade(runs, program, partial(_reference, lab), of_each(ran), texts), called
 
 
 def _reference(lab: Lab, variant: str) -> Program:

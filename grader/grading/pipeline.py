@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from grader.launching.kernel import BoundKernel
     from grader.launching.trial import Trials
     from grader.repair.program import Rerun
+    from grader.running.called import Called
     from grader.running.drawn import Draw
     from grader.submission.changes import Original
     from grader.timing.instructions import Processor
@@ -139,8 +140,10 @@ def grade(
         if listeners.judged is not None:
             listeners.judged(result)
         if lab.makes_launches:
-            # What follows changes a kernel, or its launch, and runs it by itself.
-            return result
+            # Most of what follows changes a kernel, or its launch, and runs it by itself.
+            if options.repairs and lab.repairs != "off" and result.status != "passed":
+                result = _with_answers(_with_function_changes(result, emulated), lab, options)
+            return told(result)
         from grader.launching.warp_steps import with_warp_steps
 
         result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.found))
@@ -164,11 +167,27 @@ def grade(
                 listeners.swept(told(result))
         if options.repairs and lab.repairs != "off":
             result = _with_changes(result, original, emulated, reading.changed, foretold, processor, compiler, gpu)
-            if lab.repairs != "student" and not options.answers:
-                from grader.repair.search import without_answers
-
-                result = without_answers(result)
+            result = _with_answers(result, lab, options)
         return told(result)
+
+
+def _with_answers(result: Result, lab: Lab, options: GradeOptions) -> Result:
+    """`result` with no change to be read from it, unless the student, or who grades, is to see them."""
+    if lab.repairs == "student" or options.answers:
+        return result
+    from grader.repair.search import without_answers
+
+    return without_answers(result)
+
+
+def _with_function_changes(result: Result, emulated: _Emulated) -> Result:
+    """`result` with the smallest change that makes a wrong function, or a program, right."""
+    from grader.repair.of_function import function_repairs
+    from grader.repair.search import with_repairs
+
+    if emulated.called is None:
+        return result
+    return with_repairs(result, function_repairs(emulated.called, emulated.found, result.checks))
 
 
 def _graded_kernels(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
@@ -239,13 +258,17 @@ class _Grading:
 
 @dataclass(frozen=True, slots=True)
 class _Emulated:
-    """A submission, and the evidence after every kernel that compiles was run on the emulator; what ran them."""
+    """A submission, and the evidence after every kernel that compiles was run on the emulator; what ran them.
+
+    called: how a function or a program was run, None of kernels.
+    """
 
     submission: Submission
     found: Mapping[str, Evidence]
     draw: Draw
     trials: Trials
     drawn_trials: Trials
+    called: Called | None = None
 
 
 def _emulated(grading: _Grading, submission: Submission) -> _Emulated:
@@ -274,13 +297,13 @@ def _called(grading: _Grading, reading: Reading, folder: Path, gpu: FunctionGpu 
     lab, checked = grading.lab, grading.checked
     submission = read_function(reading.found, staged(reading.found, reading.sources, lab, folder), lab)
     drawn, trials, drawn_trials = _trials(grading, submission)
-    by_variant = run_function(lab, submission, trials.oracle, drawn_trials, gpu)
+    by_variant, called = run_function(lab, submission, trials.oracle, drawn_trials, gpu)
     sources = [_source(source) for source in submission.sources]
     for evidence in by_variant.values():
         if checked is not None:
             file = "" if isinstance(evidence.binding, Missing) else evidence.bound.kernel.file
             checked([told(check, sources, file) for check in judge(evidence)])
-    return _Emulated(submission, by_variant, drawn, trials, drawn_trials)
+    return _Emulated(submission, by_variant, drawn, trials, drawn_trials, called)
 
 
 def _trials(grading: _Grading, submission: Submission) -> tuple[Draw, Trials, Trials]:

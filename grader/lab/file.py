@@ -287,7 +287,7 @@ def load(folder: Path) -> Lab:
         selftest=(folder / top.selftest).resolve() if top.selftest else None,
         timing=_timing(file, top.timing, sizes) if top.timing else None,
         sweeps=sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing)),
-        repairs=top.repairs if is_kernel else "off",
+        repairs=top.repairs,
         drawn=_drawn(file, top.drawn, sizes),
         title_page=_title_page(top.title_page),
         position=top.position,

@@ -46,6 +46,7 @@ class DeviceCompiler:
     at_once: before anything asks for it, as something will.
     on_gpu: machine code as well, for a GPU of that architecture.
     library: None where what clang has to give is there: by_clang, by the files' numbers.
+    compiler: one that is there already, and stays.
     """
 
     def __init__(
@@ -56,13 +57,15 @@ class DeviceCompiler:
         at_once: bool,
         on_gpu: bool = False,
         by_clang: Mapping[int, Code] | None = None,
+        compiler: CompilerProcess | None = None,
     ) -> None:
         self._program = program
         self._architecture = architecture
         # Its assembler's code; what it is assembled of may be of a version that the driver does not know.
         self._nvrtc_architecture = architecture.replace("compute_", "sm_", 1) if on_gpu else architecture
         self._library = library
-        self._compiler: CompilerProcess | None = None
+        self.compiler = compiler
+        self._is_lent = compiler is not None
         self._first: dict[int, CompileResult] = {}
         self._compiled_for: dict[int, str] = {}
         self._launching: set[int] = set()
@@ -79,11 +82,11 @@ class DeviceCompiler:
         """End the compiler."""
         self._thread.join()
         self._clang.join()
-        if self._compiler is not None:
-            self._compiler.close()
+        if self.compiler is not None and not self._is_lent:
+            self.compiler.close()
 
     def _start_compiler(self) -> None:
-        self._compiler = CompilerProcess()
+        self.compiler = self.compiler or CompilerProcess()
 
     def _compile_all(self) -> None:
         for number in range(len(self._program.units)):
@@ -95,10 +98,10 @@ class DeviceCompiler:
 
     def _compile(self, unit: int, names: Sequence[str], architecture: str = "") -> tuple[str, CompileResult]:
         """The architecture that a file was compiled for, and what came of it."""
-        assert self._compiler is not None
+        assert self.compiler is not None
         options = (*self._program.macro_options, *(_RELOCATABLE if unit in self._launching else ()))
         sources = self._program.device[self._program.units[unit]]
-        compile_for = partial(self._compiler.compile, sources, list(names), options=options)
+        compile_for = partial(self.compiler.compile, sources, list(names), options=options)
         return for_oldest(compile_for, architecture or self._nvrtc_architecture)
 
     def _compile_whole(self) -> None:
@@ -135,16 +138,16 @@ class DeviceCompiler:
     def _by_nvrtc(self, unit: int, names: Sequence[str]) -> Code:
         self._thread.done()
         result = self._first[unit]
-        if names and self._compiler is not None and (result.ok or result.reason == "missing_entry"):
+        if names and self.compiler is not None and (result.ok or result.reason == "missing_entry"):
             _, result = self._compile(unit, names, self._compiled_for[unit])
         return Code(result.ptx, "" if result.ptx else complaint(result), cubin=result.cubin)
 
     def _own_source(self, wanted: Wanted) -> Code:
         """What a program hands to NVRTC as it runs."""
         self._thread.done()
-        assert self._compiler is not None
+        assert self.compiler is not None
         texts = dict(wanted.sources)
-        result = self._compiler.compile(texts, list(wanted.names), self._architecture, options=tuple(wanted.options))
+        result = self.compiler.compile(texts, list(wanted.names), self._architecture, options=tuple(wanted.options))
         return Code(result.ptx, "" if result.ok else complaint(result), log=result.log, entries=dict(result.entries))
 
     def _whole(self, unit: int) -> Code:
@@ -166,8 +169,8 @@ class DeviceCompiler:
         if not source:
             return Code(compiled.ptx, "", "clang")
         self._thread.done()
-        assert self._compiler is not None
-        functions = self._compiler.compile({_FUNCTIONS: source}, [], self._architecture, options=_RELOCATABLE)
+        assert self.compiler is not None
+        functions = self.compiler.compile({_FUNCTIONS: source}, [], self._architecture, options=_RELOCATABLE)
         if not functions.ptx:
             return Code("", complaint(functions), "clang")
         return Code(joined(compiled.ptx, functions.ptx), "", "clang")

@@ -235,6 +235,20 @@ class Observer:
         make = partial(self._process.run, order, emit=self.setting.emit)
         return known.made(run.arguments, run.stdin, self._device.code, make) if known else make(self._device.code)
 
+    def seen_with(self, other: Program, run: Start, limits: RunLimits) -> Observation | None:
+        """What a run comes to of a program that differs in its device code alone; None where nothing was run before."""
+        if self.host is None or not self.host.module:
+            return None
+        if self._process is None or self._process.has_ended:
+            self._process = ProgramProcess()
+        # What is compiled one after another needs one compiler.
+        device = DeviceCompiler(other, self._architecture, self._library, at_once=True, compiler=self._device.compiler)
+        try:
+            order = _order(self.program, self.host, run, self.setting.model, limits)
+            return self._process.run(order, device.code, emit=self.setting.emit)
+        finally:
+            device.close()
+
     def close(self) -> None:
         """End its processes."""
         if self._process is not None:

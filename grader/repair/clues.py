@@ -56,6 +56,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "below": {"add_term": -2.2, "bound": -0.6, "comparison": -0.4, "guard": -0.5, "barrier": 2.5, "zero": 1.5},
     "uninitialized": {
         "add_term": -0.9,
+        "loop": -1.0,
         "subtract": -0.6,
         "times": -0.6,
         "barrier": 0.2,
@@ -80,6 +81,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "exact": {"derived_guard": 1.2, "wrap": 1.6, "ternary": 1.4, "return": 1.8, "barrier": 0.9, "array": 1.0},
     "unwritten": {
         "index": -0.8,
+        "loop": -1.0,
         "comparison": -0.7,
         "guard": -0.4,
         "derived_guard": -1.5,
@@ -91,7 +93,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "misplaced": {"index": -0.7, "exchange": -0.3},
     "garbage": {"returns": -1.2, "not_shared": -1.0, "zero": -0.9, "reset": -0.4, "assignment": -0.6},
     "exchanged": {"axis": -0.6, "exchange": -0.9, "size": -0.4, "index": -0.3, "barrier": 1.5},
-    "too_many": {"reset": -0.8, "comparison": -0.4, "number": -0.3},
+    "too_many": {"by_one": -1.0, "reset": -0.8, "comparison": -0.4, "number": -0.3},
     "whole": {"type": -1.8, "division": -0.8},
     "off_by_one": {"divisor": -1.6, "number": -0.6, "off_by_one": -1.2, "drop": -0.6, "comparison": -0.3},
     "moved": {"add_term": -2.0, "subtract": -2.0},
@@ -353,6 +355,8 @@ def _symptoms(diagnosis: Diagnosis) -> list[str]:
     if rule in (*turned, "constant_columns", "constant_rows") or "diagonal" in region:
         symptoms.append("exchanged")
     if diagnosis.surplus and not diagnosis.missing:
+        symptoms.append("too_many")
+    if rule == "scaled" and diagnosis.writer is None:
         symptoms.append("too_many")
     if rule in ("shifted", "offset", "scaled"):
         symptoms.append("off_by_one")

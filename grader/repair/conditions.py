@@ -16,7 +16,7 @@ from grader.repair.function import (
     named_in,
     operator_of,
 )
-from grader.submission.cpp.tree import WORD, declared_name
+from grader.submission.cpp.tree import WORD, declared_name, descendants
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -234,8 +234,36 @@ def _conditions(function: Function) -> Iterator[Change]:
         if returns and node.child_by_field_name("alternative") is None:
             yield from _returning(function, node, condition)
         if not returns and node.child_by_field_name("alternative") is None:
+            yield from _looped(function, node, condition, body)
+            yield from _by_one(function, node, condition, body)
             edit = Edit(function.at(node.start_byte), function.at(body.start_byte), "")
             yield Change("guard", function.line(node), (edit,), 3.2, "unguarded", "removed")
+
+
+def _looped(function: Function, node: Node, condition: Node, body: Node) -> Iterator[Change]:
+    """`if (threadIdx.x < n)` as a loop by the block's threads, of which there may be fewer."""
+    left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
+    if left is None or right is None or operator_of(condition) != "<" or _barriers_in(function, body):
+        return
+    places = [n for n in descendants(body) if n.type == left.type and function.text(n) == function.text(left)]
+    if function.text(left) != "threadIdx.x" or not places:
+        return
+    name = next(n for n in ("e", "el", "item", "index_") if n not in function.parsed.words(function.body))
+    head = Edit(
+        function.at(node.start_byte),
+        function.at(body.start_byte),
+        f"for (int {name} = threadIdx.x; {name} < {function.text(right)}; {name} += blockDim.x) ",
+    )
+    edits = (head, *(function.replaced(place, name) for place in places))
+    yield Change("guard", function.line(node), edits, 1.8, "loop", "loop")
+
+
+def _by_one(function: Function, node: Node, condition: Node, body: Node) -> Iterator[Change]:
+    """`if (lane < n)` around an atomic operation that one thread is to carry out."""
+    left, operator = condition.child_by_field_name("left"), operator_of(condition)
+    if left is not None and operator in ("<", "<=") and "atomic" in function.text(body):
+        edit = function.replaced(condition, f"{function.text(left)} == 0")
+        yield Change("guard", function.line(node), (edit,), 2.0, "by_one")
 
 
 def _returning(function: Function, node: Node, condition: Node) -> Iterator[Change]:

@@ -434,9 +434,12 @@ def _step(function: Function, loop: Node) -> Iterator[Change]:
     text = function.text(step)
     # One that goes as far as it reaches runs once.
     runs_once = bound.type == "binary_expression" and _is_right_of(function, bound, text)
-    for other in dict.fromkeys([*_steps(function), "blockDim.x", "blockDim.y"]):
+    usual = dict.fromkeys([*_steps(function), "blockDim.x", "blockDim.y"])
+    constants = [v.name for v in function.known_at(loop).values() if v.role == "size" and not v.start]
+    for other in dict.fromkeys([*usual, *constants]):
         if other != text:
-            yield from _change(function, step, other, 0.8 if runs_once else 1.6, "step", "bound")
+            cost = 0.8 if runs_once else 1.6 if other in usual else 2.0
+            yield from _change(function, step, other, cost, "step", "bound")
 
 
 def _steps(function: Function) -> list[str]:

@@ -36,7 +36,8 @@ class FoundRepair:
     effect: what it does to the accesses that the check is about, None where it is about none.
     together: the variants that the one change mends, this one among them; () where it was tried for this one alone.
     proof: of a change of host code, which says nothing of kernels: "own_check" where the program's own check finds its
-      results right with it, and did not without; "run" where a run does not show the fault any more; "" of any other.
+      results right with it, and did not without; "run" where a run does not show the fault any more; "call" of a
+      function or a program that passes every check with it; "" of any other.
     """
 
     variant: str

@@ -13,7 +13,7 @@ from grader.repair.function import Change, host_functions, is_statement
 from grader.repair.host_sizes import size_changes
 from grader.repair.launches import Launch, field_changes
 from grader.repair.runtime_calls import ALLOCATES, COPIES, FREES, SETS, Call, Host, statement_of
-from grader.submission.cpp.tree import declared_name, descendants
+from grader.submission.cpp.tree import declared_name
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -323,10 +323,9 @@ def _callee(launch: Launch) -> Node | None:
 
 def _instances(launch: Launch, numbers: Collection[str]) -> Iterator[Change]:
     """`kernel<6>` with another number for its template's."""
-    function, called = launch.function, _callee(launch)
-    given = called.child_by_field_name("arguments") if called is not None else None
-    for node in descendants(given) if given is not None else ():
-        if node.type == "number_literal":
+    function = launch.function
+    for node in launch.given:
+        if function.text(node).isdigit():
             for number in sorted({*numbers} - {function.text(node)}):
                 yield Change("launch", launch.line, (function.replaced(node, number),), 1.0, "instance", "instance")
 

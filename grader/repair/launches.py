@@ -30,7 +30,8 @@ MAX_FACTORS = 8
 class Launch:
     """A `kernel<<<grid, block, bytes>>>(…)` of a host function.
 
-    callee: as it is written, be it a pointer to a kernel.  shared: None where nothing stands there.
+    callee: as it is written, be it a pointer to a kernel, without its template's arguments, which are `given`.
+    shared: None where nothing stands there.
     """
 
     function: Function
@@ -40,6 +41,7 @@ class Launch:
     block: Node
     shared: Node | None
     arguments: tuple[Node, ...]
+    given: tuple[Node, ...] = ()
 
 
 def launches_of(parsed: ParsedFile) -> list[Launch]:
@@ -56,8 +58,10 @@ def launches_of(parsed: ParsedFile) -> list[Launch]:
                 continue
             name = function.text(callee).partition("<")[0].strip()
             shared = parts[2] if len(parts) > 2 else None
-            given = tuple(_listed(arguments))
-            launches.append(Launch(function, function.line(node), name, parts[0], parts[1], shared, given))
+            handed = tuple(_listed(arguments))
+            of_template = callee.child_by_field_name("arguments") if callee.type == "template_function" else None
+            given = tuple(_listed(of_template)) if of_template is not None else ()
+            launches.append(Launch(function, function.line(node), name, parts[0], parts[1], shared, handed, given))
     return launches
 
 
@@ -79,14 +83,18 @@ def crosswise(launches: Sequence[Launch], meant: Sequence[Sequence[int | None]])
         yield replace(changes[0], line=min(change.line for change in changes), edits=edits)
 
 
-def launch_changes(launch: Launch, constants: Mapping[str, int], pairs: Sequence[tuple[int, int]]) -> Iterator[Change]:
+def launch_changes(
+    launch: Launch, constants: Mapping[str, int], pairs: Sequence[tuple[int, int]], *, takes_any_block: bool = False
+) -> Iterator[Change]:
     """What may be wrong of a launch.
 
     constants: those that its kernel is written with, and their values.
     pairs: numbers of arguments that may stand in each other's place, by their types.
+    takes_any_block: whether its kernel is written for blocks of any size.
     """
     yield from grid_changes(launch)
-    yield from _block_changes(launch, constants)
+    yield from _block_changes(launch, constants) if not takes_any_block else ()
+    yield from _instance_changes(launch)
     yield from _argument_changes(launch, pairs)
     if launch.function.text(launch.grid) != launch.function.text(launch.block):
         yield _exchanged(launch.function, launch.grid, launch.block, 2.4, "launch_order", "order")
@@ -155,6 +163,17 @@ def _block_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
         for other in sorted(name for name in named if name in constants and name != function.text(axis)):
             edit = _replaced(function, axis, other)
             yield Change("launch", function.line(axis), (edit,), 1.4, "block", "block")
+
+
+def _instance_changes(launch: Launch) -> Iterator[Change]:
+    """A side of the block as a template's argument, where that is another: `kernel<32><<<grid, dim3(16, 16)>>>`."""
+    function = launch.function
+    sides = dict.fromkeys(function.text(source_of(function, axis)) for axis in axes_of(function, launch.block))
+    for node in launch.given:
+        for side in sides:
+            if side != function.text(node) and (side.isdigit() or side.isidentifier()):
+                edit = _replaced(function, node, side)
+                yield Change("launch", function.line(node), (edit,), 1.4, "block", "instance")
 
 
 def _argument_changes(launch: Launch, pairs: Sequence[tuple[int, int]]) -> Iterator[Change]:

@@ -218,7 +218,8 @@ def _ranked(
         ]
         changes = list(crosswise([x for x, _subject in launches], [_meant(x, subject) for x, subject in launches]))
         for launch, subject in launches:
-            changes += launch_changes(launch, _constants(subject), _pairs(subject))
+            any_block = _takes_any_block(subject)
+            changes += launch_changes(launch, _constants(subject), _pairs(subject), takes_any_block=any_block)
         # Constants and macros are tried where every failing kernel is written with them.
         words = [mentioned(s.parsed, s.parsed.functions[s.kernel.binding.kernel.name]) for s in failing]
         shared = set.intersection(*words) if words else set()
@@ -338,6 +339,18 @@ def _constants(subject: Failing) -> dict[str, int]:
         # What a tile's sides are as numbers, where no constant has a name.
         constants |= {str(side): side for side in array.dims if side and side > 1 and side not in constants.values()}
     return constants
+
+
+def _takes_any_block(subject: Failing) -> bool:
+    """Whether the threads of a kernel go on by the block's, however many these are."""
+    functions = functions_of(subject.parsed, subject.kernel.binding.kernel.name)
+    for loop in (node for f in functions[:1] for node in f.nodes if node.type == "for_statement"):
+        start, update = loop.child_by_field_name("initializer"), loop.child_by_field_name("update")
+        if start is not None and update is not None and "threadIdx" in subject.parsed.words(start):
+            words = subject.parsed.words(update)
+            if "blockDim" in words and "gridDim" not in words:
+                return True
+    return False
 
 
 def _pairs(subject: Failing) -> list[tuple[int, int]]:

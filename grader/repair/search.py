@@ -16,19 +16,14 @@ from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
 from grader.message import Message, joined, msg, sentences_of
-from grader.repair.clues import clues_of
-from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
 from grader.repair.experiments import OtherLaunch, TurnedAway, other_launch, turned_away
-from grader.repair.expressions import expression_changes
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Change, Function, functions_of
 from grader.repair.host import host_repairs
 from grader.repair.program import Failing, Rerun, program_repairs
+from grader.repair.ranking import ranked_changes
 from grader.repair.screen import Budget, Screen
-from grader.repair.several_places import array_changes, idea_changes
-from grader.repair.statements import barrier_changes, value_changes
-from grader.repair.symptom import SEARCHED, Symptom, symptom_of, symptom_of_order
-from grader.repair.terms import term_changes
+from grader.repair.symptom import SEARCHED, symptom_of, symptom_of_order
 from grader.result import Check, Repair, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
@@ -168,7 +163,7 @@ def _of_shared_functions(subjects: Sequence[_Subject], budget: Budget) -> list[F
             continue
         first = min(group, key=lambda s: s.screen.symptom.cases[0].instructions)
         shared = {place[1] for place, all_of in callers.items() if len(all_of) >= len(group)}
-        ranked = _ranked(first.screen.functions, first.screen.kernel, first.checks, first.screen.symptom)
+        ranked = ranked_changes(first.screen.functions, first.screen.kernel, first.checks, first.screen.symptom)
         ranked = [(f, change) for f, change in ranked if f.item.start in shared]
         share = Budget(budget.work // 2)
         before = share.work
@@ -206,7 +201,7 @@ def _of_kernel(subject: _Subject, budget: Budget) -> tuple[list[FoundRepair], Co
 
 def _found(subject: _Subject, screen: Screen, budget: Budget, proofs: int, kind: str = "") -> FoundRepair | None:
     """What makes one kernel right; kind: of the changes that are tried, "" for all."""
-    ranked = _ranked(screen.functions, screen.kernel, subject.checks, screen.symptom)
+    ranked = ranked_changes(screen.functions, screen.kernel, subject.checks, screen.symptom)
     ranked = [(function, change) for function, change in ranked if kind in ("", change.kind)]
     partial: FoundRepair | None = None
     for used, change in enumerate(screen.survivors(ranked, budget), start=1):
@@ -243,73 +238,9 @@ def _lies_true(kernel: BoundKernel, functions: Sequence[Function]) -> bool:
     return True
 
 
-def _ranked(
-    functions: Sequence[Function], kernel: BoundKernel, checks: Sequence[Check], symptom: Symptom
-) -> list[tuple[Function, Change]]:
-    """All changes, likeliest first, each text once."""
-    diagnosis = next((c.diagnosis for c in checks if c.check == symptom.check), None)
-    names = _names(kernel)
-    clues = clues_of(functions, symptom.check, symptom.hazards, diagnosis, symptom.lines, names)
-    shares = any(f.uses_shared for f in functions)
-    extents, covers = _extents(kernel, names), _covered(kernel, names)
-    rows: list[tuple[float, int, Function, Change]] = []
-    for function in functions:
-        changes = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
-        changes += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
-        changes += [*surplus_changes(function, covers), *clip_changes(function), *term_changes(function)]
-        for change in changes:
-            if symptom.is_stopped and change.group == "returns":
-                # What goes with such a return is the call in its condition, not that threads end there.
-                continue
-            rows.append((clues.cost(change), len(rows), function, change))
-    rows.sort(key=lambda row: row[:2])
-    ranked: dict[str, tuple[Function, Change]] = {}
-    for _cost, _number, function, change in rows:
-        key = repr(sorted((e.start, e.end, "".join(e.text.split())) for e in change.edits))
-        ranked.setdefault(key, (function, change))
-    return list(ranked.values())
-
-
-def _names(kernel: BoundKernel) -> dict[str, str]:
-    """What the lab's arrays and sizes are called in the kernel, by role."""
-    roles = zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True)
-    names = {role: f"{p.owner}.{p.name}" if p.owner else p.name for role, p in roles}
-    names |= dict(kernel.interpretation.constants)
-    return names | {role: text for text, role in kernel.interpretation.template if role}
-
-
-def _covered(kernel: BoundKernel, names: dict[str, str]) -> list[str]:
-    """What the sizes that the grid's axes run over are called in the kernel, "" where it does not know one."""
-    equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
-    found = []
-    for axis in kernel.interpretation.launch.covers:
-        known = [names.get(n) or (equal[0] if equal and n in kernel.lab.equal_sizes else "") for n in axis.split("*")]
-        found.append(" * ".join(known) if all(known) else "")
-    return found
-
-
-def _extents(kernel: BoundKernel, names: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    """What the axes of the lab's arrays are called in the kernel, by the arrays' names there."""
-    sizes = set(kernel.lab.size_names)
-    equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
-    extents = {}
-    for parameter in kernel.lab.parameters:
-        if parameter.is_size or parameter.name not in names:
-            continue
-        axes = []
-        for axis in parameter.shape:
-            extent = names.get(str(axis)) if axis in sizes else str(axis)
-            if extent is None and axis in kernel.lab.equal_sizes and equal:
-                extent = equal[0]
-            axes.append(extent)
-        if all(axes):
-            extents[names[parameter.name]] = tuple(str(a) for a in axes)
-    return extents
-
-
 DETAILS = {
     "barrier": ("after", "loop_end", "loop_start", "loop_both", "in_branch", "before_branch", "removed", "stronger"),
-    "guard": ("missing", "missing_around", "removed", "returns", "returns_early"),
+    "guard": ("missing", "missing_around", "removed", "returns", "returns_early", "loop"),
     "initial_value": ("missing", "stored", "added"),
     "expression": ("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed"),
     "index": ("axes", "axes_next", "names_next", "tile", "macro", "macro_name"),

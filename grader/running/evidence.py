@@ -389,6 +389,7 @@ class Evidence:
     predicted: its time on a GPU that is not there, or why there is none; None where none was wanted so far.
     occupancy: of its heaviest launch, where a check asks for that.
     launches: of a function, how many a call made at the observed size; None where that was not seen.
+    suspect: of a function, file and line of the one kernel that may have made a wrong result; None where several may.
     library_at: the file and the line that Thrust or CUB is called in, or else included; None where it is in none.
     """
 
@@ -422,6 +423,7 @@ class Evidence:
     needs: str = ""
     own_check: OwnCheck | None = None
     launches: int | None = None
+    suspect: tuple[str, int] | None = None
     library_at: tuple[str, int] | None = None
     work: tuple[Work, ...] = ()
     reordered: Reordered | None = None

@@ -14,6 +14,7 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
+from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.diagnosis.text import hazard_msg
 from grader.lab.compare import Difference, compare, sentinel
 from grader.lab.expected import Array, Oracle
@@ -32,9 +33,10 @@ from grader.programs.observe import Start, observe_calls
 from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, FunctionCall, Observation, RunLimits
 from grader.programs.sources import Program
 from grader.ptx.records import Counters, Hazard, LineCounter
-from grader.result import CaseKind
+from grader.result import CaseKind, Diagnosis
 from grader.running.drawn import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence, library_at, work_of_call
+from grader.running.explain import MAX_EXPLAINED
 from grader.running.host_code import of_call
 from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
 from grader.running.runs import counters_of
@@ -89,7 +91,7 @@ class FunctionRuns:
     """The runs of a program with a harness, for a lab's cases and, where it is right at all of these, for drawn ones.
 
     drawn: the lab with the seed that is drawn for the submission, and its oracle.
-    observations: of each case, in order.
+    observations: of each case, in order.  suspects: plain names of kernels, see `suspects`.
     """
 
     lab: Lab
@@ -97,6 +99,7 @@ class FunctionRuns:
     drawn_lab: Lab
     drawn_oracle: Oracle
     observations: list[Observation] = field(default_factory=list)
+    suspects: frozenset[str] = frozenset()
     calls: ClassVar[int] = CALLS
 
     def of(self, program: Program, evidence: Evidence) -> Evidence:
@@ -110,6 +113,7 @@ class FunctionRuns:
         cases = list(self.named())
         runs: list[Run] = []
         seen_of_runs: list[Observation] = []
+        shown: list[tuple[Case, Run, Observation]] = []
 
         limits = msgspec.structs.replace(LIMITS, counts_work=self.lab.counts_work)
 
@@ -122,6 +126,7 @@ class FunctionRuns:
             if run is not None and not (run.drawn and run.outcome.reason in GAVE_UP):
                 runs.append(run)
                 seen_of_runs.append(observations[-1])
+                shown.append((cases[len(observations) - 1], run, observations[-1]))
             if len(observations) == len(cases) and all(run.outcome.status == "ok" and run.is_right for run in runs):
                 is_named = not any(run.drawn for run in runs)
                 cases.extend(self._drawn(replace(evidence, runs=tuple(runs))) if is_named else self._last(cases))
@@ -135,9 +140,11 @@ class FunctionRuns:
             # It was not compiled.
             return evidence
         profiled = next(i for i, case in enumerate(cases) if case.kind == "observe")
+        self.suspects = suspects(shown)
         evidence = replace(
             evidence,
             runs=tuple(runs),
+            diagnoses=self._diagnoses(shown),
             unmeasured={"time": msg("runs.not_timed")},
             host=of_call(
                 [
@@ -168,6 +175,23 @@ class FunctionRuns:
             counters=counters_of(counted, sizes, instructions) if launches else None,
             array_bytes={p.name: self._bytes(p, sizes) for p in self.lab.parameters if p.is_array},
         )
+
+    def _diagnoses(self, shown: Sequence[tuple[Case, Run, Observation]]) -> dict[str, Diagnosis]:
+        """What the outputs of the smallest wrong cases tell by themselves: where they are wrong, and by what rule."""
+        found: dict[str, Diagnosis] = {}
+        wrong = [row for row in shown if row[1].difference is not None and row[1].difference.mismatches]
+        for case, run, observation in sorted(wrong, key=lambda row: prod(row[0].sizes.values())):
+            kind, outputs = "ragged" if case.kind == "ragged" else "correct", self.outputs(case, observation)
+            inputs, expected = case.data[0]
+            name = run.difference.name if run.difference is not None else ""
+            if kind in found or outputs is None or outputs[name].size > MAX_EXPLAINED:
+                continue
+            tolerance = self.lab.tolerance.at(case.sizes, str(expected[name].dtype))
+            arrays = {key: array for key, array in inputs.items() if array.ndim}
+            hazards = run.outcome.hazards
+            explained = WrongCase(case.sizes, name, outputs[name], expected[name], tolerance, arrays, hazards=hazards)
+            found[kind] = diagnose(explained)
+        return found
 
     @property
     def is_on_device(self) -> bool:
@@ -345,6 +369,20 @@ def hazards_of(observation: Observation) -> tuple[Hazard, ...]:
     """Of all launches; a line of a library's is none of the student's."""
     hazards = (h for call in observation.calls for launch in call.launches for h in launch.hazards)
     return tuple(replace(h, file="", line=0) if h.file == LIBRARY else h for h in hazards)
+
+
+def suspects(shown: Sequence[tuple[Case, Run, Observation]]) -> frozenset[str]:
+    """Plain names of the kernels that were launched in every wrong run and in no right one; else in the wrong ones."""
+    wrong: list[set[str]] = []
+    right: set[str] = set()
+    for _case, run, observation in shown:
+        names = {launch.kernel.partition("<")[0] for call in observation.calls for launch in call.launches}
+        if run.outcome.status == "ok" and run.is_right:
+            right |= names
+        else:
+            wrong.append(names)
+    common = set.intersection(*wrong) if wrong else set()
+    return frozenset(common - right or common)
 
 
 def first_wrong(differences: Sequence[Difference]) -> Difference:

@@ -383,6 +383,10 @@ REMEDIES: Texts = {
         "by some thread of this block, also where the data has ended."
     ),
     "divided": N_("{n} elements are summed, and the result is as if their sum were divided by {by} instead of {n}."),
+    "added": N_(
+        "Divided by {factor} these values would be right: perhaps {factor} threads add the same, or a sum is stored "
+        "where its mean is asked for."
+    ),
     "scaled": N_(
         "Divided by {factor} these values would be right: perhaps a sum is stored where its mean is asked for."
     ),

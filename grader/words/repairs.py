@@ -58,6 +58,10 @@ REPAIRS: Texts = {
         "neither place."
     ),
     "guard_removed": N_("The condition in line {line} turns away threads that are needed."),
+    "guard_loop": N_(
+        "In line {line} each thread does one element, and there may be more of these than threads in the block: what "
+        "is guarded there has to be a loop by the block's size."
+    ),
     "guard_returns": N_("The return in line {line} must not be there: threads that it ends are still needed."),
     "guard_returns_early": N_(
         "The return in line {line} ends threads that are still needed below: let the condition guard the statement "
@@ -163,6 +167,7 @@ REPAIRS: Texts = {
         "With one change there this fault is gone, and the program's own check calls the results right: this was "
         "compiled and run."
     ),
+    "verified_by_call": N_("With one change there every check passes: this was compiled and run."),
     "verified_by_run": N_("With one change there this fault is gone: the program was compiled and run."),
     "verified_partly": N_("With one change there this fault is gone: this was compiled and run."),
     "wavefronts": _wavefronts,

@@ -184,6 +184,21 @@ def test_one_or_two_wrong_elements_follow_no_rule_by_chance(count: int) -> None:
     assert found(got) is None
 
 
+@pytest.mark.parametrize(
+    ("got", "factor"),
+    [([633.875], 16), ([39.6171875 * 70_000], None), ([633.9], None), ([39.6171875 / 2], None), ([np.nan], None)],
+)
+def test_a_sum_that_is_several_times_too_large(got: list[float], factor: int | None) -> None:
+    rule = found(got, np.array([39.6171875], np.float32), {})
+    is_scaled = rule is not None and rule.id == "scaled"
+    assert (rule.data["factor"] if rule is not None and is_scaled else None) == factor
+
+
+def test_what_unset_memory_holds_is_no_multiple() -> None:
+    expected = np.arange(1, 13, dtype=np.uint32)
+    assert found(expected * np.uint32(90_000), expected, {}) is None
+
+
 def test_random_values_follow_no_rule() -> None:
     assert found(np.random.default_rng(8).permutation(OUT.reshape(-1)).reshape(OUT.shape)) is None
 

@@ -256,7 +256,7 @@ def graded(tmp_path: Path, lab: Lab, **files: str) -> Result:
     folder.mkdir(exist_ok=True)
     for name, content in files.items():
         (folder / name.replace("__", ".")).write_text(content)
-    return pipeline.grade(folder, lab, GradeOptions(backend="emulator"))
+    return pipeline.grade(folder, lab, GradeOptions(backend="emulator", repairs=False))
 
 
 def failed(result: Result) -> dict[str, Check]:

@@ -74,7 +74,6 @@ def test_the_built_in_one() -> None:
         ("{kind: input, shape: [n]}", "{kind: input, shape: [n -]}", "x.shape[0]", ["n -"]),
         ("{kind: input, shape: [n]}", "{kind: input, shape: [n - 1]}", "x.shape[0]", ["at least 1", "got 0"]),
         ("n: {kind: size}", "n: {kind: size, values: [1]}", "n.values", ["kind scalar"]),
-        ("interface: function", "interface: function\nrepairs: teacher", "repairs", ["interface: kernel"]),
         ("interface: function", "interface: function\nsweeps: {}", "sweeps", ["interface: kernel"]),
         ("timing: {sizes:", "timing: {l2: warm, sizes:", "timing.l2", ["interface: kernel"]),
         ("timing: {sizes: [{n: 65536}", "timing: {sizes: [{m: 65536}", "timing.sizes[0]", ["'m'"]),

@@ -286,3 +286,37 @@ def test_what_a_block_takes_on_is_limited_to_what_is_left(whole: str, begin: str
 )
 def test_what_is_no_part_of_a_block_is_not_limited(body: str) -> None:
     assert not changes(clip_changes, body)
+
+
+@pytest.mark.parametrize(
+    ("body", "after", "fields"),
+    [
+        (
+            "if (threadIdx.x < n) out[threadIdx.x] = 0;",
+            "for (int e = threadIdx.x; e < n; e += blockDim.x) out[e] = 0;",
+            ("loop", "loop"),
+        ),
+        (
+            "int e = 1;\nif (threadIdx.x < n) {\nout[threadIdx.x] = e; }",
+            "int e = 1;\nfor (int el = threadIdx.x; el < n; el += blockDim.x) {\nout[el] = e; }",
+            ("loop", "loop"),
+        ),
+        ("if (n < 4) atomicAdd(out, 1);", "if (n == 0) atomicAdd(out, 1);", ("by_one", "")),
+    ],
+)
+def test_a_guard_is_a_loop_or_lets_one_thread_through(body: str, after: str, fields: tuple[str, str]) -> None:
+    change = changes(guards(), body)[after]
+    assert (change.kind, change.group, change.detail) == ("guard", *fields)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (threadIdx.x < n) { out[threadIdx.x] = 0; __syncthreads(); }",
+        "if (threadIdx.x <= n) out[threadIdx.x] = 0;",
+        "if (threadIdx.x < n) out[0] = 0;",
+        "if (threadIdx.x < n) out[threadIdx.x] = 0; else out[1] = 0;",
+    ],
+)
+def test_what_is_no_element_of_its_own_is_no_loop(body: str) -> None:
+    assert not {c.group for c in changes(guards(), body).values()} & {"loop", "by_one"}

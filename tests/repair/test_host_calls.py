@@ -141,6 +141,24 @@ def test_a_template_is_launched_with_the_number_that_is_meant() -> None:
     assert [(c.line, changed(text, c)) for c in made] == [(3, text.replace("<6>", "<7>"))]
 
 
+@pytest.mark.parametrize(("given", "after"), [("32", "16"), ("N", "16"), ("16", None)])
+def test_a_template_is_launched_with_a_side_of_its_block(given: str, after: str | None) -> None:
+    text = HEAD + f"dim3 block(16, 16);\nk<{given}><<<8, block>>>(d);\n}}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in launch_changes(launch, {}, ()) if c.detail == "instance"]
+    assert made == ([text.replace(f"<{given}>", f"<{after}>")] if after else [])
+
+
+def test_no_other_block_is_sought_for_a_kernel_that_takes_any() -> None:
+    text = HEAD + "k<<<8, 128>>>(d);\n}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [
+        [c for c in launch_changes(launch, {"N": 64}, (), takes_any_block=takes_any) if c.group == "block"]
+        for takes_any in (False, True)
+    ]
+    assert made[0] and not made[1]
+
+
 @pytest.mark.parametrize("kind", ["__constant__", "__device__"])
 def test_a_variable_of_the_device_is_filled_before_the_launch(kind: str) -> None:
     text = f"{kind} float w[8];\n{HEAD}float hw[8];\n{LAUNCH}\n}}\n"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grader.lab.labs import find
-from grader.repair.program import _ranked
+from grader.repair.program import _ranked, _takes_any_block
 from grader.repair.search import _failing
 from grader.report.job import make_job
 from grader.report.summary import summary
@@ -123,6 +123,22 @@ def test_a_constant_that_others_are_right_with_is_no_cause_of_wrong_results(
     right = subject(parsed, passes)
     ranked = _ranked(original, [subject(parsed, "shared", fails)], [(right.kernel, right.evidence)])
     assert any(change.kind == "constant" for _file, change, _is_read in ranked) == is_tried
+
+
+@pytest.mark.parametrize(
+    ("loop", "takes_any"),
+    [
+        ("for (int k = threadIdx.x; k < n; k += blockDim.x)", True),
+        # Of the whole grid; by a constant that the block has to have.
+        ("for (int k = threadIdx.x; k < n; k += blockDim.x * gridDim.x)", False),
+        ("for (int k = threadIdx.x; k < n; k += 32)", False),
+        ("for (int k = 0; k < n; k += blockDim.x)", False),
+    ],
+)
+def test_threads_that_go_on_by_their_block_take_any(loop: str, *, takes_any: bool) -> None:
+    text = f"__global__ void k(int *a, int n) {{ {loop} a[k] = 0; }}\n"
+    parsed = parse(SourceText(Path("k.cu"), text, "utf-8"))
+    assert _takes_any_block(subject(parsed, "k")) == takes_any
 
 
 @pytest.mark.parametrize(("seen", "is_searched"), [({"seen": True}, False), ({}, True)])

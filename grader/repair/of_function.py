@@ -1,0 +1,217 @@
+"""Functions and whole programs that come out wrong: changes of their kernels and of their host code, tried by running
+them at the smallest size that shows the fault, then at the lab's others, then graded in full.
+
+What changes device code alone is run with the host code as it was compiled: most of a run's time is that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from math import prod
+
+from msgspec import structs
+
+from grader.checks import judge
+from grader.errors import FileError, UsageError
+from grader.programs.observe import Observer
+from grader.programs.records import Observation
+from grader.programs.sources import Program
+from grader.repair.clues import clues_of
+from grader.repair.found import FoundRepair, judged
+from grader.repair.function import Change, Function, changed, functions_of
+from grader.repair.host_calls import host_changes
+from grader.repair.launches import grid_changes, launches_of
+from grader.repair.ranking import changes_of, in_order
+from grader.repair.runtime_calls import host_of
+from grader.repair.symptom import LEAST_INSTRUCTIONS, SLOWER, faults
+from grader.result import Check
+from grader.running.called import Called
+from grader.running.evidence import Evidence
+from grader.running.function_runs import LIMITS, Case, FunctionRuns
+from grader.submission.cpp.tree import ParsedFile
+
+MAX_DEVICE = 96
+"""Changes of device code that are run."""
+MAX_HOST = 6
+"""The same of host code, which is compiled anew for each."""
+MAX_PROOFS = 2
+"""Changes that are graded in full."""
+_PLANE = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[yz]\b")
+MENDED = ("correct", "ragged_sizes", "memory_safety", "races", "launch", "host_code")
+"""Checks whose failing is looked into, in this order."""
+
+
+def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequence[Check]) -> list[FoundRepair]:
+    """The first change with which each variant that failed passes every check; [] where none is found.
+
+    found: evidence by variant.  checks: the verdicts on all of them.
+    """
+    failed = {c.check: c for c in checks if c.status == "fail" and c.check in MENDED}
+    first = next((failed[name] for name in MENDED if name in failed), None)
+    if first is None:
+        return []
+    evidence = found[first.variant]
+    case = _shown(called.runs, evidence)
+    if case is None:
+        return []
+    tried = _Tried(called, evidence, first, case)
+    proofs = 0
+    with closing(Observer(called.program)) as observer:
+        if not tried.begin(observer):
+            return []
+        for parsed, change, program in tried.survivors(observer):
+            repairs = _graded(called, parsed, change, program, found, checks)
+            if repairs:
+                return repairs
+            proofs += 1
+            if proofs >= MAX_PROOFS:
+                break
+    return []
+
+
+def _graded(
+    called: Called,
+    parsed: ParsedFile,
+    change: Change,
+    program: Program,
+    found: Mapping[str, Evidence],
+    checks: Sequence[Check],
+) -> list[FoundRepair]:
+    """The repairs that a change makes, of all variants that had failed; [] where one of these does not pass."""
+    after = called.graded(program)
+    repairs = []
+    for name, evidence in found.items():
+        own = [c for c in checks if c.variant == name]
+        if not any(c.status == "fail" for c in own):
+            continue
+        repair = judged(parsed, evidence, change, own, judge(after[name]), after[name], ("speedup",))
+        if repair is None or not repair.is_complete:
+            return []
+        repairs.append(replace(repair, proof="call"))
+    return repairs
+
+
+def _shown(runs: FunctionRuns, evidence: Evidence) -> Case | None:
+    """The smallest of the lab's own cases that shows a fault; None where they are right, or no change mends that."""
+    wrong = [r for r in evidence.runs if r.outcome.status != "ok" or not r.is_right or faults(r)]
+    named = {(case.kind, repr(case.sizes)): case for case in runs.named()}
+    cases = [(prod(r.sizes.values()), case) for r in wrong if (case := named.get((r.kind, repr(r.sizes)))) is not None]
+    if any(r.outcome.status == "unsupported" for r in wrong):
+        return None
+    return min(cases, key=lambda row: row[0], default=(0, None))[1]
+
+
+@dataclass
+class _Tried:
+    """Changes of a program, run one after another.
+
+    case: shows the fault.  check: that failed because of it.
+    is_in_planes: whether anything is launched with more than one axis.
+    """
+
+    called: Called
+    evidence: Evidence
+    check: Check
+    case: Case
+    limits = LIMITS
+    is_in_planes = True
+
+    def begin(self, observer: Observer) -> bool:
+        """Run the program as it is, which says what others may take; whether it is wrong there."""
+        observation = observer.seen(*self.called.runs.begun(self.case, LIMITS))
+        if observation is None or self._is_right(self.case, observation):
+            return False
+        launches = [launch for call in observation.calls for launch in call.launches]
+        self.is_in_planes = any(launch.grid[1:] + launch.block[1:] != (1, 1, 1, 1) for launch in launches)
+        used = [launch.thread_instructions for launch in launches]
+        most = max(LEAST_INSTRUCTIONS, SLOWER * max(used, default=0))
+        whole = max(LEAST_INSTRUCTIONS, SLOWER * sum(used)) * len(self.case.data)
+        self.limits = structs.replace(LIMITS, launch_instructions=most, kernel_instructions=whole)
+        return True
+
+    def survivors(self, observer: Observer) -> Iterator[tuple[ParsedFile, Change, Program]]:
+        """Those with which all of the lab's own cases are right, in their order."""
+        is_of_host = bool(self.evidence.host.of_launch) or self.check.check in ("launch", "host_code")
+        ways = [self._of_device(observer), self._of_host()]
+        for way in reversed(ways) if is_of_host else ways:
+            yield from way
+
+    def _of_device(self, observer: Observer) -> Iterator[tuple[ParsedFile, Change, Program]]:
+        tried = 0
+        for parsed, change in self._ranked():
+            program = self._changed(parsed, change)
+            if program is None or dict(program.host) != dict(self.called.program.host):
+                continue
+            tried += 1
+            if tried > MAX_DEVICE:
+                return
+            if self._is_right(
+                self.case, observer.seen_with(program, *self.called.runs.begun(self.case, self.limits))
+            ) and all(
+                self._is_right(case, observer.seen_with(program, *self.called.runs.begun(case, LIMITS)))
+                for case in self._others()
+            ):
+                yield parsed, change, program
+
+    def _of_host(self) -> Iterator[tuple[ParsedFile, Change, Program]]:
+        for parsed, change in self._ranked_of_host()[:MAX_HOST]:
+            program = self._changed(parsed, change)
+            if program is None:
+                continue
+            with closing(Observer(program)) as observer:
+                if all(
+                    self._is_right(case, observer.seen(*self.called.runs.begun(case, LIMITS)))
+                    for case in (self.case, *self._others())
+                ):
+                    yield parsed, change, program
+
+    def _others(self) -> Iterator[Case]:
+        own = self.case.kind, self.case.sizes
+        return (case for case in self.called.runs.named() if (case.kind, case.sizes) != own)
+
+    def _is_right(self, case: Case, observation: Observation | None) -> bool:
+        run = self.called.runs.judged(case, observation) if observation is not None else None
+        return run is not None and run.outcome.status == "ok" and run.is_right and not faults(run)
+
+    def _changed(self, parsed: ParsedFile, change: Change) -> Program | None:
+        try:
+            return self.called.changed(parsed.file, changed(parsed.source.text, change))
+        except (FileError, UsageError):
+            return None
+
+    def _ranked(self) -> list[tuple[ParsedFile, Change]]:
+        """Changes of device code, likeliest first."""
+        hazards = [h for run in self.evidence.runs for h in faults(run)]
+        lines = [n for n in (self.check.line, *self.check.data.get("lines", [])) if isinstance(n, int)]
+        functions: list[Function] = []
+        for parsed in self.called.files:
+            kernels = [name for name, item in parsed.functions.items() if item.is_kernel]
+            reached = {f.item.start: f for name in kernels for f in functions_of(parsed, name)}
+            functions += reached.values()
+        suspects = [f for f in functions if f.item.name.rpartition("::")[2] in self.called.runs.suspects]
+        if len(suspects) < sum(f.is_kernel for f in functions):
+            # What is launched in right runs as well has done no harm there.
+            lines += [n for f in suspects for n in range(f.line(f.body), f.body.end_point.row + 2)]
+        diagnosis = self.evidence.diagnoses.get("ragged" if self.case.kind == "ragged" else "correct")
+        clues = clues_of(functions, self.check.check, hazards, diagnosis, lines, {})
+        ranked = in_order(clues, changes_of(functions, {}, ()))
+        return [
+            (f.parsed, c) for f, c in ranked if self.is_in_planes or not any(_PLANE.search(e.text) for e in c.edits)
+        ]
+
+    def _ranked_of_host(self) -> list[tuple[ParsedFile, Change]]:
+        """The same of host code: launches, then calls; those in lines that are spoken of first."""
+        told = {fault.line for fault in (*self.evidence.host.faults, *self.evidence.host.of_launch)} | {self.check.line}
+        rows: list[tuple[float, int, ParsedFile, Change]] = []
+        for parsed in self.called.files:
+            host = host_of(parsed)
+            changes = [change for launch in launches_of(parsed) for change in grid_changes(launch)]
+            changes += host_changes(host, (), (), ())
+            for change in changes:
+                cost = change.cost + (0.0 if change.line in told else 0.5)
+                rows.append((cost, len(rows), parsed, change))
+        rows.sort(key=lambda row: row[:2])
+        return [(parsed, change) for _cost, _number, parsed, change in rows]

@@ -1,0 +1,138 @@
+"""Functions and programs that come out wrong: what is tried of their device code and of their host code, and when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from grader.repair import of_function
+from grader.repair.of_function import function_repairs
+from grader.running.function_runs import suspects
+from grader.submission.cpp.parse import parse
+from grader.submission.source import SourceText
+
+TEXT = """__global__ void add(float *out, const float *sums, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] += sums[blockIdx.x];
+}
+void solve(float *out, const float *sums, int n) {
+    add<<<n / 8, 8>>>(out, sums, n);
+}
+"""
+SIZES = ({"n": 8}, {"n": 9})
+
+
+class Runs:
+    """Runs of programs that are texts: right at a size where `needed` is in the text."""
+
+    def __init__(self, needed: str, elsewhere: str = "") -> None:
+        self.needed, self.elsewhere = needed, elsewhere
+        self.suspects = frozenset({"add"})
+
+    def named(self) -> list[Any]:
+        return [SimpleNamespace(kind="correct", sizes=sizes, data=((),)) for sizes in SIZES]
+
+    def begun(self, case: Any, limits: Any) -> tuple[Any, Any]:
+        return case, limits
+
+    def judged(self, case: Any, observation: Any) -> Any:
+        is_right = self.needed in observation.text and (case.sizes["n"] == 8 or self.elsewhere in observation.text)
+        outcome = SimpleNamespace(status="ok", hazards=(), reason="")
+        return SimpleNamespace(outcome=outcome, is_right=is_right, kind=case.kind, sizes=case.sizes)
+
+
+class Watched:
+    """In place of the process that runs programs: how often each way was run is counted."""
+
+    of_device = of_host = 0
+
+    def __init__(self, program: Any) -> None:
+        self.program = program
+
+    def seen(self, _start: Any, _limits: Any) -> Any:
+        Watched.of_host += 1
+        launch = SimpleNamespace(thread_instructions=10, grid=(2, 1, 1), block=(8, 1, 1), kernel="add")
+        return SimpleNamespace(text=self.program.text, calls=[SimpleNamespace(launches=[launch])])
+
+    def seen_with(self, program: Any, _start: Any, _limits: Any) -> Any:
+        Watched.of_device += 1
+        return SimpleNamespace(text=program.text, calls=[])
+
+    def close(self) -> None: ...
+
+
+def program(_file: str, text: str) -> Any:
+    start, end = text.index("{"), text.index("void solve")
+    return SimpleNamespace(text=text, host={"k.cu": text[:start] + text[end:]})
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
+    Watched.of_device = Watched.of_host = 0
+    monkeypatch.setattr(of_function, "Observer", Watched)
+    monkeypatch.setattr(
+        of_function, "_graded", lambda _called, parsed, change, program, *_rest: [(change, program.text)]
+    )
+
+    def search(runs: Runs, check: str = "correct", **host: Any) -> Any:
+        parsed = parse(SourceText(Path("k.cu"), TEXT, "utf-8"))
+        called: Any = SimpleNamespace(runs=runs, program=program("", TEXT), files=[parsed], changed=program)
+        evidence: Any = SimpleNamespace(
+            runs=[runs.judged(case, SimpleNamespace(text=TEXT)) for case in runs.named()],
+            host=SimpleNamespace(faults=(), of_launch=(), **host),
+            diagnoses={},
+        )
+        failed: Any = SimpleNamespace(check=check, variant="solve", status="fail", line=5, data={})
+        return function_repairs(called, {"solve": evidence}, [failed])
+
+    return search
+
+
+def test_a_change_of_a_kernel_is_run_with_the_host_code_as_it_is(searched: Any) -> None:
+    ((change, text),) = searched(Runs("sums[blockIdx.x - 1]"))
+    assert (change.kind, change.line) == ("index", 3)
+    assert text == TEXT.replace("sums[blockIdx.x]", "sums[blockIdx.x - 1]")
+    # The program as it is, and nothing of the host besides.
+    assert Watched.of_host == 1 and 1 < Watched.of_device <= of_function.MAX_DEVICE + len(SIZES)
+
+
+def test_host_code_comes_next_and_is_compiled_for_each_change(searched: Any) -> None:
+    ((change, text),) = searched(Runs("(n + 8 - 1) / 8"))
+    assert (change.kind, change.line) == ("launch", 6)
+    assert text == TEXT.replace("n / 8", "(n + 8 - 1) / 8")
+    assert Watched.of_device > 50 and Watched.of_host <= 1 + 2 * of_function.MAX_HOST
+
+
+def test_where_a_launch_is_at_fault_host_code_comes_first(searched: Any) -> None:
+    assert searched(Runs("(n + 8 - 1) / 8"), check="launch")
+    assert Watched.of_device == 0
+
+
+def test_what_mends_one_size_alone_is_no_repair(searched: Any) -> None:
+    assert searched(Runs("sums[blockIdx.x - 1]", elsewhere="nowhere")) == []
+
+
+def test_a_function_that_is_right_where_it_is_run_alone_is_left_as_it_is(searched: Any) -> None:
+    assert searched(Runs("out[i]")) == []
+    assert (Watched.of_host, Watched.of_device) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("runs", "named"),
+    [
+        ([(True, "scan"), (False, "scan add<4>")], {"add"}),
+        ([(False, "scan"), (False, "scan add")], {"scan"}),
+        ([(True, "scan add"), (False, "scan add")], {"scan", "add"}),
+        ([(True, "scan")], set()),
+    ],
+)
+def test_kernels_that_right_runs_launch_too_are_no_suspects(runs: list[tuple[bool, str]], named: set[str]) -> None:
+    shown: Any = []
+    for is_right, kernels in runs:
+        launches = [SimpleNamespace(kernel=name) for name in kernels.split()]
+        run = SimpleNamespace(outcome=SimpleNamespace(status="ok"), is_right=is_right)
+        shown.append((None, run, SimpleNamespace(calls=[SimpleNamespace(launches=launches)])))
+    assert suspects(shown) == named
