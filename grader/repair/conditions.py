@@ -27,6 +27,8 @@ MAX_GUARDS = 6
 """Conditions that are tried at one place."""
 _NEAR_END = re.compile(r"(?P<index>\w+) >= (?P<width>\w+)")
 _FAR_END = re.compile(r"(?P<index>\w+) < \w+ - (?P<width>\w+)")
+_AT_LEAST_ZERO = re.compile(r"(?P<index>\w+) *>= *0")
+_BELOW = re.compile(r"(?P<index>[A-Za-z_]\w*) *< *[\w.]+")
 _PART_OF_BLOCK = re.compile(r"(?:blockIdx\.x\*[\w.]+|[\w.]+\*blockIdx\.x)")
 _LOOSER_THAN_AND = re.compile(r"\|\||\?")
 # Shifts and arithmetic bind more tightly than a comparison.
@@ -219,11 +221,14 @@ def _return_place(function: Function, text: str) -> Node | None:
 def _conditions(function: Function) -> Iterator[Change]:
     """Early returns and branches made stricter, or left out."""
     for node in function.nodes:
+        if operator_of(node) == "&&" and (node.parent is None or operator_of(node.parent) != "&&"):
+            yield from _lower_ends(function, node)
         if node.type != "if_statement":
             continue
         condition, body = condition_of(node), node.child_by_field_name("consequence")
         if condition is None or body is None:
             continue
+        yield from _one_of_pair(function, node, condition)
         returns = "return" in function.text(body).split(";")[0].replace("{", " ").split()
         for text in _pool(function, body if not returns else node)[:MAX_GUARDS]:
             if returns:
@@ -238,6 +243,31 @@ def _conditions(function: Function) -> Iterator[Change]:
             yield from _by_one(function, node, condition, body)
             edit = Edit(function.at(node.start_byte), function.at(body.start_byte), "")
             yield Change("guard", function.line(node), (edit,), 3.2, "unguarded", "removed")
+
+
+def _lower_ends(function: Function, node: Node) -> Iterator[Change]:
+    """`r >= 0 && r < rows && c < cols` with the lower end that one of its indices lacks and another has."""
+    terms = [function.text(n) for n in (node, *descendants(node)) if operator_of(n) in ("<", ">=")]
+    below = {m["index"] for text in terms if (m := _AT_LEAST_ZERO.fullmatch(text))}
+    above = [m["index"] for text in terms if (m := _BELOW.fullmatch(text))]
+    for index in dict.fromkeys(above if below else ()):
+        if index not in below:
+            edit = function.inserted(node.end_byte, f" && {index} >= 0")
+            yield Change("guard", function.line(node), (edit,), 0.9, "lower_end")
+
+
+def _one_of_pair(function: Function, node: Node, condition: Node) -> Iterator[Change]:
+    """`if (i < n)` for one thread of each pair alone, where the other's index is made of its own by `^`."""
+    for other in function.nodes:
+        value = other.child_by_field_name("value") if other.type == "init_declarator" else None
+        left = value.child_by_field_name("left") if value is not None and operator_of(value) == "^" else None
+        if left is None or left.type != "identifier" or other.start_byte > node.start_byte:
+            continue
+        partner, own = declared_name(other), function.text(left)
+        text = function.text(condition)
+        if partner not in function.parsed.words(condition) and partner in function.known_at(condition):
+            edit = function.replaced(condition, _both(text, f"{partner} > {own}"))
+            yield Change("guard", function.line(node), (edit,), 1.2, "pair")
 
 
 def _looped(function: Function, node: Node, condition: Node, body: Node) -> Iterator[Change]:

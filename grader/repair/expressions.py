@@ -298,7 +298,10 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
                 yield from _change(function, node, str(2 * value), 3.6, "number", kind)
                 yield from _change(function, node, str(value // 2), 3.6, "number", kind)
         if kind == "expression" and _divides(node):
-            yield from _change(function, node, f"{value}.0f", 2.4, "division")
+            # `299 / 1000` is 0, whatever was meant.
+            left = node.parent.child_by_field_name("left") if node.parent is not None else None
+            is_nothing = left is not None and function.text(left).isdigit() and int(function.text(left)) < value
+            yield from _change(function, node, f"{value}.0f", 0.6 if is_nothing else 2.4, "division")
     elif _FLOAT.fullmatch(text):
         is_zero = float(text.rstrip("fF")) == 0
         yield from _change(

@@ -242,7 +242,7 @@ DETAILS = {
     "barrier": ("after", "loop_end", "loop_start", "loop_both", "in_branch", "before_branch", "removed", "stronger"),
     "guard": ("missing", "missing_around", "removed", "returns", "returns_early", "loop"),
     "initial_value": ("missing", "stored", "added"),
-    "expression": ("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed"),
+    "expression": ("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
     "index": ("axes", "axes_next", "names_next", "tile", "macro", "macro_name"),
     "launch": (
         "axes",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.function import BARRIER, Change, Function, ancestors, is_statement
-from grader.submission.cpp.tree import LOOPS
+from grader.submission.cpp.tree import LOOPS, descendants
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ def value_changes(function: Function) -> Iterator[Change]:
             yield from _else_zero(function, node)
         elif node.type == "expression_statement":
             yield from _reset(function, node)
+            yield from _stale(function, node)
             edit = function.replaced(node, ";")
             if node not in function.barriers:
                 yield Change("expression", function.line(node), (edit,), 4.8, "delete", "removed")
@@ -204,6 +205,31 @@ def _first_values(function: Function, node: Node) -> Iterator[Change]:
             if accumulates and "int" in function.text(type_node).split():
                 edit = function.replaced(type_node, "float")
                 yield Change("expression", function.line(node), (edit,), 2.4, "type")
+
+
+def _stale(function: Function, node: Node) -> Iterator[Change]:
+    """`x = f(x, y); y = g(x, y);` with `x` as it was before in the second statement."""
+    following = node.next_named_sibling
+    one = node.named_children[0] if node.type == "expression_statement" and node.named_children else None
+    two = following.named_children[0] if following is not None and following.named_children else None
+    sides = [
+        (part.child_by_field_name("left"), part.child_by_field_name("right"))
+        for part in (one, two)
+        if part is not None and part.type == "assignment_expression"
+    ]
+    if len(sides) != 2 or following is None or node.parent is None or node.parent.type != "compound_statement":
+        return
+    (x, made), (y, after) = sides
+    if x is None or made is None or y is None or after is None or {x.type, y.type} != {"identifier"}:
+        return
+    name, other = function.text(x), function.text(y)
+    variable = function.known_at(node).get(name)
+    places = [n for n in descendants(after) if n.type == "identifier" and function.text(n) == name]
+    if name == other or variable is None or not places or not {name, other} <= function.parsed.words(made):
+        return
+    before = f"const auto {name}_before = {name};\n{function.indent(node)}"
+    edits = (function.inserted(node.start_byte, before), *(function.replaced(n, f"{name}_before") for n in places))
+    yield Change("expression", function.line(following), edits, 1.6, "stale", "stale")
 
 
 def _else_zero(function: Function, node: Node) -> Iterator[Change]:

@@ -99,6 +99,9 @@ REPAIRS: Texts = {
         "The variable declared in line {line} hides one of the same name that is declared before it: what the inner "
         "one is given never reaches the outer one."
     ),
+    "expression_stale": N_(
+        "Line {line} needs a value as it was before the line above it replaced that: keep it in a variable of its own."
+    ),
     "expression_macro": N_("The macro defined in line {line} is wrong."),
     "index_names_next": N_("In line {line} and the one after it another size is meant."),
     "index_tile": N_(

@@ -320,3 +320,31 @@ def test_a_guard_is_a_loop_or_lets_one_thread_through(body: str, after: str, fie
 )
 def test_what_is_no_element_of_its_own_is_no_loop(body: str) -> None:
     assert not {c.group for c in changes(guards(), body).values()} & {"loop", "by_one"}
+
+
+R, C = "int r = threadIdx.y - 2, c = threadIdx.x - 2;\n", "out[c] = r;"
+
+
+@pytest.mark.parametrize(
+    ("condition", "after"),
+    [
+        ("r >= 0 && r < n && c < n", "r >= 0 && r < n && c < n && c >= 0"),
+        ("r >= 0 && c < n && r < n", "r >= 0 && c < n && r < n && c >= 0"),
+        ("r >= 0 && c >= 0 && r < n && c < n", None),
+        # Where no index has a lower end, none needs one.
+        ("r < n && c < n", None),
+    ],
+)
+def test_an_index_has_the_lower_end_that_another_has(condition: str, after: str | None) -> None:
+    found = changes(guards(), f"{R}if ({condition}) {C}")
+    made = [text for text, c in found.items() if c.group == "lower_end"]
+    assert made == ([f"{R}if ({after}) {C}"] if after else [])
+
+
+def test_one_thread_of_a_pair_exchanges() -> None:
+    pair = "int i = threadIdx.x, j = i ^ n;\n"
+    found = changes(guards(), f"{pair}if (i < n) {{ out[i] = 1; out[j] = 2; }}")
+    assert [text for text, c in found.items() if c.group == "pair"] == [
+        f"{pair}if (i < n && j > i) {{ out[i] = 1; out[j] = 2; }}"
+    ]
+    assert "pair" not in {c.group for c in changes(guards(), f"{pair}if (j > i) out[i] = 1;").values()}

@@ -94,3 +94,20 @@ def test_a_first_value(body: str, after: str, fields: tuple[object, ...]) -> Non
 )
 def test_what_is_right_as_it_is_is_left_alone(body: str, group: str) -> None:
     assert group not in {change.group for change in changes(value_changes, body).values()}
+
+
+STALE = "float x = 0, y = 0;\nx = x * x - y * y;\ny = 2 * x * y;\nout[0] = x + y;"
+
+
+def test_a_value_that_has_just_been_replaced_is_kept_from_before() -> None:
+    after = STALE.replace("x = x * x", "const auto x_before = x;\nx = x * x").replace("2 * x", "2 * x_before")
+    change = changes(value_changes, STALE)[after]
+    assert (change.kind, change.detail, change.line) == ("expression", "stale", 4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("2 * x * y", "2 * y"), ("x * x - y * y", "x * x"), ("y = 2 * x * y", "out[1] = x"), ("y = 2", "x = 2")],
+)
+def test_what_does_not_hang_on_each_other_is_not(old: str, new: str) -> None:
+    assert "stale" not in {c.detail for c in changes(value_changes, STALE.replace(old, new)).values()}
