@@ -241,7 +241,8 @@ class Function:
                     yield Variable(f"{name}{sign}{field.name}", role, start, end, field.type_text.rstrip("* "))
                 continue
             of_value: Role = "size" if _INTEGER.fullmatch(written) else "value"
-            yield Variable(name, of_value if inner.type == "identifier" else "array", start, end, written)
+            is_pointer = inner.type != "identifier" or "*" in self.parsed.constants.types.get(written, "")
+            yield Variable(name, "array" if is_pointer else of_value, start, end, written)
 
     def _locals(self) -> Iterator[Variable]:
         sizes = {v.name for v in (*self._constants(), *self._parameters()) if v.role == "size"}

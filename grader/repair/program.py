@@ -22,7 +22,7 @@ from grader.repair.function import Change, changed, functions_of
 from grader.repair.launches import Launch, crosswise, field_changes, grid_changes, launch_changes, launches_of
 from grader.repair.screen import Budget
 from grader.repair.several_places import constant_changes, macro_changes
-from grader.repair.symptom import MOST_INSTRUCTIONS, faults, instructions_of
+from grader.repair.symptom import LEAST_INSTRUCTIONS, MOST_INSTRUCTIONS, faults, instructions_of
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.results_used import said_of
@@ -142,6 +142,15 @@ def _tried(
     rerun: Rerun | None,
 ) -> Iterator[_Tried]:
     reruns = MAX_RERUN if rerun is not None and original.submission.observed.launches else 0
+    known = {subject.name: subject.evidence for subject in failing}
+    later: list[tuple[_Tried, Submission]] = []
+
+    def right(one: _Tried, submission: Submission, *, soon: bool) -> Iterator[_Tried]:
+        others = _others(failing, submission).items()
+        kernels = {n: k for n, k in others if is_right(trials, k, known[n], budget, soon=soon)}
+        if kernels and not _spoils(trials, passing, submission, budget):
+            yield replace(one, kernels=kernels)
+
     for parsed, change, is_read in _ranked(original, failing, passing)[:MAX_TRIED]:
         if budget.is_spent:
             break
@@ -159,10 +168,15 @@ def _tried(
             reruns, was_run = reruns - 1, True
             budget.work -= RUNNING
             submission = rerun(texts)
-        known = {subject.name: subject.evidence for subject in failing}
-        kernels = {n: k for n, k in _others(failing, submission).items() if is_right(trials, k, known[n], budget)}
-        if kernels and not _spoils(trials, passing, submission, budget):
-            yield _Tried(change.cost, parsed, change, texts, kernels, was_run)
+        one = _Tried(change.cost, parsed, change, texts, {}, was_run)
+        try:
+            yield from right(one, submission, soon=True)
+        except RunsLong:
+            later.append((one, submission))
+    for one, submission in later:
+        if budget.is_spent:
+            break
+        yield from right(one, submission, soon=False)
 
 
 def _is_said_wrong(kernel: BoundKernel | None) -> bool:
@@ -394,10 +408,18 @@ def is_other(before: BoundKernel, after: BoundKernel) -> bool:
     return not (same_code and same_name and one.roles == other.roles and one.launch == other.launch)
 
 
-def is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budget) -> bool:
+class RunsLong(Exception):
+    """A kernel of a changed program takes more than most that are right: others are tried before it."""
+
+
+def is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budget, *, soon: bool = False) -> bool:
     """Whether a kernel is right, with nothing wrong to be seen, at the smaller of the sizes that it is graded by.
 
     before: what is known of it as it was handed in.
+
+    Raises
+    ------
+    RunsLong : it is to be known `soon`, and is not.
     """
     budget.compiled()
     cases = kernel.sizes.planned(trials.lab.cases["emulator"], kernel.binding.takes_sizes)
@@ -408,9 +430,12 @@ def is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budg
         if loaded.entry is None or min(kernel.geometry(sizes).grid) < 1:
             return False
         observe = number == len(small) - 1
-        most = max(MOST_INSTRUCTIONS, needed.get((kind, repr(sizes)), 0))
+        least = LEAST_INSTRUCTIONS if soon else MOST_INSTRUCTIONS
+        most = max(least, needed.get((kind, repr(sizes)), 0))
         run = trials.run_loaded(kernel, loaded, kind, sizes, observe=observe, instructions=most)
         budget.ran(run, observe)
+        if soon and most < MOST_INSTRUCTIONS and run.outcome.reason == "instructions":
+            raise RunsLong
         if run.outcome.status != "ok" or not run.is_right or faults(run):
             return False
         if budget.is_spent:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from grader.repair.program import is_right
+import pytest
+
+from grader.repair.program import RunsLong, is_right
 from grader.repair.screen import Budget
-from grader.repair.symptom import MOST_INSTRUCTIONS
+from grader.repair.symptom import LEAST_INSTRUCTIONS, MOST_INSTRUCTIONS
 
 
-def limits(needed: dict[int, int]) -> dict[int, int]:
-    """The limit at each of two sizes, of a kernel that took so many instructions at some of them."""
+def limits(needed: dict[int, int], *, soon: bool = False, ends: str = "") -> dict[int, int]:
+    """The limit at each of two sizes, of a kernel that took so many instructions at some of them; ends: why it ends."""
     given: dict[int, int] = {}
 
     def run_loaded(kernel: Any, loaded: Any, kind: str, sizes: dict[str, int], observe: bool, instructions: int) -> Any:
         given[sizes["n"]] = instructions
-        outcome = SimpleNamespace(status="ok", issued=1, hazards=(), reason="", thread_instructions=1)
+        outcome = SimpleNamespace(status="ok", issued=1, hazards=(), reason=ends, thread_instructions=1)
         return SimpleNamespace(kind=kind, sizes=sizes, outcome=outcome, is_right=True)
 
     planned = [("correct", {"n": 64}), ("correct", {"n": 512})]
@@ -37,7 +39,7 @@ def limits(needed: dict[int, int]) -> dict[int, int]:
         for n, count in needed.items()
     ]
     before: Any = SimpleNamespace(runs=runs)
-    assert is_right(trials, kernel, before, Budget(10_000_000))
+    assert is_right(trials, kernel, before, Budget(10_000_000), soon=soon)
     return given
 
 
@@ -47,3 +49,11 @@ def test_a_kernel_that_takes_long_as_it_is_may_take_as_long_again() -> None:
 
 def test_what_does_next_to_nothing_as_it_is_may_do_all_of_its_work() -> None:
     assert limits({64: 10, 512: 10}) == {64: MOST_INSTRUCTIONS, 512: MOST_INSTRUCTIONS}
+
+
+def test_what_is_to_be_known_soon_is_put_off_where_it_takes_long() -> None:
+    assert limits({512: 10}, soon=True) == {64: LEAST_INSTRUCTIONS, 512: LEAST_INSTRUCTIONS}
+    # One that took as long as it is does not take long for that.
+    assert limits({512: 3 * MOST_INSTRUCTIONS}, soon=True)[512] == 6 * MOST_INSTRUCTIONS
+    with pytest.raises(RunsLong):
+        limits({512: 10}, soon=True, ends="instructions")

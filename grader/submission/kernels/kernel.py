@@ -148,6 +148,13 @@ def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelPara
         if base == "void" and not pointers and not name:
             continue
         is_const = any(c.type == "type_qualifier" and parsed.text(c) == "const" for c in node.children)
+        meant = parsed.constants.types.get(base, "")
+        if "*" in meant:
+            # A `const` of the name itself is one of the pointer.
+            base, _star, outer = meant.partition("*")
+            pointers += 1 + outer.count("*")
+            is_const = "const" in base.split()
+            base = " ".join(word for word in base.split() if word != "const")
         plain = not references and (pointers <= 1 or _is_array_of_rows(node))
         parameters.append(
             KernelParameter(

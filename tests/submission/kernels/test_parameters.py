@@ -1,0 +1,46 @@
+"""Parameters of kernels whose types have names of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.repair.function import functions_of
+from grader.submission.cpp.parse import parse
+from grader.submission.kernels.kernel import kernels_in
+from grader.submission.source import SourceText
+
+KERNEL = "\n__global__ void k(In a, const Out b, Out c, int n) { c[0] = a[0]; }\n"
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        "typedef const float *__restrict__ In; typedef float *Out;",
+        "using In = const float *; using Out = float *__restrict__;",
+        "typedef const float *In, *Other; typedef float plain, *Out;",
+        "typedef float real; typedef const real *In; typedef real *Out;",
+    ],
+)
+def test_a_pointer_by_another_name(types: str) -> None:
+    parsed = parse(SourceText(Path("k.cu"), types + KERNEL, "utf-8"))
+    parameters = kernels_in(parsed)[0].parameters
+    assert [(p.is_pointer, p.is_const, p.dtype) for p in parameters] == [
+        (True, True, "float32"),
+        # A const of the name itself makes the pointer one, and not its data.
+        (True, False, "float32"),
+        (True, False, "float32"),
+        (False, False, "int32"),
+    ]
+    assert {v.name: v.role for v in functions_of(parsed, "k")[0].variables} == {
+        "a": "array",
+        "b": "array",
+        "c": "array",
+        "n": "size",
+    }
+
+
+def test_a_name_that_stands_for_itself_is_no_endless_matter() -> None:
+    parsed = parse(SourceText(Path("k.cu"), "typedef In *In; typedef float *Out;" + KERNEL, "utf-8"))
+    assert kernels_in(parsed)[0].parameters[0].dtype is None
