@@ -156,7 +156,9 @@ class FunctionRuns:
             ),
         )
         observed = self.observations[profiled] if profiled < len(self.observations) else None
-        if runs[profiled].outcome.status != "ok" or observed is None:
+        # What the first of two calls did is known also where the second went wrong.
+        is_seen = runs[profiled].outcome.status == "ok" or runs[profiled].outcome.reason == "second_call"
+        if not is_seen or observed is None:
             return evidence
         launches = observed.calls[0].launches
         counted = _together(launches, evidence.bound.kernel.file)

@@ -210,7 +210,7 @@ RACES: Texts = {
     ),
     "hint_within_warp": N_(
         "Nothing orders these two accesses, and since Volta not even the threads of one warp run in step: on a GPU the "
-        "result depends on luck."
+        "result depends on luck. __syncwarp() orders the threads of one warp, __syncthreads() those of the block."
     ),
     "hint_between_warps": N_(
         "Nothing orders these two accesses, and the warps of a block run in any order: on a GPU the result depends on "
