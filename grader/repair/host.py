@@ -200,6 +200,8 @@ def _is_named(change: Change, parsed: ParsedFile, file: str, line: int, message:
     """Whether a fault says that this is to be changed, there, and into what."""
     if file != parsed.file.rpartition("/")[2]:
         return False
+    if message.id.startswith(WAITS) and change.detail == "stream":
+        return True
     if message.id.startswith(WAITS):
         return change.detail == "wait" and (change.line == line or 0 < _launched(message) < change.line)
     if change.detail not in NAMED.get(message.id, ()) or (change.line != line and change.detail not in ANYWHERE):

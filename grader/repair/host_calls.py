@@ -9,18 +9,21 @@ import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, host_functions, is_statement
+from grader.repair.function import Change, Function, host_functions, is_statement
 from grader.repair.host_sizes import size_changes
 from grader.repair.launches import Launch, field_changes
 from grader.repair.runtime_calls import ALLOCATES, COPIES, FREES, SETS, Call, Host, statement_of
-from grader.submission.cpp.tree import declared_name
+from grader.submission.cpp.tree import ParsedFile, declared_name
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 DIRECTIONS = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
+STREAM_AT = {"cudaStreamSynchronize": 0, "cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaEventRecord": 1}
+"""Calls that name a stream, and where."""
 MAX_NAMES = 6
+MAX_STREAMS = 3
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _LEADING = re.compile(r"^(?:d|h|dev|device|host|g|gpu|cpu|c|const)_?(?=[A-Z_a-z])", re.IGNORECASE)
 
@@ -49,6 +52,39 @@ def host_changes(
         yield from _launch_changes(host, launch, kernels)
         yield from _instances(launch, numbers)
     yield from field_changes(host.parsed)
+    yield from stream_changes(host.parsed)
+
+
+def stream_changes(parsed: ParsedFile) -> Iterator[Change]:
+    """Another stream of the same function in a call that waits for one, copies in one, or launches in one."""
+    for function in host_functions(parsed):
+        places = [place for node in function.nodes if (place := _stream_of(function, node)) is not None]
+        texts = list(dict.fromkeys([*map(function.text, places), *_destroyed(function)]))
+        for place in places:
+            for text in [t for t in texts if t != function.text(place)][:MAX_STREAMS]:
+                edit = function.replaced(place, text)
+                yield Change("host", function.line(place), (edit,), 1.3, "stream", "stream")
+
+
+def _destroyed(function: Function) -> Iterator[str]:
+    """The streams that a function gives back: it has made them."""
+    for node in function.nodes:
+        callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if callee is not None and given is not None and function.text(callee) == "cudaStreamDestroy":
+            yield from map(function.text, given.named_children[:1])
+
+
+def _stream_of(function: Function, node: Node) -> Node | None:
+    """What names a stream in a call of the runtime or in a launch; None of any other node."""
+    if node.type == "kernel_call_syntax":
+        parts = [n for n in node.named_children if n.type != "comment"]
+        return parts[3] if len(parts) > 3 else None
+    callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    if node.type != "call_expression" or callee is None or given is None:
+        return None
+    place = STREAM_AT.get(function.text(callee))
+    arguments = [n for n in given.named_children if n.type != "comment"]
+    return arguments[place] if place is not None and place < len(arguments) else None
 
 
 def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:

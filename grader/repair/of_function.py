@@ -22,7 +22,8 @@ from grader.programs.sources import Program
 from grader.repair.clues import clues_of
 from grader.repair.found import FoundRepair, judged
 from grader.repair.function import Change, Function, changed, functions_of
-from grader.repair.host_calls import host_changes
+from grader.repair.host import WAITS
+from grader.repair.host_calls import host_changes, waits
 from grader.repair.launches import grid_changes, launches_of
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.runtime_calls import host_of
@@ -31,6 +32,7 @@ from grader.result import Check
 from grader.running.called import Called
 from grader.running.evidence import Evidence
 from grader.running.function_runs import LIMITS, Case, FunctionRuns
+from grader.running.host_code import of_call
 from grader.submission.cpp.tree import ParsedFile
 
 MAX_DEVICE = 96
@@ -40,6 +42,7 @@ MAX_HOST = 6
 MAX_PROOFS = 2
 """Changes that are graded in full."""
 _PLANE = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[yz]\b")
+OF_HOST = ("launch", "host_code")
 MENDED = ("correct", "ragged_sizes", "memory_safety", "races", "launch", "host_code")
 """Checks whose failing is looked into, in this order."""
 
@@ -54,10 +57,11 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
     if first is None:
         return []
     evidence = found[first.variant]
-    case = _shown(called.runs, evidence)
+    of_host = frozenset(f.message.id for f in (*evidence.host.faults, *evidence.host.of_launch))
+    case = _shown(called.runs, evidence) or (next(iter(called.runs.named()), None) if of_host else None)
     if case is None:
         return []
-    tried = _Tried(called, evidence, first, case)
+    tried = _Tried(called, evidence, first, case, of_host if first.check in OF_HOST else frozenset())
     proofs = 0
     with closing(Observer(called.program)) as observer:
         if not tried.begin(observer):
@@ -108,7 +112,8 @@ def _shown(runs: FunctionRuns, evidence: Evidence) -> Case | None:
 class _Tried:
     """Changes of a program, run one after another.
 
-    case: shows the fault.  check: that failed because of it.
+    case: shows the fault.  check: that failed because of it.  of_host: ids of what the host is told to do wrong, where
+      that is to be gone.
     is_in_planes: whether anything is launched with more than one axis.
     """
 
@@ -116,6 +121,7 @@ class _Tried:
     evidence: Evidence
     check: Check
     case: Case
+    of_host: frozenset[str] = frozenset()
     limits = LIMITS
     is_in_planes = True
 
@@ -134,7 +140,7 @@ class _Tried:
 
     def survivors(self, observer: Observer) -> Iterator[tuple[ParsedFile, Change, Program]]:
         """Those with which all of the lab's own cases are right, in their order."""
-        is_of_host = bool(self.evidence.host.of_launch) or self.check.check in ("launch", "host_code")
+        is_of_host = bool(self.evidence.host.of_launch) or self.check.check in OF_HOST
         ways = [self._of_device(observer), self._of_host()]
         for way in reversed(ways) if is_of_host else ways:
             yield from way
@@ -174,7 +180,12 @@ class _Tried:
 
     def _is_right(self, case: Case, observation: Observation | None) -> bool:
         run = self.called.runs.judged(case, observation) if observation is not None else None
-        return run is not None and run.outcome.status == "ok" and run.is_right and not faults(run)
+        if observation is None or run is None or run.outcome.status != "ok" or not run.is_right or faults(run):
+            return False
+        if not self.of_host:
+            return True
+        host = of_call([(case.sizes, observation)], self.called.runs.lab.files)
+        return not self.of_host & {f.message.id for f in (*host.faults, *host.of_launch)}
 
     def _changed(self, parsed: ParsedFile, change: Change) -> Program | None:
         try:
@@ -204,14 +215,18 @@ class _Tried:
 
     def _ranked_of_host(self) -> list[tuple[ParsedFile, Change]]:
         """The same of host code: launches, then calls; those in lines that are spoken of first."""
-        told = {fault.line for fault in (*self.evidence.host.faults, *self.evidence.host.of_launch)} | {self.check.line}
+        faults_of_host = (*self.evidence.host.faults, *self.evidence.host.of_launch)
+        told = {fault.line for fault in faults_of_host} | {self.check.line}
+        waiting = [fault.line for fault in faults_of_host if fault.message.id.startswith(WAITS)]
         rows: list[tuple[float, int, ParsedFile, Change]] = []
         for parsed in self.called.files:
             host = host_of(parsed)
             changes = [change for launch in launches_of(parsed) for change in grid_changes(launch)]
+            changes += [change for line in waiting for change in waits(host, line)]
             changes += host_changes(host, (), (), ())
             for change in changes:
-                cost = change.cost + (0.0 if change.line in told else 0.5)
+                is_wanted = change.line in told or (waiting and change.detail == "stream")
+                cost = change.cost + (0.0 if is_wanted else 0.5)
                 rows.append((cost, len(rows), parsed, change))
         rows.sort(key=lambda row: row[:2])
         return [(parsed, change) for _cost, _number, parsed, change in rows]

@@ -271,7 +271,7 @@ DETAILS = {
             "missing",
             "missing_before",
         ),
-        *("wait", "kernel"),
+        *("wait", "kernel", "stream"),
     ),
 }
 """Finer cases that have words of their own."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.repair.function import Change, changed
-from grader.repair.host_calls import host_changes, waits
+from grader.repair.host_calls import host_changes, stream_changes, waits
 from grader.repair.launches import launch_changes, launches_of
 from grader.repair.runtime_calls import host_of
 from grader.submission.cpp.parse import parse
@@ -165,3 +165,28 @@ def test_a_variable_of_the_device_is_filled_before_the_launch(kind: str) -> None
     host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
     made = [changed(text, c) for c in host_changes(host, (), ["w"], ()) if c.detail == "missing_before"]
     assert text.replace(LAUNCH, f"cudaMemcpyToSymbol(w, hw, sizeof(w));\n{LAUNCH}") in made
+
+
+STREAMS = """cudaMemcpyAsync(d, h, 64, cudaMemcpyHostToDevice, s[1]);
+k<<<1, 32, 0, s[1]>>>(d);
+cudaStreamSynchronize(s[0]);"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("cudaStreamSynchronize(s[0])", "cudaStreamSynchronize(s[1])", 5),
+        ("0, s[1]>>>", "0, s[0]>>>", 4),
+        ("cudaMemcpyHostToDevice, s[1]", "cudaMemcpyHostToDevice, s[0]", 3),
+    ],
+)
+def test_another_stream_of_the_function(old: str, new: str, line: int) -> None:
+    text = f"{HEAD}{STREAMS}\n}}\n"
+    found = {changed(text, c): c.line for c in stream_changes(parse(SourceText(Path("p.cu"), text, "utf-8")))}
+    assert found[text.replace(old, new)] == line and len(found) == 3
+
+
+def test_a_stream_that_nobody_waits_for_is_known_by_its_end() -> None:
+    text = f"{HEAD}cudaStreamSynchronize(one);\ncudaStreamDestroy(one);\ncudaStreamDestroy(two);\n}}\n"
+    made = [changed(text, c) for c in stream_changes(parse(SourceText(Path("p.cu"), text, "utf-8")))]
+    assert made == [text.replace("Synchronize(one)", "Synchronize(two)")]
