@@ -58,7 +58,7 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
         return []
     evidence = found[first.variant]
     of_host = frozenset(f.message.id for f in (*evidence.host.faults, *evidence.host.of_launch))
-    case = _shown(called.runs, evidence) or (next(iter(called.runs.named()), None) if of_host else None)
+    case = _shown(called.runs, evidence) or _with_faults(called.runs, of_host)
     if case is None:
         return []
     tried = _Tried(called, evidence, first, case, of_host if first.check in OF_HOST else frozenset())
@@ -106,6 +106,18 @@ def _shown(runs: FunctionRuns, evidence: Evidence) -> Case | None:
     if any(r.outcome.status == "unsupported" for r in wrong):
         return None
     return min(cases, key=lambda row: row[0], default=(0, None))[1]
+
+
+def _with_faults(runs: FunctionRuns, wanted: frozenset[str]) -> Case | None:
+    """The smallest of the lab's own cases in which the host does something of this wrong; None where it is in none."""
+    cases = sorted(zip(runs.named(), runs.observations, strict=False), key=lambda row: prod(row[0].sizes.values()))
+    return next((case for case, seen in cases if wanted & _told_of_host(runs, case, seen)), None)
+
+
+def _told_of_host(runs: FunctionRuns, case: Case, observation: Observation) -> set[str]:
+    """Ids of what a run shows to be wrong of host code."""
+    host = of_call([(case.sizes, observation)], runs.lab.files)
+    return {fault.message.id for fault in (*host.faults, *host.of_launch)}
 
 
 @dataclass
@@ -182,10 +194,7 @@ class _Tried:
         run = self.called.runs.judged(case, observation) if observation is not None else None
         if observation is None or run is None or run.outcome.status != "ok" or not run.is_right or faults(run):
             return False
-        if not self.of_host:
-            return True
-        host = of_call([(case.sizes, observation)], self.called.runs.lab.files)
-        return not self.of_host & {f.message.id for f in (*host.faults, *host.of_launch)}
+        return not self.of_host or not self.of_host & _told_of_host(self.called.runs, case, observation)
 
     def _changed(self, parsed: ParsedFile, change: Change) -> Program | None:
         try:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from grader.message import msg
 from grader.repair import of_function
 from grader.repair.of_function import function_repairs
 from grader.running.function_runs import suspects
@@ -31,6 +32,8 @@ class Runs:
     def __init__(self, needed: str, elsewhere: str = "") -> None:
         self.needed, self.elsewhere = needed, elsewhere
         self.suspects = frozenset({"add"})
+        self.lab = SimpleNamespace(files={})
+        self.observations = [SimpleNamespace(text=TEXT) for _case in self.named()]
 
     def named(self) -> list[Any]:
         return [SimpleNamespace(kind="correct", sizes=sizes, data=((),)) for sizes in SIZES]
@@ -82,7 +85,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
         called: Any = SimpleNamespace(runs=runs, program=program("", TEXT), files=[parsed], changed=program)
         evidence: Any = SimpleNamespace(
             runs=[runs.judged(case, SimpleNamespace(text=TEXT)) for case in runs.named()],
-            host=SimpleNamespace(faults=(), of_launch=(), **host),
+            host=SimpleNamespace(**{"faults": (), "of_launch": ()} | host),
             diagnoses={},
         )
         failed: Any = SimpleNamespace(check=check, variant="solve", status="fail", line=5, data={})
@@ -118,6 +121,20 @@ def test_what_mends_one_size_alone_is_no_repair(searched: Any) -> None:
 def test_a_function_that_is_right_where_it_is_run_alone_is_left_as_it_is(searched: Any) -> None:
     assert searched(Runs("out[i]")) == []
     assert (Watched.of_host, Watched.of_device) == (0, 0)
+
+
+def test_a_fault_of_host_code_beside_right_results_is_mended_where_it_is_gone(
+    searched: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = SimpleNamespace(message=msg("programs.copy_reads_past"), line=6)
+
+    def of_call(seen: Any, _files: Any) -> Any:
+        is_gone = "(n + 8 - 1) / 8" in seen[0][1].text
+        return SimpleNamespace(faults=() if is_gone else (fault,), of_launch=())
+
+    monkeypatch.setattr(of_function, "of_call", of_call)
+    ((change, _text),) = searched(Runs("out[i]"), check="host_code", faults=(fault,))
+    assert (change.kind, change.line) == ("launch", 6) and Watched.of_device == 0
 
 
 @pytest.mark.parametrize(
