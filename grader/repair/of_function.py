@@ -58,7 +58,7 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
         return []
     evidence = found[first.variant]
     of_host = frozenset(f.message.id for f in (*evidence.host.faults, *evidence.host.of_launch))
-    case = _shown(called.runs, evidence) or _with_faults(called.runs, of_host)
+    case = _shown(called.runs, evidence) or (_with_faults(called.runs, of_host) if of_host else None)
     if case is None:
         return []
     tried = _Tried(called, evidence, first, case, of_host if first.check in OF_HOST else frozenset())
