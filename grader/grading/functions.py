@@ -182,8 +182,9 @@ def run_function(
         result = programs.get_text(submission.program(entry.file), names, architecture).result
         return result.resources.get(launch.symbol)
 
-    # Where the host has data of its own to copy, what is wrong may be that.
-    own = [k for k in submission.kernels if runs.is_on_device and k.name.rpartition("::")[2] in runs.suspects]
+    # Where the host has data of its own to copy, or several launches to make, what is wrong may be that.
+    is_alone = runs.is_on_device and runs.is_one_launch
+    own = [k for k in submission.kernels if is_alone and k.name.rpartition("::")[2] in runs.suspects]
     if len(own) == 1:
         ran = replace(ran, suspect=(own[0].file, own[0].line))
 

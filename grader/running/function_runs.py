@@ -92,6 +92,7 @@ class FunctionRuns:
 
     drawn: the lab with the seed that is drawn for the submission, and its oracle.
     observations: of each case, in order.  suspects: plain names of kernels, see `suspects`.
+    is_one_launch: whether every wrong call makes one launch and nothing else that a result may come out wrong by.
     """
 
     lab: Lab
@@ -100,6 +101,7 @@ class FunctionRuns:
     drawn_oracle: Oracle
     observations: list[Observation] = field(default_factory=list)
     suspects: frozenset[str] = frozenset()
+    is_one_launch: bool = False
     calls: ClassVar[int] = CALLS
 
     def of(self, program: Program, evidence: Evidence) -> Evidence:
@@ -141,6 +143,7 @@ class FunctionRuns:
             return evidence
         profiled = next(i for i, case in enumerate(cases) if case.kind == "observe")
         self.suspects = suspects(shown)
+        self.is_one_launch = is_one_launch(shown)
         evidence = replace(
             evidence,
             runs=tuple(runs),
@@ -385,6 +388,12 @@ def suspects(shown: Sequence[tuple[Case, Run, Observation]]) -> frozenset[str]:
             wrong.append(names)
     common = set.intersection(*wrong) if wrong else set()
     return frozenset(common - right or common)
+
+
+def is_one_launch(shown: Sequence[tuple[Case, Run, Observation]]) -> bool:
+    """Whether every call of the wrong runs makes one launch: no order of launches, nor what is between them, is wrong."""
+    calls = [c for _case, run, seen in shown if not run.is_right for c in seen.calls if c.launches or c.has_returned]
+    return bool(calls) and all(len(call.launches) == 1 for call in calls)
 
 
 def first_wrong(differences: Sequence[Difference]) -> Difference:

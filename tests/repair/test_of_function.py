@@ -11,7 +11,7 @@ import pytest
 from grader.message import msg
 from grader.repair import of_function
 from grader.repair.of_function import function_repairs
-from grader.running.function_runs import suspects
+from grader.running.function_runs import is_one_launch, suspects
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -144,6 +144,7 @@ def test_a_fault_of_host_code_beside_right_results_is_mended_where_it_is_gone(
         ([(False, "scan"), (False, "scan add")], {"scan"}),
         ([(True, "scan add"), (False, "scan add")], {"scan", "add"}),
         ([(True, "scan")], set()),
+        ([(True, "scan scan"), (False, "scan")], {"scan"}),
     ],
 )
 def test_kernels_that_right_runs_launch_too_are_no_suspects(runs: list[tuple[bool, str]], named: set[str]) -> None:
@@ -151,5 +152,7 @@ def test_kernels_that_right_runs_launch_too_are_no_suspects(runs: list[tuple[boo
     for is_right, kernels in runs:
         launches = [SimpleNamespace(kernel=name) for name in kernels.split()]
         run = SimpleNamespace(outcome=SimpleNamespace(status="ok"), is_right=is_right)
-        shown.append((None, run, SimpleNamespace(calls=[SimpleNamespace(launches=launches)])))
+        shown.append((None, run, SimpleNamespace(calls=[SimpleNamespace(launches=launches, has_returned=True)])))
     assert suspects(shown) == named
+    wrong = [kernels.split() for is_right, kernels in runs if not is_right]
+    assert is_one_launch(shown) == (bool(wrong) and all(len(names) == 1 for names in wrong))
