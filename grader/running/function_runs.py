@@ -391,7 +391,7 @@ def suspects(shown: Sequence[tuple[Case, Run, Observation]]) -> frozenset[str]:
 
 
 def is_one_launch(shown: Sequence[tuple[Case, Run, Observation]]) -> bool:
-    """Whether every call of the wrong runs makes one launch: no order of launches, nor what is between them, is wrong."""
+    """Whether every call of the wrong runs makes one launch: no order of launches, and nothing between, is wrong."""
     calls = [c for _case, run, seen in shown if not run.is_right for c in seen.calls if c.launches or c.has_returned]
     return bool(calls) and all(len(call.launches) == 1 for call in calls)
 

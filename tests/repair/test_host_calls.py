@@ -190,3 +190,6 @@ def test_a_stream_that_nobody_waits_for_is_known_by_its_end() -> None:
     text = f"{HEAD}cudaStreamSynchronize(one);\ncudaStreamDestroy(one);\ncudaStreamDestroy(two);\n}}\n"
     made = [changed(text, c) for c in stream_changes(parse(SourceText(Path("p.cu"), text, "utf-8")))]
     assert made == [text.replace("Synchronize(one)", "Synchronize(two)")]
+    twice = text.replace("cudaStreamSynchronize(one);\n", "cudaStreamSynchronize(one);\ncudaStreamSynchronize(one);\n")
+    costs = {c.cost for c in stream_changes(parse(SourceText(Path("p.cu"), twice, "utf-8")))}
+    assert costs == {0.4}
