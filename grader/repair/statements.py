@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import BARRIER, Change, Function, ancestors, is_statement
+from grader.repair.function import BARRIER, Change, Function, Variable, ancestors, is_statement
 from grader.submission.cpp.tree import LOOPS, descendants
 from grader.submission.lexical import Edit
 
@@ -262,11 +262,28 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
         body = outer.child_by_field_name("body")
         edit = function.inserted(outer.start_byte, f"{variable.name} = 0;\n{function.indent(outer)}")
         if outer.parent is not None and outer.parent.type == "compound_statement":
-            yield Change("initial_value", function.line(outer), (edit,), 2.0, "reset", "missing")
+            cost = 0.6 if _is_stored_behind(function, outer, variable) else 2.0
+            yield Change("initial_value", function.line(outer), (edit,), cost, "reset", "missing")
         if body is not None and body.type == "compound_statement" and body.named_children:
             first = body.named_children[0]
             edit = function.inserted(first.start_byte, f"{variable.name} = 0;\n{function.indent(first)}")
             yield Change("initial_value", function.line(first), (edit,), 2.6, "reset", "missing")
+
+
+def _is_stored_behind(function: Function, loop: Node, variable: Variable) -> bool:
+    """Whether a sum is stored behind the loop that makes it, in a loop around that, and goes on to the next element."""
+    around = next((a for a in ancestors(loop, function.body) if a.type in LOOPS), None)
+    block = loop.parent
+    if around is None or block is None or around.start_byte < variable.start:
+        return False
+    behind = [n for n in block.named_children if n.start_byte > loop.start_byte and n.type == "expression_statement"]
+    stores = [n.named_children[0] for n in behind if n.named_children]
+    is_set = any(
+        n.type == "assignment_expression" and function.text(n).replace(" ", "").startswith(f"{variable.name}=")
+        for n in descendants(around)
+    )
+    rights = [n.child_by_field_name("right") for n in stores if n.type == "assignment_expression"]
+    return not is_set and any(r is not None and variable.name in function.parsed.words(r) for r in rights)
 
 
 def _goes_on(function: Function, assignment: Node, operator: str) -> bool:

@@ -54,7 +54,7 @@ SUM = "float s = 0;\nfor (int r = 0; r < n; r++) {\nfor (int i = 0; i < n; i++) 
             "if (n > 2) {\nout[0] = a[0];\n}\nelse out[0] = 0;",
             ("initial_value", 2.4, "else_zero", "missing", 2),
         ),
-        (SUM, SUM.replace("for (int i", "s = 0;\nfor (int i"), ("initial_value", 2.0, "reset", "missing", 4)),
+        (SUM, SUM.replace("for (int i", "s = 0;\nfor (int i"), ("initial_value", 0.6, "reset", "missing", 4)),
         *(
             (
                 SUM.replace("s += a[i]", more),
@@ -111,3 +111,24 @@ def test_a_value_that_has_just_been_replaced_is_kept_from_before() -> None:
 )
 def test_what_does_not_hang_on_each_other_is_not(old: str, new: str) -> None:
     assert "stale" not in {c.detail for c in changes(value_changes, STALE.replace(old, new)).values()}
+
+
+GOES_ON = "float s = 0;\nfor (int j = 0; j < n; j++) {\nfor (int k = 0; k < n; k++)\ns += a[k];\nout[j] = s;\n}"
+
+
+def test_a_sum_that_is_stored_and_goes_on_to_the_next_element_is_set_anew_first_of_all() -> None:
+    change = changes(value_changes, GOES_ON)[GOES_ON.replace("for (int k", "s = 0;\nfor (int k")]
+    assert (change.kind, change.group, change.cost) == ("initial_value", "reset", 0.6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("out[j] = s;", "out[j] = s;\ns = 0;"),
+        ("out[j] = s;\n}", "}\nout[0] = s;"),
+        # A sum of all that came before.
+        ("for (int k = 0; k < n; k++)\n", ""),
+    ],
+)
+def test_a_sum_that_is_meant_to_go_on_is_not(old: str, new: str) -> None:
+    assert 0.6 not in {c.cost for c in changes(value_changes, GOES_ON.replace(old, new)).values()}
