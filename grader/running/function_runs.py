@@ -28,12 +28,13 @@ from grader.launching.backend import (
 )
 from grader.launching.kernel import SizeRules, shape_at
 from grader.launching.trial import Run
+from grader.measured import Diagnosis
 from grader.message import msg
 from grader.programs.observe import Start, observe_calls
 from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, FunctionCall, Observation, RunLimits
 from grader.programs.sources import Program
 from grader.ptx.records import Counters, Hazard, LineCounter
-from grader.result import CaseKind, Diagnosis
+from grader.result import CaseKind
 from grader.running.drawn import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence, library_at, work_of_call
 from grader.running.explain import MAX_EXPLAINED
@@ -114,7 +115,6 @@ class FunctionRuns:
         """
         cases = list(self.named())
         runs: list[Run] = []
-        seen_of_runs: list[Observation] = []
         shown: list[tuple[Case, Run, Observation]] = []
 
         limits = msgspec.structs.replace(LIMITS, counts_work=self.lab.counts_work)
@@ -127,7 +127,6 @@ class FunctionRuns:
             # A drawn shape may be too much for what is right at the lab's own sizes: that is no fault.
             if run is not None and not (run.drawn and run.outcome.reason in GAVE_UP):
                 runs.append(run)
-                seen_of_runs.append(observations[-1])
                 shown.append((cases[len(observations) - 1], run, observations[-1]))
             if len(observations) == len(cases) and all(run.outcome.status == "ok" and run.is_right for run in runs):
                 is_named = not any(run.drawn for run in runs)
@@ -173,7 +172,7 @@ class FunctionRuns:
             library_at=library_at(program.host),
             work=tuple(
                 work_of_call(self.lab, run, observation.calls[0])
-                for run, observation in zip(runs, seen_of_runs, strict=True)
+                for _case, run, observation in shown
                 if self.lab.counts_work and run.outcome.status == "ok"
             ),
             reordered=of_calls(sizes, reordered, cases[profiled].data[0][1]) if reordered else None,
