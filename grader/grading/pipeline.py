@@ -142,7 +142,10 @@ def grade(
         if lab.makes_launches:
             # Most of what follows changes a kernel, or its launch, and runs it by itself.
             if options.repairs and lab.repairs != "off" and result.status != "passed":
-                result = _with_answers(_with_function_changes(result, emulated), lab, options)
+                from grader.grading.changes import with_answers, with_function_changes
+
+                result = with_function_changes(result, emulated.called, by_variant)
+                result = with_answers(result, lab, options)
             return told(result)
         from grader.launching.warp_steps import with_warp_steps
 
@@ -167,27 +170,10 @@ def grade(
                 listeners.swept(told(result))
         if options.repairs and lab.repairs != "off":
             result = _with_changes(result, original, emulated, reading.changed, foretold, processor, compiler, gpu)
-            result = _with_answers(result, lab, options)
+            from grader.grading.changes import with_answers
+
+            result = with_answers(result, lab, options)
         return told(result)
-
-
-def _with_answers(result: Result, lab: Lab, options: GradeOptions) -> Result:
-    """`result` with no change to be read from it, unless the student, or who grades, is to see them."""
-    if lab.repairs == "student" or options.answers:
-        return result
-    from grader.repair.search import without_answers
-
-    return without_answers(result)
-
-
-def _with_function_changes(result: Result, emulated: _Emulated) -> Result:
-    """`result` with the smallest change that makes a wrong function, or a program, right."""
-    from grader.repair.of_function import function_repairs
-    from grader.repair.search import with_repairs
-
-    if emulated.called is None:
-        return result
-    return with_repairs(result, function_repairs(emulated.called, emulated.found, result.checks))
 
 
 def _graded_kernels(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
@@ -258,10 +244,8 @@ class _Grading:
 
 @dataclass(frozen=True, slots=True)
 class _Emulated:
-    """A submission, and the evidence after every kernel that compiles was run on the emulator; what ran them.
-
-    called: how a function or a program was run, None of kernels.
-    """
+    """A submission, and the evidence after every kernel that compiles was run on the emulator; what ran them, or called
+    a function."""
 
     submission: Submission
     found: Mapping[str, Evidence]

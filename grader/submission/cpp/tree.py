@@ -46,13 +46,10 @@ def learn_constants(constants: Constants, node: Node) -> None:
         following = None if following is None else following + 1
     if node.type == "type_definition" and type_node is not None:
         for declarator in node.children_by_field_name("declarator"):
-            if declarator.type == "type_identifier":
-                constants.types[node_text(declarator)] = node_text(type_node)
-            elif declarator.type == "pointer_declarator":
-                # `typedef const float *__restrict__ In;`
-                qualifiers = [node_text(part) for part in node.children if part.type == "type_qualifier"]
-                stars = "*" * sum(part.type == "pointer_declarator" for part in descendants(declarator))
-                constants.types[declared_name(declarator)] = " ".join([*qualifiers, node_text(type_node), stars])
+            if declarator.type in ("type_identifier", "pointer_declarator"):
+                stars = "*" * node_text(declarator).count("*")
+                const = "const " if stars and any(node_text(part) == "const" for part in node.children) else ""
+                constants.types[declared_name(declarator)] = f"{const}{node_text(type_node)}{stars}"
     elif node.type == "alias_declaration":
         name = node.child_by_field_name("name")
         if name is not None and type_node is not None:
