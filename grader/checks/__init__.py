@@ -18,7 +18,6 @@ from grader.checks import (
     launch,
     memory_accesses,
     speedup,
-    technique,
 )
 from grader.checks.base import Verdict, not_applicable, not_measured
 from grader.lab.checks import CHECKS
@@ -37,7 +36,7 @@ JUDGES: Mapping[str, Callable[[Evidence, Any], Verdict]] = {
     "memory_safety": hazards.judge_memory_safety,
     "races": hazards.judge_races,
     "deterministic": hazards.judge_deterministic,
-    "technique": technique.judge,
+    "technique": memory_accesses.judge_technique,
     "coalescing": memory_accesses.judge_coalescing,
     "bank_conflicts": memory_accesses.judge_bank_conflicts,
     "host_code": host.judge_host_code,

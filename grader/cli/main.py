@@ -20,7 +20,17 @@ import click
 
 from grader import __version__, i18n
 from grader.cli.editors import check_command, watch_command
-from grader.cli.labs import calibrate_command, doctor_command, labs_command, new_lab_command, selftest_command
+from grader.cli.labs import (
+    calibrate_command,
+    doctor_command,
+    export_command,
+    labs_command,
+    new_lab_command,
+    report_command,
+    rescore_command,
+    selftest_command,
+    similar_command,
+)
 from grader.cli.options import (
     DeviceType,
     Interrupted,
@@ -40,7 +50,6 @@ from grader.cli.options import (
 )
 from grader.cli.run import build_command, run_command, split
 from grader.cli.services import autograder_command, serve_command
-from grader.cli.stored import export_command, report_command, rescore_command, similar_command
 from grader.errors import GraderError, UsageError
 from grader.i18n import LOCALE_FOLDER, _, ngettext
 from grader.message import Message, msg

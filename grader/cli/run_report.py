@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 
 from grader.i18n import _, decimal, ngettext
-from grader.programs.records import DeviceCall, Observation, is_limit
-from grader.programs.timeline import CELLS, DEFAULT_STREAM, Timeline, timeline
+from grader.programs.records import CELLS, DEFAULT_STREAM, DeviceCall, Observation, Timeline, is_limit, timeline
 from grader.submission.kernels.records import SeenArgument, SeenLaunch
 from grader.words import text
 

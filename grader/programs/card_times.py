@@ -20,9 +20,8 @@ import msgspec
 from grader import driver
 from grader.message import Message, msg
 from grader.programs.card_memory import Queues
-from grader.programs.records import CallTimes, DeviceCall, Observation, is_limit
+from grader.programs.records import CallTimes, DeviceCall, Observation, covered, is_limit
 from grader.programs.runtime.devices import MODELS, model_of
-from grader.programs.timeline import covered
 from grader.submission.kernels.records import SeenLaunch
 
 TIMED_LAUNCHES = 2000

@@ -12,14 +12,13 @@ import pytest
 
 from grader.gpu.process import has_driver
 from grader.programs.observe import Setting, Start, observe
-from grader.programs.records import Observation, RunLimits, for_gpu
+from grader.programs.records import Observation, RunLimits, for_gpu, timeline
 from grader.programs.runtime import queries
 from grader.programs.runtime.devices import model_of
 from grader.programs.runtime.errors import NAMES, CudaError
 from grader.programs.runtime.ordering import NOWHERE
 from grader.programs.runtime.state import State
 from grader.programs.sources import Sources
-from grader.programs.timeline import timeline
 
 pytestmark = pytest.mark.usefixtures("forked")
 

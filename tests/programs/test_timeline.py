@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.programs.records import DeviceCall
-from grader.programs.timeline import CELLS, covered, timeline
+from grader.programs.records import CELLS, DeviceCall, covered, timeline
 
 SPANS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=10)
 
