@@ -279,6 +279,7 @@ DATA: Mapping[str, Value] = {
     "tile": 32,
     "time": "98.0 µs",
     "times": "5.2",
+    "predicted": "4.8",
     "title": "Matrix size",
     "to_line": 61,
     "total": 256,
