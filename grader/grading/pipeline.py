@@ -222,8 +222,8 @@ def _with_changes(
         stopwatch = Stopwatch(
             result.environment.device, lambda kernels, sizes: gpu.gains(kernels, sizes, trials.oracle, compiler)
         )
-    prediction = Prediction(foretold, processor, stores_of(processor, trials.programs, compiler))
-    changes = faster(original, trials, drawn_trials, by_variant, result.checks, prediction, rerun, stopwatch)
+    prediction = Prediction(foretold, processor, stores_of(processor, trials.programs, compiler), stopwatch)
+    changes = faster(original, trials, drawn_trials, by_variant, result.checks, prediction, rerun)
     return with_faster(result, changes)
 
 

@@ -115,15 +115,6 @@ class _Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
-    """Predicted times of the kernels as they are, by variant, for `processor`; stores: as of `predict_kernel`."""
-
-    times: Mapping[str, PredictedTime | Message]
-    processor: Processor
-    stores: tuple[ProgramStore, ProgramStore]
-
-
-@dataclass(frozen=True, slots=True)
 class Stopwatch:
     """Times kernels on a GPU.
 
@@ -135,6 +126,19 @@ class Stopwatch:
     gains: Callable[[Sequence[BoundKernel], Sizes], Sequence[Ratio | None]]
 
 
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Predicted times of the kernels as they are, by variant, for `processor`; stores: as of `predict_kernel`.
+
+    stopwatch: times the most promising ones, so that the fastest is told; None: there is no GPU.
+    """
+
+    times: Mapping[str, PredictedTime | Message]
+    processor: Processor
+    stores: tuple[ProgramStore, ProgramStore]
+    stopwatch: Stopwatch | None = None
+
+
 def faster(
     original: Original,
     trials: Trials,
@@ -143,7 +147,6 @@ def faster(
     checks: Sequence[Check],
     prediction: Prediction,
     rerun: Rerun | None = None,
-    stopwatch: Stopwatch | None = None,
 ) -> dict[str, FasterChange]:
     """At most one change for each variant whose kernel is right, by variant.
 
@@ -152,7 +155,6 @@ def faster(
     found : evidence of the emulator by variant.  checks : the verdicts on all of them.
     prediction : how long the kernels take as they are, and what foretells a changed one's time.
     rerun : runs a changed program; None: what its text says of its launches is taken as it is.
-    stopwatch : times the most promising ones, so that the fastest is told; None: there is no GPU.
     """
     if original.submission.is_long:
         return {}
@@ -164,7 +166,7 @@ def faster(
         and (one := _right(original, kernels[name], evidence, checks, prediction.times.get(name))) is not None
     ]
     subjects.sort(key=lambda one: -max(one.gain_without(cause) for cause in CHECKS))
-    search = _Search(original, trials, drawn_trials, subjects, prediction, Budget(MAX_WORK), rerun, stopwatch)
+    search = _Search(original, trials, drawn_trials, subjects, prediction, Budget(MAX_WORK), rerun)
     return {one.name: made for one in subjects if (made := search.best_of(one)) is not None}
 
 
@@ -212,7 +214,6 @@ class _Search:
     prediction: Prediction
     budget: Budget
     rerun: Rerun | None
-    stopwatch: Stopwatch | None
     programs: dict[str, _Program] = field(default_factory=dict)
     """Changed ones, by the text that is changed."""
 
@@ -228,20 +229,22 @@ class _Search:
             return (0.0 if own_us < NEAR * best_us else own_us, is_launch, len(one.change.edits), own_us)
 
         proven: list[tuple[FasterChange, BoundKernel]] = []
-        for one in sorted(tried, key=order)[: MAX_TIMED if self.stopwatch else MAX_PROOFS]:
+        for one in sorted(tried, key=order)[: MAX_TIMED if self.prediction.stopwatch else MAX_PROOFS]:
             made = self._proven(subject, one)
             if made is not None:
                 proven.append(made)
-                if self.stopwatch is None:
+                if self.prediction.stopwatch is None:
                     break
         return self._fastest(subject, proven)
 
     def _fastest(self, subject: _Right, proven: Sequence[tuple[FasterChange, BoundKernel]]) -> FasterChange | None:
         """The change that is told: on a GPU by what it gains there."""
         changes = [change for change, _kernel in proven]
-        if self.stopwatch is not None and changes:
+        if self.prediction.stopwatch is not None and changes:
             kernels = [subject.kernel, *(kernel for _change, kernel in proven)]
-            return fastest(changes, self.stopwatch.gains(kernels, subject.time.size), self.stopwatch.gpu)
+            return fastest(
+                changes, self.prediction.stopwatch.gains(kernels, subject.time.size), self.prediction.stopwatch.gpu
+            )
         return next(iter(changes), None)
 
     def _candidates(self, subject: _Right) -> Iterator[_Candidate]:
