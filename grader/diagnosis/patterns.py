@@ -29,6 +29,8 @@ _FURTHEST = 3
 """Elements that a scaled output is looked for at."""
 MOST_TIMES = 65_536
 """Values that are more times too large are made of something else: of what unset memory holds, say."""
+MOST_OFF = 2.0**31
+"""The same of what they are too large by."""
 SOME = 0.25
 """Nor is one that says nothing of most wrong elements."""
 
@@ -264,7 +266,7 @@ def _arithmetic(outcome: Outcome) -> Iterator[Rule]:
         difference = float(np.median((got - expected)[usable]))
         scale = np.maximum(np.abs(got), np.abs(expected))
         close = np.abs(got - expected - difference) <= 1e-6 * scale + 1e-4 * abs(difference)
-        if difference and not _is_copied(outcome, close & usable):
+        if 0 < abs(difference) < MOST_OFF and not _is_copied(outcome, close & usable):
             yield "offset", {"value": _rounded(difference)}, close & usable
 
 

@@ -279,11 +279,9 @@ def _looped(function: Function, node: Node, condition: Node, body: Node) -> Iter
     if function.text(left) != "threadIdx.x" or not places:
         return
     name = next(n for n in ("e", "el", "item", "index_") if n not in function.parsed.words(function.body))
-    head = Edit(
-        function.at(node.start_byte),
-        function.at(body.start_byte),
-        f"for (int {name} = threadIdx.x; {name} < {function.text(right)}; {name} += blockDim.x) ",
-    )
+    clause = node.child_by_field_name("condition") or condition
+    goes_on = f"for (int {name} = threadIdx.x; {name} < {function.text(right)}; {name} += blockDim.x)"
+    head = Edit(function.at(node.start_byte), function.at(clause.end_byte), goes_on)
     edits = (head, *(function.replaced(place, name) for place in places))
     yield Change("guard", function.line(node), edits, 1.8, "loop", "loop")
 

@@ -197,6 +197,7 @@ def test_a_sum_that_is_several_times_too_large(got: list[float], factor: int | N
 def test_what_unset_memory_holds_is_no_multiple() -> None:
     expected = np.arange(1, 13, dtype=np.uint32)
     assert found(expected * np.uint32(90_000), expected, {}) is None
+    assert found(expected + np.uint32(2**32 - 30), expected, {}) is None
 
 
 def test_random_values_follow_no_rule() -> None:

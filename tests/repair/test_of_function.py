@@ -69,7 +69,8 @@ class Watched:
 
 def program(_file: str, text: str) -> Any:
     start, end = text.index("{"), text.index("void solve")
-    return SimpleNamespace(text=text, host={"k.cu": text[:start] + text[end:]})
+    blank = "\n" * text[start:end].count("\n")
+    return SimpleNamespace(text=text, host={"k.cu": text[:start] + blank + text[end:]})
 
 
 @pytest.fixture
@@ -100,6 +101,12 @@ def test_a_change_of_a_kernel_is_run_with_the_host_code_as_it_is(searched: Any) 
     assert text == TEXT.replace("sums[blockIdx.x]", "sums[blockIdx.x - 1]")
     # The program as it is, and nothing of the host besides.
     assert Watched.of_host == 1 and 1 < Watched.of_device <= of_function.MAX_DEVICE + len(SIZES)
+
+
+def test_lines_that_a_kernel_gets_more_make_no_other_host_code(searched: Any) -> None:
+    ((change, text),) = searched(Runs("threadIdx.x;\n    if (!(i < n)) return;"))
+    assert (change.kind, change.detail) == ("guard", "missing") and text.count("\n") == TEXT.count("\n") + 1
+    assert Watched.of_host == 1
 
 
 def test_host_code_comes_next_and_is_compiled_for_each_change(searched: Any) -> None:
