@@ -59,6 +59,8 @@ LONGEST = 1 << 20
 _ARGUMENT = re.compile(r"\bargv\s*\[\s*(\d)\s*\]")
 _QUOTED = re.compile(r"\"([\w./-]{1,60}\.(?:txt|csv|dat|bin|raw|pgm|ppm))\"")
 _HELD = r"\b(\w+)\s*=[^;=]{{0,40}}\bargv\s*\[\s*{}\s*\]"
+_MAGIC = {"ppm": "P6", "pgm": "P5"}
+"""Which a program that reads such a picture looks at, as a rule."""
 _WHOLE = re.compile(r"\d{1,9}")
 C_TYPES = {dtype: name for name, dtype in reversed(DTYPES.items())}
 
@@ -106,6 +108,7 @@ class ProgramProbe:
         self._layouts: dict[str, Layout] = {}
         self._runs: list[Tried] = []
         self._arrays: list[Read] = []
+        self._unread: set[str] = set()
 
     def run(self) -> tuple[Candidate, ProbedFunction, ProgramPlan]:
         """What the runs tell: the program as a function of its arrays and numbers, and how it is started.
@@ -123,9 +126,15 @@ class ProgramProbe:
                 return None
 
         observe_calls(self._program, next(steps), LIMITS, after)
+        path = self.solution.source.path
         if not self._runs:
-            raise FileError(msg("proposing.not_started"), self.solution.source.path)
-        return self._told()
+            names = ", ".join(self._shown(place) for place in sorted(self._unread))
+            why = msg("proposing.unknown_format", names=names) if names else msg("proposing.not_started")
+            raise FileError(why, path)
+        candidate, probed, plan = self._told()
+        if not probed.sizes:
+            raise FileError(msg("proposing.takes_nothing"), path)
+        return candidate, probed, plan
 
     # -- what is run -------------------------------------------------------------------------
 
@@ -145,6 +154,8 @@ class ProgramProbe:
                     ways = deque(self._ways(reads))
                     continue
                 found = self._matched(tried, layouts)
+                if found is None and tried.seen.launches:
+                    self._unread |= set(layouts)
                 known = {array.place for array in found or () if array.is_copied}
                 if found is not None and len(known) > best:
                     self._layouts, self._arrays, self._runs, best = dict(layouts), found, [tried], len(known)
@@ -167,6 +178,11 @@ class ProgramProbe:
     def _told_name(self, place: str) -> str:
         """Of a file, as the command line or the text has it."""
         return self._parts[int(place[1:])] if place[0] == "#" else place
+
+    def _shown(self, place: str) -> str:
+        """Of a file, for people; the argument where nobody has given it a name."""
+        name = self._told_name(place)
+        return f"argv[{int(place[1:]) + 1}]" if name.isdigit() else "stdin" if place == STDIN else name
 
     def _ways(self, reads: Sequence[str]) -> Iterator[dict[str, Layout]]:
         """What may stand in what is read."""
@@ -242,7 +258,7 @@ class ProgramProbe:
                     break
             if at:
                 continue
-            if layout.format in ("ppm", "pgm"):
+            if _MAGIC.get(layout.format, "\0") in self.solution.source.text:
                 # Its first bytes tell a picture; what is made of it before it is copied, nothing.
                 formula: Formula = (*layout.slots, *(["3"] if layout.format == "ppm" else []))
                 found.append(Read("in", place, "uint8", 0, body.size, (formula,), layout, is_copied=False))
@@ -374,7 +390,7 @@ class ProgramProbe:
                 else place_of(r.name, self._told_name(r.place), r.format, header, shapes[r.name])
             )
         for place in self._layouts.keys() - {STDIN, *(a.place for a in self._arrays)}:
-            named = self._told_name(place)
+            named = self._shown(place)
             plan.unknown.append(
                 f"{named} is read, and its numbers are not copied to the device: an input with its `file`"
             )

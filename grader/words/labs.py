@@ -362,6 +362,13 @@ PROPOSING: Texts = {
         "the program launched no kernel with any of the numbers and files that were tried; say how it is started: "
         "--run '-n 1000 -i in.txt out.txt', with whole numbers and any names for the files"
     ),
+    "takes_nothing": N_(
+        "the program takes no number and reads nothing, so that it has one size only: make its sizes arguments"
+    ),
+    "unknown_format": N_(
+        "the program reads {names}, and copies none of the numbers to the device that were written there as text, "
+        "table, picture or binary: a lab of it is written by hand, with `interface: program`"
+    ),
     "chain": N_(
         "the kernels {kernels} hand arrays on to each other in `main`: put their launches into a function "
         "`void {name}(const float *in, float *out, int n)` that `main` calls, and a lab of that function is proposed"

@@ -73,3 +73,12 @@ def test_a_program_has_a_main(tmp_path: Path) -> None:
     path.write_text("__global__ void k(int *x) { x[0] = 1; }\nvoid f(int *x) { k<<<1, 1>>>(x); }\n", "utf-8")
     with pytest.raises(FileError, match="no `main`"):
         propose("sums", path, tmp_path / "labs", "program", lambda _said: None)
+
+
+@pytest.mark.slow
+def test_what_reads_nothing_and_takes_nothing_has_one_size_only(tmp_path: Path) -> None:
+    path = tmp_path / "once.cu"
+    text = "__global__ void k(int *x) { x[0] = 1; }\nint main() { int *x; cudaMalloc(&x, 4); k<<<1, 1>>>(x); }\n"
+    path.write_text(text, "utf-8")
+    with pytest.raises(FileError, match="make its sizes arguments"):
+        propose("once", path, tmp_path / "labs", "program", lambda _said: None)
