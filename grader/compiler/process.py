@@ -14,6 +14,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -115,6 +116,7 @@ class CompilerProcess:
         self._toolkits = toolkits if toolkits is not None else header_folders(os.environ, sys.path)
         self._child: Child[Ready | Unusable | Compiled] | None = None
         self._ready: Ready | None = None
+        self._lock = threading.RLock()
         # Where it cannot be started, that is told when something is asked of it.
         with contextlib.suppress(OSError):
             self._start()
@@ -167,6 +169,18 @@ class CompilerProcess:
         ------
         InternalError : NVRTC cannot be loaded, or does not know `architecture`.
         """
+        # Whole files and what is asked of them later are compiled by threads of their own.
+        with self._lock:
+            return self._compile(sources, names, architecture, wall_limit_s, options)
+
+    def _compile(
+        self,
+        sources: Mapping[str, str],
+        names: Sequence[str],
+        architecture: str,
+        wall_limit_s: float | None,
+        options: Sequence[str],
+    ) -> CompileResult:
         given, source = next(iter(sources.items()))
         file = given if _SAFE_FILE.fullmatch(given) else "source.cu"
         in_memory = {name: text for name, text in list(sources.items())[1:] if _SAFE_FILE.fullmatch(Path(name).name)}

@@ -149,7 +149,7 @@ def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelPara
             continue
         is_const = any(c.type == "type_qualifier" and parsed.text(c) == "const" for c in node.children)
         meant = parsed.constants.types.get(base, "")
-        if "*" in meant:
+        if "*" in meant and "{" not in meant:
             # A `const` of the name itself is one of the pointer.
             base, _star, outer = meant.partition("*")
             pointers += 1 + outer.count("*")

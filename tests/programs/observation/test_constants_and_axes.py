@@ -47,7 +47,10 @@ def test_a_grid_made_of_one_size_alone_is_told_to_take_the_other() -> None:
 
 def test_a_block_in_the_grids_place_is_told_before_the_number_of_blocks() -> None:
     found = check(graded("block_before_grid.cu", "matmul"), "naive.correct")
-    assert hint(found) == "checks.grids.hint_block_first" and found.line == 19
+    assert hint(found) == "pieces.sentences" and found.hint_said is not None
+    parts: Any = found.hint_said.data["parts"]
+    assert [part.id for part in parts] == ["repairs.launch_order", "repairs.verified"]
+    assert found.repair is not None and found.repair.line == found.line == 19
 
 
 @pytest.mark.parametrize("name", ["within_blocks_only.cu", "within_blocks_unnamed.cu"])
