@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,15 @@ def test_compiles_to_ptx(compiler: CompilerProcess) -> None:
     assert '.file\t1 "/main.cu"' in result.ptx
     assert result.cubin == b""
     assert result.nvrtc_version == compiler.nvrtc_version()
+
+
+def test_threads_that_ask_at_the_same_time_get_each_its_own(compiler: CompilerProcess) -> None:
+    def entries(number: int) -> list[str]:
+        source = f"__global__ void own_{number}(int *a) {{ *a = {number}; }}"
+        return list(compiler.compile({"lab.cu": source}, [f"own_{number}"], "compute_75").entries)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(entries, range(8))) == [[f"own_{number}"] for number in range(8)]
 
 
 def test_compiles_to_cubin(compiler: CompilerProcess) -> None:
