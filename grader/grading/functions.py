@@ -19,9 +19,8 @@ from grader.processes.system import IS_LINUX
 from grader.programs.records import Observation
 from grader.programs.sources import Program, read_program, with_harness, with_own_harness
 from grader.programs.toolchain.compile import uses_thrust
-from grader.running.called import Called
 from grader.running.evidence import Compilation, Diagnostic, Evidence, LaunchWork
-from grader.running.function_runs import FunctionRuns
+from grader.running.function_runs import Called, FunctionRuns
 from grader.running.program_runs import ProgramRuns
 from grader.running.reordered import with_occupancy
 from grader.submission import lexical

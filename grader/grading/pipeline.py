@@ -42,10 +42,8 @@ if TYPE_CHECKING:
     from grader.lab.expected import Oracle
     from grader.launching.kernel import BoundKernel
     from grader.launching.trial import Trials
-    from grader.repair.program import Rerun
-    from grader.running.called import Called
     from grader.running.drawn import Draw
-    from grader.submission.changes import Original
+    from grader.running.function_runs import Called
     from grader.timing.instructions import Processor
 
 
@@ -169,10 +167,12 @@ def grade(
             if listeners.swept is not None:
                 listeners.swept(told(result))
         if options.repairs and lab.repairs != "off":
-            result = _with_changes(result, original, emulated, reading.changed, foretold, processor, compiler, gpu)
-            from grader.grading.changes import with_answers
+            from grader.grading.changes import Changing, prediction_of, with_answers, with_changes
 
-            result = with_answers(result, lab, options)
+            changing = Changing(original, emulated.trials, emulated.drawn_trials, emulated.found, reading.changed)
+            device = result.environment.device if gpu is not None else None
+            prediction = prediction_of(foretold, processor, emulated.trials, compiler, gpu, device)
+            result = with_answers(with_changes(result, changing, prediction), lab, options)
         return told(result)
 
 
@@ -194,37 +194,6 @@ def _predictions(
 
     kernels = _graded_kernels(lab, submission, emulated.found)
     return predict_all(lab, kernels, emulated.found, processor, emulated.trials.programs, compiler)
-
-
-def _with_changes(
-    result: Result,
-    original: Original,
-    emulated: _Emulated,
-    rerun: Rerun,
-    foretold: Mapping[str, PredictedTime | Message],
-    processor: Processor | None,
-    compiler: CompilerProcess,
-    gpu: Gpu | None,
-) -> Result:
-    """`result` with the smallest changes that make wrong kernels right, and right ones faster."""
-    trials, drawn_trials, by_variant = emulated.trials, emulated.drawn_trials, emulated.found
-    if result.status != "passed":
-        from grader.repair.search import search, with_repairs
-
-        result = with_repairs(result, *search(original, trials, drawn_trials, by_variant, result.checks, rerun))
-    if processor is None:
-        return result
-    from grader.grading.predictions import stores_of
-    from grader.repair.faster import Prediction, Stopwatch, faster, with_faster
-
-    stopwatch = None
-    if gpu is not None and result.environment.device is not None:
-        stopwatch = Stopwatch(
-            result.environment.device, lambda kernels, sizes: gpu.gains(kernels, sizes, trials.oracle, compiler)
-        )
-    prediction = Prediction(foretold, processor, stores_of(processor, trials.programs, compiler), stopwatch)
-    changes = faster(original, trials, drawn_trials, by_variant, result.checks, prediction, rerun)
-    return with_faster(result, changes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,8 @@ from grader.repair.ranking import changes_of, in_order
 from grader.repair.runtime_calls import host_of
 from grader.repair.symptom import LEAST_INSTRUCTIONS, SLOWER, faults
 from grader.result import Check
-from grader.running.called import Called
 from grader.running.evidence import Evidence
-from grader.running.function_runs import LIMITS, Case, FunctionRuns
+from grader.running.function_runs import LIMITS, Called, Case, FunctionRuns
 from grader.running.host_code import of_call
 from grader.submission.cpp.tree import ParsedFile
 

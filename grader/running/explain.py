@@ -1,8 +1,10 @@
-"""Explains a wrong output: finds the smallest size that goes wrong, runs it once more with its history kept."""
+"""Explains a wrong output: finds the smallest size that goes wrong, runs it once more with its history kept; of a
+function or a program, which of its kernels may be at fault.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import TypeVar
@@ -17,6 +19,7 @@ from grader.lab.records import Sizes
 from grader.launching.kernel import BoundKernel, SizeRules, shape_at, tile_of_output
 from grader.launching.trial import Run, Trials
 from grader.measured import Diagnosis
+from grader.programs.records import Observation
 from grader.result import CaseKind
 
 MAX_TRIES = 8
@@ -186,3 +189,23 @@ def needs(
     except Exception:
         # Mixed inputs may break a rule that the lab's own inputs keep: then this cannot be told.
         return None
+
+
+def suspects(shown: Sequence[tuple[Run, Observation]]) -> frozenset[str]:
+    """Plain names of the kernels that were launched in every wrong run and in no right one; else in the wrong ones."""
+    wrong: list[set[str]] = []
+    right: set[str] = set()
+    for run, observation in shown:
+        names = {launch.kernel.partition("<")[0] for call in observation.calls for launch in call.launches}
+        if run.outcome.status == "ok" and run.is_right:
+            right |= names
+        else:
+            wrong.append(names)
+    common = set.intersection(*wrong) if wrong else set()
+    return frozenset(common - right or common)
+
+
+def is_one_launch(shown: Sequence[tuple[Run, Observation]]) -> bool:
+    """Whether every call of the wrong runs makes one launch: no order of launches, and nothing between, is wrong."""
+    calls = [c for run, seen in shown if not run.is_right for c in seen.calls if c.launches or c.has_returned]
+    return bool(calls) and all(len(call.launches) == 1 for call in calls)

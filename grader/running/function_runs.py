@@ -6,7 +6,7 @@ What was found of a call is what a launch's outcome is of a kernel, so that ever
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import ClassVar
@@ -37,10 +37,11 @@ from grader.ptx.records import Counters, Hazard, LineCounter
 from grader.result import CaseKind
 from grader.running.drawn import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence, library_at, work_of_call
-from grader.running.explain import MAX_EXPLAINED
+from grader.running.explain import MAX_EXPLAINED, is_one_launch, suspects
 from grader.running.host_code import of_call
 from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
 from grader.running.runs import counters_of
+from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Interpretation, LaunchPlan
 
 CALLS = 2
@@ -141,8 +142,9 @@ class FunctionRuns:
             # It was not compiled.
             return evidence
         profiled = next(i for i, case in enumerate(cases) if case.kind == "observe")
-        self.suspects = suspects(shown)
-        self.is_one_launch = is_one_launch(shown)
+        judged = [(run, observation) for _case, run, observation in shown]
+        self.suspects = suspects(judged)
+        self.is_one_launch = is_one_launch(judged)
         evidence = replace(
             evidence,
             runs=tuple(runs),
@@ -306,11 +308,9 @@ class FunctionRuns:
         if case.undone:
             (inputs, expected), *_others = case.data
             returned = next((call for call in observation.calls if call.has_returned), None)
-            return (
-                self._undone(case, self._differences(case.sizes, returned, inputs, expected), observation)
-                if returned
-                else None
-            )
+            if returned is None:
+                return None
+            return self._undone(case, self._differences(case.sizes, returned, inputs, expected), observation)
         outcome = _stopped(observation, len(case.data))
         difference: Difference | None = None
         changed: tuple[str, ...] = ()
@@ -371,30 +371,29 @@ class FunctionRuns:
         return differences
 
 
+@dataclass(frozen=True)
+class Called:
+    """How a function, or a program, was run, and how it is with a change.
+
+    files: of the submission.  changed: the program with a file's text replaced, by its name.
+    graded: the evidence of every variant of such a program.
+
+    Raises (changed, graded)
+    ------
+    UsageError : it cannot be read.  InternalError : no program can be run.
+    """
+
+    runs: FunctionRuns
+    program: Program
+    files: Sequence[ParsedFile]
+    changed: Callable[[str, str], Program]
+    graded: Callable[[Program], Mapping[str, Evidence]]
+
+
 def hazards_of(observation: Observation) -> tuple[Hazard, ...]:
     """Of all launches; a line of a library's is none of the student's."""
     hazards = (h for call in observation.calls for launch in call.launches for h in launch.hazards)
     return tuple(replace(h, file="", line=0) if h.file == LIBRARY else h for h in hazards)
-
-
-def suspects(shown: Sequence[tuple[Case, Run, Observation]]) -> frozenset[str]:
-    """Plain names of the kernels that were launched in every wrong run and in no right one; else in the wrong ones."""
-    wrong: list[set[str]] = []
-    right: set[str] = set()
-    for _case, run, observation in shown:
-        names = {launch.kernel.partition("<")[0] for call in observation.calls for launch in call.launches}
-        if run.outcome.status == "ok" and run.is_right:
-            right |= names
-        else:
-            wrong.append(names)
-    common = set.intersection(*wrong) if wrong else set()
-    return frozenset(common - right or common)
-
-
-def is_one_launch(shown: Sequence[tuple[Case, Run, Observation]]) -> bool:
-    """Whether every call of the wrong runs makes one launch: no order of launches, and nothing between, is wrong."""
-    calls = [c for _case, run, seen in shown if not run.is_right for c in seen.calls if c.launches or c.has_returned]
-    return bool(calls) and all(len(call.launches) == 1 for call in calls)
 
 
 def first_wrong(differences: Sequence[Difference]) -> Difference:
@@ -409,10 +408,8 @@ def _raw(value: Array) -> bytes:
 
 def of_launches(observation: Observation) -> LaunchOutcome | None:
     """What stopped one of the launches, or kept it from being run; None where nothing did."""
-    if (
-        observation.device
-        and (finding := next((f for f in observation.findings if f.kind in OF_CARD), None)) is not None
-    ):
+    finding = next((f for f in observation.findings if f.kind in OF_CARD), None) if observation.device else None
+    if finding is not None:
         status, reason = OF_CARD[finding.kind]
         return LaunchOutcome(status, reason=reason, said=finding.message, line=finding.line, file=finding.file)
     cause = observation.cause

@@ -1,17 +1,23 @@
-"""Functions and programs that come out wrong: what is tried of their device code and of their host code, and when."""
+"""Functions and programs that come out wrong: what is tried of their device code and of their host code, and when; and
+whole gradings of such."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from grader.grading.options import GradeOptions
+from grader.grading.pipeline import grade
+from grader.lab.labs import find
 from grader.message import msg
 from grader.repair import of_function
 from grader.repair.of_function import function_repairs
-from grader.running.function_runs import is_one_launch, suspects
+from grader.result import Check
+from grader.running.explain import is_one_launch, suspects
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -159,7 +165,56 @@ def test_kernels_that_right_runs_launch_too_are_no_suspects(runs: list[tuple[boo
     for is_right, kernels in runs:
         launches = [SimpleNamespace(kernel=name) for name in kernels.split()]
         run = SimpleNamespace(outcome=SimpleNamespace(status="ok"), is_right=is_right)
-        shown.append((None, run, SimpleNamespace(calls=[SimpleNamespace(launches=launches, has_returned=True)])))
+        shown.append((run, SimpleNamespace(calls=[SimpleNamespace(launches=launches, has_returned=True)])))
     assert suspects(shown) == named
     wrong = [kernels.split() for is_right, kernels in runs if not is_right]
     assert is_one_launch(shown) == (bool(wrong) and all(len(names) == 1 for names in wrong))
+
+
+SAXPY = """__global__ void saxpy(float a, const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+extern "C" void solve(float a, const float *x, float *y, int n) {
+    saxpy<<<(n + 255) / 256, 256>>>(a, x, y, n);
+}
+"""
+WEIGHED = "0.299f * pixel[0]"
+
+
+def failed(tmp_path: Path, text: str, lab: str = "saxpy", repairs: str = "student") -> list[Check]:
+    file = tmp_path / f"{lab}.cu"
+    file.write_text(text, "utf-8")
+    result = grade(file, replace(find(lab), repairs=repairs), GradeOptions(backend="emulator"))
+    checks = [check for check in result.checks if check.status == "fail"]
+    assert checks
+    return checks
+
+
+@pytest.mark.usefixtures("forked")
+def test_a_kernel_that_a_function_launches_is_mended(tmp_path: Path) -> None:
+    for check in failed(tmp_path, SAXPY.replace("i < n", "i <= n")):
+        assert check.repair is not None and (check.repair.kind, check.repair.line) == ("comparison", 3)
+        assert "+    if (i < n) y[i] = a * x[i] + y[i];" in check.repair.diff
+        assert check.hint.startswith("A comparison in line 3 is wrong. With one change there every check passes")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("forked")
+def test_a_launch_that_is_refused_is_changed_and_shown_to_whom_the_lab_says(tmp_path: Path) -> None:
+    text = SAXPY.replace("(n + 255) / 256, 256", "n / 256, 256")
+    shown = failed(tmp_path, text)[0].repair
+    assert shown is not None and (shown.kind, shown.line) == ("launch", 6)
+    assert "+    saxpy<<<(n + 256 - 1) / 256, 256>>>(a, x, y, n);" in shown.diff
+    kept = failed(tmp_path, text, repairs="teacher")[0].repair
+    assert kept is not None and (kept.line, kept.diff) == (6, [])
+    assert all(check.repair is None for check in failed(tmp_path, text, repairs="off"))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("forked")
+def test_a_kernel_of_a_program_is_mended(tmp_path: Path) -> None:
+    text = find("image-blur").variants[0].reference.file.read_text("utf-8")
+    (line,) = [number for number, row in enumerate(text.split("\n"), start=1) if WEIGHED in row]
+    check = failed(tmp_path, text.replace(WEIGHED, "299 / 1000 * pixel[0]"), "image-blur")[0]
+    assert check.repair is not None and check.repair.line == line

@@ -44,3 +44,10 @@ def test_a_pointer_by_another_name(types: str) -> None:
 def test_a_name_that_stands_for_itself_is_no_endless_matter() -> None:
     parsed = parse(SourceText(Path("k.cu"), "typedef In *In; typedef float *Out;" + KERNEL, "utf-8"))
     assert kernels_in(parsed)[0].parameters[0].dtype is None
+
+
+def test_a_struct_that_holds_a_pointer_is_no_pointer() -> None:
+    types = "typedef struct { int width; float *elements; } Matrix;\n"
+    parsed = parse(SourceText(Path("k.cu"), types + "__global__ void k(Matrix a) { a.elements[0] = 1; }", "utf-8"))
+    (parameter,) = kernels_in(parsed)[0].parameters
+    assert (parameter.is_pointer, parameter.dtype) == (False, None)
