@@ -17,13 +17,14 @@ from grader.checks import (
     host,
     launch,
     memory_accesses,
+    outcomes,
     speedup,
 )
 from grader.checks.base import Verdict, not_applicable, not_measured
-from grader.lab.checks import CHECKS
+from grader.lab.checks import kind_of
 from grader.lab.records import CheckSpec
 from grader.message import joined, msg
-from grader.result import Check
+from grader.result import WAITING, Check
 from grader.running.evidence import Evidence
 from grader.submission.records import Missing
 
@@ -33,6 +34,7 @@ JUDGES: Mapping[str, Callable[[Evidence, Any], Verdict]] = {
     "launch": launch.judge,
     "correct": correct.judge_correct,
     "ragged_sizes": correct.judge_ragged_sizes,
+    "tests": outcomes.judge_test,
     "memory_safety": hazards.judge_memory_safety,
     "races": hazards.judge_races,
     "deterministic": hazards.judge_deterministic,
@@ -68,7 +70,7 @@ OF_MARGINS = frozenset({"correct", "memory_safety", "ragged_sizes"})
 
 
 def judge(evidence: Evidence) -> list[Check]:
-    """The verdicts of all checks of a variant, in the order of `CHECKS`.
+    """The verdicts of all checks of a variant, in the order of its checks.
 
     Rules (docs/result.md): a check that needs one which failed or could not be judged is skipped and its points
     stay pending, neither given nor lost; a check that does not apply is no part of what is possible.  Of a submission
@@ -81,7 +83,7 @@ def judge(evidence: Evidence) -> list[Check]:
         unjudged = Verdict("error", msg("observation.not_graded", why=evidence.unobserved))
         return [_check(evidence.variant.name, spec, unjudged) for spec in evidence.variant.checks]
     for spec in evidence.variant.checks:
-        kind = CHECKS[spec.check]
+        kind = kind_of(spec.check)
         verdict = _inapplicable(evidence, kind.name) or _blocked(kind.needs, done)
         if verdict is None and kind.name in OF_HOSTS:
             verdict = _of_host(evidence, spec, done)
@@ -150,7 +152,7 @@ def _blocked(needs: tuple[str, ...], done: dict[str, Check]) -> Verdict | None:
 
 
 def _check(variant: str, spec: CheckSpec, verdict: Verdict) -> Check:
-    waits = verdict.status == "error" or verdict.skip_reason in ("not_measured", "prerequisite")
+    waits = verdict.status == "error" or verdict.skip_reason in WAITING
     return Check(
         id=f"{variant}.{spec.check}",
         variant=variant,

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from grader.checks.base import Verdict, errored, failed, not_measured, remedy
+from grader.checks.base import Verdict, errored, failed, not_applicable, not_measured, passed, remedy
 from grader.checks.launch import file_of_launch
 from grader.diagnosis.text import difference_msg
 from grader.lab import formula
+from grader.lab.checks import CaseSettings
 from grader.launching.backend import LaunchOutcome, reason_msg
 from grader.launching.kernel import geometry
 from grader.launching.trial import Run
@@ -91,6 +92,37 @@ def verdict_of_runs(runs: list[Run]) -> Verdict | None:
             data = {"sizes": dict(run.sizes)} | _numbers(run)
             return failed(seen_at(run, difference_msg(run.difference)), None, data=data)
     return None
+
+
+def judge_test(evidence: Evidence, settings: CaseSettings) -> Verdict:
+    """The verdict on one of the variant's tests, told as far as who reads it may know.
+
+    What may be known of a sealed one is whether it is passed, and if not, in which of a few ways: no size, no value, no
+    line, and no hint that follows from them.
+    """
+    view = evidence.lab.view
+    name = next(name for name, test in evidence.variant.tests.items() if test is settings)
+    kept = {"hidden": True} if settings.is_hidden(view) else {}
+    if settings.is_secret(view):
+        assert settings.until is not None
+        later = msg("checks.tests.later", when=f"{settings.until:%Y-%m-%d %H:%M %Z}".strip())
+        return Verdict("skip", later, skip_reason="later")
+    run = evidence.tests.get(f"{evidence.variant.name}.{name}")
+    if run is None:
+        return not_applicable(msg("checks.tests.inapplicable"))
+    verdict = verdict_of_runs([run])
+    about = msg("checks.tests.about", **settings.about) if settings.about else None
+    if settings.is_sealed(view):
+        if verdict is None:
+            return passed(msg("checks.tests.passed_sealed"), data=kept)
+        if verdict.status == "error":
+            return replace(errored(msg("checks.tests.unsupported")), data=kept)
+        way = "stopped" if run.difference is None else "wrong"
+        return failed(msg(f"checks.tests.{way}"), about, data=kept)
+    if verdict is None:
+        return passed(msg("checks.tests.passed", sizes=sizes_msg(run.sizes)), data={"sizes": dict(run.sizes), **kept})
+    hint = joined(about, verdict.hint) if verdict.status == "fail" else verdict.hint
+    return replace(verdict, hint=hint, data={**verdict.data, **kept})
 
 
 def seen_at(run: Run, what: Message) -> Message:

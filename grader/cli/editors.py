@@ -22,6 +22,7 @@ from grader.cli.options import (
     labs_option,
     lang_option,
     one_lab,
+    view_option,
 )
 from grader.errors import UsageError
 from grader.i18n import _
@@ -29,6 +30,7 @@ from grader.report.visible import speak_utf8
 
 if TYPE_CHECKING:
     from grader.grading.options import GradeOptions, Warm
+    from grader.lab.checks import View
 
 
 LINES = ("gcc", "github")
@@ -69,6 +71,7 @@ def check_command() -> click.Command:
         backend_option(default="emulator"),
         labs_option(),
         lang_option(),
+        view_option(),
     ]
     return click.Command(
         "check",
@@ -88,6 +91,7 @@ def _check(
     backend: str,
     labs_folders: tuple[Path, ...],
     lang: str,
+    view: View | None,
 ) -> int:
     """Exit code 0 when there is nothing to be mended in any of them, else the highest that one of them asks for."""
     if len(paths) > 1 and format_name not in LINES:
@@ -105,6 +109,8 @@ def _check(
         language=lang,
         labs_folders=tuple(str(folder) for folder in labs_folders),
         sweeps=False,
+        # Gradescope hides tests from students itself.
+        view=view or ("service" if format_name == "gradescope" else "students"),
     )
     code = 0
     for path in paths:

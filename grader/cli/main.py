@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -47,6 +48,7 @@ from grader.cli.options import (
     one_lab,
     refused_by_system,
     usage_message,
+    view_option,
 )
 from grader.cli.run import build_command, run_command, split
 from grader.cli.services import autograder_command, serve_command
@@ -55,6 +57,9 @@ from grader.i18n import LOCALE_FOLDER, _, ngettext
 from grader.message import Message, msg
 from grader.report.visible import prepare_standard_streams
 from grader.words import text
+
+if TYPE_CHECKING:
+    from grader.lab.checks import View
 
 
 def grade_command() -> click.Command:
@@ -120,6 +125,7 @@ def grade_command() -> click.Command:
             ),
         ),
         labs_option(),
+        view_option(),
         click.Option(
             ["--version"],
             is_flag=True,
@@ -199,6 +205,7 @@ def _grade(
     sanitize: bool,
     predict: str,
     labs_folders: tuple[Path, ...],
+    view: View | None,
 ) -> int:
     from grader.grading.options import GradeOptions
     from grader.grading.session import Order, grade
@@ -217,6 +224,7 @@ def _grade(
             remeasure=remeasure,
             profilers=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
             predict=predict,
+            view=view or "students",
         )
         order = Order(
             paths,

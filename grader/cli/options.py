@@ -254,6 +254,19 @@ def lang_option() -> click.Option:
     )
 
 
+def view_option() -> click.Option:
+    """`--view`, of the commands that grade."""
+    return click.Option(
+        ["--view"],
+        type=click.Choice(["students", "teacher"]),
+        default=None,
+        help=_(
+            "Who reads the results: students are not told what the lab's hidden tests and repairs are "
+            "(default: students)."
+        ),
+    )
+
+
 def no_pdf_option() -> click.Option:
     """`--no-pdf`, of every command that writes reports."""
     return click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only."))

@@ -63,11 +63,16 @@ def _autograder(
     from grader.course.rules import secret
     from grader.files import data_root, write_atomically
     from grader.lab import labs
+    from grader.message import msg
     from grader.report.visible import visible_line
 
     assignment = labs.find(lab, list(labs_folders))
     if any(character in grader for character in "\"'\\`$\n@"):
         raise UsageError(_("--grader {value}: no quotes, $, ` or @").format(value=grader))
+    sealed = [name for variant in assignment.variants for name, test in variant.tests.items() if test.shown != "open"]
+    if sealed and service not in ARCHIVES:
+        # A repository is the student's to read, and the lab's folder goes into it.
+        raise UsageError(msg("labs.tests_in_repository", lab=lab, service=service, tests=", ".join(sealed)))
     order = Order(
         lab=assignment,
         language=lang,

@@ -17,7 +17,7 @@ from grader.report.numbers import Numbers, check_status, result_status
 from grader.report.predicted import in_figures
 from grader.report.summary import code_at, unjudged_lines, where, worst_fault
 from grader.report.visible import clipped, visible
-from grader.result import Check, Result, is_unjudged
+from grader.result import Check, Result, is_unjudged, marked
 from grader.words import check_title, said
 
 
@@ -108,10 +108,13 @@ def gradescope_results(result: Result, language: str, seconds: float | None = No
     numbers = Numbers(language)
     lines = {source.file: source.text.split("\n") for source in result.sources}
     checks = [c for c in result.checks if c.skip_reason != "not_applicable" and (c.possible or c.status != "pass")]
-    decided = "".join(f"<p>{_text(line)}</p>" for line in decision_lines(result, language))
+    # What stands above the tests tells nothing of hidden ones; while there are any, Gradescope shows no total.
+    told = [c for c in result.checks if not c.data.get("hidden")]
+    shown = result if len(told) == len(result.checks) else marked(result, told)
+    decided = "".join(f"<p>{_text(line)}</p>" for line in decision_lines(shown, language))
     record: dict[str, Any] = {
         "score": result.score.earned,
-        "output": _verdict(result, language) + decided,
+        "output": _verdict(shown, language) + decided,
         "output_format": "html",
         "test_output_format": "html",
         "test_name_format": "text",
@@ -127,7 +130,7 @@ def gradescope_results(result: Result, language: str, seconds: float | None = No
     }
     if seconds is not None:
         record["execution_time"] = round(seconds, 2)
-    board = _leaderboard(result)
+    board = _leaderboard(shown)
     if board:
         record["leaderboard"] = board
     return json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n"
@@ -179,7 +182,7 @@ def _test(check: Check, result: Result, lines: dict[str, list[str]], numbers: Nu
         "max_score": check.possible,
         "output": "".join(parts),
         "output_format": "html",
-        "visibility": "visible",
+        "visibility": "hidden" if check.data.get("hidden") else "visible",
         "tags": [check.check, check.variant],
     }
     # Neither where nothing was judged.

@@ -22,6 +22,7 @@ from grader.lab.checks import (
     HostCodeSettings,
     Settings,
     WorkSettings,
+    kind_of,
 )
 from grader.lab.records import CheckSpec, Lab, Sizes
 from grader.result import Check
@@ -110,7 +111,7 @@ def _with(lab: Lab, settings: Mapping[str, Mapping[str, Settings]]) -> Lab:
             CheckSpec(n, 0.0, s) for n, s in settings.get(variant.name, {}).items() if n in allowed and n not in own
         ]
         order = list(CHECKS)
-        checks = sorted((*variant.checks, *specs), key=lambda spec: order.index(spec.check))
+        checks = sorted((*variant.checks, *specs), key=lambda spec: order.index(kind_of(spec.check).name))
         variants.append(replace(variant, checks=tuple(checks)))
     return replace(lab, variants=tuple(variants), repairs="off", timing=None, sweeps=())
 
@@ -168,7 +169,7 @@ def _more_sizes(lab: Lab) -> list[Sizes]:
 
 
 def _graded(lab: Lab, file: Path) -> Sequence[Check]:
-    options = GradeOptions(lab=lab.id, backend="emulator", sweeps=False, times=False, repairs=False)
+    options = GradeOptions(lab=lab.id, backend="emulator", sweeps=False, times=False, repairs=False, view="teacher")
     return grade_here(GradeTask(path=bytes(file), options=options), lab).checks
 
 

@@ -87,6 +87,8 @@ class Identity:
             repr(sorted((n, v) for n, v in msgspec.structs.asdict(options).items() if n not in _NO_MATTER)).encode(),
             _of_secret(secret()),
             _toolkits(),
+            # What students are told of these changes with the day.
+            repr(sorted(lab.secret_tests)).encode(),
             *(
                 part
                 for file in lab_files(lab)

@@ -85,4 +85,5 @@ def with_function_changes(result: Result, called: Called | None, found: Mapping[
 
 def with_answers(result: Result, lab: Lab, options: GradeOptions) -> Result:
     """`result` with no change to be read from it, unless the student, or who grades, is to see them."""
-    return result if lab.repairs == "student" or options.answers else without_answers(result)
+    is_shown = lab.repairs == "student" or options.answers or options.view == "teacher"
+    return result if is_shown else without_answers(result)

@@ -278,7 +278,7 @@ class Group:
 
     @property
     def _hides_answers(self) -> bool:
-        return self.lab.repairs != "student"
+        return self.lab.repairs != "student" and self.lab.view != "teacher"
 
     def _mark(self, task: GradeTask, outcome: Graded) -> None:
         """Write a result whose sweeps are still to come; what is wrong with that is told when they have."""
@@ -347,6 +347,8 @@ class Group:
             lines.append(text(msg("session.several_models", models=", ".join(models))))
         if any(self.outputs.answers_folder.glob("*.diff")):
             lines.append(text(msg("session.repairs", folder=str(self.outputs.answers_folder))))
+        if self.lab.secret_tests:
+            lines.append(text(msg("session.later_tests", tests=", ".join(self.lab.secret_tests))))
         rules = self.decider.rules.path
         timeless = [
             e.student for e in entries if e.result and e.result.decisions is not None and e.result.decisions.asks_time

@@ -10,6 +10,7 @@ from typing import Self
 
 import msgspec
 
+from grader.lab.checks import View
 from grader.launching.programs import RememberedCompiler
 from grader.launching.remembered import RememberedLaunches
 from grader.processes import fork_server
@@ -30,6 +31,7 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     repairs: False leaves out the search for the smallest changes that make wrong kernels right, and with predicted
       times right ones faster.
     answers: True leaves them in results of a lab that shows them to teachers only.
+    view: who reads the results: students are not told what the lab's sealed tests are made of, nor the answers.
     times: False leaves out the times of kernels, and with them the marks for speed.
     predict: the GPU that times are predicted for; "auto": the lab's, else the one at hand, else a T4; "off": none are.
     stepwise: whether a variant's checks are told as soon as they are judged.
@@ -46,6 +48,7 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     stepwise: bool = False
     repairs: bool = True
     answers: bool = False
+    view: View = "students"
     predict: str = "off"
 
 

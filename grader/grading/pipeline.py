@@ -92,7 +92,7 @@ def grade(
         raise UsageError(msg("session.unknown_backend", backend=repr(backend), allowed=", ".join(BACKENDS)))
     from grader.compiler.process import CompilerProcess
 
-    secret = course_secret()
+    secret, lab = course_secret(), replace(lab, view=options.view)
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:

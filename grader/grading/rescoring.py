@@ -32,7 +32,7 @@ from grader.report.job import ReportJob, make_job
 from grader.report.numbers import Numbers
 from grader.report.rendering import Reply, rendering_pool
 from grader.report.visible import visible_line
-from grader.result import Check, CheckStatus, Result, Score, encode, marked, weightier
+from grader.result import WAITING, Check, CheckStatus, Result, Score, encode, marked, weightier
 from grader.timing.sampling import credit, decide
 from grader.words import check_title, text, told
 
@@ -194,7 +194,7 @@ def _with(check: Check, credit: float, possible: float, waits: bool) -> Check:
 
 
 def _waits(check: Check) -> bool:
-    return check.status == "error" or check.skip_reason in ("not_measured", "prerequisite")
+    return check.status == "error" or check.skip_reason in WAITING
 
 
 def _judged(check: Check, settings: Any) -> _Again | None:

@@ -183,6 +183,7 @@ def _grade(
                 sweeps=False,
                 times=False,
                 repairs=False,
+                view="teacher",
             ),
         )
         for specimen in found

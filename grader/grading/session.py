@@ -9,7 +9,7 @@ import contextlib
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -280,7 +280,7 @@ def grade(order: Order) -> int:
             if is_group and not order.cluster:
                 workers.warm()
         folders = [Path(folder) for folder in options.labs_folders]
-        lab = labs.find(options.lab, folders)
+        lab = replace(labs.find(options.lab, folders), view=options.view)
         known_labs = list(labs.folders(folders))
         places = course_folders(order.paths, options.lab, known_labs, order.out, lab.variants, order.is_single)
         decider = find_decider(places, order.out)

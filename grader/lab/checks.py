@@ -6,7 +6,9 @@ judges by in `grader/checks/` (`JUDGES`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 import msgspec
@@ -223,6 +225,45 @@ class OverlapSettings(Settings, frozen=True):
     of: Literal["copies", "kernels"] = "copies"
 
 
+View = Literal["teacher", "students", "service"]
+"""Who reads a result: the teacher sees all of a lab's tests; a service hides what students are not to see by itself."""
+
+
+class CaseSettings(Settings, frozen=True):
+    """One of a variant's tests: a case with points of its own, that no other check looks at.
+
+    sizes: of the case.  values: of scalars, where it sets them.  seed: of its data; None: the lab's.
+    inputs: the oracle's function that makes its data.
+    shown: to students, "open": all of it; "name": whether it is passed; "later": nothing before `until`.
+    about: what a student reads where it is not passed, by language; {}: nothing more than what was found.
+    """
+
+    sizes: Mapping[str, int]
+    values: Mapping[str, float]
+    seed: int | None = None
+    inputs: str = "inputs"
+    shown: Literal["open", "name", "later"] = "open"
+    until: datetime | None = None
+    about: Mapping[str, str] = {}
+
+    @property
+    def is_later(self) -> bool:
+        """Whether students are not to know yet what comes of it."""
+        return self.until is not None and datetime.now(self.until.tzinfo) < self.until
+
+    def is_secret(self, view: View) -> bool:
+        """Whether it is not even run, since students read what comes of it."""
+        return view == "students" and self.is_later
+
+    def is_sealed(self, view: View) -> bool:
+        """Whether what it is made of may not be told."""
+        return view != "teacher" and (self.shown == "name" or self.is_later)
+
+    def is_hidden(self, view: View) -> bool:
+        """Whether a service that shows a result to students has to leave it out."""
+        return self.is_later or (view == "teacher" and self.shown == "name")
+
+
 @dataclass(frozen=True, slots=True)
 class CheckKind:
     """A check that lab files can ask for.
@@ -247,6 +288,7 @@ CHECKS = {
         CheckKind("launch", needs=("present",), implied=True),
         CheckKind("correct", CorrectSettings, needs=("compiles",), implied=True),
         CheckKind("ragged_sizes", needs=("correct",)),
+        CheckKind("tests", CaseSettings, needs=("compiles",)),
         CheckKind("memory_safety", needs=("compiles",), credit_needs=("correct",)),
         CheckKind("races", RacesSettings, needs=("compiles",), credit_needs=("correct",)),
         CheckKind("technique", TechniqueSettings, needs=("correct",)),
@@ -266,12 +308,21 @@ CHECKS = {
 }
 """By name, in the order in which they run and are shown: what a check depends on comes before it."""
 
-OF_FUNCTIONS = tuple(name for name in CHECKS if name != "technique")
+TESTS = "tests"
+"""Its checks are called `tests.<name>`, one for each test of a variant."""
+
+
+def kind_of(check: str) -> CheckKind:
+    """What a check of a lab is, by its name."""
+    return CHECKS[check.partition(".")[0]]
+
+
+OF_FUNCTIONS = tuple(name for name in CHECKS if name not in ("technique", TESTS))
 """Those of labs that ask for a function: what goes through shared memory on its way there, nobody follows yet."""
 OF_PROGRAMS = tuple(name for name in OF_FUNCTIONS if name != "deterministic")
 """Those of labs that ask for a program, which rounds what it prints."""
 
-OF_KERNELS = tuple(name for name in CHECKS if name not in ("launches", "overlap"))
+OF_KERNELS = tuple(name for name in CHECKS if name not in ("launches", "overlap", TESTS))
 """Those of labs that ask for kernels: the grader launches these, so that nothing can be said of how that is done."""
 
 OF_WORK = frozenset({"uses", "atomics", "divergence", "work", "occupancy", "launches", "overlap", "deterministic"})

@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib.util
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from grader.errors import FileError
+from grader.lab.checks import CaseSettings
 from grader.lab.compare import Float64, Projected, blank, rows_of
 from grader.lab.records import Lab, Parameter, Sizes
 from grader.message import msg
@@ -34,11 +36,20 @@ class Oracle:
     FileError : the oracle's file cannot be run, or what it gives does not fit the lab's parameters.
     """
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: Lab, test: CaseSettings | None = None) -> None:
+        """test: whose data it makes; None: those of the lab's own cases."""
+        if test is not None and test.seed is not None:
+            lab = replace(lab, seed=test.seed)
         self._lab = lab
-        self._module = _load(lab)
+        self._values = test.values if test is not None else {}
+        self._inputs_by = test.inputs if test is not None else "inputs"
+        self._module = _load(lab, self._inputs_by)
         self._cases: dict[tuple[object, ...], tuple[dict[str, Array], dict[str, Array]]] = {}
         self._inputs: dict[tuple[object, ...], dict[str, Array]] = {}
+
+    def of_test(self, test: CaseSettings) -> Oracle:
+        """An oracle that makes the data of one of the lab's tests."""
+        return Oracle(self._lab, test)
 
     def case(
         self, sizes: Sizes, dtypes: Mapping[str, str], again: bool = False
@@ -142,9 +153,13 @@ class Oracle:
             seed = [self._lab.seed, *(sizes[name] for name in self._lab.size_names), *([1] if again else [])]
             rng = np.random.default_rng(seed)
             wanted = [p for p in self._lab.parameters if p.is_input]
-            arrays = self._arrays("inputs", wanted, sizes, dtypes, lambda: self._module.inputs(dict(sizes), rng))
-            scalars = (p for p in self._lab.parameters if p.kind.is_number)
-            self._inputs[key] = arrays | {p.name: _scalar(p, rng, again) for p in scalars}
+            make = getattr(self._module, self._inputs_by)
+            arrays = self._arrays(self._inputs_by, wanted, sizes, dtypes, lambda: make(dict(sizes), rng))
+            scalars = {p.name: _scalar(p, rng, again) for p in self._lab.parameters if p.kind.is_number}
+            fixed = {
+                n: _of_type(np.asarray(v), self._lab.parameter(n).dtype).reshape(()) for n, v in self._values.items()
+            }
+            self._inputs[key] = arrays | scalars | fixed
         return self._inputs[key]
 
     def _outputs(self, sizes: Sizes, dtypes: Mapping[str, str], inputs: dict[str, Array]) -> dict[str, Array]:
@@ -158,7 +173,7 @@ class Oracle:
 
     def _arrays(
         self,
-        function: Literal["inputs", "expected"],
+        function: str,
         wanted: Sequence[Parameter],
         sizes: Sizes,
         dtypes: Mapping[str, str],
@@ -174,7 +189,7 @@ class Oracle:
             raise FileError(msg("oracle.no_arrays", function=function, got=type(raw).__name__), self._lab.oracle, line)
 
         def converted() -> dict[str, Array]:
-            given = {n: _given_as(a, dtypes.get(n)) for n, a in raw.items()} if function == "inputs" else raw
+            given = {n: _given_as(a, dtypes.get(n)) for n, a in raw.items()} if function != "expected" else raw
             return {name: _of_type(a, dtypes.get(name, a.dtype)) for name, a in given.items()}
 
         arrays = self._call(sizes, converted, line)
@@ -272,7 +287,7 @@ def _line_of_error(error: BaseException, oracle: Path) -> int | None:
     return lines[-1] if lines else None
 
 
-def _load(lab: Lab) -> ModuleType:
+def _load(lab: Lab, inputs: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"oracle_of_{lab.id.replace('-', '_')}", lab.oracle)
     if spec is None or spec.loader is None:
         raise FileError(msg("oracle.no_python"), lab.oracle)
@@ -283,7 +298,7 @@ def _load(lab: Lab) -> ModuleType:
         line = _line_of_error(error, lab.oracle)
         raise FileError(f"{type(error).__name__}: {error}", lab.oracle, line) from error
     projects = any(hasattr(module, name) for name in PROJECTION)
-    for name in ("inputs", "expected", *(PROJECTION if projects else ())):
+    for name in ("inputs", inputs, "expected", *(PROJECTION if projects else ())):
         if not callable(getattr(module, name, None)):
             raise FileError(msg("oracle.no_function", name=name), lab.oracle)
     return module

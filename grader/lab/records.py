@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from grader.lab import formula
-from grader.lab.checks import NO_SETTINGS, OF_WORK, Settings
+from grader.lab.checks import NO_SETTINGS, OF_WORK, CaseSettings, Settings, View
 from grader.lab.parameters import Kind, Signature
 
 S = TypeVar("S", bound=Settings)
@@ -215,6 +215,11 @@ class Variant:
     more_sizes: tuple[Sizes, ...] = ()
     """Exact sizes of its own that the emulator runs as well, uncounted: beyond what its usual blocks have threads."""
 
+    @property
+    def tests(self) -> dict[str, CaseSettings]:
+        """Its tests, by the names of their checks."""
+        return {spec.check: spec.settings for spec in self.checks if isinstance(spec.settings, CaseSettings)}
+
     def settings_of(self, kind: type[S]) -> S | None:
         """The settings of the check whose settings are of that type; None where the variant has no such check."""
         return next((spec.settings for spec in self.checks if isinstance(spec.settings, kind)), None)
@@ -402,6 +407,8 @@ class Lab:
     """What is handed in where that is a whole program."""
     files: Mapping[str, Path] = field(default_factory=dict)
     """The lab's own, that go with whatever is handed in, in place of files of the same names."""
+    view: View = "teacher"
+    """Who reads what comes of a grading: what is told of its tests follows from that."""
 
     @property
     def makes_launches(self) -> bool:
@@ -412,6 +419,16 @@ class Lab:
     def counts_work(self) -> bool:
         """Whether a check asks for what is executed by line."""
         return any(spec.check in OF_WORK for variant in self.variants for spec in variant.checks)
+
+    @property
+    def secret_tests(self) -> dict[str, CaseSettings]:
+        """The tests that are not run, since students are to know nothing of them yet, by the ids of their checks."""
+        return {
+            f"{v.name}.{name}": test
+            for v in self.variants
+            for name, test in v.tests.items()
+            if test.is_secret(self.view)
+        }
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name.  KeyError when there is none."""

@@ -153,6 +153,8 @@ def check_status(status: str, skip_reason: str = "") -> Status:
         return Status("none", "·", _("does not apply"))
     if status == "skip" and skip_reason == "prerequisite":
         return Status("blocked", "–", _("not reached"))
+    if status == "skip" and skip_reason == "later":
+        return Status("skip", "…", _("shown later"))
     shown = {
         "pass": Status("pass", "✓", _("passed")),
         "fail": Status("fail", "✗", _("failed")),

@@ -390,6 +390,8 @@ class Evidence:
     occupancy: of its heaviest launch, where a check asks for that.
     launches: of a function, how many a call made at the observed size; None where that was not seen.
     suspect: of a function, file and line of the one kernel that may have made a wrong result; None where several may.
+    tests: what came of the variants' tests, by the ids of their checks; of those that are secret still, and that the
+      kernel does not fit, nothing.
     library_at: the file and the line that Thrust or CUB is called in, or else included; None where it is in none.
     """
 
@@ -429,6 +431,7 @@ class Evidence:
     reordered: Reordered | None = None
     occupancy: Occupancy | None = None
     predicted: PredictedTime | Message | None = None
+    tests: Mapping[str, Run] = field(default_factory=dict)
 
     @property
     def bound(self) -> VariantBinding:

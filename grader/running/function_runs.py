@@ -83,6 +83,8 @@ class Case:
     sizes: Sizes
     data: tuple[tuple[Mapping[str, Array], Mapping[str, Array]], ...]
     drawn: bool = False
+    test: str = ""
+    """The id of a test's check: no other one looks at it."""
     undone: bool = False
     """What kernels do is undone: what is right all the same was computed by the host."""
     is_timed: bool = False
@@ -114,8 +116,9 @@ class FunctionRuns:
         InternalError : no program can be run here.
         FileError : the oracle cannot say what has to come out.
         """
-        cases = list(self.named())
+        cases = [*self.named(), *self._tests()]
         runs: list[Run] = []
+        tests: dict[str, Run] = {}
         shown: list[tuple[Case, Run, Observation]] = []
 
         limits = msgspec.structs.replace(LIMITS, counts_work=self.lab.counts_work)
@@ -125,6 +128,9 @@ class FunctionRuns:
             if others > 0:
                 return self._in_order(others, limits)
             run = self.judged(cases[len(observations) - 1], observations[-1])
+            test = cases[len(observations) - 1].test
+            if run is not None and test:
+                tests[test], run = run, None
             # A drawn shape may be too much for what is right at the lab's own sizes: that is no fault.
             if run is not None and not (run.drawn and run.outcome.reason in GAVE_UP):
                 runs.append(run)
@@ -148,13 +154,14 @@ class FunctionRuns:
         evidence = replace(
             evidence,
             runs=tuple(runs),
+            tests=tests,
             diagnoses=self._diagnoses(shown),
             unmeasured={"time": msg("runs.not_timed")},
             host=of_call(
                 [
                     (case.sizes, observation)
                     for observation, case in zip(self.observations, cases, strict=False)
-                    if not case.undone
+                    if not case.undone and not case.test
                 ],
                 self.lab.files,
             ),
@@ -239,6 +246,14 @@ class FunctionRuns:
         rows += [("correct", sizes) for sizes in cases.large]
         for kind, sizes in rows:
             yield self._case(kind, sizes, self.oracle)
+
+    def _tests(self) -> Iterator[Case]:
+        """The tests of all variants, but those that nobody may be told of."""
+        for variant in self.lab.variants:
+            for name, test in variant.tests.items():
+                if not test.is_secret(self.lab.view):
+                    case = self._case("correct", test.sizes, self.oracle.of_test(test))
+                    yield replace(case, test=f"{variant.name}.{name}")
 
     def timed(self, sizes: Sizes) -> Case:
         """One call with data of the submission's own; what has to come out the lab's reference is to say."""

@@ -157,6 +157,19 @@ def _more(trials: Trials, evidence: Evidence, kernel: BoundKernel, runs: Sequenc
             yield run
 
 
+def _with_tests(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
+    """`evidence` with the variant's tests, as far as the kernel can be asked for their sizes as they are."""
+    tests = {}
+    for name, test in evidence.variant.tests.items():
+        rules, sizes = kernel.sizes, dict(test.sizes)
+        is_exact = kernel.binding.takes_sizes or rules.rounded(sizes) == sizes
+        is_fixed = any(sizes[name] != value for name, value in rules.interpretation.pinned)
+        if is_exact and not is_fixed and rules.fits(sizes) and not test.is_secret(trials.lab.view):
+            at = replace(trials, oracle=trials.oracle.of_test(test))
+            tests[f"{evidence.variant.name}.{name}"] = at.run(kernel, "correct", test.sizes)
+    return replace(evidence, tests=tests)
+
+
 def _array_bytes(kernel: BoundKernel, sizes: Sizes) -> dict[str, int]:
     dtypes = kernel.dtypes
     return {
@@ -213,4 +226,5 @@ def _staged(trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: Bo
     evidence = with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
     evidence = with_own_check(trials, evidence, kernel)
     evidence = with_own_launches(evidence, kernel)
+    evidence = _with_tests(trials, evidence, kernel)
     return with_margin(trials, evidence, kernel)

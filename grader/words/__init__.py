@@ -280,8 +280,9 @@ def _file_of(record: msgspec.Struct, result: msgspec.Struct) -> object:
 
 def check_title(check: str) -> str:
     """A check's name in words; a check that this version does not know keeps its own name."""
+    kind, _dot, name = check.partition(".")
     try:
-        return text(msg(f"checks.{check}.title"))
+        return text(msg(f"checks.{kind}.named", name=name) if name else msg(f"checks.{kind}.title"))
     except NoWordsError:
         return check
 
@@ -291,6 +292,9 @@ def fault_title(check: str, message: Message | None) -> str:
 
     A kind of fault may have a title of its own, `fault_` and the last part of the id of a message within `message`.
     """
+    kind, _dot, name = check.partition(".")
+    if name:
+        return text(msg(f"checks.{kind}.fault_named", name=name))
     kinds = [f"fault_{id.rpartition('.')[2]}" for id in _ids_within(message)] if message else []
     for name in [*kinds, "fault"]:
         try:

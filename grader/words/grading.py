@@ -89,6 +89,10 @@ def with_bounds(what: str, bounds: str) -> str:
 
 
 SESSION: Texts = {
+    "later_tests": N_(
+        "Tests that are not run, since students may not know their results yet: {tests}. Their points are pending; "
+        "with --view teacher they are run."
+    ),
     "repairs": N_("Smallest changes that make kernels right or faster, for the teacher: {folder}"),
     "refused": refused,
     "with_bounds": with_bounds,

@@ -100,6 +100,12 @@ LABS: Texts = {
     "tile_numbers": N_("a tile is one to three positive numbers, x first"),
     "multiple": N_("a multiple is at least 1 (got {got})"),
     "unknown_check": N_("unknown check; {allowed}"),
+    "no_function_name": N_("must be the name of a function of the oracle (got {got!r})"),
+    "shown": N_("must say to whom the test is shown (got {got!r}); allowed: {allowed}"),
+    "tests_in_repository": N_(
+        "{lab}: students are not shown these tests, but could read them in the repository: {tests}. Give them a copy "
+        "of the lab without these, or use a service that keeps the lab to itself (gradescope, moodle; got {service})"
+    ),
     "points": N_("points must be a number from 0 to {total_points:g} (got {points})"),
     "asks_nothing": N_("the check asks for nothing: give at least one of {names}"),
     "must_and_must_not": N_("{name} stands in both must and must_not"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.i18n import _, decimal, form_of, ngettext
+from grader.i18n import _, decimal, form_of, language, ngettext
 from grader.words import N_, Texts
 
 
@@ -279,7 +279,28 @@ DETERMINISTIC: Texts = {
     ),
 }
 
+
+def about(**texts: str) -> str:
+    """What the lab says of a test that is not passed, in the language in use."""
+    return texts.get(language(), "")
+
+
+TESTS: Texts = {
+    "title": N_("tests"),
+    "named": N_("test “{name}”"),
+    "fault_named": N_("test “{name}” not passed"),
+    "about": about,
+    "passed": N_("Right ({sizes})."),
+    "passed_sealed": N_("Right."),
+    "wrong": N_("The result is wrong. What this test is made of is not shown."),
+    "stopped": N_("It came to no result. What this test is made of is not shown."),
+    "unsupported": N_("The grader could not run this test."),
+    "later": N_("The result of this test is shown from {when} on."),
+    "inapplicable": N_("The program cannot be asked for the sizes of this test."),
+}
+
 AREAS: dict[str, Texts] = {
+    "checks.tests": TESTS,
     "checks.technique": TECHNIQUE,
     "checks.uses": USES,
     "checks.atomics": ATOMICS,
