@@ -6,10 +6,12 @@ judges by in `grader/checks/` (`JUDGES`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -223,6 +225,23 @@ class OverlapSettings(Settings, frozen=True):
 
     min_share: float
     of: Literal["copies", "kernels"] = "copies"
+
+
+_SHOWN_AFTER = re.compile(r"after (\d{4}-\d\d-\d\d)(?: (\d\d:\d\d))?(?: ([A-Za-z_+\-/]+))?")
+"""A day, or a minute of it, and a time zone by its name; without one that of the machine that grades."""
+
+
+def shown_from(text: str) -> datetime | None:
+    """When what is shown after a day or a minute is shown: when that is over; None where it is no time."""
+    match = _SHOWN_AFTER.fullmatch(text)
+    if match is None:
+        return None
+    day, minute, zone = match.groups()
+    try:
+        time = datetime.fromisoformat(f"{day} {minute or '00:00'}") + (timedelta() if minute else timedelta(days=1))
+        return time.replace(tzinfo=ZoneInfo(zone)) if zone else time.astimezone()
+    except (ValueError, OSError, OverflowError, LookupError):
+        return None
 
 
 View = Literal["teacher", "students", "service"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,13 +13,16 @@ from grader.devices import WARP_LANES, gpus
 from grader.lab import formula
 from grader.lab.checks import (
     OF_RUNTIME,
+    TESTS,
     AtomicsSettings,
+    CaseSettings,
     LaunchesSettings,
     OccupancySettings,
     OverlapSettings,
     Settings,
     UsesSettings,
     WorkSettings,
+    shown_from,
 )
 from grader.lab.formula import FormulaError
 from grader.lab.interfaces import (
@@ -35,6 +39,7 @@ from grader.lab.interfaces import (
 from grader.lab.parameters import KINDS
 from grader.lab.parts import (
     BACKENDS,
+    FULL_MARKS,
     LANGUAGES,
     LaunchPart,
     Part,
@@ -52,7 +57,19 @@ from grader.lab.parts import (
     sweeps_of,
     variant_of,
 )
-from grader.lab.records import Cases, CheckSpec, Drawn, Lab, LaunchRule, Parameter, Sizes, Text, TimingRule, Tolerance
+from grader.lab.records import (
+    Cases,
+    CheckSpec,
+    Drawn,
+    Lab,
+    LaunchRule,
+    Parameter,
+    Sizes,
+    Text,
+    TimingRule,
+    Tolerance,
+    Variant,
+)
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 
@@ -124,6 +141,53 @@ def _check_numbers(file: YamlFile, at: KeyPath, settings: Settings, cases: Cases
 def _check_asks(file: YamlFile, at: KeyPath, is_asked: bool, names: Sequence[str]) -> None:
     if not is_asked:
         raise file.error(msg("labs.asks_nothing", names=", ".join(names)), at)
+
+
+class _TestPart(Part, frozen=True):
+    points: float
+    sizes: dict[str, int]
+    shown: str = "open"
+    values: dict[str, float] = {}
+    seed: int | None = None
+    inputs: str = "inputs"
+    about: TextPart | None = None
+
+
+SHOWN = ("open", "name", "after 2026-12-01", "after 2026-12-01 18:00 Europe/Moscow")
+
+
+def _with_tests(file: YamlFile, variant: Variant, data: Any, parameters: tuple[Parameter, ...]) -> Variant:
+    """The variant with its tests, as checks behind the others."""
+    keys: KeyPath = ("variants", variant.name, "tests")
+    tests = (_test_of(file, (*keys, n), n, row, parameters) for n, row in data.get("tests", {}).items())
+    return replace(variant, checks=(*variant.checks, *tests))
+
+
+def _test_of(file: YamlFile, keys: KeyPath, name: str, data: object, parameters: tuple[Parameter, ...]) -> CheckSpec:
+    """A variant's test, as a check of its own."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise file.error(msg("labs.variant_name"), keys)
+    part = file.decode(_TestPart, keys, data)
+    if not 0 <= part.points <= FULL_MARKS:
+        raise file.error(msg("labs.points", total_points=FULL_MARKS, points=repr(part.points)), (*keys, "points"))
+    check_known(file, (*keys, "values"), part.values, [p.name for p in parameters if p.kind.is_number])
+    if not part.inputs.isidentifier():
+        raise file.error(msg("labs.no_function_name", got=part.inputs), (*keys, "inputs"))
+    until = None
+    if part.shown not in SHOWN[:2]:
+        until = shown_from(part.shown)
+        if until is None:
+            raise file.error(msg("labs.shown", got=part.shown, allowed=", ".join(SHOWN)), (*keys, "shown"))
+    settings = CaseSettings(
+        sizes=case_of(file, (*keys, "sizes"), part.sizes, [p.name for p in parameters if p.is_size]),
+        values=part.values,
+        seed=part.seed,
+        inputs=part.inputs,
+        shown="name" if part.shown == "name" else "later" if until is not None else "open",
+        until=until,
+        about=plain_text(part.about) if part.about is not None else {},
+    )
+    return CheckSpec(f"{TESTS}.{name}", part.points, settings)
 
 
 DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -248,7 +312,8 @@ def load(folder: Path) -> Lab:
     check_known(file, ("equal_sizes",), top.equal_sizes, sizes)
     references = (folder / top.reference).resolve()
     variants = tuple(
-        variant_of(file, name, data, parameters, references, function, program) for name, data in top.variants.items()
+        _with_tests(file, variant_of(file, name, data, parameters, references, function, program), data, parameters)
+        for name, data in top.variants.items()
     )
     check_points(file, variants)
     files = lab_files(file, references, [*top.files, *([top.harness] if top.harness else [])])

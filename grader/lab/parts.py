@@ -5,16 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
-from zoneinfo import ZoneInfo
 
 import msgspec
 
 from grader.devices import MAX_THREADS_PER_BLOCK
 from grader.lab import formula
-from grader.lab.checks import CHECKS, OF_FUNCTIONS, OF_KERNELS, OF_PROGRAMS, TESTS, CaseSettings
+from grader.lab.checks import CHECKS, OF_FUNCTIONS, OF_KERNELS, OF_PROGRAMS
 from grader.lab.records import (
     Cases,
     CheckSpec,
@@ -206,10 +204,7 @@ def variant_of(
         names=tuple(part.names),
         shared_memory=part.shared_memory,
         reference=reference_of(file, (*keys, "reference"), reference, parameters, references),
-        checks=(
-            *_checks(file, (*keys, "checks"), part.checks, checks_of),
-            *(_test(file, (*keys, "tests", test), test, row, parameters) for test, row in part.tests.items()),
-        ),
+        checks=_checks(file, (*keys, "checks"), part.checks, checks_of),
         padded=part.padded,
         launch=launch_of(file, (*keys, "launch"), part.launch, sizes) if part.launch is not None else None,
         unrolled=part.unrolled,
@@ -287,61 +282,6 @@ def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object], known: Se
             )
         specs[name] = CheckSpec(name, float(points), file.decode(CHECKS[name].settings, at, settings))
     return tuple(specs[name] for name in CHECKS if name in specs)
-
-
-class _TestPart(Part, frozen=True):
-    points: float
-    sizes: dict[str, int]
-    shown: str = "open"
-    values: dict[str, float] = {}
-    seed: int | None = None
-    inputs: str = "inputs"
-    about: TextPart | None = None
-
-
-_SHOWN_AFTER = re.compile(r"after (\d{4}-\d\d-\d\d)(?: (\d\d:\d\d))?(?: ([A-Za-z_+\-/]+))?")
-"""A day, or a minute of it, and a time zone by its name; without one that of the machine that grades."""
-SHOWN = ("open", "name", "after 2026-12-01", "after 2026-12-01 18:00 Europe/Moscow")
-
-
-def _test(file: YamlFile, keys: KeyPath, name: str, data: object, parameters: tuple[Parameter, ...]) -> CheckSpec:
-    """A variant's test, as a check of its own."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise file.error(msg("labs.variant_name"), keys)
-    part = file.decode(_TestPart, keys, data)
-    if not 0 <= part.points <= FULL_MARKS:
-        raise file.error(msg("labs.points", total_points=FULL_MARKS, points=repr(part.points)), (*keys, "points"))
-    check_known(file, (*keys, "values"), part.values, [p.name for p in parameters if p.kind.is_number])
-    if not part.inputs.isidentifier():
-        raise file.error(msg("labs.no_function_name", got=part.inputs), (*keys, "inputs"))
-    until = None
-    if part.shown not in SHOWN[:2]:
-        until = _until(part.shown)
-        if until is None:
-            raise file.error(msg("labs.shown", got=part.shown, allowed=", ".join(SHOWN)), (*keys, "shown"))
-    settings = CaseSettings(
-        sizes=case_of(file, (*keys, "sizes"), part.sizes, [p.name for p in parameters if p.is_size]),
-        values=part.values,
-        seed=part.seed,
-        inputs=part.inputs,
-        shown="name" if part.shown == "name" else "later" if until is not None else "open",
-        until=until,
-        about=plain_text(part.about) if part.about is not None else {},
-    )
-    return CheckSpec(f"{TESTS}.{name}", part.points, settings)
-
-
-def _until(text: str) -> datetime | None:
-    """When what is shown after a day or a minute is shown: when that is over; None where it is no time."""
-    match = _SHOWN_AFTER.fullmatch(text)
-    if match is None:
-        return None
-    day, minute, zone = match.groups()
-    try:
-        time = datetime.fromisoformat(f"{day} {minute or '00:00'}") + (timedelta() if minute else timedelta(days=1))
-        return time.replace(tzinfo=ZoneInfo(zone)) if zone else time.astimezone()
-    except (ValueError, OSError, OverflowError, LookupError):
-        return None
 
 
 def check_points(file: YamlFile, variants: tuple[Variant, ...]) -> None:

@@ -33,14 +33,14 @@ from grader.message import msg
 from grader.programs.observe import Start, observe_calls
 from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, FunctionCall, Observation, RunLimits
 from grader.programs.sources import Program
-from grader.ptx.records import Counters, Hazard, LineCounter
+from grader.ptx.records import Hazard
 from grader.result import CaseKind
 from grader.running.drawn import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence, library_at, work_of_call
 from grader.running.explain import MAX_EXPLAINED, is_one_launch, suspects
 from grader.running.host_code import of_call
 from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
-from grader.running.runs import counters_of
+from grader.running.runs import counters_of, together
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Interpretation, LaunchPlan
 
@@ -172,7 +172,7 @@ class FunctionRuns:
         if not is_seen or observed is None:
             return evidence
         launches = observed.calls[0].launches
-        counted = _together(launches, evidence.bound.kernel.file)
+        counted = together(launches, evidence.bound.kernel.file)
         instructions = sum(launch.thread_instructions for launch in launches)
         sizes = cases[profiled].sizes
         return replace(
@@ -478,35 +478,3 @@ def _stopped(observation: Observation, wanted: int) -> LaunchOutcome | None:
             name, side = call.strayed[0]
             return LaunchOutcome("fault", reason="strayed", said=msg(f"launches.strayed_{side}", name=name))
     return None
-
-
-def _together(launches: Sequence[CallLaunch], own: str) -> Counters:
-    """What was counted of several launches, as of one: what stands at one line is added, its file "" where that is
-    `own`.  Whatever a library does is left out."""
-    rows: dict[tuple[str, int, str, str, int], LineCounter] = {}
-    counters = [launch.counters for launch in launches if launch.counters is not None]
-    for c in (c for counted in counters for c in counted.by_line if c.file != LIBRARY):
-        file = "" if c.file == own else c.file
-        key = (file, c.line, c.space, c.op, c.width_bytes)
-        row = rows.get(key)
-        if row is None:
-            rows[key] = replace(c, file=file)
-            continue
-        for name in (
-            "requests",
-            "wavefronts",
-            "sectors",
-            "ideal",
-            "unique_bytes",
-            "lanes",
-            "few_requests",
-            "few_lanes",
-        ):
-            setattr(row, name, getattr(row, name) + getattr(c, name))
-        if c.ways > row.ways:
-            row.ways, row.worst_words = c.ways, c.worst_words
-    return Counters(
-        [rows[key] for key in sorted(rows)],
-        sum(counted.sampled_blocks for counted in counters),
-        sum(counted.total_blocks for counted in counters),
-    )

@@ -16,6 +16,7 @@ from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Run, Trials
 from grader.measured import Counters, LineCounters
 from grader.message import msg
+from grader.programs.records import LIBRARY, CallLaunch
 from grader.ptx.records import Counters as Raw
 from grader.ptx.records import LineCounter
 from grader.running.choosing import choose, is_made_impossible
@@ -93,6 +94,38 @@ def _line(c: LineCounter) -> LineCounters:
         few_lanes=c.few_lanes,
         file=c.file,
         lane_words=[None if word < 0 else word for word in c.worst_words],
+    )
+
+
+def together(launches: Sequence[CallLaunch], own: str) -> Raw:
+    """What was counted of several launches, as of one: what stands at one line is added, its file "" where that is
+    `own`.  Whatever a library does is left out."""
+    rows: dict[tuple[str, int, str, str, int], LineCounter] = {}
+    counters = [launch.counters for launch in launches if launch.counters is not None]
+    for c in (c for counted in counters for c in counted.by_line if c.file != LIBRARY):
+        file = "" if c.file == own else c.file
+        key = (file, c.line, c.space, c.op, c.width_bytes)
+        row = rows.get(key)
+        if row is None:
+            rows[key] = replace(c, file=file)
+            continue
+        for name in (
+            "requests",
+            "wavefronts",
+            "sectors",
+            "ideal",
+            "unique_bytes",
+            "lanes",
+            "few_requests",
+            "few_lanes",
+        ):
+            setattr(row, name, getattr(row, name) + getattr(c, name))
+        if c.ways > row.ways:
+            row.ways, row.worst_words = c.ways, c.worst_words
+    return Raw(
+        [rows[key] for key in sorted(rows)],
+        sum(counted.sampled_blocks for counted in counters),
+        sum(counted.total_blocks for counted in counters),
     )
 
 
