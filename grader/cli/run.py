@@ -73,7 +73,7 @@ _IDLE = re.compile(
 )
 """Options of nvcc's that change nothing here; `_WITH_VALUE`: those whose next word belongs to them."""
 WATCHED_INSTRUCTIONS = 200_000_000
-"""Of launches that are watched block for block: some five seconds."""
+"""Of blocks that are watched, in all launches: some five seconds."""
 GPU_SECONDS = 60.0
 """A kernel that has not ended by then hangs."""
 BEYOND_LIMITS = 4

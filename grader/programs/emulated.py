@@ -107,7 +107,8 @@ class Gpu(Loaded):
         observe = observe and (threads * 200 <= limit or not bounds.passes_over)
         limits = Limits(limit, bounds.launch_issued, asked.steps_left, bounds.steps_after_fault, bounds.launch_seconds)
         batches = OBSERVED_BATCHES if threads > OBSERVED_THREADS else None
-        if self._watched_instructions > bounds.watched_instructions and threads > BATCH_LANES:
+        watchable = bounds.watched_instructions - self._watched_instructions
+        if watchable < 0 and threads > BATCH_LANES:
             batches = LATER_BATCHES
         projection = _Projection(limit, grid[0] * grid[1] * grid[2])
         try:
@@ -121,6 +122,7 @@ class Gpu(Loaded):
                 max_shared_bytes=asked.max_shared_bytes,
                 observe=observe,
                 observed_batches=batches,
+                observed_instructions=max(watchable, 0),
                 observers=[projection],
                 cooperative=asked.cooperative,
                 limits=limits,

@@ -42,7 +42,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     host_instructions, host_bytes: of the host's code.  device_bytes: of the device's memory that is touched.
     launch_instructions, kernel_instructions: of one launch's threads, and of all launches' together.
     launch_issued: of one launch, counted once for all threads that execute an instruction together.
-    watched_instructions: of launches that are watched block for block; of those that follow a few blocks are.
+    watched_instructions: of blocks that are watched, of all launches together; of those that follow a few are.
     kernel_steps, steps_after_fault: of all launches together, and of one, see `grader.ptx.limits.Limits`.
     counts_work: what threads execute by line, and what the host asks of the device, is kept.
     keeps_steps: of that what streams do, the first `MAX_STEPS`, with their times where a GPU does them.

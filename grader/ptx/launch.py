@@ -18,6 +18,7 @@ from grader.ptx.limits import (
     LaunchError,
     LimitExceeded,
     Limits,
+    Sample,
     resident_blocks,
     side_by_side,
     spread,
@@ -62,6 +63,8 @@ class Launch:
     observe: count traffic and look for races (the observers `Traffic` and `Races`).
     observers: who else watches; bounds and uninitialised reads are always watched.
     observed_batches: at most so many batches of blocks are shown to the observers, spread over the grid (None: all).
+    observed_instructions: of these batches only as many, spread over those left, as take about so many
+        thread-instructions together (None: all; nor where generated code runs few threads).
     limits: when to give up.
     max_shared_bytes: what a block may have in all; above 48 KiB a device needs opting in.
     counts_work: say what was executed by line (`LaunchReport.work`).
@@ -79,6 +82,7 @@ class Launch:
     observe: bool = False
     observers: Sequence[Observer] = ()
     observed_batches: int | None = None
+    observed_instructions: int | None = None
     limits: Limits | None = None
     max_shared_bytes: int = MAX_STATIC_SHARED
     cooperative: bool = False
@@ -271,11 +275,11 @@ class _Run:
 
     def carry_out(self) -> Outcome:
         """Run all blocks, in the engine that suits them."""
-        what, watched = self._what, self._watched
+        what, watched = self._what, len(self._watched)
         engine = None
-        if (not what.observers or Watchers(what.observers).nobody) and len(watched) in (0, len(self._starts)):
+        if (not what.observers or Watchers(what.observers).nobody) and watched in (0, len(self._starts)):
             lanes = min(self._total, self._together) * self._padded
-            observed = what.observe and len(watched) > 0
+            observed = what.observe and watched > 0
             engine = Engine.for_launch(self._code, self.device, lanes, observed, what.counts_work)
         if engine is None:
             return self._interpret(None)
@@ -292,16 +296,19 @@ class _Run:
         standard: list[Observer] = [Traffic(), Races()] if what.observe else []
         return Outcome(budget, HazardLog(), [*standard, *what.observers])
 
-    def _batches(self, outcome: Outcome) -> Iterator[tuple[BlockBatch, dict[str, int]]]:
+    def _batches(
+        self, outcome: Outcome, observed_instructions: int | None = None
+    ) -> Iterator[tuple[BlockBatch, dict[str, int]]]:
         """The batches of the grid, one after the other, each with the addresses of its parameters and variables."""
         device, what = self.device, self._what
         shared_bytes = (what.shared_bytes, self._shared_bytes)
         workspace = workspace_of(device).base if what.cooperative else 0
         order = Order(what.order)
         setting = Setting(device, outcome.hazards, outcome.budget, self._addresses, shared_bytes, workspace)
+        sample = Sample(self._watched, observed_instructions)
         for number, first in enumerate(self._starts):
             blocks = min(self._together, self._total - first)
-            watched = number in self._watched
+            watched, before = sample.takes(number), outcome.budget.thread_instructions
             observers = outcome.observers if watched else ()
             watchers = Watchers(observers) if observers else NOBODY
             geometry = geometry_of(self._block, blocks, first, self._grid, order, shares=watchers.nobody)
@@ -318,6 +325,8 @@ class _Run:
             finally:
                 self.program.forget()
                 batch.close()
+            if watched:
+                sample.note(outcome.budget.thread_instructions - before)
             device.cycles += batch.clock + LAUNCH_CYCLES
             outcome.add_remarks(batch)
 
@@ -334,7 +343,7 @@ class _Run:
     def _run_batches(self, outcome: Outcome) -> None:
         lanes = min(self._total, self._together) * self._padded
         shortcuts = shortcuts_of(self._code) if lanes > FEW_LANES and not _told(outcome.observers) else {}
-        for batch, symbols in self._batches(outcome):
+        for batch, symbols in self._batches(outcome, self._what.observed_instructions):
             registers = self._code.fresh_registers.copy()
             first = Group(batch, batch.layout.root, [Frame(self._code, registers, symbols)], 0, ())
             Scheduler(batch, shortcuts).run(first)

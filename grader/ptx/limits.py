@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from grader.ptx.records import DeviceLaunch, Hazard, Index3
@@ -257,13 +257,39 @@ def side_by_side(blocks: int, padded: int, *, waits: bool, contends: bool, local
     return max(1, min(together, BATCH_SHARED_BYTES // max(1, shared_bytes)))
 
 
-def spread(count: int, wanted: int | None) -> Collection[int]:
+def spread(count: int, wanted: int | None) -> Sequence[int]:
     """Which of `count` batches to watch: the first, the last, and evenly between."""
     if wanted is None or wanted >= count:
         return range(count)
-    if wanted <= 0:
-        return set()
-    return {round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)}
+    return sorted({round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)})
+
+
+class Sample:
+    """Which of the batches that are to be watched are, where all of them may take too long: the first and the last too.
+
+    After each it is known what one takes; the next lies so far on that those which can be afforded are spread over the
+    rest of the grid.
+    """
+
+    def __init__(self, batches: Sequence[int], instructions: int | None) -> None:
+        self._batches = batches
+        self._instructions = instructions
+        self._place = 0
+        self._used = self._watched = 0
+
+    def takes(self, number: int) -> bool:
+        """Whether the batch of this number, which only grows, is watched."""
+        return self._place < len(self._batches) and self._batches[self._place] == number
+
+    def note(self, thread_instructions: int) -> None:
+        """What the batch took that was."""
+        self._used += thread_instructions
+        self._watched += 1
+        left = len(self._batches) - 1 - self._place
+        affordable = left
+        if self._instructions is not None and self._used:
+            affordable = max((self._instructions - self._used) * self._watched // self._used, 1)
+        self._place += max(left // affordable, 1) if left else 1
 
 
 MAX_THREADS = 1024

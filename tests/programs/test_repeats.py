@@ -199,6 +199,7 @@ def test_once_enough_was_watched_a_few_blocks_of_a_launch_are(tmp_path: Path, ho
         )
         return [sum(counter.requests for counter in launch.counters) for launch in got.launches]
 
-    # Of the second the first and the last 16,384 threads.
-    assert requests(1000) == [4096, 1024]
+    # Batches of 16,384 threads with 512 requests each: of the later launch the first and the last.
+    assert requests(800_000) == [2048, 1024]
+    assert requests(1000) == [1024, 1024]
     assert requests(1 << 30) == [4096, 4096]

@@ -149,6 +149,11 @@ def test_only_some_chunks_are_observed_but_all_are_run() -> None:
     assert (counters.sampled_blocks, counters.total_blocks) == (3 * 256, 2560)
     assert counters.total("requests", "global", "store") == 3 * 256 * 2
     assert (result[0].reshape(-1, 64) == np.arange(64)).all()
+    # 10 batches of 256 blocks; 7 instructions a thread.
+    batch = result.report.thread_instructions // 10
+    for affordable, watched in ((10 * batch, 10), (5 * batch, 5), (batch // 2, 2), (0, 2)):
+        spread = run(source, 2560, 64, np.zeros(2560 * 64, np.int32), observed_instructions=affordable).report.counters
+        assert spread.sampled_blocks == watched * 256
     nothing = run(source, 4, 64, np.zeros(256, np.int32), observe=False).report.counters
     assert nothing == Counters([], 4, 4)
 
