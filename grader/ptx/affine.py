@@ -184,3 +184,79 @@ def compare(name: str, a: Value, b: Value, bits: int, signed: bool) -> bool | No
     if not relation(low, other_high) and not relation(high, other_low):
         return False
     return None
+
+
+# Registers of a loop: values that move by a constant.
+
+Moving = tuple[Value, int]
+"""(what it is in the first iteration, what each iteration adds: signed)."""
+Widened = list[tuple[Value, int, int, bool]]
+"""(value, step, bits, whether it is signed) of what moves linearly as long as it does not wrap around."""
+
+
+class Irregular(Exception):
+    """The loop does not move by constants, or not in every thread the same way."""
+
+
+def signed(value: int, bits: int) -> int:
+    """The representative of a number modulo 2^bits that is nearest to 0."""
+    half = 1 << bits - 1
+    return ((value + half) & (2 * half - 1)) - half
+
+
+def advance(value: Value, amount: int, bits: int) -> Value:
+    """value + amount modulo 2^bits."""
+    if isinstance(value, (Vec, Affine)):
+        vec, shift = split_shift(value)
+        return shifted(vec, shift + amount)
+    return (value + amount) & ((1 << bits) - 1)
+
+
+def difference(first: Value, second: Value, bits: int) -> int:
+    """second − first, which is the same in all threads.  Raises Irregular where it is not."""
+    if not isinstance(first, (Vec, Affine)) and not isinstance(second, (Vec, Affine)):
+        return signed(second - first, bits)
+    if isinstance(first, (Vec, Affine)) and isinstance(second, (Vec, Affine)):
+        (vec, shift), (other, other_shift) = split_shift(first), split_shift(second)
+        if vec is other:
+            return signed(other_shift - shift, bits)
+    raise Irregular
+
+
+def certain(value: Value | None) -> Value:
+    """What a short cut gives.  Raises Irregular where there is none."""
+    if value is None:
+        raise Irregular
+    return value
+
+
+def moving_sum(left: Moving, right: Moving, bits: int) -> Moving:
+    """left + right."""
+    return certain(add(left[0], right[0], bits)), signed(left[1] + right[1], bits)
+
+
+def moving_converted(moving: Moving, bits: int, to_bits: int, is_signed: bool, widened: Widened) -> Moving:
+    """The same in so many bits."""
+    value, step = moving
+    if to_bits == bits:
+        return moving
+    if to_bits < bits:
+        return certain(narrow(value, to_bits)), signed(step, to_bits)
+    if step:
+        widened.append((value, step, bits, is_signed))
+    return certain(widen(value, bits, to_bits, is_signed)), step
+
+
+def moving_product(a: Moving, b: Moving, bits: int, wide: bool, is_signed: bool, widened: Widened) -> Moving:
+    """a · b, in twice as many bits where it is `wide`."""
+    if isinstance(b[0], (Vec, Affine)) or b[1]:
+        a, b = b, a
+    factor, factor_step = b
+    if factor_step or isinstance(factor, (Vec, Affine)):
+        raise Irregular
+    if not wide:
+        return certain(mul_lo(a[0], factor, bits)), signed(a[1] * factor, bits)
+    value, step = moving_converted(a, bits, 2 * bits, is_signed, widened)
+    factor = to_signed(factor, bits) if is_signed else factor
+    product = mul_lo(value, factor & ((1 << 2 * bits) - 1), 2 * bits)
+    return certain(product), signed(step * factor, 2 * bits)

@@ -311,3 +311,35 @@ _MAKERS: dict[str, Callable[[Instruction, Sequence[str], Sequence[Operand], Read
     "clz": _count,
     "cvt": _convert,
 }
+
+
+# Arithmetic on vectors of neighbouring threads' values, for loops that are carried out at once.
+
+_FLOATS = ("f32", "f64")
+_INTEGERS = [(f"{kind}{bits}", f"b{bits}") for kind in "sub" for bits in (32, 64)]
+_ON_DATA: dict[tuple[str, ...], tuple[str, str]] = {
+    **{(opcode, "rn", number): ("fma", number) for opcode in ("fma", "mad") for number in _FLOATS},
+    **{(opcode, number): (opcode, number) for opcode in ("add", "sub", "mul") for number in _FLOATS},
+    **{(opcode, "rn", number): (opcode, number) for opcode in ("add", "sub", "mul") for number in _FLOATS},
+    **{(opcode, number): (opcode, kind) for opcode in ("add", "sub") for number, kind in _INTEGERS},
+    **{(opcode, "lo", number): (opcode, kind) for opcode in ("mul", "mad") for number, kind in _INTEGERS},
+}
+_VECTORS = {"f32": "f32x4", "f64": "f64x2", "b32": "i32x4", "b64": "i64x2"}
+
+
+def on_data(instruction: Instruction) -> tuple[str, str] | None:
+    """(operation, kind of all its operands) of an instruction that `on_vectors` can do."""
+    return _ON_DATA.get((instruction.opcode, *instruction.modifiers))
+
+
+def on_vectors(operation: str, kind: str, operands: Sequence[str]) -> str:
+    """The operation on expressions of vectors."""
+    vector = _VECTORS[kind]
+    if operation == "mad":
+        return f"({vector}.add ({vector}.mul {operands[0]} {operands[1]}) {operands[2]})"
+    return f"({vector}.{'relaxed_madd' if operation == 'fma' else operation} {' '.join(operands)})"
+
+
+def canonical_vector(value: str) -> str:
+    """float32 numbers with the NaN of GPUs; value: an expression without effects."""
+    return f"(v128.bitselect (v128.const i32x4{' 0x7fffffff' * 4}) {value} (f32x4.ne {value} {value}))"

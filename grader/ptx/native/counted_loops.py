@@ -1,52 +1,42 @@
 """Loops with a known number of iterations: which blocks are such, and their arithmetic as WebAssembly.
 
 Most of what course kernels execute is `for (k = 0; k < n; k++) sum += a[…] * b[…]`: a block that jumps to itself, in
-which addresses advance by constants, and all else is arithmetic on what was loaded.  Its arithmetic is done for four
-threads to a vector, some vectors side by side.
+which addresses advance by constants, and all else is arithmetic on what was loaded, and stores of that.  It is done for
+as many threads as a vector of 16 bytes holds numbers, some vectors side by side.  These go round all iterations before
+the next ones begin, which is the same where no thread touches what another one stores.
 
 All that differs from one run to the next lies in memory, at fixed places (`Layout`): how many iterations there are,
-where tables begin, where each load begins and by how much it moves.  The loop's arrays are copied into that memory.
+where tables begin, where each access begins and by how much it moves.  The loop's arrays are copied into that memory,
+and back from it if it stores to them.
 """
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-
-import numpy as np
 
 from grader.ptx.access import AccessSpec, ResolvedAddress
 from grader.ptx.dataflow import destinations, sources
-from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Register
+from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Operand, Register
 from grader.ptx.isa.instructions import facts
-from grader.ptx.isa.rounding import canonical_nan
 from grader.ptx.lowering.data_movement import load_spec
-from grader.ptx.machine.batch import Group
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.memory import MemoryArray
-from grader.ptx.native.generate import engine, kept
-from grader.ptx.values import UNSIGNED, Array, as_array
+from grader.ptx.native.arithmetic import canonical_vector, on_data, on_vectors
 
 _WORDS = ("s32", "u32", "b32")
 _INTEGERS = (*_WORDS, "s64", "u64", "b64")
 RELATIONS = ("eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs")
+DATA_TYPES = {4: ("f32", "s32", "u32", "b32"), 8: ("f64", "s64", "u64", "b64")}
+"""Of registers that hold data, by the bytes of the loop's numbers."""
 
-ARITHMETIC: dict[tuple[str, ...], tuple[str, str]] = {
-    ("fma", "rn", "f32"): ("fma", "f32"),
-    ("mad", "rn", "f32"): ("fma", "f32"),
-    **{(opcode, *more, "f32"): (opcode, "f32") for opcode in ("add", "sub", "mul") for more in ((), ("rn",))},
-    **{(opcode, word): (opcode, "b32") for opcode in ("add", "sub") for word in _WORDS},
-    **{("mul", "lo", word): ("mul", "b32") for word in _WORDS},
-    **{("mad", "lo", word): ("mad", "b32") for word in _WORDS},
-}
-"""Arithmetic on what was loaded: (opcode, *modifiers) → (operation, kind of all its operands)."""
+Datum = int | tuple[str, int]
+"""A register, or an immediate's bits as ("bits", n)."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """A load of 4 bytes a lane from global memory: `target` gets what lies at register `base` + `offset`."""
+    """A load of one number a lane from global memory: `target` gets what lies at register `base` + `offset`."""
 
     spec: AccessSpec
     base: int
@@ -55,13 +45,26 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Store:
+    """A store of one number a lane to global memory: at register `base` + `offset`."""
+
+    spec: AccessSpec
+    base: int
+    offset: int
+    value: Datum
+
+
+@dataclass(frozen=True)
 class Arithmetic:
-    """An operation on data, `kind` "f32" or "b32"; operands are registers, or immediates' bits as ("bits", n)."""
+    """An operation on data, `kind` "f32", "f64", "b32" or "b64"."""
 
     operation: str
     kind: str
     target: int
-    operands: tuple[int | tuple[str, int], ...]
+    operands: tuple[Datum, ...]
+
+
+Part = Load | Store | Arithmetic
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,10 @@ class Form:
     """A block that jumps to itself, taken apart.
 
     addressing: the integer instructions that do not depend on what is loaded, in order; exit: the comparison that
-    decides whether the loop goes round again (`again`: its outcome then).  body: loads and arithmetic on data, in
-    order.  reads: registers that addresses and the exit are worked out from; inputs: those that hold data, or are read
-    as data, when an iteration begins; outputs: (register, whether it is the result of an operation on f32) of those
-    written that are needed later.
+    decides whether the loop goes round again (`again`: its outcome then).  body: loads, stores and arithmetic on data,
+    in order, all of them on numbers of `word` bytes.  reads: registers that addresses and the exit are worked out from;
+    inputs: those that hold data, or are read as data, when an iteration begins; outputs: (register, whether it is the
+    result of an operation on floating-point numbers) of those written that are needed later.
     moving: registers of addresses that are live from iteration to iteration.  after: the block behind the loop.
     """
 
@@ -81,16 +84,27 @@ class Form:
     addressing: tuple[Instruction, ...]
     exit: Instruction
     again: bool
-    body: tuple[Load | Arithmetic, ...]
+    body: tuple[Part, ...]
+    word: int
     reads: tuple[int, ...]
     inputs: tuple[int, ...]
     outputs: tuple[tuple[int, bool], ...]
     moving: tuple[int, ...]
 
     @cached_property
-    def loads(self) -> tuple[Load, ...]:
-        """Its loads, in order."""
-        return tuple(part for part in self.body if isinstance(part, Load))
+    def accesses(self) -> tuple[Load | Store, ...]:
+        """Its loads and stores, in order."""
+        return tuple(part for part in self.body if not isinstance(part, Arithmetic))
+
+    @cached_property
+    def stores(self) -> bool:
+        """Whether it stores anything."""
+        return any(isinstance(part, Store) for part in self.body)
+
+    @property
+    def lanes(self) -> int:
+        """Threads to a vector."""
+        return VECTOR_BYTES // self.word
 
 
 def form_of(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Form | None:
@@ -102,21 +116,36 @@ def form_of(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Form |
     if block.last.opcode != "bra" or any(i.guard is not None for i in instructions):
         return None
     data = _data(code, instructions)
-    loads = [i for i in instructions if i.opcode == "ld"]
+    accesses = [i for i in instructions if i.opcode in ("ld", "st")]
     comparisons = [i for i in instructions if i.opcode == "setp"]
-    if not loads or len(comparisons) != 1 or not _compares(comparisons[0], guard.register.index, data):
+    if not accesses or len(comparisons) != 1 or not _compares(comparisons[0], guard.register.index, data):
         return None
     after = next(index for index in successors if index != block.index)
     needed = set(code.live_in[block.index]) | set(code.live_in[after])
     if guard.register.index in needed:
         return None
-    types = {register.index: register.type for register in code.function.registers}
+    specs = {id(i): _spec(code, i) for i in accesses}
+    words = {spec.element_bytes for spec in specs.values() if spec is not None}
+    if None in specs.values() or len(words) != 1 or not words <= DATA_TYPES.keys():
+        return None
+    word = words.pop()
+    types = {r.index: r.type for r in code.function.registers if r.type in DATA_TYPES[word]}
     addressing: list[Instruction] = []
-    body: list[Load | Arithmetic] = []
+    body: list[Part] = []
     written: dict[int, bool] = {}
     moved: set[int] = set()
     for instruction in instructions:
         if instruction.opcode == "setp":
+            continue
+        part: Part | None
+        spec = specs.get(id(instruction))
+        if spec is not None:
+            part = _access(spec, types)
+            if part is None:
+                return None
+            body.append(part)
+            if isinstance(part, Load):
+                written[part.target] = False
             continue
         targets = destinations(instruction)
         if len(targets) != 1:
@@ -128,13 +157,15 @@ def form_of(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Form |
             addressing.append(instruction)
             moved.add(target)
             continue
-        part = _load(code, instruction) if instruction.opcode == "ld" else _arithmetic(instruction, types)
+        part = _arithmetic(instruction, types)
         if part is None:
             return None
         body.append(part)
-        written[target] = isinstance(part, Arithmetic) and part.kind == "f32"
-    read = {r for part in body if isinstance(part, Arithmetic) for r in part.operands if isinstance(r, int)}
-    if read & moved or any(part.base in data for part in body if isinstance(part, Load)):
+        written[target] = part.kind in ("f32", "f64")
+    operands = [r for part in body if isinstance(part, Arithmetic) for r in part.operands]
+    operands += [part.value for part in body if isinstance(part, Store)]
+    read = {r for r in operands if isinstance(r, int)}
+    if read & moved or any(part.base in data for part in body if not isinstance(part, Arithmetic)):
         return None
     live = set(code.live_in[block.index])
     return Form(
@@ -144,6 +175,7 @@ def form_of(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Form |
         exit=comparisons[0],
         again=(successors[0] == block.index) != guard.negated,
         body=tuple(body),
+        word=word,
         reads=tuple(sorted(live - data)),
         inputs=tuple(sorted(read & live)),
         outputs=tuple((index, fresh) for index, fresh in sorted(written.items()) if index in needed),
@@ -153,7 +185,7 @@ def form_of(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Form |
 
 def _data(code: Code, instructions: list[Instruction]) -> set[int]:
     """Registers that hold what was loaded, or what comes of it."""
-    data = {register.index for register in code.function.registers if register.type == "f32"}
+    data = {register.index for register in code.function.registers if register.type in ("f32", "f64")}
     while True:
         before = len(data)
         for instruction in instructions:
@@ -184,61 +216,60 @@ def _addresses(instruction: Instruction) -> bool:
     return opcode == "cvt" and len(modifiers) == 2 and all(m in _INTEGERS for m in modifiers)
 
 
-def _load(code: Code, instruction: Instruction) -> Load | None:
-    target, source = instruction.operands
-    if not isinstance(target, Register) or not isinstance(source, Address) or not isinstance(source.base, Register):
+def _spec(code: Code, instruction: Instruction) -> AccessSpec | None:
+    """Of a load or a store, where it is a plain one of one number in global memory."""
+    spec = load_spec(code, instruction) if instruction.opcode == "ld" else AccessSpec(instruction, "store")
+    return None if spec.space != "global" or spec.strong or spec.count != 1 else spec
+
+
+def _access(spec: AccessSpec, types: dict[int, str]) -> Load | Store | None:
+    place, datum = spec.instruction.operands if spec.op == "store" else reversed(spec.instruction.operands)
+    if not isinstance(place, Address) or not isinstance(place.base, Register):
         return None
-    spec = load_spec(code, instruction)
-    if spec.space != "global" or spec.strong or spec.count != 1 or spec.element_bytes != 4:
-        return None
-    return Load(spec, source.base.index, source.offset, target.index) if target.type != "pred" else None
+    value = _datum(datum, spec.element_bytes, types)
+    if spec.op == "store":
+        return Store(spec, place.base.index, place.offset, value) if value is not None else None
+    return Load(spec, place.base.index, place.offset, value) if isinstance(value, int) else None
+
+
+def _datum(operand: Operand, word: int, types: dict[int, str]) -> Datum | None:
+    if isinstance(operand, Immediate):
+        return "bits", operand.value & ((1 << 8 * word) - 1)
+    return operand.index if isinstance(operand, Register) and operand.index in types else None
 
 
 def _arithmetic(instruction: Instruction, types: dict[int, str]) -> Arithmetic | None:
-    entry = ARITHMETIC.get((instruction.opcode, *instruction.modifiers))
+    entry = on_data(instruction)
     if entry is None:
         return None
     operation, kind = entry
-    operands: list[int | tuple[str, int]] = []
+    data: list[Datum] = []
     for operand in instruction.operands:
-        if isinstance(operand, Immediate):
-            operands.append(("bits", operand.value & 0xFFFFFFFF))
-        elif isinstance(operand, Register) and (types[operand.index] == "f32") == (kind == "f32"):
-            if types[operand.index] not in ("f32", *_WORDS):
-                return None
-            operands.append(operand.index)
-        else:
+        datum = _datum(operand, int(kind[1:]) // 8, types)
+        if datum is None or (isinstance(datum, int) and (types[datum][0] == "f") != (kind[0] == "f")):
             return None
-    target = operands.pop(0)
+        data.append(datum)
+    target, *operands = data
     return Arithmetic(operation, kind, target, tuple(operands)) if isinstance(target, int) else None
 
 
 # The arithmetic of a loop as WebAssembly.
 
 CONTIGUOUS, EQUAL, SCATTERED, UNIFORM = "contiguous", "equal", "scattered", "uniform"
-"""Where four neighbouring threads load: one after the other, one place, anywhere; one place for all threads."""
-LANES = 4
+"""Where neighbouring threads of a vector go: one after the other, one place, anywhere; one place for all threads."""
+VECTOR_BYTES = 16
 UNROLLED = 4
 WORD = 4
+"""Of what is told to generated code."""
 GROUPS, TRIPS = 0, WORD
 """Where the numbers of rounds of the outer and of the inner loop lie."""
-
-_VECTOR = {
-    ("fma", "f32"): "f32x4.relaxed_madd",
-    ("add", "f32"): "f32x4.add",
-    ("sub", "f32"): "f32x4.sub",
-    ("mul", "f32"): "f32x4.mul",
-    ("add", "b32"): "i32x4.add",
-    ("sub", "b32"): "i32x4.sub",
-    ("mul", "b32"): "i32x4.mul",
-}
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What generated code depends on, beside the loop: how each load's lanes lie, and which loads share a table.
+    """What generated code depends on, beside the loop: how each access's lanes lie, and which of them share a table.
 
-    kinds: of the loads, in order; tables: for each load the number of its table, −1 where it needs none.
+    kinds: of the accesses, in order; tables: for each the number of its table, −1 where it needs none.
     """
 
     kinds: tuple[str, ...]
@@ -285,6 +316,8 @@ class _Text:
         self._layout = Layout(form, shape)
         self._copies = range(shape.unrolled)
         self._locals: dict[str, str] = {}
+        # What is stored has the NaN of GPUs; results are given it once, at the end.
+        self._canonical = {part.value for part in form.body if isinstance(part, Store)}
 
     def module(self) -> str:
         body = "\n".join(self._outer())
@@ -308,7 +341,7 @@ class _Text:
         lines.append("(loop $group")
         advanced: dict[str, int] = {}
         for number, kind in enumerate(shape.table_kinds):
-            entries = LANES if kind == SCATTERED else 1
+            entries = form.lanes if kind == SCATTERED else 1
             for copy in self._copies:
                 for entry in range(entries):
                     offset = WORD * (copy * entries + entry)
@@ -339,155 +372,71 @@ class _Text:
         number = 0
         for part in self._form.body:
             for copy in self._copies:
+                if isinstance(part, Store):
+                    lines.append(self._store(number, copy, self._datum(part.value, copy)))
+                    continue
                 value = self._arithmetic(part, copy) if isinstance(part, Arithmetic) else self._load(number, copy)
                 lines.append(self._set(f"r{part.target}_{copy}", value, "v128"))
+                if isinstance(part, Arithmetic) and part.kind == "f32" and part.target in self._canonical:
+                    result = self._datum(part.target, copy)
+                    lines.append(self._set(f"r{part.target}_{copy}", canonical_vector(result), "v128"))
             number += not isinstance(part, Arithmetic)
         lines += [self._set(f"d{k}", f"(i32.add (local.get $d{k}) (local.get $s{k}))") for k in range(number)]
         lines.append("(br_if $trip (local.tee $trips (i32.sub (local.get $trips) (i32.const 1)))))")
         return lines
 
+    def _place(self, number: int, copy: int, entry: int = 0) -> str:
+        return f"(i32.add (local.get $p{self._shape.tables[number]}_{copy}_{entry}) (local.get $d{number}))"
+
     def _load(self, number: int, copy: int) -> str:
-        kind, table = self._shape.kinds[number], self._shape.tables[number]
-        begin = f"(local.get $d{number})"
+        kind, bits = self._shape.kinds[number], 8 * self._form.word
         if kind == UNIFORM:
-            return f"(v128.load32_splat {begin})"
-
-        def place(entry: int) -> str:
-            return f"(i32.add (local.get $p{table}_{copy}_{entry}) {begin})"
-
+            return f"(v128.load{bits}_splat (local.get $d{number}))"
         if kind == CONTIGUOUS:
-            return f"(v128.load align=4 {place(0)})"
+            return f"(v128.load align=4 {self._place(number, copy)})"
         if kind == EQUAL:
-            return f"(v128.load32_splat {place(0)})"
-        value = f"(v128.load32_zero {place(0)})"
-        for lane in range(1, LANES):
-            value = f"(v128.load32_lane {lane} {place(lane)} {value})"
+            return f"(v128.load{bits}_splat {self._place(number, copy)})"
+        value = f"(v128.load{bits}_zero {self._place(number, copy)})"
+        for lane in range(1, self._form.lanes):
+            value = f"(v128.load{bits}_lane {lane} {self._place(number, copy, lane)} {value})"
         return value
 
+    def _store(self, number: int, copy: int, value: str) -> str:
+        if self._shape.kinds[number] == CONTIGUOUS:
+            return f"(v128.store align=4 {self._place(number, copy)} {value})"
+        bits = 8 * self._form.word
+        lanes = range(self._form.lanes)
+        return "".join(f"(v128.store{bits}_lane {k} {self._place(number, copy, k)} {value})" for k in lanes)
+
+    def _datum(self, datum: Datum, copy: int) -> str:
+        if isinstance(datum, int):
+            return f"(local.get $r{datum}_{copy})"
+        shape = "i32x4" if self._form.word == WORD else "i64x2"
+        return f"(v128.const {shape}{f' {datum[1]}' * self._form.lanes})"
+
     def _arithmetic(self, part: Arithmetic, copy: int) -> str:
-        operands = [
-            f"(local.get $r{operand}_{copy})"
-            if isinstance(operand, int)
-            else f"(v128.const i32x4 {' '.join([str(operand[1])] * LANES)})"
-            for operand in part.operands
-        ]
-        if part.operation == "mad":
-            return f"(i32x4.add (i32x4.mul {operands[0]} {operands[1]}) {operands[2]})"
-        return f"({_VECTOR[part.operation, part.kind]} {' '.join(operands)})"
-
-
-MAX_BYTES = 256 << 20
-"""Of arrays that are copied."""
-PAGE = 65536
+        return on_vectors(part.operation, part.kind, [self._datum(datum, copy) for datum in part.operands])
 
 
 @dataclass
-class ResolvedLoad:
-    """A load of the first iteration: where it goes, and how far it moves in every further one."""
+class Placed:
+    """An access of the first iteration: where it goes, and how far it moves in every further one."""
 
     address: ResolvedAddress
     step: int
     low: int
     """Byte offset in its array of the smallest lane, in the first iteration."""
+    stores: bool
 
 
-class Module:
-    """A loop's machine code for one shape of its loads, with a memory of its own."""
-
-    def __init__(self, form: Form, shape: Shape, store: Any, instance: Any) -> None:
-        self._form, self._shape = form, shape
-        self._layout = Layout(form, shape)
-        self._store = store
-        exports = instance.exports(store)
-        self._memory: Any = exports["memory"]
-        self._run: Any = exports["run"]
-        self._bytes = np.zeros(0, np.uint8)
-
-    @classmethod
-    def of(cls, form: Form, shape: Shape) -> Module | None:
-        """The machine code; None where there is no WebAssembly runtime for this platform, or no room for one."""
-        try:
-            import wasmtime
-        except ImportError:
-            return None
-        module = kept(wasmtime.Module(engine(), bytes(wasmtime.wat2wasm(generate(form, shape)))))
-        store = kept(wasmtime.Store(engine()))
-        try:
-            return cls(form, shape, store, wasmtime.Instance(store, module, []))
-        except wasmtime.WasmtimeError:
-            # A process whose address space is limited.
-            return None
-
-    def run(self, group: Group, trips: int, loads: list[ResolvedLoad], offsets: list[Array]) -> dict[int, Array] | None:
-        """Registers after so many iterations; None where what is loaded is too much to be copied."""
-        n = group.lanes.n
-        padded = -(-n // (LANES * UNROLLED)) * LANES * UNROLLED
-        spans = _spans(loads, trips)
-        layout, form = self._layout, self._form
-        end = -(-layout.end // 64) * 64
-        places: list[int] = []
-        sizes = [table.nbytes for table in offsets] + [WORD * padded] * (len(form.inputs) + len(form.outputs))
-        for size in [*sizes, *(high - low for _, low, high in spans.values())]:
-            places.append(end)
-            end = -(-(end + size) // 64) * 64
-        if end > MAX_BYTES or not self._grow(end):
-            return None
-        memory = self._bytes
-        words = memory[: layout.end].view(np.int32)
-        words[0], words[1] = padded // (LANES * self._shape.unrolled), trips
-        rest = iter(places)
-        for table, place in zip(offsets, layout.tables, strict=True):
-            words[place // WORD] = at = next(rest)
-            memory[at : at + table.nbytes].view(np.int32)[:] = table
-        for index, place in zip(form.inputs, layout.inputs, strict=True):
-            words[place // WORD] = at = next(rest)
-            memory[at : at + WORD * n].view(np.uint32)[:] = as_array(group.registers[index], UNSIGNED[4])
-        results: dict[int, Array] = {}
-        for (index, _), place in zip(form.outputs, layout.outputs, strict=True):
-            words[place // WORD] = at = next(rest)
-            results[index] = memory[at : at + WORD * n].view(np.uint32)
-        copies: dict[int, int] = {}
-        for key, (array, low, high) in spans.items():
-            at = next(rest)
-            copies[key] = at - low
-            memory[at : at + high - low] = array.data[array.storage + low : array.storage + high]
-        for where, begin, step in zip(loads, layout.begins, layout.steps, strict=True):
-            words[begin // WORD] = copies[id(where.address.array)] + where.low
-            words[step // WORD] = where.step
-        self._run(self._store)
-        return {index: _result(results[index], fresh) for index, fresh in form.outputs}
-
-    def _grow(self, size: int) -> bool:
-        missing = size - len(self._bytes)
-        if missing > 0:
-            pages = -(-size // PAGE) - self._memory.size(self._store)
-            if pages > 0:
-                import wasmtime
-
-                try:
-                    self._memory.grow(self._store, pages)
-                except wasmtime.WasmtimeError:
-                    return False
-            length = self._memory.data_len(self._store)
-            address = ctypes.cast(self._memory.data_ptr(self._store), ctypes.POINTER(ctypes.c_uint8))
-            self._bytes = np.ctypeslib.as_array(address, (length,))
-        return True
-
-
-def _spans(loads: list[ResolvedLoad], trips: int) -> dict[int, tuple[MemoryArray, int, int]]:
-    """By array, the byte offsets between which it is read."""
+def spans_of(places: list[Placed], trips: int, word: int) -> dict[int, tuple[MemoryArray, int, int]]:
+    """By array, the byte offsets between which it is accessed."""
     spans: dict[int, tuple[MemoryArray, int, int]] = {}
-    for where in loads:
+    for where in places:
         vec = where.address.vec
         width = 0 if vec is None else vec.signed_bounds()[1] - vec.signed_bounds()[0]
         moved = (trips - 1) * where.step
-        low, high = where.low + min(0, moved), where.low + width + max(0, moved) + WORD
+        low, high = where.low + min(0, moved), where.low + width + max(0, moved) + word
         array, other_low, other_high = spans.get(id(where.address.array), (where.address.array, low, high))
         spans[id(array)] = (array, min(low, other_low), max(high, other_high))
     return spans
-
-
-def _result(bits: Array, fresh: bool) -> Array:
-    """A register's values, out of the memory of generated code, whose NaNs are not a GPU's."""
-    copied = bits.copy()
-    return canonical_nan(copied.view(np.float32)) if fresh else copied

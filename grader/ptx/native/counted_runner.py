@@ -15,31 +15,31 @@ from typing import Any
 import numpy as np
 
 from grader.ptx import affine
-from grader.ptx.access import Access, as_int64, locate
+from grader.ptx.access import Access, ResolvedAddress, as_int64, locate
+from grader.ptx.affine import Irregular, Moving, Widened, advance, signed
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register
 from grader.ptx.limits import AT_ONCE
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.machine.code import Code, CodeBlock
+from grader.ptx.machine.load_store import mark_written
 from grader.ptx.machine.scheduler import Shortcut
 from grader.ptx.native.counted_loops import (
     CONTIGUOUS,
     EQUAL,
-    LANES,
     SCATTERED,
     UNIFORM,
     UNROLLED,
-    WORD,
+    VECTOR_BYTES,
     Form,
-    Module,
-    ResolvedLoad,
+    Load,
+    Placed,
     Shape,
+    Store,
     form_of,
 )
-from grader.ptx.observers.interface import RepeatedLoads
-from grader.ptx.values import Affine, Array, Value, Vec, remember, shifted, split_shift
-
-Moving = tuple[Value, int]
-"""(what it is in the first iteration, what each iteration adds: signed)."""
+from grader.ptx.native.host import LoopModule
+from grader.ptx.observers.interface import RepeatedAccesses
+from grader.ptx.values import Affine, Array, Vec, remember, split_shift
 
 _HOLDS: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
@@ -47,15 +47,11 @@ _HOLDS: dict[str, Callable[[int, int], bool]] = {
 }  # fmt: skip
 
 
-class Irregular(Exception):
-    """The loop does not move by constants, or not in every thread the same way."""
-
-
 @dataclass
 class Progress:
     """An iteration in terms of the first.
 
-    before: registers as loads find them, by the place of the load among all; after: as the first iteration leaves
+    before: registers as accesses find them, by the place of the access among all; after: as the first iteration leaves
     them.  trips: how many iterations there are, at most as many as were asked for; leaves: the loop is left then.
     """
 
@@ -63,27 +59,13 @@ class Progress:
     after: dict[int, Moving]
     trips: int = 0
     leaves: bool = False
-    widened: list[tuple[Value, int, int, bool]] = field(default_factory=list)
-
-
-def signed(value: int, bits: int) -> int:
-    """The representative of a number modulo 2^bits that is nearest to 0."""
-    half = 1 << bits - 1
-    return ((value + half) & (2 * half - 1)) - half
-
-
-def advance(value: Value, amount: int, bits: int) -> Value:
-    """value + amount modulo 2^bits."""
-    if isinstance(value, (Vec, Affine)):
-        vec, shift = split_shift(value)
-        return shifted(vec, shift + amount)
-    return (value + amount) & ((1 << bits) - 1)
+    widened: Widened = field(default_factory=list)
 
 
 def progress_of(form: Form, registers: Sequence[Any], register_bytes: Sequence[int], most: int) -> Progress:
     """How a loop that is about to begin an iteration goes on.  Raises Irregular where that is not known."""
     once = _iteration(form, registers, dict.fromkeys(form.moving, 0))
-    steps = {i: _difference(registers[i], once.after[i][0], 8 * register_bytes[i]) for i in form.moving}
+    steps = {i: affine.difference(registers[i], once.after[i][0], 8 * register_bytes[i]) for i in form.moving}
     progress = _iteration(form, registers, steps)
     for index, step in steps.items():
         if signed(progress.after[index][1], 8 * register_bytes[index]) != step:
@@ -100,16 +82,6 @@ def progress_of(form: Form, registers: Sequence[Any], register_bytes: Sequence[i
     return progress
 
 
-def _difference(first: Value, second: Value, bits: int) -> int:
-    if not isinstance(first, (Vec, Affine)) and not isinstance(second, (Vec, Affine)):
-        return signed(second - first, bits)
-    if isinstance(first, (Vec, Affine)) and isinstance(second, (Vec, Affine)):
-        (vec, shift), (other, other_shift) = split_shift(first), split_shift(second)
-        if vec is other:
-            return signed(other_shift - shift, bits)
-    raise Irregular
-
-
 def _iteration(form: Form, registers: Sequence[Any], steps: dict[int, int]) -> Progress:
     """One iteration of the addressing, with the steps that registers have when it begins."""
     after: dict[int, Moving] = {}
@@ -123,18 +95,18 @@ def _iteration(form: Form, registers: Sequence[Any], steps: dict[int, int]) -> P
             return after[operand.index]
         return registers[operand.index], steps.get(operand.index, 0)
 
-    # Loads read their addresses where they stand among the instructions.
+    # Accesses read their addresses where they stand among the instructions.
     places = iter(form.addressing)
     done = 0
     order = {id(i): k for k, i in enumerate(form.block.instructions)}
     pending = next(places, None)
-    for load in form.loads:
-        while pending is not None and order[id(pending)] < order[id(load.spec.instruction)]:
+    for access in form.accesses:
+        while pending is not None and order[id(pending)] < order[id(access.spec.instruction)]:
             target, moving = _compute(pending, read, progress)
             after[target] = moving
             pending = next(places, None)
             done += 1
-        base = after.get(load.base) or (registers[load.base], steps.get(load.base, 0))
+        base = after.get(access.base) or (registers[access.base], steps.get(access.base, 0))
         progress.before.append(base)
     while pending is not None:
         target, moving = _compute(pending, read, progress)
@@ -153,61 +125,25 @@ def _compute(i: Instruction, read: Callable[[Operand, int], Moving], progress: P
     if i.opcode == "mov":
         result = values[0]
     elif i.opcode == "add":
-        result = _add(values[0], values[1], bits)
+        result = affine.moving_sum(values[0], values[1], bits)
     elif i.opcode == "sub":
         (a, step), (b, other) = values
-        result = _certain(affine.sub(a, b, bits)), signed(step - other, bits)
+        result = affine.certain(affine.sub(a, b, bits)), signed(step - other, bits)
     elif i.opcode == "shl":
         (a, step), (b, other) = values
         if other or isinstance(b, (Vec, Affine)) or b >= bits:
             raise Irregular
-        result = _certain(affine.shl(a, b, bits)), signed(step << b, bits)
+        result = affine.certain(affine.shl(a, b, bits)), signed(step << b, bits)
     elif i.opcode == "cvt":
         to_bits = int(i.modifiers[0][1:])
-        result = _convert(values[0], bits, to_bits, is_signed, progress)
+        result = affine.moving_converted(values[0], bits, to_bits, is_signed, progress.widened)
     else:
         wide = i.modifiers[0] == "wide"
-        result = _multiply(values[0], values[1], bits, wide, is_signed, progress)
+        result = affine.moving_product(values[0], values[1], bits, wide, is_signed, progress.widened)
         if i.opcode == "mad":
             sum_bits = 2 * bits if wide else bits
-            result = _add(result, read(operands[2], sum_bits), sum_bits)
+            result = affine.moving_sum(result, read(operands[2], sum_bits), sum_bits)
     return target.index, result
-
-
-def _certain(value: Value | None) -> Value:
-    if value is None:
-        raise Irregular
-    return value
-
-
-def _add(left: Moving, right: Moving, bits: int) -> Moving:
-    return _certain(affine.add(left[0], right[0], bits)), signed(left[1] + right[1], bits)
-
-
-def _convert(moving: Moving, bits: int, to_bits: int, is_signed: bool, progress: Progress) -> Moving:
-    value, step = moving
-    if to_bits == bits:
-        return moving
-    if to_bits < bits:
-        return _certain(affine.narrow(value, to_bits)), signed(step, to_bits)
-    if step:
-        # Linear as long as the narrow one does not wrap around.
-        progress.widened.append((value, step, bits, is_signed))
-    return _certain(affine.widen(value, bits, to_bits, is_signed)), step
-
-
-def _multiply(a: Moving, b: Moving, bits: int, wide: bool, is_signed: bool, progress: Progress) -> Moving:
-    if isinstance(b[0], (Vec, Affine)) or b[1]:
-        a, b = b, a
-    factor, factor_step = b
-    if factor_step or isinstance(factor, (Vec, Affine)):
-        raise Irregular
-    if not wide:
-        return _certain(affine.mul_lo(a[0], factor, bits)), signed(a[1] * factor, bits)
-    value, step = _convert(a, bits, 2 * bits, is_signed, progress)
-    factor = affine.to_signed(factor, bits) if is_signed else factor
-    product = affine.mul_lo(value, factor & ((1 << 2 * bits) - 1), 2 * bits)
-    return _certain(product), signed(step * factor, 2 * bits)
 
 
 def _count(form: Form, progress: Progress, registers: Sequence[Any], steps: dict[int, int], most: int) -> None:
@@ -284,7 +220,7 @@ class CountedLoop:
     pause: int = 0
     failures: int = 0
     refused: bool = False
-    modules: dict[Shape, Module | None] = field(default_factory=dict)
+    modules: dict[Shape, LoopModule | None] = field(default_factory=dict)
 
     def __call__(self, group: Group) -> bool:
         """Go round as often as can be told, with everybody told of it; False where nothing was done."""
@@ -299,21 +235,21 @@ class CountedLoop:
             return False
         try:
             progress = self._progress(group)
-            loads = self._resolved(batch, group, progress)
+            places = self._placed(batch, group, progress)
+            is_worth_it = self._is_worth_it(batch, lanes.n, progress.trips)
+            accesses = self._accesses(batch, progress, places)
+            # Nor will it be in the iterations that are left.
+            refused = not is_worth_it or not all(may_be_told(accesses) for may_be_told in watchers.may_repeat)
+            results = None if refused else self._computed(group, progress, places)
         except Irregular:
             self.failures += 1
             self.pause = 2 ** min(self.failures, 10)
             return False
         self.failures = 0
-        if not self._is_worth_it(batch, lanes.n, progress.trips):
-            # Nor will it be in the iterations that are left.
-            self.pause = progress.trips - 1
-            return False
-        results = self._computed(group, progress, loads)
         if results is None:
             self.pause = progress.trips - 1
             return False
-        self._tell(batch, progress, loads)
+        self._tell(batch, accesses)
         batch.count(self.form.block, lanes, progress.trips)
         batch.budget.turns += progress.trips
         self._go_on(group, progress, results)
@@ -348,34 +284,56 @@ class CountedLoop:
             return False
         return trips >= FEWEST_TRIPS and self.waited + work * lanes >= PATIENCE
 
-    def _resolved(self, batch: BlockBatch, group: Group, progress: Progress) -> list[ResolvedLoad]:
-        """Where the loads go.  Raises Irregular unless all of them are all right in all iterations."""
-        loads = []
+    def _placed(self, batch: BlockBatch, group: Group, progress: Progress) -> list[Placed]:
+        """Where the accesses go.  Raises Irregular unless all of them are all right in all iterations.
+
+        That is to say inside their arrays, loads where all is written, and no thread where another one stores.
+        """
+        places, word, lanes = [], self.form.word, group.lanes
         further = progress.trips - 1
-        for load, (value, step) in zip(self.form.loads, progress.before, strict=True):
-            resolved = locate(batch.device, value, load.offset, WORD, group.lanes)
-            if resolved is None or step % WORD:
+        for access, (value, step) in zip(self.form.accesses, progress.before, strict=True):
+            resolved = locate(batch.device, value, access.offset, word, lanes)
+            if resolved is None or step % word:
                 raise Irregular
             array = resolved.array
             low, high = (0, 0) if resolved.vec is None else resolved.vec.signed_bounds()
             low, high = low + resolved.shift, high + resolved.shift
-            first, last = low + min(0, further * step), high + max(0, further * step) + WORD
+            first, last = low + min(0, further * step), high + max(0, further * step) + word
             if array.space != "global" or array.rows or first < 0 or last > array.size:
                 raise Irregular
-            if array.valid is not None and not array.valid[array.storage + first : array.storage + last].all():
+            if isinstance(access, Store) and array.read_only:
                 raise Irregular
-            loads.append(ResolvedLoad(resolved, step, low))
-        return loads
+            if isinstance(access, Load) and array.valid is not None:
+                flags = array.valid[array.storage + first : array.storage + last]
+                if not flags.all() and (step or not _is_written(flags, resolved, low, word)):
+                    raise Irregular
+            places.append(Placed(resolved, step, low, isinstance(access, Store)))
+        if self.form.stores:
+            _check_apart(places, progress.trips, word)
+        return places
 
-    def _tell(self, batch: BlockBatch, progress: Progress, loads: list[ResolvedLoad]) -> None:
-        if batch.watchers.repeated:
-            first = tuple(
-                Access(load.spec, where.address, batch.geometry)
-                for load, where in zip(self.form.loads, loads, strict=True)
-            )
-            all_loads = RepeatedLoads(first, tuple(where.step for where in loads), progress.trips)
-            for tell in batch.watchers.repeated:
-                tell(all_loads)
+    def _accesses(self, batch: BlockBatch, progress: Progress, places: list[Placed]) -> RepeatedAccesses:
+        first = tuple(
+            Access(access.spec, where.address, batch.geometry)
+            for access, where in zip(self.form.accesses, places, strict=True)
+        )
+        return RepeatedAccesses(first, tuple(where.step for where in places), progress.trips)
+
+    def _tell(self, batch: BlockBatch, accesses: RepeatedAccesses) -> None:
+        """Take note of what was stored, and tell who watches."""
+        if self.form.stores:
+            batch.note_change()
+        for event, step in zip(accesses.first, accesses.steps, strict=True):
+            if event.op == "store":
+                for k in range(accesses.times if step else 1):
+                    mark_written(batch, event.moved(k * step).address, event.spec)
+                if batch.watchers.repeated:
+                    # What was there last: of what others stored before it nobody can tell.
+                    elements, start = event.address.index(event.width)
+                    view = event.address.array.view(event.spec.dtype)
+                    event.stored = [Vec(view[start:].take(elements), event.address.lanes)]
+        for tell in batch.watchers.repeated:
+            tell(accesses)
 
     def _go_on(self, group: Group, progress: Progress, results: dict[int, Array]) -> None:
         """Registers and place after the last iteration."""
@@ -390,19 +348,19 @@ class CountedLoop:
         else:
             group.from_back_edge = True
 
-    def _computed(self, group: Group, progress: Progress, loads: list[ResolvedLoad]) -> dict[int, Array] | None:
-        """Registers of data as the last iteration leaves them."""
+    def _computed(self, group: Group, progress: Progress, places: list[Placed]) -> dict[int, Array] | None:
+        """Registers of data as the last iteration leaves them, and memory.  Raises Irregular with nothing done."""
         kinds: list[str] = []
         tables: list[int] = []
         offsets: list[Array] = []
         numbers: dict[int, int] = {}
-        for where in loads:
+        for where in places:
             vec = where.address.vec
             if vec is None:
                 kinds.append(UNIFORM)
                 tables.append(-1)
                 continue
-            kind, table = _quads(vec)
+            kind, table = _neighbours(vec, self.form.word)
             kinds.append(kind)
             if id(vec) not in numbers:
                 numbers[id(vec)] = len(offsets)
@@ -412,37 +370,77 @@ class CountedLoop:
             return None
         shape = Shape(tuple(kinds), tuple(tables))
         if shape not in self.modules:
-            self.modules[shape] = Module.of(self.form, shape)
+            self.modules[shape] = LoopModule.of(self.form, shape)
         module = self.modules[shape]
         if module is None:
             self.refused = True
             return None
-        return module.run(group, progress.trips, loads, offsets)
+        return module.run(group, progress.trips, places, offsets)
 
 
-def _quads(vec: Vec) -> tuple[str, Array]:
-    """How four neighbouring lanes lie to each other, and the byte offsets from the smallest lane's that tell the rest.
+def _is_written(flags: Array, resolved: ResolvedAddress, low: int, word: int) -> bool:
+    """Whether all that lanes load was written; flags: of the bytes from the lowest on."""
+    starts = resolved.offsets() - low
+    return all(flags[starts + byte].all() for byte in range(word))
 
-    The offsets are one for four lanes, or for each lane where lanes are scattered; the last ones are repeated until
+
+def _check_apart(places: list[Placed], trips: int, word: int) -> None:
+    """Raises Irregular where one thread touches, in any iteration, what another one stores."""
+    by_array: dict[int, list[Placed]] = {}
+    for where in places:
+        by_array.setdefault(id(where.address.array), []).append(where)
+    for key, accesses in by_array.items():
+        if not any(where.stores for where in accesses):
+            continue
+        array, step = accesses[0].address.array, abs(accesses[0].step)
+        others = [other[0].address.array for number, other in by_array.items() if number != key]
+        if any(where.step != accesses[0].step for where in accesses) or any(
+            np.may_share_memory(array.data, other.data) for other in others
+        ):
+            raise Irregular
+        distinct = {(id(where.address.vec), where.low): where for where in accesses}
+        memo = accesses[0].address.vec.memo if len(distinct) == 1 and accesses[0].address.vec is not None else {}
+        apart = memo.get(("apart", step, trips))
+        if apart is None:
+            apart = _are_apart([where.address.offsets() // word for where in distinct.values()], step // word, trips)
+            remember(memo, ("apart", step, trips), apart)
+        if not apart:
+            raise Irregular
+
+
+def _are_apart(places: list[Array], step: int, trips: int) -> bool:
+    """Whether no two threads, (n,) numbers of each access, come to one place within so many steps."""
+    words = np.concatenate(places)
+    threads = np.tile(np.arange(len(places[0])), len(places))
+    # Two come to one place if they are whole steps apart, fewer than there are iterations.
+    residues = words % step if step else words
+    order = np.lexsort((words, residues))
+    words, threads, residues = words[order], threads[order], residues[order]
+    close = (residues[1:] == residues[:-1]) & (threads[1:] != threads[:-1])
+    return not (close & (words[1:] - words[:-1] < max(step * trips, 1))).any()
+
+
+def _neighbours(vec: Vec, word: int) -> tuple[str, Array]:
+    """How neighbouring lanes of a vector lie, and the byte offsets from the smallest lane's that tell the rest.
+
+    The offsets are one for each vector, or for each lane where lanes are scattered; the last ones are repeated until
     there are as many as are worked on at once.
     """
-    cached: tuple[str, Array] | None = vec.memo.get("quads")
+    cached: tuple[str, Array] | None = vec.memo.get(("neighbours", word))
     if cached is None:
+        lanes = VECTOR_BYTES // word
         offsets = (as_int64(vec) - vec.signed_bounds()[0]).astype(np.int32)
-        if len(offsets) % LANES:
-            offsets = np.pad(offsets, (0, -len(offsets) % LANES), "edge")
-        quads = offsets.reshape(-1, LANES)
-        distances = quads - quads[:, :1]
-        if (distances == _NEIGHBOURS).all():
-            kind, quads = CONTIGUOUS, quads[:, :1]
+        if len(offsets) % lanes:
+            offsets = np.pad(offsets, (0, -len(offsets) % lanes), "edge")
+        vectors = offsets.reshape(-1, lanes)
+        distances = vectors - vectors[:, :1]
+        if (distances == np.arange(lanes, dtype=np.int32) * word).all():
+            kind, vectors = CONTIGUOUS, vectors[:, :1]
         elif not distances.any():
-            kind, quads = EQUAL, quads[:, :1]
+            kind, vectors = EQUAL, vectors[:, :1]
         else:
             kind = SCATTERED
-        if len(quads) % UNROLLED:
-            quads = np.pad(quads, ((0, -len(quads) % UNROLLED), (0, 0)), "edge")
-        cached = remember(vec.memo, "quads", (kind, quads.ravel()))
+        if len(vectors) % UNROLLED:
+            vectors = np.pad(vectors, ((0, -len(vectors) % UNROLLED), (0, 0)), "edge")
+        cached = remember(vec.memo, ("neighbours", word), (kind, vectors.ravel()))
     return cached
-
-
-_NEIGHBOURS = np.arange(LANES, dtype=np.int32) * WORD

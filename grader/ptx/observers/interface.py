@@ -116,10 +116,11 @@ class BarrierCompletion:
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatedLoads:
-    """Loads of a loop: its first iteration's in their order, how far each moves in every further one, in bytes.
+class RepeatedAccesses:
+    """Accesses of a loop: its first iteration's in their order, how far each moves in every further one, in bytes.
 
     All lanes of each go to one array of global memory in every iteration; times: how many iterations there are.
+    Stores come with what they stored in the last one, and no thread goes where another one has stored in the loop.
     """
 
     first: tuple[Access, ...]
@@ -130,6 +131,15 @@ class RepeatedLoads:
     def address(self) -> ResolvedAddress:
         """Of the last load of the first iteration."""
         return self.first[-1].address
+
+    def stored_arrays(self) -> set[int]:
+        """Identities of the arrays that it stores to."""
+        return {id(event.address.array) for event in self.first if event.op == "store"}
+
+    def of_array(self, array: MemoryArray) -> RepeatedAccesses:
+        """Those that go to one array."""
+        own = [k for k, event in enumerate(self.first) if event.address.array is array]
+        return RepeatedAccesses(tuple(self.first[k] for k in own), tuple(self.steps[k] for k in own), self.times)
 
     def one_by_one(self) -> Iterator[Access]:
         """All of them in the order in which they happen."""
@@ -167,8 +177,12 @@ class Observer:
     def access(self, event: Access) -> None:
         """Lanes load, store or change something, in shared or global memory."""
 
-    def repeated(self, loads: RepeatedLoads) -> None:
-        """Lanes have gone through a loop that only loads; who has `access` and not this is told of each load."""
+    def may_repeat(self, accesses: RepeatedAccesses) -> bool:
+        """Whether such a loop may be told of at once, before it is; what it stores is not known yet."""
+        return True
+
+    def repeated(self, accesses: RepeatedAccesses) -> None:
+        """Lanes have gone through a loop; who has `access` and not this is told of each access."""
 
     def barrier(self, released: Array | None, completion: BarrierCompletion | None) -> None:
         """Threads are released: the blocks, (blocks,) bool, None for all; who met where it was not for whole blocks."""
@@ -195,16 +209,28 @@ class Observer:
 class Watchers:
     """Who watches some blocks, by what they want to be told."""
 
-    __slots__ = ("access", "arrival", "barrier", "end", "executed", "fence", "renewed", "repeated", "warp_sync")
+    __slots__ = (
+        "access",
+        "arrival",
+        "barrier",
+        "end",
+        "executed",
+        "fence",
+        "may_repeat",
+        "renewed",
+        "repeated",
+        "warp_sync",
+    )
 
     def __init__(self, observers: Sequence[Observer] = ()) -> None:
-        def those_with(name: str) -> list[Callable[..., None]]:
+        def those_with(name: str) -> list[Callable[..., Any]]:
             plain = getattr(Observer, name)
             return [getattr(o, name) for o in observers if getattr(type(o), name) is not plain]
 
         self.executed: list[Callable[[tuple[Instruction, ...], Lanes], None]] = those_with("executed")
         self.access: list[Callable[[Access], None]] = those_with("access")
-        self.repeated: list[Callable[[RepeatedLoads], None]] = those_with("repeated")
+        self.repeated: list[Callable[[RepeatedAccesses], None]] = those_with("repeated")
+        self.may_repeat: list[Callable[[RepeatedAccesses], bool]] = those_with("may_repeat")
         self.barrier: list[Callable[[Array | None, BarrierCompletion | None], None]] = those_with("barrier")
         self.arrival: list[Callable[[int, Lanes], None]] = those_with("arrival")
         self.warp_sync: list[Callable[[Lanes, Array | None], None]] = those_with("warp_sync")

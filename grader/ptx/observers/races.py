@@ -6,7 +6,7 @@ Shared memory is examined once per interval between barriers, and no interval ag
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,12 @@ from grader.ptx.observers.interface import (
     Observer,
     Offence,
     Opponent,
-    RepeatedLoads,
+    RepeatedAccesses,
     Scene,
 )
 from grader.ptx.observers.order_graph import StrongAccess
 from grader.ptx.observers.shadow import OTHER_BLOCKS, AccessEpoch, BarrierOrder, Shadow, VectorClock
-from grader.ptx.values import UNSIGNED, Array, Lanes, Value, as_array, remember
+from grader.ptx.values import Array, Lanes, remember
 
 
 def report_conflicts(
@@ -55,8 +55,8 @@ def report_conflicts(
         offset = int(event.address.offsets()[first // per_lane])
         owner = array.owner(offset)
         kind = detail
-        if detail == "write_write" and _same_values(
-            event, positions // per_lane, shadow.events, other_event[positions], other_thread[positions]
+        if detail == "write_write" and shadow.held_the_same(
+            event, positions // per_lane, other_event[positions], other_thread[positions]
         ):
             kind = "write_write_same_value"
         other = shadow.events[int(other_event[first])]
@@ -75,31 +75,6 @@ def report_conflicts(
 def _distinct(ids: Array) -> int:
     """How many different numbers are among these, which ascend as lanes do."""
     return 1 + int(np.count_nonzero(ids[1:] != ids[:-1]))
-
-
-def _same_values(event: Access, positions: Array, events: list[Access], numbers: Array, threads: Array) -> bool:
-    """Whether each lane of `event` at `positions` stores just what its opponent stored."""
-    first = int(numbers[0])
-    # Nearly always one event; sorting a million numbers to find that out would take most of an observed launch.
-    for number in [first] if (numbers == first).all() else np.unique(numbers).tolist():
-        other = events[number]
-        mine, theirs = event.stored, other.stored
-        if not mine or not theirs or len(mine) != len(theirs) or event.width != other.width:
-            return False
-        chosen = numbers == number
-        lanes = other.address.lanes
-        where = np.searchsorted(lanes.ids, threads[chosen] - other.geometry.first_thread)
-        for own, foreign in zip(mine, theirs, strict=True):
-            left = _bits(own, event)[positions[chosen]]
-            if (left != _bits(foreign, other)[where]).any():
-                return False
-    return True
-
-
-def _bits(value: Value, event: Access) -> Array:
-    assert event.stored is not None
-    size = event.width // len(event.stored)
-    return np.broadcast_to(as_array(value, UNSIGNED[size]), (event.address.lanes.n,))
 
 
 STRONG = frozenset({"atomic", "peek", "signal"})
@@ -121,21 +96,12 @@ class Conflicts:
 
         kind: what it was then, where that may have changed.
         """
-        resolved, geometry = event.address, event.geometry
-        lanes, padded = resolved.lanes, geometry.layout.padded
-        offsets = resolved.offsets()
-        rows = resolved.array.row_starts(lanes, 1)
-        if rows is not None:
-            offsets = offsets + rows + resolved.array.storage
-        units, per_lane = shadow.units(offsets, event.width)
-        first_thread = geometry.first_thread
-        thread = (lanes.ids + first_thread).astype(np.int32)
-        warps = lanes.ids >> 5
-        epoch, segment = clock.epochs[warps], clock.segments_of(lanes.ids)
-        if per_lane > 1:
-            thread, epoch, segment = (np.repeat(a, per_lane) for a in (thread, epoch, segment))
+        geometry, lanes = event.geometry, event.address.lanes
+        first_thread, padded = geometry.first_thread, geometry.layout.padded
         kind = kind or self._kind(event)
-        stamp = AccessEpoch(thread, epoch, segment, shadow.note(event, moment, kind))
+        units, per_lane, stamp = shadow.stamp(event, clock)
+        stamp = replace(stamp, event=shadow.note(event, moment, kind))
+        thread = stamp.thread
         order = BarrierOrder(clock, first_thread, padded)
         has_conflict = False
         overwritten = np.zeros(len(units), np.bool_)
@@ -173,6 +139,17 @@ class Conflicts:
                 has_conflict = True
                 report_conflicts(self._hazards, shadow, event, bad, latest.at(units), "scope", per_lane)
         return has_conflict
+
+    def are_possible(self, shadow: Shadow, event: Access, clock: VectorClock) -> bool:
+        """Whether a weak access may conflict with the history; nothing is recorded."""
+        shadow.cover(event.address.array.size)
+        units, _, stamp = shadow.stamp(event, clock)
+        order = BarrierOrder(clock, event.geometry.first_thread, event.geometry.layout.padded)
+        return any(
+            track.conflicts_with(units, stamp) and bool((order.distance(track.at(units), stamp) >= 1).any())
+            for _, tracks in shadow.conflicting(event.op, event.compared, event.spec.in_block_only)
+            for track in tracks
+        )
 
     def _kind(self, event: Access) -> str:
         """What an access is to others of the same place (see `Shadow`)."""
@@ -239,7 +216,7 @@ class Races(Observer):
         self._kept: dict[int, Any] = {}
         self._kept_bytes = 0
         self._global: dict[int, Shadow] = {}
-        self._reads: dict[int, list[tuple[Access | RepeatedLoads, VectorClock, int]]] = {}
+        self._reads: dict[int, list[tuple[Access | RepeatedAccesses, VectorClock, int]]] = {}
         self._read_bytes: dict[int, int] = {}
         self._stores: dict[int, _Stores] = {}
         self._graph = HappensBefore()
@@ -273,17 +250,41 @@ class Races(Observer):
         ):
             self._graph.access(StrongAccess.of(event), self._clock, self._settle)
 
-    def repeated(self, loads: RepeatedLoads) -> None:
-        """Take note of the loads of a loop."""
-        arrays = {id(event.address.array): event.address.array for event in loads.first}
+    def may_repeat(self, accesses: RepeatedAccesses) -> bool:
+        """Whether what is stored conflicts with nothing, and each thread stores to its place again and again."""
+        stored = accesses.stored_arrays()
+        if stored and self._graph.active:
+            return False
+        for event, step in zip(accesses.first, accesses.steps, strict=True):
+            array = event.address.array
+            if id(array) not in stored:
+                continue
+            shadow = self._global.get(id(array))
+            if shadow is None and (id(array) in self._stores or id(array) in self._reads):
+                shadow = self._start(array)
+            if step or (shadow is not None and self._conflicts.are_possible(shadow, event, self._clock)):
+                return False
+        return True
+
+    def repeated(self, accesses: RepeatedAccesses) -> None:
+        """Take note of the accesses of a loop.
+
+        Who stores to a place of its own is afterwards who has stored there last, however often.
+        """
+        stored = accesses.stored_arrays()
+        arrays = {id(event.address.array): event.address.array for event in accesses.first}
+        for event in accesses.first:
+            if id(event.address.array) in stored:
+                self.access(event)
+                arrays.pop(id(event.address.array), None)
+        apart = [accesses.of_array(array) for array in arrays.values()]
         if any(key in self._global or key in self._stores for key in arrays):
-            for event in loads.one_by_one():
-                self._global_access(event)
+            for event in accesses.one_by_one():
+                if id(event.address.array) in arrays:
+                    self._global_access(event)
             return
-        for array in arrays.values():
-            own = [k for k, event in enumerate(loads.first) if event.address.array is array]
-            first, steps = tuple(loads.first[k] for k in own), tuple(loads.steps[k] for k in own)
-            self._note_read(array, RepeatedLoads(first, steps, loads.times))
+        for array, loads in zip(arrays.values(), apart, strict=True):
+            self._note_read(array, loads)
 
     def _settle(self) -> None:
         """Judge what is waiting to be judged, before the graph goes on."""
@@ -436,7 +437,7 @@ class Races(Observer):
         has_conflict = self._conflicts.check(shadow, event, self._clock, self._graph.now)
         shadow.last = None if has_conflict else key
 
-    def _note_read(self, array: MemoryArray, event: Access | RepeatedLoads) -> None:
+    def _note_read(self, array: MemoryArray, event: Access | RepeatedAccesses) -> None:
         """Most arrays that are read are never written: keep the reads until somebody writes."""
         reads = self._reads.setdefault(id(array), [])
         address = event.address
@@ -474,7 +475,7 @@ class Races(Observer):
         for event, clock, moment in stores.events if stores else ():
             self._conflicts.check(shadow, event, clock, moment, "store")
         for what, clock, moment in self._reads.pop(id(array), []):
-            for event in what.one_by_one() if isinstance(what, RepeatedLoads) else (what,):
+            for event in what.one_by_one() if isinstance(what, RepeatedAccesses) else (what,):
                 self._conflicts.check(shadow, event, clock, moment)
         return shadow
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from grader.ptx.access import Access
-from grader.ptx.values import WARP_SIZE, Array, Lanes, Layout
+from grader.ptx.values import UNSIGNED, WARP_SIZE, Array, Lanes, Layout, Value, as_array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -341,6 +341,38 @@ class Shadow:
             return first, 1
         return (first[:, None] + np.arange(per_lane)).reshape(-1), per_lane
 
+    def stamp(self, event: Access, clock: VectorClock) -> tuple[Array, int, AccessEpoch]:
+        """Units that an access touches, how many each lane does, and who makes it when (not yet its number)."""
+        resolved = event.address
+        lanes, offsets = resolved.lanes, resolved.offsets()
+        rows = resolved.array.row_starts(lanes, 1)
+        if rows is not None:
+            offsets = offsets + rows + resolved.array.storage
+        units, per_lane = self.units(offsets, event.width)
+        thread = (lanes.ids + event.geometry.first_thread).astype(np.int32)
+        epoch, segment = clock.epochs[lanes.ids >> 5], clock.segments_of(lanes.ids)
+        if per_lane > 1:
+            thread, epoch, segment = (np.repeat(a, per_lane) for a in (thread, epoch, segment))
+        return units, per_lane, AccessEpoch(thread, epoch, segment, 0)
+
+    def held_the_same(self, event: Access, positions: Array, numbers: Array, threads: Array) -> bool:
+        """Whether each lane of `event` at `positions` stores just what its opponent stored, in the access numbered."""
+        first = int(numbers[0])
+        # Nearly always one event; sorting a million numbers to find that out would take most of an observed launch.
+        for number in [first] if (numbers == first).all() else np.unique(numbers).tolist():
+            other = self.events[number]
+            mine, theirs = event.stored, other.stored
+            if not mine or not theirs or len(mine) != len(theirs) or event.width != other.width:
+                return False
+            chosen = numbers == number
+            lanes = other.address.lanes
+            where = np.searchsorted(lanes.ids, threads[chosen] - other.geometry.first_thread)
+            for own, foreign in zip(mine, theirs, strict=True):
+                left = _bits(own, event)[positions[chosen]]
+                if (left != _bits(foreign, other)[where]).any():
+                    return False
+        return True
+
     def cover(self, size: int) -> None:
         """The array has grown to so many bytes."""
         more = -(-size // self.unit) - self._count
@@ -445,3 +477,9 @@ class Shadow:
             if strong:
                 by_detail.append(("scope", [track for crowd in strong for track in crowd.tracks]))
         return by_detail
+
+
+def _bits(value: Value, event: Access) -> Array:
+    assert event.stored is not None
+    size = event.width // len(event.stored)
+    return np.broadcast_to(as_array(value, UNSIGNED[size]), (event.address.lanes.n,))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.access import Access, ResolvedAddress
-from grader.ptx.observers.interface import Observer, RepeatedLoads
+from grader.ptx.observers.interface import Observer, RepeatedAccesses
 from grader.ptx.records import LaunchReport, LineCounter
 from grader.ptx.values import Array, Lanes, Vec, remember
 
@@ -186,21 +186,21 @@ class Traffic(Observer):
             cost = _measure(lanes, addresses_of(together, lanes), event.op, event.width, counter.space)[0]
             self._add(counter, lanes.n, cost, None)
 
-    def repeated(self, loads: RepeatedLoads) -> None:
-        """Count the loads of a loop: what one costs comes back after so many iterations."""
-        for event, step in zip(loads.first, loads.steps, strict=True):
+    def repeated(self, accesses: RepeatedAccesses) -> None:
+        """Count the accesses of a loop: what one costs comes back after so many iterations."""
+        for event, step in zip(accesses.first, accesses.steps, strict=True):
             if not event.spec.is_counted:
                 continue
             counter, resolved = self._counter(event), event.address
             memo, period = _memo(resolved, counter.space)
-            key = ("loop", event.op, event.width, resolved.shift % period, step, loads.times)
+            key = ("loop", event.op, event.width, resolved.shift % period, step, accesses.times)
             total = memo.get(key)
             if total is None:
-                total = remember(memo, key, self._together(resolved, event, counter.space, step, loads.times))
-            self._add(counter, resolved.lanes.n * loads.times, total, None)
+                total = remember(memo, key, self._together(resolved, event, counter.space, step, accesses.times))
+            self._add(counter, resolved.lanes.n * accesses.times, total, None)
 
     def _together(self, resolved: ResolvedAddress, event: Access, space: str, step: int, times: int) -> tuple[Any, ...]:
-        """What so many loads of global memory cost, each so many bytes further on."""
+        """What so many accesses to global memory cost, each so many bytes further on."""
         period = SECTOR_BYTES // math.gcd(step, SECTOR_BYTES)
         distances = [phase * step for phase in range(min(period, times))]
         costs = self._costs(resolved, event.op, event.width, space, distances)
@@ -259,7 +259,7 @@ class Traffic(Observer):
         missing = {key: distance for key, distance in zip(keys, distances, strict=True) if key not in by_key}
         if missing:
             if len(distances) > 1:
-                # Other loads of the loop will go to the places in between: all at once they cost little more.
+                # Other accesses of the loop will go to the places in between: all at once they cost little more.
                 every = {
                     ("traffic", op, width, space, (resolved.shift + k) % period): k for k in range(0, period, width)
                 }

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from grader.ptx import Device, Launch, LimitExceeded, Limits, Module, launch, parse
 from grader.ptx.machine.batch import Group
-from grader.ptx.native import counted_loops as loop_code
 from grader.ptx.native import counted_runner
 from grader.ptx.native.counted_runner import CountedLoop
+from grader.ptx.native.host import LoopModule
 from grader.ptx.observers.interface import Observer
 from tests.ptx.running import Bytes, compiled
 
@@ -136,6 +136,97 @@ def test_whole_numbers() -> None:
     assert trips > 0
 
 
+def accumulating(number: str, stored: str, more: str = "") -> str:
+    """A product that adds up in memory, `number`s by `number`s; stored: where, with `more` behind the loop."""
+    return (
+        K + f"(const {number}* a, const {number}* b, {number}* c, {number}* d, int n) {{"
+        " int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;"
+        f" if (x >= n || y >= n) return; {stored} = 0;\n"
+        f" for (int k = 0; k < n; ++k) {stored} += a[y * n + k] * b[k * n + x];\n {more} }}"
+    )
+
+
+@pytest.mark.parametrize("observe", [True, False])
+@pytest.mark.parametrize("number", ["float", "double", "int", "long long"])
+@pytest.mark.parametrize("n", [64, 61])
+def test_sums_that_are_kept_in_memory(number: str, n: int, observe: bool) -> None:
+    dtype = {"float": np.float32, "double": np.float64, "int": np.int32, "long long": np.int64}[number]
+    a, b = (INTS if number in ("int", "long long") else FLOATS * 100).astype(dtype), FLOATS[::-1].astype(dtype)
+    words = Bytes(a.nbytes)
+    report, trips = shortened(
+        accumulating(number, "c[y * n + x]"), (4, 4), (16, 16), a, b, words, words, n, observe=observe
+    )
+    assert trips == n // 4 + n % 4
+    assert report["hazards"] == []
+
+
+@pytest.mark.parametrize("observe", [True, False])
+@pytest.mark.parametrize(
+    ("body", "shortens"),
+    [
+        # Two sums, for which the first is loaded anew; sums of threads that lie apart; what every iteration leaves.
+        ("for (int k = 0; k < n; k++) { c[t] += a[t + k]; d[t] -= a[t + 2 * k]; }", True),
+        ("for (int k = 0; k < n; k++) c[3 * t] += a[t + k];", True),
+        ("for (int k = 0; k < n; k++) { c[t] += a[t + k]; c[t + 2048] = a[k]; }", True),
+        ("for (int k = 0; k < n; k++) c[t + k * 2048] = a[t + k * 2048] * 2 + d[t + k * 2048];", "unobserved"),
+        ("for (int k = 0; k < n; k++) c[t + k * 2048] += 1;", "unobserved"),
+        ("for (int k = 0; k < n; k++) c[t * n + k] = a[k];", "unobserved"),
+        # What was not written before the loop is written behind it, as far as the loop went.
+        (
+            "for (int k = 0; k < n; k++) e[t + k * 2048] = a[t + k];\nc[t] = e[t + 4096] + e[t + n * 2048];",
+            "unobserved",
+        ),
+        # Places of several threads; what another one has stored is loaded.
+        ("for (int k = 0; k < n; k++) c[t / 2] += a[t + k];", False),
+        ("for (int k = 0; k < n; k++) c[5] += a[t + k];", False),
+        ("for (int k = 0; k < n; k++) c[t + k / 64] = a[t + k] + 1;", False),
+        ("for (int k = 0; k < n; k++) c[t + k] = a[t] * k;", False),
+        ("for (int k = 0; k < n; k++) c[t + k] = a[t + k] + 1;", False),
+        ("for (int k = 0; k < n; k++) c[t] += c[t + k] + a[k];", False),
+        ("for (int k = 0; k < n; k++) c[t] += c[k];", False),
+        # Not all of it was written before; it was after one iteration.
+        ("for (int k = 0; k < n; k++) c[t] += e[t + k];", False),
+        ("for (int k = 0; k < n; k++) { c[t] += a[k]; e[t] += 1; }", True),
+    ],
+)
+def test_loops_that_store(body: str, shortens: bool | str, observe: bool) -> None:
+    source = K + "(const float* a, float* c, float* d, float* e, int n) {"
+    source += " int t = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "\n}"
+    many = np.resize(FLOATS, 1 << 17)
+    _, trips = shortened(source, 8, 256, many, many[::-1].copy(), many * 2, Bytes(many.nbytes), 32, observe=observe)
+    assert (trips > 0) == (not observe if shortens == "unobserved" else shortens)
+
+
+@pytest.mark.parametrize("behind", ["d[y * n + x] = c[x * n + y];", "c[(x * n + y) / 2] = 1;", "c[x * n + y] = 0;"])
+def test_races_with_what_a_loop_has_stored(behind: str) -> None:
+    source = accumulating("float", "c[y * n + x]", behind)
+    words = Bytes(4 * 4096)
+    report, trips = shortened(source, (4, 4), (16, 16), FLOATS, FLOATS, words, words, 64)
+    assert trips == 16
+    assert {hazard["kind"] for hazard in report["hazards"]} >= {"race"}
+    _, trips = shortened(source.replace("c[y * n + x] = 0", "c[x * n + y] = 0"), (4, 4), (16, 16), *[FLOATS] * 4, 64)
+    assert trips == 0
+
+
+def test_numbers_that_are_none_and_are_stored() -> None:
+    """Of float32 there is one NaN; which one of float64, generated code does not say: such loops are not shortened."""
+    a, b = np.resize(SPECIAL, 4096), RNG.permutation(np.resize(SPECIAL, 4096)).astype(np.float32)
+    words = Bytes(4 * 4096)
+    _, trips = shortened(accumulating("float", "c[y * n + x]"), (4, 4), (16, 16), a, b, words, words, 64)
+    assert trips == 16
+    _, trips = shortened(
+        accumulating("double", "c[y * n + x]"),
+        (4, 4),
+        (16, 16),
+        *[a.astype(np.float64)] * 2,
+        *[Bytes(8 * 4096)] * 2,
+        64,
+    )
+    assert trips == 0
+    half = np.where(np.arange(4096) < 2048, 1.0, np.nan)
+    shortened(accumulating("double", "c[y * n + x]"), (4, 4), (16, 16), half, half, *[Bytes(8 * 4096)] * 2, 64)
+
+
 def test_numbers_that_are_none_and_numbers_close_to_zero() -> None:
     """NaNs have a GPU's bits, and nothing is flushed to zero."""
     a = np.resize(SPECIAL, 4096)
@@ -218,7 +309,7 @@ def test_what_is_not_worth_it_or_not_possible_is_found_out_once(monkeypatch: pyt
     if wasm:
         monkeypatch.setattr(counted_runner, "PATIENCE", 10**9)
     else:
-        monkeypatch.setattr(loop_code.Module, "of", lambda form, shape: None)
+        monkeypatch.setattr(LoopModule, "of", lambda form, shape: None)
     _, trips = shortened(PRODUCT.replace("* b", "*b"), (4, 4), (16, 16), FLOATS, FLOATS, Bytes(4 * 4096), 64)
     assert trips == 0
     assert len(looked) == 1
@@ -229,49 +320,61 @@ WORDS = ("s32", "u32")
 
 @st.composite
 def loops(draw: st.DrawFn) -> str:
-    """PTX of a kernel of 2,048 threads with one loop of random addressing and arithmetic."""
+    """PTX of a kernel of 2,048 threads with one loop of random addressing and arithmetic, of four or eight bytes."""
     start = draw(st.integers(-3, 40))
     step = draw(st.sampled_from([1, 1, 2, 3, -1, -2]))
     trips = draw(st.integers(1, 30))
     word = draw(st.sampled_from(WORDS))
     down = draw(st.booleans())
-    # Addresses: base + 4 · (t · spread + k · stride), by way of 32 or of 64 bits.
+    size, number = draw(st.sampled_from([(4, "f32"), (4, "f32"), (8, "f64")]))
+    # Addresses: base + size · (t · spread + k · stride), by way of 32 or of 64 bits.
     lines: list[str] = []
-    floats = ["%f0", "%f1", "%f2"]
-    for number in range(draw(st.integers(1, 3))):
-        spread, stride = draw(st.sampled_from([0, 1, 2, 5])), draw(st.sampled_from([0, 1, 4, -1]))
-        offset = 4 * draw(st.integers(-2, 60))
-        a, b = f"%r{10 + 2 * number}", f"%r{11 + 2 * number}"
-        d, e = f"%rd{10 + 2 * number}", f"%rd{11 + 2 * number}"
+    floats, places = ["%f0", "%f1", "%f2"], ["%rd4", "%rd4+8192"]
+    for count in range(draw(st.integers(1, 3))):
+        spread, stride = draw(st.sampled_from([0, 1, 2, 5])), draw(st.sampled_from([0, 1, 4, -1, 2048, 10240]))
+        offset = size * draw(st.integers(-2, 60))
+        a, b = f"%r{10 + 2 * count}", f"%r{11 + 2 * count}"
+        d, e = f"%rd{10 + 2 * count}", f"%rd{11 + 2 * count}"
+        array = draw(st.sampled_from(["%rd1", "%rd1", "%rd2"]))
         lines += [f"mul.lo.s32 {a}, %r1, {spread};", f"mad.lo.s32 {b}, %r2, {stride}, {a};"]
-        lines += [f"mul.wide.{word} {d}, {b}, 4;"] if draw(st.booleans()) else [
-            f"cvt.u64.u32 {e}, {b};" if word == "u32" else f"cvt.s64.s32 {e}, {b};", f"shl.b64 {d}, {e}, 2;"
+        lines += [f"mul.wide.{word} {d}, {b}, {size};"] if draw(st.booleans()) else [
+            f"cvt.u64.u32 {e}, {b};" if word == "u32" else f"cvt.s64.s32 {e}, {b};",
+            f"shl.b64 {d}, {e}, {size.bit_length() - 1};",
         ]  # fmt: skip
-        lines += [f"add.s64 {e}, %rd1, {d};", f"ld.global.f32 %f{10 + number}, [{e}+{offset}];"]
-        floats.append(f"%f{10 + number}")
+        lines += [f"add.s64 {e}, {array}, {d};", f"ld.global.{number} %f{10 + count}, [{e}+{offset}];"]
+        floats.append(f"%f{10 + count}")
+        places.append(f"{e}+{offset}")
+    if draw(st.booleans()):
+        lines.append(f"ld.global.{number} %f14, [{draw(st.sampled_from(places[:2]))}];")
+        floats.append("%f14")
+    constant = "0f3FC00000" if size == 4 else "0d3FF8000000000000"
     for _ in range(draw(st.integers(1, 4))):
         target = draw(st.sampled_from(floats[:3]))
-        operands = [draw(st.sampled_from([*floats, "0f3FC00000"])) for _ in range(3)]
+        operands = [draw(st.sampled_from([*floats, constant])) for _ in range(3)]
         operation, count = draw(st.sampled_from([("fma.rn", 3), ("add", 2), ("sub", 2), ("mul", 2), ("add.rn", 2)]))
-        lines.append(f"{operation}.f32 {target}, {', '.join(operands[:count])};")
+        lines.append(f"{operation}.{number} {target}, {', '.join(operands[:count])};")
+        if draw(st.integers(0, 2)) == 0:
+            lines.append(f"st.global.{number} [{draw(st.sampled_from(places))}], {draw(st.sampled_from(floats))};")
     advance = ["add.s32 %r3, %r3, -1;"] if down else ["add.s32 %r3, %r3, 1;"]
     ends = "setp.ne.s32 %p1, %r3, 0;" if down else f"setp.lt.u32 %p1, %r3, {trips};"
     first = trips if down else 0
-    stores = [f"st.global.f32 [%rd4+{8192 * k}], {register};" for k, register in enumerate(floats[:3])]
+    stores = [f"st.global.{number} [%rd4+{16384 * k}], {register};" for k, register in enumerate(floats[:3])]
+    zero, one = ("0f00000000", "0f3F800000") if size == 4 else ("0d0000000000000000", "0d3FF0000000000000")
     body = [
         "ld.param.u64 %rd1, [a];", "ld.param.u64 %rd2, [c];", "mov.u32 %r4, %ctaid.x;", "mov.u32 %r5, %tid.x;",
-        "mad.lo.s32 %r1, %r4, 256, %r5;", "mul.wide.u32 %rd3, %r1, 4;", "add.s64 %rd4, %rd2, %rd3;",
-        f"mov.u32 %r2, {start};", f"mov.u32 %r3, {first};", "mov.f32 %f0, 0f00000000;", "mov.f32 %f1, 0f3F800000;",
-        "ld.global.f32 %f2, [%rd1+16];", "$L:", *lines, f"add.s32 %r2, %r2, {step};", *advance, ends, "@%p1 bra $L;",
-        *stores, "ld.global.f32 %f9, [%rd1];", "add.f32 %f9, %f9, %f0;", "st.global.f32 [%rd4+24576], %f9;", "ret;",
+        "mad.lo.s32 %r1, %r4, 256, %r5;", f"mul.wide.u32 %rd3, %r1, {size};", "add.s64 %rd4, %rd2, %rd3;",
+        f"mov.u32 %r2, {start};", f"mov.u32 %r3, {first};", f"mov.{number} %f0, {zero};", f"mov.{number} %f1, {one};",
+        f"ld.global.{number} %f2, [%rd1+16];", "$L:", *lines, f"add.s32 %r2, %r2, {step};", *advance, ends,
+        "@%p1 bra $L;", *stores, f"ld.global.{number} %f9, [%rd1];", f"add.{number} %f9, %f9, %f0;",
+        f"st.global.{number} [%rd4+49152], %f9;", "ret;",
     ]  # fmt: skip
     head = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 c)\n{\n"
-    head += ".reg .pred %p<2>;\n.reg .f32 %f<20>;\n.reg .b32 %r<30>;\n.reg .b64 %rd<30>;\n"
+    head += f".reg .pred %p<2>;\n.reg .{number} %f<20>;\n.reg .b32 %r<30>;\n.reg .b64 %rd<30>;\n"
     return head + "\n".join(body) + "\n}\n"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(loops())
-def test_random_loops(text: str) -> None:
-    data = np.resize(FLOATS, 16384)
-    shortened(parse(text), 8, 256, data, Bytes(4 * 8192))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(loops(), st.booleans(), st.booleans())
+def test_random_loops(text: str, observe: bool, written: bool) -> None:
+    data = np.resize(FLOATS, 32768)
+    shortened(parse(text), 8, 256, data, data[::-1].copy() if written else Bytes(4 * 32768), observe=observe)
