@@ -160,7 +160,7 @@ def _check(variant: str, spec: CheckSpec, verdict: Verdict) -> Check:
         status=verdict.status,
         earned=round(spec.points * verdict.credit, 2),
         possible=0.0 if verdict.skip_reason == "not_applicable" else spec.points,
-        pending=spec.points if waits else 0.0,
+        pending=spec.points if waits else round(spec.points * verdict.open, 2),
         message_said=verdict.message,
         hint_said=verdict.hint,
         line=verdict.line,

@@ -21,6 +21,7 @@ class Verdict:
     """What a check says.
 
     credit: the part of the check's points that is earned, 0 to 1 (a failed check may still earn a part).
+    open: the part that is neither given nor lost, for the teacher to decide.
     message: what was found.  hint: why it matters and how to mend it.  line: of the student's file.
     file: that the line is in, "" for the kernel's.
     data: JSON values that the message is made of.
@@ -30,6 +31,7 @@ class Verdict:
     status: CheckStatus
     message: Message
     credit: float = 0.0
+    open: float = 0.0
     hint: Message | None = None
     line: int | None = None
     skip_reason: SkipReason = ""

@@ -2,87 +2,98 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from grader.checks.base import Verdict, failed, not_measured, passed
+from grader.checks.base import Verdict, failed, not_measured
 from grader.lab.checks import SpeedupSettings
 from grader.measured import PredictedTime, Ratio
 from grader.message import Message, joined, msg, sizes_msg
+from grader.result import CheckStatus
 from grader.running.evidence import Evidence
-from grader.timing.sampling import credit, decide
-from grader.timing.summary import marked
+from grader.timing.sampling import Marked, mark
+from grader.timing.summary import marked, ratio_of
 
 
 def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
     """Judge by the confidence interval at the largest size that is more than a launch.
 
-    Passed from `minimum` on; points follow the median along the ramp.  Borderline only where the interval holds
-    `minimum` after all the rounds that were allowed: elsewhere no verdict hangs on noise.
+    Borderline only where the interval holds a threshold after all the rounds that were allowed: elsewhere no verdict
+    hangs on noise.
     """
     if evidence.untimed:
         return failed(evidence.untimed, msg("checks.speedup.hint_wrong"))
-    row = marked(evidence.timing)
-    if row is None or row.speedup is None:
+    row = marked(evidence.timing, settings.own)
+    ratio = ratio_of(row, settings.own) if row is not None else None
+    if row is None or ratio is None:
         if settings.predicted and not evidence.timing:
             return _predicted(evidence, settings)
-        return not_measured(_unmeasured(evidence))
-    low = row.speedup if row.speedup_low is None else row.speedup_low
-    high = row.speedup if row.speedup_high is None else row.speedup_high
+        return not_measured(_unmeasured(evidence, settings))
+    data: dict[str, object] = {"sizes": dict(row.size), "rounds": row.rounds}
     sizes = sizes_msg(row.size)
-    if settings.against == evidence.variant.name:
-        figures = msg("checks.speedup.figures", sizes=sizes, speedup=row.speedup, low=low, high=high)
+    if settings.own:
+        figures = _figures("own", ratio, sizes=sizes, variant=evidence.lab.variants[0].name)
+    elif settings.against == evidence.variant.name:
+        figures = _figures("", ratio, sizes=sizes)
     else:
-        figures = msg(
-            "checks.speedup.figures_of", sizes=sizes, speedup=row.speedup, low=low, high=high, variant=settings.against
-        )
-    thresholds = msg("checks.speedup.thresholds", full=settings.full, minimum=settings.minimum)
-    message = msg("checks.speedup.timed", figures=figures, thresholds=thresholds)
-    data = {
-        "sizes": dict(row.size),
-        "speedup": row.speedup,
-        "low": low,
-        "high": high,
-        "full": settings.full,
-        "minimum": settings.minimum,
-        "rounds": row.rounds,
-    }
-    earned = credit(row.speedup, settings.minimum, settings.full)
-    match decide(low, high, settings.minimum):
-        case "reached":
-            return replace(passed(message, data=data), credit=earned)
-        case "undecided":
-            note = joined(message, msg("checks.speedup.undecided")) or message
-            return Verdict("borderline", note, credit=earned, data=data)
-    return failed(message, _hint(evidence), credit=earned, data=data)
+        figures = _figures("of", ratio, sizes=sizes, variant=settings.against)
+    return _judged(evidence, settings, ratio, figures, data)
 
 
 def _predicted(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
-    """The same by a predicted speedup: its interval is what holds `minimum` or does not."""
+    """The same by a predicted speedup: its interval is what holds a threshold or does not."""
     prediction = evidence.predicted
     if isinstance(prediction, Message):
         return not_measured(msg("checks.speedup.unpredicted", reason=prediction))
-    if prediction is None or prediction.predicted_speedup is None:
-        return not_measured(_unmeasured(evidence))
-    ratio, figures = prediction.predicted_speedup, predicted_figures(prediction, prediction.predicted_speedup)
-    thresholds = msg("checks.speedup.thresholds", full=settings.full, minimum=settings.minimum)
-    message = msg("checks.speedup.timed", figures=figures, thresholds=thresholds)
-    data = {
-        "sizes": dict(prediction.size),
-        "speedup": ratio.value,
-        "low": ratio.low,
-        "high": ratio.high,
-        "full": settings.full,
-        "minimum": settings.minimum,
-        "predicted_for": prediction.device,
-    }
-    earned = credit(ratio.value, settings.minimum, settings.full)
-    match decide(ratio.low, ratio.high, settings.minimum):
-        case "reached":
-            return replace(passed(message, data=data), credit=earned)
-        case "undecided":
-            note = joined(message, msg("checks.speedup.undecided_predicted")) or message
-            return Verdict("borderline", note, credit=earned, data=data)
-    return failed(message, _hint(evidence), credit=earned, data=data)
+    ratio = None
+    if prediction is not None:
+        ratio = prediction.predicted_over_baseline if settings.own else prediction.predicted_speedup
+    if prediction is None or ratio is None:
+        return not_measured(_unmeasured(evidence, settings))
+    data: dict[str, object] = {"sizes": dict(prediction.size), "predicted_for": prediction.device}
+    if settings.own:
+        first = evidence.lab.variants[0].name
+        sizes, device = sizes_msg(prediction.size), prediction.device
+        figures = _figures("own_predicted", ratio, sizes=sizes, device=device, variant=first)
+    else:
+        figures = predicted_figures(prediction, ratio)
+    return _judged(evidence, settings, ratio, figures, data)
+
+
+def _figures(which: str, ratio: Ratio, **data: str | Message) -> Message:
+    name = f"figures_{which}" if which else "figures"
+    return msg(f"checks.speedup.{name}", speedup=ratio.value, low=ratio.low, high=ratio.high, **data)
+
+
+def _judged(
+    evidence: Evidence, settings: SpeedupSettings, ratio: Ratio, figures: Message, data: dict[str, object]
+) -> Verdict:
+    data |= {"speedup": ratio.value, "low": ratio.low, "high": ratio.high}
+    data |= {"full": settings.most, "minimum": settings.thresholds[0]}
+    got = mark(settings, ratio.value, ratio.low, ratio.high)
+    status, message = said(settings, got, figures, is_predicted="predicted_for" in data)
+    hint = _hint(evidence) if status == "fail" else None
+    return Verdict(status, message, got.share, got.open, hint, data=data)
+
+
+def said(settings: SpeedupSettings, got: Marked, figures: Message, is_predicted: bool) -> tuple[CheckStatus, Message]:
+    """The verdict, and what is said of it: figures, what they are measured by, and whether noise decides."""
+    message = msg("checks.speedup.timed", figures=figures, thresholds=_thresholds(settings))
+    if got.decision != "undecided":
+        return "pass" if got.decision == "reached" else "fail", message
+    kind = "undecided_predicted" if is_predicted else "undecided"
+    return "borderline", joined(message, msg(f"checks.speedup.{kind}")) or message
+
+
+def _thresholds(settings: SpeedupSettings) -> Message:
+    if settings.classes:
+        rows = [
+            msg("checks.speedup.class_time", pct=100 * one.share, time=one.time)
+            if one.time
+            else msg("checks.speedup.class_speed", pct=100 * one.share, speedup=one.speedup)
+            for one in sorted(settings.classes, key=lambda one: -one.least)
+        ]
+        return msg("checks.speedup.classes", rows=rows)
+    if settings.time is not None:
+        return msg("checks.speedup.time", full=settings.time.full, none=settings.time.none)
+    return msg("checks.speedup.thresholds", full=settings.full, minimum=settings.minimum)
 
 
 def predicted_figures(made: PredictedTime, ratio: Ratio) -> Message:
@@ -98,7 +109,9 @@ def predicted_figures(made: PredictedTime, ratio: Ratio) -> Message:
     )
 
 
-def _unmeasured(evidence: Evidence) -> Message:
+def _unmeasured(evidence: Evidence, settings: SpeedupSettings) -> Message:
+    if settings.own and evidence.timing and all(t.over_baseline is None for t in evidence.timing):
+        return msg("checks.speedup.own_untimed", variant=evidence.lab.variants[0].name)
     if any(t.launch_bound for t in evidence.timing):
         return msg("checks.speedup.launch_bound")
     return evidence.unmeasured.get("time", msg("checks.speedup.not_timed"))

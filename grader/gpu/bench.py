@@ -110,7 +110,19 @@ CPU_GROWTH = 1.5
 def baseline_of(lab: Lab, variant: str) -> tuple[str, float | None]:
     """The variant whose reference `variant` is measured by, and the speed-up that earns all points (None: unmarked)."""
     settings = next(v for v in lab.variants if v.name == variant).settings_of(SpeedupSettings)
-    return (variant, None) if settings is None else (settings.against, settings.minimum)
+    if settings is None:
+        return variant, None
+    return (settings.against or variant, settings.thresholds[0])
+
+
+def questions_of(lab: Lab, variant: str) -> list[tuple[str, float]]:
+    """What the marks for a variant's speed hang on: the name under which what it is compared with is timed, and each
+    speed-up at which something changes."""
+    settings = next(v for v in lab.variants if v.name == variant).settings_of(SpeedupSettings)
+    if settings is None:
+        return []
+    baseline = student(lab.variants[0].name) if settings.own else reference(settings.against)
+    return [(baseline, threshold) for threshold in settings.thresholds]
 
 
 def lab_files(lab: Lab) -> dict[str, bytes]:
@@ -422,9 +434,10 @@ def _sample(
     wrong = {problem.name: problem for problem in prepared.problems}
     names = [k.name for k in kernels if k.name not in wrong]
     questions = [
-        Question(student(variant), reference(baseline), full)
-        for variant, (baseline, full) in order.baselines.items()
-        if variant in largest and full is not None and {student(variant), reference(baseline)} <= set(names)
+        Question(student(variant), baseline, threshold)
+        for variant in order.baselines
+        for baseline, threshold in questions_of(order.lab, variant)
+        if variant in largest and {student(variant), baseline} <= set(names)
     ]
     round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
     # What no mark depends on is timed until it can be shown.

@@ -19,7 +19,7 @@ import yaml
 from grader.devices import gpus
 from grader.errors import InternalError, UsageError
 from grader.files import write_atomically
-from grader.gpu.bench import baseline_of, compile_references, reference_request, sample_rounds
+from grader.gpu.bench import compile_references, reference_request, sample_rounds
 from grader.gpu.part import Gpu
 from grader.gpu.process import has_driver
 from grader.gpu.runs import pools
@@ -83,15 +83,17 @@ def calibrate(lab: Lab) -> list[Calibration]:
             raise UsageError(msg("calibrate.refused", reason=reason))
         session = gpu.session()
         with lock.exclusive(session.device.uuid, LOCK_WAIT_S):
-            names = {name for variant, _settings in marked for name in (variant, baseline_of(lab, variant)[0])}
+            names = {
+                name for variant, _settings in marked for name in (variant, _settings.against or lab.variants[0].name)
+            }
             samples = _measure(gpu, session, lab, sorted(names))
     for variant, settings in marked:
-        measure = baseline_of(lab, variant)[0]
+        measure = settings.against or lab.variants[0].name
         speedups = [s.median for one in samples if (s := one.speedup(reference(variant), reference(measure)))]
         if not speedups:
             raise UsageError(msg("calibrate.launch_bound", lab=lab.id, variant=variant))
         proposal = propose(speedups)
-        minimum, full = settings.minimum, settings.full
+        minimum, full = settings.thresholds[0], settings.most
         calibrations.append(Calibration(variant, measure, minimum, full, proposal, judge(minimum, full, proposal)))
     return calibrations
 

@@ -16,7 +16,7 @@ from math import prod
 import msgspec
 
 from grader.errors import UsageError
-from grader.gpu.bench import baseline_of, cpu_times_of, lab_files, work_at
+from grader.gpu.bench import baseline_of, cpu_times_of, lab_files, questions_of, work_at
 from grader.lab.records import Sizes, Tolerance
 from grader.launching.backend import reason_msg
 from grader.launching.trial import Run
@@ -174,7 +174,7 @@ class FunctionGpu:
             return bench.row(own, baselines, None)
         round_us = 1e6 * (time.monotonic() - began)
         questions = [
-            Question(own, reference(against), least) for against, least in baselines.values() if least is not None
+            Question(own, baseline, least) for name in baselines for baseline, least in questions_of(runs.lab, name)
         ]
         if questions:
             plan = sampling.plan_for(round_us, ROUNDS_BUDGET_US)

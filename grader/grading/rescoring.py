@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from grader.checks.memory_accesses import TOLERANCE
+from grader.checks.speedup import said
 from grader.course.decisions import Decider, find_decider_again, see_that_decisions_are_known, undone, write_ledger
 from grader.errors import UsageError, describe_os_error
 from grader.exports import COURSE_EXPORTS, EXPORTS, pages
@@ -26,14 +27,14 @@ from grader.grading.tables import Tables, compare_once, course_tables
 from grader.lab import labs
 from grader.lab.checks import BankConflictSettings, CoalescingSettings, SpeedupSettings
 from grader.lab.records import CheckSpec, Lab
-from grader.message import Message, joined, msg
+from grader.message import Message, msg, sentences_of
 from grader.processes.pool import Answer, Pool, wait
 from grader.report.job import ReportJob, make_job
 from grader.report.numbers import Numbers
 from grader.report.rendering import Reply, rendering_pool
 from grader.report.visible import visible_line
 from grader.result import WAITING, Check, CheckStatus, Result, Score, encode, marked, weightier
-from grader.timing.sampling import credit, decide
+from grader.timing.sampling import mark
 from grader.words import check_title, text, told
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ class _Again:
     status: CheckStatus
     credit: float
     message: Message | None
+    open: float = 0.0
 
 
 def rescored_check(check: Check, spec: CheckSpec, old_points: float, settings_changed: bool) -> Check | None:
@@ -176,6 +178,7 @@ def rescored_check(check: Check, spec: CheckSpec, old_points: float, settings_ch
     if again is None:
         return None
     changed = _with(check, again.credit, possible, waits=False)
+    changed = msgspec.structs.replace(changed, pending=round(possible * again.open, 2))
     if again.message is not None:
         changed = msgspec.structs.replace(changed, message_said=again.message)
     if again.status != check.status:
@@ -229,25 +232,20 @@ def _coalescing(check: Check, settings: CoalescingSettings) -> _Again | None:
 
 def _speedup(check: Check, settings: SpeedupSettings) -> _Again | None:
     message = check.message_said
-    parts = message.data if message is not None and message.id == "checks.speedup.timed" else {}
+    said_of = sentences_of(message)[:1]
+    parts = said_of[0].data if said_of and said_of[0].id == "checks.speedup.timed" else {}
     figures = parts.get("figures")
-    if not isinstance(figures, Message) or figures.data.get("variant", check.variant) != settings.against:
+    if not isinstance(figures, Message) or figures.id.startswith("checks.speedup.figures_own") != settings.own:
         # Another kernel is compared with now, or the words are an earlier version's.
+        return None
+    if not settings.own and figures.data.get("variant", check.variant) != settings.against:
         return None
     is_predicted = "predicted_for" in check.data
     if is_predicted and not settings.predicted:
         return None
-    speedup, low, high = (float(check.data[name]) for name in ("speedup", "low", "high"))
-    thresholds = msg("checks.speedup.thresholds", full=settings.full, minimum=settings.minimum)
-    timed = msg("checks.speedup.timed", figures=figures, thresholds=thresholds)
-    earned = credit(speedup, settings.minimum, settings.full)
-    undecided = "undecided_predicted" if is_predicted else "undecided"
-    match decide(low, high, settings.minimum):
-        case "reached":
-            return _Again("pass", earned, timed)
-        case "undecided":
-            return _Again("borderline", earned, joined(timed, msg(f"checks.speedup.{undecided}")) or timed)
-    return _Again("fail", earned, timed)
+    got = mark(settings, *(float(check.data[name]) for name in ("speedup", "low", "high")))
+    status, again = said(settings, got, figures, is_predicted)
+    return _Again(status, got.share, again, got.open)
 
 
 def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]) -> int:

@@ -110,19 +110,57 @@ class HostCodeSettings(Settings, frozen=True):
     of: Literal["all", "data"] = "all"
 
 
+class TimeScale(Settings, frozen=True):
+    """Points by time: all up to `full` times the time that is compared with, none from `none` times on; between them
+    they fall with the time, or with its logarithm."""
+
+    full: float
+    none: float
+    between: Literal["linear", "logarithm"] = "linear"
+
+
+class SpeedClass(Settings, frozen=True):
+    """`share` of the points for at least that `speedup`, or, written so, up to `time` times the time."""
+
+    share: float
+    speedup: float = 0.0
+    time: float = 0.0
+
+    @property
+    def least(self) -> float:
+        """The speedup from which it is reached."""
+        return self.speedup or 1 / self.time
+
+
 class SpeedupSettings(Settings, frozen=True):
-    """Settings of `speedup`.
+    """Settings of `speedup`: what is compared with, `against` or `own`, and one of three ways from speed to points.
 
     against: the variant whose reference kernel is the baseline; the check's own variant asks whether the kernel is as
-    good as the instructor's.
+      good as the instructor's.  own: the student's own kernel of the lab's first variant is.
     full: the speedup that earns all points.  minimum: the speedup that earns the first; between them linear.
+    time, classes: in place of these.
     predicted: a predicted time decides where none was measured; where its interval holds `minimum`, the teacher does.
     """
 
-    against: str
-    full: float
+    against: str = ""
+    full: float = 0.0
     minimum: float = 1.0
     predicted: bool = False
+    own: bool = False
+    time: TimeScale | None = None
+    classes: tuple[SpeedClass, ...] = ()
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """The speedups, ascending, at which noise could change a verdict or a step of the points."""
+        if self.classes:
+            return tuple(sorted(one.least for one in self.classes))
+        return (1 / self.time.none if self.time is not None else self.minimum,)
+
+    @property
+    def most(self) -> float:
+        """The speedup from which there is no more to be had."""
+        return self.thresholds[-1] if self.classes else 1 / self.time.full if self.time is not None else self.full
 
 
 Use = Literal[

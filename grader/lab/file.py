@@ -31,6 +31,7 @@ from grader.lab.interfaces import (
     check_file,
     check_harness,
     check_keys,
+    check_speed,
     check_values,
     file_rule,
     function_of,
@@ -331,7 +332,7 @@ def load(folder: Path) -> Lab:
     for variant in variants:
         keys: KeyPath = ("variants", variant.name, "checks")
         check_settings(file, keys, variant.checks, cases["emulator"], is_kernel=is_kernel)
-    return Lab(
+    lab = Lab(
         id=folder.name,
         path=file.path,
         title=plain_text(top.title),
@@ -361,6 +362,8 @@ def load(folder: Path) -> Lab:
         program=program,
         files=files,
     )
+    check_speed(file, lab)
+    return lab
 
 
 def _launch(file: YamlFile, part: LaunchPart | None, sizes: list[str], is_kernel: bool) -> LaunchRule:

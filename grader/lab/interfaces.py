@@ -10,15 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 import numpy as np
 
 from grader.errors import FileError, UsageError
+from grader.lab.checks import SpeedupSettings
 from grader.lab.parameters import DTYPES, VECTORS, Argument, Kind, argument_of, signature_of
 from grader.lab.parts import Part, check_known, sibling
-from grader.lab.records import COPIED, STDOUT, FileRule, FunctionRule, Parameter, ProgramRule
+from grader.lab.records import COPIED, STDOUT, FileRule, FunctionRule, Lab, Parameter, ProgramRule
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
@@ -401,6 +403,36 @@ def program_of(
     if any(signatures) and parsed is None:
         raise file.error(msg("labs.signature_form", got=signatures[0]), ("signature",))
     return ProgramRule(tuple(arguments), stdin, parsed)
+
+
+def check_speed(file: YamlFile, lab: Lab) -> None:
+    """Refuse a check of speed that does not say what it compares with, or how points follow, or says either twice."""
+    names = [variant.name for variant in lab.variants]
+    for variant in lab.variants:
+        speed, at = variant.settings_of(SpeedupSettings), ("variants", variant.name, "checks", "speedup")
+        if speed is None:
+            continue
+        if lab.timing is None:
+            raise file.error(msg("labs.speed_untimed"), at)
+        if bool(speed.against) == speed.own:
+            raise file.error(msg("labs.speed_against", allowed=", ".join(names)), at)
+        if speed.against:
+            check_known(file, (*at, "against"), [speed.against], names)
+        if speed.own and (lab.makes_launches or variant is lab.variants[0]):
+            raise file.error(msg("labs.speed_own", first=names[0]), (*at, "own"))
+        if (speed.full > 0) + (speed.time is not None) + bool(speed.classes) != 1:
+            raise file.error(msg("labs.speed_scale"), at)
+        if speed.full and not 0 < speed.minimum <= speed.full:
+            raise file.error(msg("labs.speed_order", least=speed.minimum, most=speed.full), (*at, "minimum"))
+        if speed.time is not None and not 0 < speed.time.full < speed.time.none:
+            raise file.error(msg("labs.speed_order", least=speed.time.full, most=speed.time.none), (*at, "time"))
+        for i, one in enumerate(speed.classes):
+            if (one.speedup > 0) == (one.time > 0) or not 0 < one.share <= 1:
+                raise file.error(msg("labs.speed_class"), (*at, "classes", i))
+        rows = sorted(speed.classes, key=lambda one: one.least) if speed.classes else []
+        for i, (low, high) in enumerate(pairwise(rows)):
+            if low.least == high.least or low.share >= high.share:
+                raise file.error(msg("labs.speed_classes"), (*at, "classes", i))
 
 
 def filled_in(text: str, values: dict[str, str]) -> str:

@@ -18,6 +18,7 @@ from math import comb, exp, log, sqrt
 from pathlib import Path
 from typing import Literal
 
+from grader.lab.checks import SpeedupSettings
 from grader.timing.records import CpuTime, Problem
 
 # Medians, and what follows from them.
@@ -120,6 +121,42 @@ def credit(speedup: float, minimum: float, full: float) -> float:
     if full <= minimum:
         return 1.0 if speedup >= full else 0.0
     return min(1.0, max(0.0, (speedup - minimum) / (full - minimum)))
+
+
+def earned(settings: SpeedupSettings, speedup: float) -> float:
+    """The share of the points for a speedup, by the check's own scale, with the tolerance in the student's favour."""
+    favoured = speedup / (1 - TOLERANCE)
+    if settings.classes:
+        return max((one.share for one in settings.classes if favoured >= one.least), default=0.0)
+    if settings.time is None:
+        return credit(speedup, settings.minimum, settings.full)
+    full, none = settings.time.full, settings.time.none
+    if settings.time.between == "logarithm":
+        return min(1.0, max(0.0, log(none * favoured) / log(none / full)))
+    return min(1.0, max(0.0, (none - 1 / favoured) / (none - full)))
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What a speedup with its interval is worth.
+
+    share: of the points.  open: of them, what hangs on noise: neither given nor lost, the teacher decides.
+    """
+
+    decision: Decision
+    share: float
+    open: float = 0.0
+
+
+def mark(settings: SpeedupSettings, speedup: float, low: float, high: float) -> Marked:
+    """Points follow the median where the scale has no steps.  Of classes the one counts that the whole interval
+    reaches; what its other end would earn beside that is open, so that no noise decides between two classes."""
+    if settings.classes:
+        sure, best = earned(settings, low), earned(settings, high)
+        if sure == best:
+            return Marked("reached" if sure else "missed", sure)
+        return Marked("undecided", sure, best - sure)
+    return Marked(decide(low, high, settings.thresholds[0]), earned(settings, speedup))
 
 
 DEVIATIONS = 5.0

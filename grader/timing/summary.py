@@ -138,9 +138,17 @@ def is_launch_bound(row: SizeTimes, names: Sequence[str]) -> bool:
     return any(median < LAUNCH_BOUND_FACTOR * row.empty_us for median in medians)
 
 
-def marked(records: Sequence[Timing]) -> Timing | None:
+def ratio_of(row: Timing, own: bool) -> Ratio | None:
+    """The speed-up that is marked: over a reference kernel, or over the student's own one of the first variant."""
+    if own or row.speedup is None:
+        return row.over_baseline if own else None
+    low = row.speedup if row.speedup_low is None else row.speedup_low
+    return Ratio(value=row.speedup, low=low, high=row.speedup if row.speedup_high is None else row.speedup_high)
+
+
+def marked(records: Sequence[Timing], own: bool = False) -> Timing | None:
     """The record that is marked: the largest size that is not launch-bound and has a speed-up."""
-    return next((t for t in reversed(records) if t.speedup is not None and not t.launch_bound), None)
+    return next((t for t in reversed(records) if ratio_of(t, own) is not None and not t.launch_bound), None)
 
 
 def _timing(

@@ -326,6 +326,11 @@ def timed(figures: str, thresholds: str) -> str:
     return f"{figures}. {thresholds}"
 
 
+def classes(rows: list[str]) -> str:
+    """What each class of speeds earns."""
+    return _("Of the points: {classes}.").format(classes="; ".join(rows))
+
+
 SPEEDUP: Texts = {
     "title": N_("speedup"),
     "fault": N_("speedup below the requirement"),
@@ -333,6 +338,11 @@ SPEEDUP: Texts = {
     "figures": N_("At {sizes}: {speedup:.2f} times as fast as the reference kernel ({low:.2f} to {high:.2f})"),
     "figures_of": N_(
         "At {sizes}: {speedup:.2f} times as fast as the reference kernel {variant} ({low:.2f} to {high:.2f})"
+    ),
+    "figures_own": N_("At {sizes}: {speedup:.2f} times as fast as your own kernel {variant} ({low:.2f} to {high:.2f})"),
+    "figures_own_predicted": N_(
+        "Predicted for {device} at {sizes}: {speedup:.2f} times as fast as your own kernel {variant} "
+        "({low:.2f} to {high:.2f})"
     ),
     "figures_predicted": N_(
         "Predicted for {device} at {sizes}: {speedup:.2f} times as fast as the reference kernel {variant} "
@@ -345,6 +355,11 @@ SPEEDUP: Texts = {
     "hint_predicted": N_("{figures}. No points hang on the prediction."),
     "timed": timed,
     "thresholds": N_("All points from {full:g} on, the first from {minimum:g}."),
+    "time": N_("All points up to {full:g} times the time compared with, none from {none:g} times on."),
+    "class_time": N_("{pct:g} % up to {time:g} times the time compared with"),
+    "class_speed": N_("{pct:g} % from {speedup:g} times the speed on"),
+    "classes": classes,
+    "own_untimed": N_("Your own kernel {variant}, which this one is compared with, has no time."),
     "undecided": N_("The measurement is not precise enough to tell whether the threshold is reached."),
     "undecided_predicted": N_("The prediction is not precise enough to tell whether the threshold is reached."),
     "unpredicted": N_("The time was neither measured nor predicted: {reason}."),

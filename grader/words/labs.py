@@ -100,6 +100,16 @@ LABS: Texts = {
     "tile_numbers": N_("a tile is one to three positive numbers, x first"),
     "multiple": N_("a multiple is at least 1 (got {got})"),
     "unknown_check": N_("unknown check; {allowed}"),
+    "speed_untimed": N_("speed is asked for, but nothing is timed: the lab has no `timing`"),
+    "speed_against": N_(
+        "either `against` (whose reference is compared with: {allowed}) or `own: true` (the student's own kernel of "
+        "the first variant), one of the two"
+    ),
+    "speed_own": N_("`own` compares with the student's own kernel of {first}: only for other variants, and kernels"),
+    "speed_scale": N_("one of `full`, `time` and `classes` has to say how points follow from the speed"),
+    "speed_order": N_("these have to be positive and ascending (got {least:g} and {most:g})"),
+    "speed_class": N_("a class has a `share`, above 0 and at most 1, and one of `speedup` and `time`, above 0"),
+    "speed_classes": N_("a faster class has to earn a larger share of the points, each at another speed"),
     "no_function_name": N_("must be the name of a function of the oracle (got {got!r})"),
     "shown": N_("must say to whom the test is shown (got {got!r}); allowed: {allowed}"),
     "tests_in_repository": N_(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
+from msgspec.structs import replace as replace_fields
 
 from grader.checks import execution
-from grader.lab.checks import CoalescingSettings, DivergenceSettings
-from grader.measured import LineCounters, Resources, Timing
+from grader.lab.checks import CoalescingSettings, DivergenceSettings, SpeedClass, SpeedupSettings, TimeScale
+from grader.measured import LineCounters, Ratio, Resources, Timing
 from grader.message import verbatim
 from grader.ptx.records import LineWork
+from grader.result import Check
 from grader.running.evidence import LaunchWork, Work
 from grader.submission.kernels.records import SharedArray
+from grader.timing import sampling
 from grader.words import text
 from tests.checks.evidence_factory import check, evidence, kernel
 from tests.sample_results import SIZE, counters
@@ -279,6 +282,66 @@ def timed(speedup: float, low: float, high: float) -> tuple[Timing, ...]:
 def test_speedup(timing: tuple[Timing, ...], status: str, earned: float) -> None:
     row = check(evidence(timing=timing), "speedup")
     assert (row.status, row.earned) == (status, earned)
+
+
+def by_scale(speedup: float, low: float, high: float, **settings: Any) -> Check:
+    """The verdict of the check for speed with other settings, for 10 points."""
+    given = evidence(timing=timed(speedup, low, high))
+    scale = SpeedupSettings(against="naive", **settings)
+    specs = tuple(replace(s, points=10, settings=scale) if s.check == "speedup" else s for s in given.variant.checks)
+    return check(replace(given, variant=replace(given.variant, checks=specs)), "speedup")
+
+
+@pytest.mark.parametrize(
+    ("between", "time", "earned", "status"),
+    [
+        ("linear", 1.2, 10, "pass"),
+        ("linear", 5.6, 5, "pass"),
+        ("linear", 10, 0, "borderline"),
+        ("linear", 12, 0, "fail"),
+        ("logarithm", 1.2, 10, "pass"),
+        ("logarithm", (1.2 * 10) ** 0.5, 5, "pass"),
+        ("logarithm", 12, 0, "fail"),
+    ],
+)
+def test_points_fall_with_the_time(
+    monkeypatch: pytest.MonkeyPatch, between: Literal["linear", "logarithm"], time: float, earned: float, status: str
+) -> None:
+    monkeypatch.setattr(sampling, "TOLERANCE", 0.0)
+    row = by_scale(1 / time, 0.99 / time, 1.01 / time, time=TimeScale(1.2, 10, between))
+    assert (row.status, row.earned, row.pending) == (status, pytest.approx(earned, abs=0.01), 0)
+    assert "up to 1.2 times" in row.message and "none from 10" in row.message
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "status", "earned", "pending"),
+    [
+        (8.2, 8.4, "pass", 10, 0),
+        (7.5, 8.4, "borderline", 8, 2),
+        (7.8, 8.4, "pass", 10, 0),  # 97 % of a threshold are enough.
+        (4.1, 5, "pass", 8, 0),
+        (1, 1.9, "fail", 0, 0),
+        (1.5, 9, "borderline", 0, 10),
+    ],
+)
+def test_between_classes_no_noise_decides(low: float, high: float, status: str, earned: float, pending: float) -> None:
+    classes = (SpeedClass(1, speedup=8), SpeedClass(0.8, time=0.25), SpeedClass(0.4, speedup=2))
+    for median in (low, (low + high) / 2, high):
+        row = by_scale(median, low, high, classes=classes)
+        assert (row.status, row.earned, row.pending) == (status, earned, pending)
+    assert "100 % from 8 times the speed on; 80 % up to 0.25 times" in row.message
+
+
+def test_the_student_s_own_first_kernel_is_what_is_compared_with() -> None:
+    given = evidence(timing=(replace_fields(timed(9, 8, 10)[0], over_baseline=Ratio(value=3, low=2.9, high=3.1)),))
+    own = SpeedupSettings(own=True, full=4, minimum=2)
+    specs = tuple(replace(s, points=10, settings=own) if s.check == "speedup" else s for s in given.variant.checks)
+    row = check(replace(given, variant=replace(given.variant, checks=specs)), "speedup")
+    assert (row.status, row.data["speedup"]) == ("pass", 3)
+    assert "3.00 times as fast as your own kernel naive" in row.message
+    without = evidence(timing=timed(9, 8, 10))
+    row = check(replace(without, variant=replace(without.variant, checks=specs)), "speedup")
+    assert (row.skip_reason, "kernel naive" in row.message) == ("not_measured", True)
 
 
 def test_speedup_without_a_clock_waits() -> None:

@@ -68,6 +68,14 @@ def test_every_built_in_lab_loads() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
+        ("full: 2, minimum: 1.2", "full: 2, minimum: 3", ["speedup.minimum", "got 3 and 2"]),
+        ("full: 2, minimum: 1.2", "", ["`full`, `time` and `classes`"]),
+        ("full: 2, minimum: 1.2", "time: {full: 10, none: 2}", ["speedup.time", "got 10 and 2"]),
+        ("full: 2, minimum: 1.2", "time: {full: 1, none: 2, between: log}", ["'log'", "linear", "logarithm"]),
+        ("full: 2, minimum: 1.2", "classes: [{share: 1}]", ["classes[0]", "`speedup` and `time`"]),
+        ("full: 2, minimum: 1.2", "classes: [{share: 0.5, speedup: 4}, {share: 1, time: 2}]", ["larger share"]),
+        ("against: naive, full: 2", "own: true, against: naive, full: 2", ["one of the two", "naive, shared, padded"]),
+        ("against: naive, full: 2", "against: plain, full: 2", ["speedup.against", "'plain'", "naive"]),
         ("seed: 1", "sead: 1", ["sead: unknown key", "did you mean `seed`?", "tolerance"]),
         ("seed: 1", "seed: one", ["seed: must be a whole number (got 'one')"]),
         ("seed: 1", "seed: 1\nseed: 2", ["seed: the key is there twice, first in line"]),
