@@ -24,6 +24,7 @@ AMONG_THE_QUICK = {
     "mandelbrot": {"good/warps_of_one_row_of_threads.cu", "bad/rows_of_32.cu", "bad/tested_after_the_step.cu"},
     "vector-max": {"good/compare_and_swap.cu", "bad/begins_with_zero.cu", "bad/nothing_to_begin_with.cu"},
     "inclusive-scan": {"good/blelloch.cu", "bad/every_sum_anew.cu", "bad/two_levels.cu"},
+    "standard-scores": {"good/welford.cu", "bad/block_a_column.cu", "bad/difference_of_squares.cu"},
     "image-blur": {"good/tile.cu", "bad/on_the_host.cu", "bad/unchecked.cu"},
 }
 """Of each lab a right one and two wrong ones of its kernels, graded by quick tests; the rest is for a slow one."""

@@ -1,0 +1,126 @@
+// Two passes over 32 columns a block, whose numbers come from the caches the second time; then a thread a number.
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#define CHECK(call)                                                                    \
+    do {                                                                               \
+        cudaError_t status = (call);                                                   \
+        if (status != cudaSuccess) {                                                   \
+            fprintf(stderr, "line %d: %s\n", __LINE__, cudaGetErrorString(status));    \
+            exit(1);                                                                   \
+        }                                                                              \
+    } while (0)
+
+std::vector<float> read_table(int &rows, int &columns)
+{
+    if (scanf("%d %d", &rows, &columns) != 2 || rows < 1 || columns < 1) {
+        fprintf(stderr, "no table\n");
+        exit(1);
+    }
+    std::vector<float> table((size_t)rows * columns);
+    for (float &number : table)
+        if (scanf("%f", &number) != 1) {
+            fprintf(stderr, "the table is too short\n");
+            exit(1);
+        }
+    return table;
+}
+
+void print_row(const char *name, const std::vector<float> &row)
+{
+    printf("%s", name);
+    for (float number : row)
+        printf(" %g", number);
+    printf("\n");
+}
+
+void write_scores(const char *name, const std::vector<float> &scores)
+{
+    FILE *file = fopen(name, "wb");
+    if (file == NULL || fwrite(scores.data(), sizeof(float), scores.size(), file) != scores.size()) {
+        fprintf(stderr, "%s cannot be written\n", name);
+        exit(1);
+    }
+    fclose(file);
+}
+
+#define WIDTH 32
+#define HEIGHT 16
+
+// A block has 32 neighbouring columns, and every HEIGHT-th row goes to the same row of threads.
+__global__ void statistics(const float *table, float *mean, float *deviation, int rows, int columns)
+{
+    __shared__ float part[HEIGHT][WIDTH];
+    const int x = threadIdx.x, y = threadIdx.y, column = blockIdx.x * WIDTH + x;
+    float m = 0.0f;
+    for (int pass = 0; pass < 2; ++pass) {
+        float sum = 0.0f;
+        if (column < columns)
+            for (int row = y; row < rows; row += HEIGHT) {
+                float number = table[row * columns + column];
+                sum += pass == 0 ? number : (number - m) * (number - m);
+            }
+        part[y][x] = sum;
+        __syncthreads();
+        for (int step = HEIGHT / 2; step > 0; step /= 2) {
+            if (y < step)
+                part[y][x] += part[y + step][x];
+            __syncthreads();
+        }
+        sum = part[0][x] / rows;
+        __syncthreads();
+        if (pass == 0)
+            m = sum;
+        else if (y == 0 && column < columns) {
+            mean[column] = m;
+            deviation[column] = sqrtf(sum);
+        }
+    }
+}
+
+__global__ void score(const float *table, const float *mean, const float *deviation, float *scores, int rows, int columns)
+{
+    int column = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (column < columns && row < rows)
+        scores[row * columns + column] = (table[row * columns + column] - mean[column]) / deviation[column];
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s scores.bin < table.txt\n", argv[0]);
+        return 1;
+    }
+    int rows, columns;
+    std::vector<float> table = read_table(rows, columns);
+    std::vector<float> mean(columns), deviation(columns), scores(table.size());
+
+    float *d_table, *d_mean, *d_deviation, *d_scores;
+    CHECK(cudaMalloc(&d_table, table.size() * sizeof(float)));
+    CHECK(cudaMalloc(&d_mean, columns * sizeof(float)));
+    CHECK(cudaMalloc(&d_deviation, columns * sizeof(float)));
+    CHECK(cudaMalloc(&d_scores, table.size() * sizeof(float)));
+    CHECK(cudaMemcpy(d_table, table.data(), table.size() * sizeof(float), cudaMemcpyHostToDevice));
+
+    statistics<<<(columns + WIDTH - 1) / WIDTH, dim3(WIDTH, HEIGHT)>>>(d_table, d_mean, d_deviation, rows, columns);
+    CHECK(cudaGetLastError());
+    dim3 block(32, 8);
+    dim3 grid((columns + block.x - 1) / block.x, (rows + block.y - 1) / block.y);
+    score<<<grid, block>>>(d_table, d_mean, d_deviation, d_scores, rows, columns);
+    CHECK(cudaGetLastError());
+
+    CHECK(cudaMemcpy(mean.data(), d_mean, columns * sizeof(float), cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(deviation.data(), d_deviation, columns * sizeof(float), cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(scores.data(), d_scores, scores.size() * sizeof(float), cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(d_table));
+    CHECK(cudaFree(d_mean));
+    CHECK(cudaFree(d_deviation));
+    CHECK(cudaFree(d_scores));
+
+    print_row("means:", mean);
+    print_row("deviations:", deviation);
+    write_scores(argv[1], scores);
+    return 0;
+}
