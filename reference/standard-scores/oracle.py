@@ -11,7 +11,7 @@ Arrays = dict[str, npt.NDArray[np.generic]]
 
 
 def inputs(sizes: Mapping[str, int], rng: np.random.Generator) -> Arrays:
-    """`in`: (rows, columns) float32 multiples of 1/4, each column about a mean of its own, far from 0 next to its spread.
+    """`in`: (rows, columns) float32 multiples of 1/4, each column about a mean far from 0 beside its spread.
 
     So a variance that is a difference of two large numbers comes out wrong, and no column passes for another.
     """
