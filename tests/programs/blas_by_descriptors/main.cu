@@ -28,7 +28,8 @@ void print_product(cublasLtHandle_t lt, const char *name, cublasComputeType_t co
     cublasOperation_t t = CUBLAS_OP_T;
     LT(cublasLtMatmulDescSetAttribute(op, CUBLASLT_MATMUL_DESC_TRANSA, &t, sizeof t));
     LT(cublasLtMatmulDescSetAttribute(op, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
-    LT(cublasLtMatmulDescSetAttribute(op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &dbias, sizeof dbias));
+    if (epilogue & CUBLASLT_EPILOGUE_BIAS)
+        LT(cublasLtMatmulDescSetAttribute(op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &dbias, sizeof dbias));
     cublasLtMatrixLayout_t la, lb, ld;
     LT(cublasLtMatrixLayoutCreate(&la, in, k, m, k));
     LT(cublasLtMatrixLayoutCreate(&lb, in, k, n, k));
@@ -91,6 +92,9 @@ int main() {
     LT(cublasLtMatmulDescSetAttribute(op, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
     printf("backwards: %d\n", cublasLtMatmul(lt, op, &alpha, da, la, db, lb, &beta, dd, ld, dd, ld, nullptr, nullptr, 0, 0) != CUBLAS_STATUS_SUCCESS);
     printf("of another shape: %d\n", cublasLtMatmul(lt, op, &alpha, da, lb, db, la, &beta, dd, ld, dd, ld, nullptr, nullptr, 0, 0));
+    epilogue = CUBLASLT_EPILOGUE_RELU;
+    LT(cublasLtMatmulDescSetAttribute(op, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
+    printf("a bias that is not added: %d\n", cublasLtMatmul(lt, op, &alpha, da, la, db, lb, &beta, dd, ld, dd, ld, nullptr, nullptr, 0, 0));
     print_product<float, float>(lt, "GELU", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLASLT_EPILOGUE_GELU, 0.05f, 0.0f);
     print_product<float, float>(lt, "GELU, bias, C", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLASLT_EPILOGUE_GELU_BIAS, 0.05f, -0.5f);
     print_product<half, half>(lt, "half", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16F, CUDA_R_16F, CUBLASLT_EPILOGUE_BIAS, 0.1f, 0.5f);

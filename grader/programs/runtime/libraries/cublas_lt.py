@@ -189,6 +189,9 @@ def product(call: Call, operation: int, alpha: int, a: int, la: int, b: int, lb:
     of = _record(call, operation, "operation")
     layouts = [_record(call, handle, "layout") for handle in (la, lb, lc, ld)]
     m, n, k = _extents(of, *layouts)
+    if bool(of["epilogue"] & _BIAS) != bool(of.get("bias", 0)):
+        # As the library of CUDA 13 has it: a bias that the last step does not add is an error, too.
+        raise Refused(INVALID_VALUE)
     scale = DATA_TYPES[of["scale"]]
     factor, old = call.scalar(alpha, scale), call.scalar(beta, scale)
     computed = computing(of["compute"], layouts[3]["type"])
