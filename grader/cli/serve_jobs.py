@@ -34,6 +34,8 @@ GradingPool = Pool[GradeTask, Checked | Judged | Outcome]
 State = Literal["waiting", "grading", "judged", "done", "refused", "failed"]
 LOOK_S = 0.05
 """How soon a file that was handed in is noticed while others are graded."""
+HANDED_IN = "handed-in"
+"""Of a job's folder, where the file lies until it is graded."""
 MOST_KEPT = 500
 LONGEST_KEPT_S = 3600.0
 
@@ -137,7 +139,8 @@ class Jobs:
                 raise Full
             id = secrets.token_urlsafe(16)
             folder = self._folder / id
-            job = Job(id, lab, language, folder, folder / "submission" / name)
+            # A report calls the student by the folder: here by what the file is called, since nobody says who they are.
+            job = Job(id, lab, language, folder, folder / HANDED_IN / Path(name).stem / name)
             self._jobs[id] = job
             self._forget()
         try:
@@ -267,4 +270,4 @@ class Jobs:
     def _end(self, job: Job, state: State, reason: Message) -> None:
         job.change(state=state, reason=reason)
         with contextlib.suppress(OSError):
-            shutil.rmtree(job.file.parent)
+            shutil.rmtree(job.folder / HANDED_IN)

@@ -128,6 +128,8 @@ def test_a_file_is_graded_and_its_report_shown(server: Server) -> None:
     assert policy["script-src"] == f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}'"
     assert policy["sandbox"] == "allow-scripts"
     assert b"bank conflict" in page
+    # Nobody said who has written it: the report goes by the file's name.
+    assert b"<dt>Student</dt><dd>a</dd>" in page
 
 
 def test_what_is_not_taken_is_told(server: Server) -> None:
