@@ -14,8 +14,9 @@ a place where others wait, and when it has had its share of instructions.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -331,6 +332,13 @@ PATIENCE_PER_INSTRUCTION = 12
 """Instructions that the interpreter issues, in all launches of a kernel, before generated code is worth its
 compilation: that takes 25 ms for the runtime and 0.1 ms for an instruction of the kernel, against 8 µs for one that is
 issued."""
+OVERHEAD = 180
+OVERHEAD_OBSERVED = 60
+OVERHEAD_BYTES = 20_000
+"""A launch of a kernel that is compiled takes 2 ms in generated code before anything is executed, as long as so many
+instructions of one lane in the interpreter, and one more for each so many bytes of the device, which are copied."""
+RECENT = 4
+"""Launches that tell how long the next one will be."""
 FEW_LANES = 1024
 """Lanes side by side; where there are more, arrays of them are as fast."""
 MAX_COPY_BYTES = 256 << 20
@@ -343,10 +351,12 @@ Batches = Callable[["Outcome"], Iterator[tuple["BlockBatch", dict[str, int]]]]
 class History:
     """What is known of a kernel from its launches.
 
-    issued: instructions, by the interpreter.  generated: launches in generated code.  refused: that was of no use.
+    issued: instructions, by the interpreter; recently: in each of the latest launches, by whoever ran them.
+    generated: launches in generated code.  refused: that was of no use.
     """
 
     issued: int = 0
+    recently: deque[int] = field(default_factory=lambda: deque(maxlen=RECENT))
     generated: int = 0
     refused: bool = False
 
@@ -374,8 +384,7 @@ class Engine:
         code: of the kernel.  lanes: side by side.  observed: traffic and races are looked at.  counts_work: `places`
         of blocks are counted.
         """
-        arrays = [array for array in device.arrays if array is not None]
-        if lanes > FEW_LANES or sum(len(array.data) for array in arrays) > MAX_COPY_BYTES:
+        if lanes > FEW_LANES or _size(device) > MAX_COPY_BYTES:
             return None
         histories: dict[tuple[str, bool], History] = code.program.module.derived.setdefault("engines", {})
         key = (code.name, observed)
@@ -396,11 +405,27 @@ class Engine:
         interpret: all of it in the interpreter, giving up after so many instructions (`TakesLong`).  begin, batches:
         a fresh start, and the batches to run.  alone: there is one thread in all.
         """
+        outcome = self._run(interpret, begin, batches, alone)
+        self.history.recently.append(outcome.budget.issued)
+        return outcome
+
+    def _run(
+        self,
+        interpret: Callable[[int | None], Outcome],
+        begin: Callable[[int | None], Outcome],
+        batches: Batches,
+        alone: bool,
+    ) -> Outcome:
         history = self.history
         size = sum(block.size for block in self.code.blocks)
         # With every lane an instruction takes the interpreter a little longer, with 1,000 of them twice as long.
         patience = (PATIENCE + PATIENCE_PER_INSTRUCTION * size) * 1000 // (1000 + self.lanes) - history.issued
-        self._save()
+        overhead = (OVERHEAD_OBSERVED if self.observed else OVERHEAD) * 1000 // (1000 + self.lanes)
+        overhead += _size(self.device) // OVERHEAD_BYTES
+        if patience <= 0 and len(history.recently) == RECENT and max(history.recently) < overhead:
+            # One that is longer after all is the last one.
+            return interpret(None)
+        self._save(patience > 0)
         if patience > 0:
             try:
                 outcome = interpret(patience)
@@ -451,9 +476,10 @@ class Engine:
                 memory.close()
         return outcome
 
-    def _save(self) -> None:
+    def _save(self, arrays: bool) -> None:
+        # Generated code works on copies; the interpreter does not.
         self._cycles = self.device.cycles
-        for array in self.device.arrays:
+        for array in self.device.arrays if arrays else ():
             if array is not None and not array.read_only:
                 self._saved.append((array.data, array.data.copy()))
                 if array.valid is not None:
@@ -463,3 +489,8 @@ class Engine:
         self.device.cycles = self._cycles
         for data, saved in self._saved:
             data[:] = saved
+
+
+def _size(device: Device) -> int:
+    """Bytes of all arrays of a device."""
+    return sum(len(array.data) for array in device.arrays if array is not None)

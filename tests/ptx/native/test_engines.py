@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grader.ptx import LaunchReport, Limits
-from tests.ptx.native.engines import both
+from grader.ptx import Device, Launch, LaunchReport, Limits, launch
+from tests.ptx.native.engines import both, generated_at_once
 from tests.ptx.random_kernels import Program
-from tests.ptx.running import Bytes
+from tests.ptx.running import Bytes, compiled
 
 RNG = np.random.default_rng(5)
 FLOATS = RNG.standard_normal(4096).astype(np.float32)
@@ -330,3 +330,26 @@ def test_a_barrier_is_nothing_between_blocks(body: str) -> None:
     assert isinstance(report, LaunchReport)
     assert launches == 0
     assert {hazard.kind for hazard in report.hazards} == {"race"}
+
+
+def test_launches_that_are_short_are_not_worth_generated_code() -> None:
+    """A kernel is interpreted again once its launches were short, until one is long; the bytes of the device count."""
+    source = (
+        'extern "C" __global__ void k(int* a, int n) { for (int i = 0; i < n; i++) a[threadIdx.x] = i * a[i % 2]; }'
+    )
+    module, device = compiled(source), Device()
+    a = device.buffer("a", np.arange(32, dtype=np.int32))
+
+    def generated(lengths: list[int]) -> list[bool]:
+        histories, ran = module.derived.setdefault("engines", {}), []
+        for n in lengths:
+            before = sum(history.generated for history in histories.values())
+            launch(module, Launch("k", (1,), (32,), [a, np.int32(n)], device=device))
+            ran.append(sum(history.generated for history in histories.values()) > before)
+        return ran
+
+    with generated_at_once():
+        assert generated([1] * 7) == [True] * 4 + [False] * 3
+        assert generated([500, 500, 1, 1, 1, 1, 1]) == [False] + [True] * 5 + [False]
+        device.buffer("large", 1 << 24)
+        assert generated([50, 50]) == [False, False]
