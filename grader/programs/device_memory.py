@@ -15,9 +15,6 @@ from grader.programs.sandbox.guest import Meter
 from grader.ptx import Device
 from grader.ptx.memory import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
 
-MAX_ALLOCATIONS = 20_000
-"""Over the whole run, freed ones included."""
-
 Bytes = npt.NDArray[np.uint8]
 Saved = tuple[MemoryArray, Bytes, Bytes | None]
 MAX_SNAPSHOT_BYTES = 512 << 20
@@ -26,7 +23,7 @@ MAX_HEAP_BYTES = 1 << 30
 
 
 class TooManyAllocations(Exception):
-    """More than any sensible program makes."""
+    """More at once than there are addresses for."""
 
 
 @dataclass
@@ -96,20 +93,14 @@ class _Arrays(Device):
 
     def __init__(self) -> None:
         super().__init__()
-        self._free: list[int] = []
-        self.made = 0
+        self._free: dict[int, None] = {}
 
     def place(self, name: str, size: int, data: Bytes, initialised: bool) -> MemoryArray:
         """A new array, in an address range that nothing had before as long as there are such."""
-        self.made += 1
-        if self.made > MAX_ALLOCATIONS:
-            raise TooManyAllocations
         half = 1 << (GLOBAL_SPACING - 1)
         count = 1 + (size + half) // (2 * half)
         if len(self.arrays) + count > MAX_SLOTS - 64:
-            if count > 1 or not self._free:
-                raise TooManyAllocations
-            slot = self._free.pop(0)
+            slot = self._freed_longest(count)
         else:
             slot = len(self.arrays)
             self.arrays += [None] * count
@@ -121,11 +112,22 @@ class _Arrays(Device):
 
     def remove(self, array: MemoryArray) -> None:
         """Nothing lies there any more."""
-        slots = [slot for slot, other in enumerate(self.arrays) if other is array]
-        for slot in slots:
-            self.arrays[slot] = None
-        if len(slots) == 1:
-            self._free.append(slots[0])
+        first = (array.base - self.origin) >> GLOBAL_SPACING
+        last = first
+        while last < len(self.arrays) and self.arrays[last] is array:
+            self.arrays[last] = None
+            self._free[last] = None
+            last += 1
+
+    def _freed_longest(self, count: int) -> int:
+        """The first of `count` slots in a row that nothing lies in, as long ago as can be."""
+        for slot in self._free:
+            run = range(slot, slot + count)
+            if all(other in self._free for other in run):
+                for other in run:
+                    del self._free[other]
+                return slot
+        raise TooManyAllocations
 
 
 @dataclass(frozen=True, slots=True)

@@ -297,7 +297,7 @@ PROGRAMS: Texts = {
     "too_much_copied": N_("The program copies more than can be emulated."),
     "too_much_computed": N_("The program asks a library for more than can be computed here."),
     "output_cut": N_("The program prints more than {limit} MiB: the rest is not shown."),
-    "too_many_allocations": N_("The program allocates device memory more often than can be emulated."),
+    "too_many_allocations": N_("The program has more arrays in device memory at once than can be emulated."),
     "mended": N_(
         "The program has « and » in place of << and >>, as in a text copied from a PDF: no compiler "
         "accepts that. Here they are read as << and >>."

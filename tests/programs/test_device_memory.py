@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.programs.device_memory import MAX_ALLOCATIONS, DeviceMemory, TooManyAllocations
+from grader.programs.device_memory import DeviceMemory, TooManyAllocations
 from grader.programs.sandbox.guest import Meter
 
 
@@ -34,12 +34,16 @@ def test_a_freed_allocation_is_known_as_such() -> None:
     assert memory.find_freed(gone.base + 100) is None
 
 
-def test_allocations_are_bounded_freed_ones_included() -> None:
+def test_memory_can_be_allocated_and_freed_without_end_but_not_kept() -> None:
     memory = DeviceMemory(Meter())
-    for _ in range(MAX_ALLOCATIONS):
-        memory.free(memory.allocate("a", 4, "device", 1, "x.cu"))
+    for size in (4, 1 << 28) * 2000:
+        memory.free(memory.allocate("a", size, "device", 1, "x.cu"))
+    kept = [memory.allocate("kept", 4, "device", 1, "x.cu") for _ in range(1000)]
+    assert len({allocation.base for allocation in kept}) == 1000
+    assert memory.find(kept[-1].base) is kept[-1]
     with pytest.raises(TooManyAllocations):
-        memory.allocate("a", 4, "device", 1, "x.cu")
+        for _ in range(1000):
+            memory.allocate("a", 4, "device", 1, "x.cu")
 
 
 def test_a_snapshot_holds_bytes_and_which_of_them_were_written() -> None:

@@ -4,6 +4,7 @@ results go.
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ _BLAS_PER_WORK = 16
 MAX_ELEMENTS = 1 << 25
 """Of a matrix that a call makes of a band or a packed triangle: 512 MiB at most."""
 MAX_HANDLES = 1000
+MAPPED_BYTES = 2 << 20
+"""What a driver maps at once: past an array, but within these, nothing fails on a device."""
 
 
 class Refused(Exception):
@@ -64,11 +67,37 @@ def _place_of(state: State, address: int, size: int, place: Place) -> tuple[Arra
     if buffer is None or offset < 0 or offset + size > buffer.size:
         message = msg("programs.library_pointer") if buffer is None else msg("programs.library_past", array=buffer.name)
         state.tell("copy_size" if buffer is not None else "bad_pointer", "error", message, place)
+        if buffer is not None and not buffer.host and 0 <= offset < offset + size <= _mapped(buffer.size):
+            return _beyond(buffer, offset, size)
         raise Refused(MAPPING_ERROR)
     read(state, buffer, place)
     if buffer.host:
         return state.guest.view(address, size), buffer
     return buffer.view(offset, size), buffer
+
+
+def _mapped(size: int) -> int:
+    """The bytes that a driver maps for so many."""
+    return -(-size // MAPPED_BYTES) * MAPPED_BYTES
+
+
+def _beyond(buffer: Allocation, offset: int, size: int) -> tuple[Array, Allocation]:
+    """Bytes of an array and past it, where the device has them: zeros, and what is written there is lost."""
+    inside = max(0, buffer.size - offset)
+    content = np.zeros(size, np.uint8)
+    if inside:
+        content[:inside] = buffer.seen(offset, inside)
+    reached = copy.copy(buffer)
+
+    def put_back(_changed: Any) -> None:
+        if inside:
+            within = buffer.view(offset, inside)
+            within[:] = content[:inside]
+            buffer.put_back(within)
+            buffer.digest = None
+
+    reached.put_back = put_back  # type: ignore[method-assign]
+    return content, reached
 
 
 def matrix_at(
