@@ -1,3 +1,4 @@
+#include <vector>
 // cuRAND's host generators: the numbers are the library's own, on the device and on the host, at once or bit by bit.
 #include <cstdio>
 #include <cstring>
@@ -58,4 +59,20 @@ int main() {
     printf("%08x %08x\n", bits(f[0]), bits(f[7]));
     curandDestroyGenerator(g);
     cudaFree(d);
+    // Kinds of numbers one after another, which take more or less of each subsequence: means as an H100 had them.
+    std::vector<float> many(1000000);
+    auto mean = [&] {
+        float sum = 0;
+        for (float one : many) sum += one;
+        return sum / many.size();
+    };
+    curandCreateGeneratorHost(&g, CURAND_RNG_PSEUDO_DEFAULT);
+    curandSetPseudoRandomGeneratorSeed(g, 1234);
+    curandGenerateUniform(g, many.data(), many.size());
+    printf("%.6f", mean());
+    curandGenerateNormal(g, many.data(), many.size(), 0, 1);
+    printf(" %.6f", mean());
+    curandGenerateLogNormal(g, many.data(), many.size(), 0, 1);
+    printf(" %.4f\n", mean());
+    curandDestroyGenerator(g);
 }

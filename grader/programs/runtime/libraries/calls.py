@@ -96,7 +96,7 @@ def _beyond(buffer: Allocation, offset: int, size: int) -> tuple[Array, Allocati
             buffer.put_back(within)
             buffer.digest = None
 
-    reached.put_back = put_back  # type: ignore[method-assign]
+    reached.put_back = put_back  # type: ignore[assignment]
     return content, reached
 
 

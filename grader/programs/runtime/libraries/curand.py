@@ -8,8 +8,9 @@ and 81920, 2^67 and 2^76 numbers apart (cuRAND, "Generator options").
 
 from __future__ import annotations
 
+import abc
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from statistics import NormalDist
@@ -42,27 +43,39 @@ _A2 = ((0, 1, 0), (0, 0, 1), (_M2 - 1370589, 0, 527612))
 _MASK = np.uint64(0xFFFFFFFF)
 
 
-def xorwow(seed: int, first: int, raws: int) -> Iterator[Array]:
-    """Rows of (raws, 4096) numbers, from the element `first` on; each element takes so many of its subsequence."""
-    low, high = (seed & 0xFFFFFFFF) ^ 0xAAD26B49, (seed >> 32 & 0xFFFFFFFF) ^ 0xF7DCEFDD
-    a, b = 1099087573 * low & 0xFFFFFFFF, 2591861531 * high & 0xFFFFFFFF
-    words = [123456789 + a, 362436069 ^ a, 521288629 + b, 88675123 ^ b, 5783321 + a]
-    counter = np.uint32(6615241 + b + a & 0xFFFFFFFF)
-    state = [word.copy() for word in _lanes(tuple(word & 0xFFFFFFFF for word in words))]
-    row = np.empty((raws, LANES), np.uint32)
-    skipped = first // LANES
-    with np.errstate(over="ignore"):
-        while True:
-            for number in range(raws):
-                t = state[0] ^ (state[0] >> np.uint32(2))
-                last = state[4] ^ (state[4] << np.uint32(4)) ^ t ^ (t << np.uint32(1))
-                state = [*state[1:], last]
-                counter = counter + np.uint32(362437)
-                row[number] = last + counter
-            if skipped:
-                skipped -= 1
-            else:
-                yield row
+class _Lanes(abc.ABC):
+    """The subsequences of a generator, each as far on as it was used; elements are taken from one after another."""
+
+    count: int
+    state: Array
+
+    @abc.abstractmethod
+    def step(self, lanes: slice) -> Array:
+        """The next number of each of these."""
+
+
+class _Xorwow(_Lanes):
+    count = LANES
+
+    def __init__(self, seed: int) -> None:
+        low, high = (seed & 0xFFFFFFFF) ^ 0xAAD26B49, (seed >> 32 & 0xFFFFFFFF) ^ 0xF7DCEFDD
+        a, b = 1099087573 * low & 0xFFFFFFFF, 2591861531 * high & 0xFFFFFFFF
+        words = [123456789 + a, 362436069 ^ a, 521288629 + b, 88675123 ^ b, 5783321 + a]
+        beginnings = _lanes(tuple(word & 0xFFFFFFFF for word in words))
+        counters = np.full((1, LANES), 6615241 + b + a & 0xFFFFFFFF, np.uint32)
+        self.state = np.concatenate([beginnings, counters])
+
+    def step(self, lanes: slice) -> Array:
+        """Numbers of 32 bits."""
+        state = self.state[:, lanes]
+        t = state[0] ^ (state[0] >> np.uint32(2))
+        last = state[4] ^ (state[4] << np.uint32(4)) ^ t ^ (t << np.uint32(1))
+        state[:4] = state[1:5]
+        state[4] = last
+        with np.errstate(over="ignore"):
+            state[5] += np.uint32(362437)
+            numbers: Array = last + state[5]
+        return numbers
 
 
 @cache
@@ -95,35 +108,35 @@ def _lanes(words: tuple[int, ...]) -> Array:
     return lanes
 
 
-def mrg32k3a(seed: int, first: int, raws: int) -> Iterator[Array]:
-    """Rows of (raws, 81920) numbers from 1 to 2^32 - 209, as `xorwow` gives them."""
-    x, y = (seed & 0xFFFFFFFF) ^ 0x55555555, (seed >> 32 & 0xFFFFFFFF) ^ 0xAAAAAAAA
-    ones = (x, y, x), (y, x, y)
-    states = []
-    for matrix, modulus, factors in ((_A1, _M1, ones[0]), (_A2, _M2, ones[1])):
-        start = [12345 * factor % modulus if seed else 12345 for factor in factors]
-        jump: Sequence[Sequence[int]] = matrix
-        for _ in range(76):
-            jump = _squared(jump, modulus)
-        lanes = np.array([[part] for part in start], np.uint64)
-        while lanes.shape[1] < MRG_LANES:
-            lanes = np.concatenate([lanes, _moved(jump, lanes, modulus)], axis=1)
-            jump = _squared(jump, modulus)
-        states.append(list(lanes[:, :MRG_LANES]))
-    one, two = states
-    row = np.empty((raws, MRG_LANES), np.uint64)
-    m1, m2 = np.uint64(_M1), np.uint64(_M2)
-    skipped = first // MRG_LANES
-    while True:
-        for number in range(raws):
-            next_one = (np.uint64(1403580) * one[1] + np.uint64(_M1 - 810728) * one[0] % m1) % m1
-            next_two = (np.uint64(527612) * two[2] + np.uint64(_M2 - 1370589) * two[0] % m2) % m2
-            one, two = [*one[1:], next_one], [*two[1:], next_two]
-            row[number] = np.where(next_one <= next_two, next_one + m1 - next_two, next_one - next_two)
-        if skipped:
-            skipped -= 1
-        else:
-            yield row
+class _Mrg32k3a(_Lanes):
+    count = MRG_LANES
+
+    def __init__(self, seed: int) -> None:
+        x, y = (seed & 0xFFFFFFFF) ^ 0x55555555, (seed >> 32 & 0xFFFFFFFF) ^ 0xAAAAAAAA
+        ones = (x, y, x), (y, x, y)
+        states = []
+        for matrix, modulus, factors in ((_A1, _M1, ones[0]), (_A2, _M2, ones[1])):
+            start = [12345 * factor % modulus if seed else 12345 for factor in factors]
+            jump: Sequence[Sequence[int]] = matrix
+            for _ in range(76):
+                jump = _squared(jump, modulus)
+            lanes = np.array([[part] for part in start], np.uint64)
+            while lanes.shape[1] < MRG_LANES:
+                lanes = np.concatenate([lanes, _moved(jump, lanes, modulus)], axis=1)
+                jump = _squared(jump, modulus)
+            states.append(lanes[:, :MRG_LANES])
+        self.state = np.concatenate(states)
+
+    def step(self, lanes: slice) -> Array:
+        """Numbers from 1 to 2^32 - 209."""
+        m1, m2 = np.uint64(_M1), np.uint64(_M2)
+        state = self.state[:, lanes]
+        next_one = (np.uint64(1403580) * state[1] + np.uint64(_M1 - 810728) * state[0] % m1) % m1
+        next_two = (np.uint64(527612) * state[5] + np.uint64(_M2 - 1370589) * state[3] % m2) % m2
+        state[:2], state[2] = state[1:3], next_one
+        state[3:5], state[5] = state[4:6], next_two
+        numbers: Array = np.where(next_one <= next_two, next_one + m1 - next_two, next_one - next_two)
+        return numbers
 
 
 def _moved(matrix: Sequence[Sequence[int]], states: Array, modulus: int) -> Array:
@@ -189,17 +202,15 @@ _BEGINNING = 10_000_000
 class _Generator:
     """kind: of `curandRngType_t`.  at: the element that the next call begins with.
 
-    rows: where the last numbers of XORWOW or MRG32k3a came from, `raws` for each element; row: the last, number row_at.
+    lanes: where XORWOW's or MRG32k3a's numbers come from, None before the first of them; an element takes one or more of
+    one lane, and the next element those of the next lane (held against an H100's numbers of one kind after another).
     """
 
     kind: int
     is_host: bool
     seed: int = 0
     at: int = 0
-    rows: Iterator[Array] | None = None
-    raws: int = 0
-    row: Array | None = None
-    row_at: int = 0
+    lanes: _Lanes | None = None
     other: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     def take(self, count: int, raws: int, *, is_double: bool = False) -> Array:
@@ -215,33 +226,37 @@ class _Generator:
             return numbers[: count * raws].reshape(count, raws).T
         if self.kind not in (_XORWOW, _MRG32K3A):
             return self.other.integers(0, 1 << 32, (raws, count), np.uint32)
-        lanes = LANES if self.kind == _XORWOW else MRG_LANES
-        low, high = first // lanes, -(-(first + count) // lanes)
-        numbers = np.concatenate([self._row(number, raws) for number in range(low, high)], axis=1)
-        return numbers[:, first % lanes : first % lanes + count]
+        lanes = self._begun(first, raws)
+        numbers = np.empty((raws, count), lanes.state.dtype)
+        done = 0
+        while done < count:
+            start = (first + done) % lanes.count
+            size = min(count - done, lanes.count - start)
+            for number in range(raws):
+                numbers[number, done : done + size] = lanes.step(slice(start, start + size))
+            done += size
+        return numbers
 
     def way(self, raws: int) -> int:
         """Instructions that it takes to come to the next element."""
-        if self.kind not in (_XORWOW, _MRG32K3A):
+        if self.kind not in (_XORWOW, _MRG32K3A) or self.lanes is not None:
             return 0
-        lanes = LANES if self.kind == _XORWOW else MRG_LANES
-        wanted = self.at // lanes
-        is_begun = self.rows is not None and self.raws == raws and self.row_at <= wanted
-        skipped = wanted - (self.row_at if is_begun else 0)
-        return skipped * lanes * raws * _COSTS.get(self.kind, 1) * RANDOM_INSTRUCTIONS + (0 if is_begun else _BEGINNING)
+        return self.at * raws * _COSTS.get(self.kind, 1) * RANDOM_INSTRUCTIONS + _BEGINNING
 
-    def _row(self, number: int, raws: int) -> Array:
-        if self.rows is None or self.row is None or self.raws != raws or number < self.row_at:
-            make, lanes = (xorwow, LANES) if self.kind == _XORWOW else (mrg32k3a, MRG_LANES)
-            self.rows, self.raws, self.row_at = make(self.seed, number * lanes, raws), raws, number
-            self.row = next(self.rows).copy()
-        while self.row_at < number:
-            self.row, self.row_at = next(self.rows).copy(), self.row_at + 1
-        return self.row
+    def _begun(self, first: int, raws: int) -> _Lanes:
+        """The subsequences; of a generator that has made nothing yet, after `first` elements of so many numbers."""
+        if self.lanes is None:
+            self.lanes = (_Xorwow if self.kind == _XORWOW else _Mrg32k3a)(self.seed)
+            rows, rest = divmod(first, self.lanes.count)
+            for _ in range(rows * raws):
+                self.lanes.step(slice(None))
+            for _ in range(raws if rest else 0):
+                self.lanes.step(slice(rest))
+        return self.lanes
 
     def reset(self, seed: int) -> None:
         """Begin anew with a seed."""
-        self.seed, self.at, self.rows = seed, 0, None
+        self.seed, self.at, self.lanes = seed, 0, None
         self.other = np.random.default_rng(seed)
 
     def spread(self, count: int) -> Array:
@@ -313,7 +328,8 @@ def seed(call: Call, value: int) -> None:
 def offset(call: Call, value: int) -> None:
     if value < 0:
         raise Refused(OUT_OF_RANGE)
-    _of(call).at = value
+    generator = _of(call)
+    generator.at, generator.lanes = value, None
 
 
 def dimensions(call: Call, count: int) -> None:
