@@ -39,7 +39,7 @@ from grader.ptx.native.counted_loops import (
 )
 from grader.ptx.native.host import LoopModule
 from grader.ptx.observers.interface import RepeatedAccesses
-from grader.ptx.values import Affine, Array, Vec, remember, split_shift
+from grader.ptx.values import Affine, Array, Value, Vec, remember, split_shift
 
 _HOLDS: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
@@ -147,39 +147,69 @@ def _compute(i: Instruction, read: Callable[[Operand, int], Moving], progress: P
 
 
 def _count(form: Form, progress: Progress, registers: Sequence[Any], steps: dict[int, int], most: int) -> None:
-    """Find out how often the loop goes round."""
+    """Find out how often the loop goes round: as often as all threads do, where some leave it before others."""
     relation, type_name = form.exit.modifiers
     bits = int(type_name[1:])
     is_signed = type_name.startswith("s") and relation not in ("lo", "ls", "hi", "hs")
-    sides: list[tuple[int, int]] = []
+    sides: list[tuple[set[int], int]] = []
     place = form.block.instructions.index(form.exit)
     for operand in form.exit.operands[1:]:
+        value: Value
         if isinstance(operand, Immediate):
-            sides.append((operand.value & ((1 << bits) - 1), 0))
-            continue
-        assert isinstance(operand, Register)
-        value, step = registers[operand.index], steps.get(operand.index, 0)
-        written = [i for i in form.addressing if i.operands[0] == operand]
-        if written:
-            if any(form.block.instructions.index(i) > place for i in written):
-                raise Irregular
-            value, step = progress.after[operand.index]
-        if isinstance(value, (Vec, Affine)):
+            value, step = operand.value & ((1 << bits) - 1), 0
+        else:
+            assert isinstance(operand, Register)
+            value, step = registers[operand.index], steps.get(operand.index, 0)
+            written = [i for i in form.addressing if i.operands[0] == operand]
+            if written:
+                if any(form.block.instructions.index(i) > place for i in written):
+                    raise Irregular
+                value, step = progress.after[operand.index]
+        # Threads that begin in between leave in between.
+        extremes = affine.bounds(
+            value if isinstance(value, (Vec, Affine)) else value & ((1 << bits) - 1), bits, is_signed
+        )
+        if extremes is None:
             raise Irregular
-        sides.append((value, step))
-    (left, left_step), (right, right_step) = sides
-    if not left_step and not right_step:
+        sides.append((set(extremes), step))
+    (lefts, left_step), (rights, right_step) = sides
+    differs = len(lefts) > 1 or len(rights) > 1
+    if left_step == right_step == 0 or (differs and relation in ("eq", "ne")):
         raise Irregular
-    holds, mask = _HOLDS[relation], (1 << bits) - 1
-    for trip in range(1, most + 1):
-        a, b = left & mask, right & mask
-        if is_signed:
-            a, b = affine.to_signed(a, bits), affine.to_signed(b, bits)
-        if holds(a, b) != form.again:
-            progress.trips, progress.leaves = trip, True
-            return
-        left, right = left + left_step, right + right_step
-    progress.trips = most
+    exit_ = _Exit(_HOLDS[relation], form.again, bits, is_signed, may_wrap=not differs)
+    counts = {exit_.trips((left, left_step), (right, right_step), most) for left in lefts for right in rights}
+    trips = min(trips for trips, _ in counts)
+    leaves = (trips, True) in counts
+    if len(counts) > 1 and leaves:
+        trips, leaves = trips - 1, False
+    if not trips:
+        raise Irregular
+    progress.trips, progress.leaves = trips, leaves
+
+
+@dataclass(frozen=True)
+class _Exit:
+    """A comparison that decides whether a loop goes round again; may_wrap: its numbers may wrap around before."""
+
+    holds: Callable[[int, int], bool]
+    again: bool
+    bits: int
+    is_signed: bool
+    may_wrap: bool
+
+    def trips(self, left: tuple[int, int], right: tuple[int, int], most: int) -> tuple[int, bool]:
+        """(How often a thread goes round, at most `most`, whether it leaves then), by (number, step) of both sides."""
+        (a, step), (b, other) = left, right
+        half = 1 << self.bits - 1 if self.is_signed else 0
+        mask = (1 << self.bits) - 1
+        for trip in range(1, most + 1):
+            wrapped = ((a + half) & mask) - half, ((b + half) & mask) - half
+            if wrapped != (a, b) and not self.may_wrap:
+                raise Irregular
+            if self.holds(*wrapped) != self.again:
+                return trip, True
+            a, b = a + step, b + other
+        return most, False
 
 
 # Carries out the loops, in place of their iterations.

@@ -412,11 +412,15 @@ class Shadow:
         """Let go of accesses that others have taken the place of everywhere, and number the rest anew."""
         crowds = self._crowds()
         tracks = [self.writer, *(track for crowd in crowds for track in crowd.tracks)]
-        used = np.unique(np.concatenate([track.event for track in tracks]))
+        count = len(self.events)
         # Numbers past the end are left from before `events` was cleared; those accesses are long in order.
-        used = used[used < len(self.events)]
+        is_used = np.zeros(count + 1, np.bool_)
         for track in tracks:
-            track.event = np.searchsorted(used, track.event).astype(np.int32)
+            is_used[np.minimum(track.event, count)] = True
+        used = np.flatnonzero(is_used[:count])
+        anew = np.append(np.cumsum(is_used[:count]) - 1, len(used)).astype(np.int32)
+        for track in tracks:
+            track.event = anew[np.minimum(track.event, count)]
         self.events = [self.events[number] for number in used.tolist()]
         self.moments = [self.moments[number] for number in used.tolist()]
         self.signals = bytearray(self.signals[number] for number in used.tolist())

@@ -176,6 +176,12 @@ def test_sums_that_are_kept_in_memory(number: str, n: int, observe: bool) -> Non
             "for (int k = 0; k < n; k++) e[t + k * 2048] = a[t + k];\nc[t] = e[t + 4096] + e[t + n * 2048];",
             "unobserved",
         ),
+        # Threads that all go round as often, though none ends where another one does; and such as do not.
+        ("for (int k = t; k < 2048 * n; k += 2048) c[k] = a[k] * 2 + d[k];", "unobserved"),
+        ("for (int k = t; k < 2048 * n - 100; k += 2048) c[k] += a[k];", "unobserved"),
+        ("for (unsigned k = t + 5; k <= 2048 * n; k += 2048) c[k] += a[k];", "unobserved"),
+        ("float s = 0; for (int k = 2048 * n - 1 - t; k > t; k -= 2048) s += a[k];\nc[t] = s;", True),
+        ("float s = 0; for (int k = t; k < 40 * n; k++) s += a[k];\nc[t] = s;", False),
         # Places of several threads; what another one has stored is loaded.
         ("for (int k = 0; k < n; k++) c[t / 2] += a[t + k];", False),
         ("for (int k = 0; k < n; k++) c[5] += a[t + k];", False),
@@ -357,13 +363,18 @@ def loops(draw: st.DrawFn) -> str:
             lines.append(f"st.global.{number} [{draw(st.sampled_from(places))}], {draw(st.sampled_from(floats))};")
     advance = ["add.s32 %r3, %r3, -1;"] if down else ["add.s32 %r3, %r3, 1;"]
     ends = "setp.ne.s32 %p1, %r3, 0;" if down else f"setp.lt.u32 %p1, %r3, {trips};"
-    first = trips if down else 0
+    first = f"mov.u32 %r3, {trips if down else 0};"
+    if not down and draw(st.booleans()):
+        # Each thread from where it stands on.
+        stride, comparison = draw(st.sampled_from([700, 2048, 4096])), draw(st.sampled_from(["lt", "le"]))
+        first, advance = "mov.u32 %r3, %r1;", [f"add.s32 %r3, %r3, {stride};"]
+        ends = f"setp.{comparison}.{word} %p1, %r3, {stride * trips + draw(st.sampled_from([0, 0, 300]))};"
     stores = [f"st.global.{number} [%rd4+{16384 * k}], {register};" for k, register in enumerate(floats[:3])]
     zero, one = ("0f00000000", "0f3F800000") if size == 4 else ("0d0000000000000000", "0d3FF0000000000000")
     body = [
         "ld.param.u64 %rd1, [a];", "ld.param.u64 %rd2, [c];", "mov.u32 %r4, %ctaid.x;", "mov.u32 %r5, %tid.x;",
         "mad.lo.s32 %r1, %r4, 256, %r5;", f"mul.wide.u32 %rd3, %r1, {size};", "add.s64 %rd4, %rd2, %rd3;",
-        f"mov.u32 %r2, {start};", f"mov.u32 %r3, {first};", f"mov.{number} %f0, {zero};", f"mov.{number} %f1, {one};",
+        f"mov.u32 %r2, {start};", first, f"mov.{number} %f0, {zero};", f"mov.{number} %f1, {one};",
         f"ld.global.{number} %f2, [%rd1+16];", "$L:", *lines, f"add.s32 %r2, %r2, {step};", *advance, ends,
         "@%p1 bra $L;", *stores, f"ld.global.{number} %f9, [%rd1];", f"add.{number} %f9, %f9, %f0;",
         f"st.global.{number} [%rd4+49152], %f9;", "ret;",
