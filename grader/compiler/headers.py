@@ -212,10 +212,31 @@ def header_folder() -> Path:
 # of
 # ours, which defines it meanwhile.
 
+_OF_GCC = {
+    "CHAR_BIT": "8",
+    "SCHAR_MAX": "0x7f",
+    "SHRT_MAX": "0x7fff",
+    "INT_MAX": "0x7fffffff",
+    "LONG_MAX": "0x7fffffffffffffffL",
+    "LONG_LONG_MAX": "0x7fffffffffffffffLL",
+    "FLT_DIG": "6",
+    "FLT_MANT_DIG": "24",
+    "FLT_MIN": "1.17549435e-38F",
+    "FLT_MAX": "3.40282347e+38F",
+    "FLT_EPSILON": "1.19209290e-7F",
+    "FLT_DENORM_MIN": "1.40129846e-45F",
+    "DBL_DIG": "15",
+    "DBL_MANT_DIG": "53",
+    "DBL_MIN": "2.2250738585072014e-308",
+    "DBL_MAX": "1.7976931348623157e+308",
+    "DBL_EPSILON": "2.2204460492503131e-16",
+    "DBL_DENORM_MIN": "4.9406564584124654e-324",
+}
+"""Limits that GCC and clang define by these names between underscores, and with them nvcc in kernels too."""
 MACROS = """\
 #undef __CUDACC_RTC__
 #define __NVCC__ 1
-"""
+""" + "".join(f"#ifndef __{name}__\n#define __{name}__ {value}\n#endif\n" for name, value in _OF_GCC.items())
 """For the end of what is read before a program."""
 
 # Named the way nvcc's search path has them, so that `__has_include(<stdio.h>)` says what it says there.

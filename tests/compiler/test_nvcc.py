@@ -26,6 +26,20 @@ def test_nvrtc_does_not_show(include: str) -> None:
             assert result.ok, result.log
 
 
+def test_limits_have_the_names_that_the_host_s_compiler_gives_them() -> None:
+    """GCC's own `float.h` and `limits.h` are made of these names, and programs use them without."""
+    text = """
+#include <cfloat>
+#include <climits>
+static_assert(__FLT_MAX__ == FLT_MAX && __FLT_MIN__ == FLT_MIN && __FLT_EPSILON__ == FLT_EPSILON, "float");
+static_assert(__DBL_MAX__ == DBL_MAX && __DBL_MIN__ == DBL_MIN && __DBL_EPSILON__ == DBL_EPSILON, "double");
+static_assert(__INT_MAX__ == INT_MAX && __LONG_LONG_MAX__ == LLONG_MAX && __CHAR_BIT__ == 8, "whole numbers");
+"""
+    with CompilerProcess() as compiler:
+        result = compiler.compile({"a.cu": text + KERNEL}, ["k"], "compute_75")
+    assert result.ok, result.log
+
+
 def test_own_headers_are_shown_the_same() -> None:
     with CompilerProcess() as compiler:
         result = compiler.compile({"a.cu": '#include "own.cuh"' + KERNEL, "own.cuh": HIDDEN}, ["k"], "compute_75")

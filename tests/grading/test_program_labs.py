@@ -131,6 +131,46 @@ int main(int argc, char **argv)
 }
 """
 )
+OPTIONS = (
+    KERNEL.replace("#include <cstdio>", "#include <getopt.h>\n#include <cstdio>")
+    + """
+int main(int argc, char **argv)
+{
+    static const option names[] = {{"values", required_argument, nullptr, 'x'}, {nullptr, 0, nullptr, 0}};
+    const char *from = nullptr;
+    int n = 0, scale = 0, verbose = 0;
+    for (int c; (c = getopt_long(argc, argv, "x:n:s:v", names, nullptr)) != -1;)
+        switch (c) {
+        case 'x': from = optarg; break;
+        case 'n': n = atoi(optarg); break;
+        case 's': scale = atoi(optarg); break;
+        case 'v': verbose = 1; break;
+        default: return 2;
+        }
+    std::vector<float> x(n), y(n);
+    FILE *file = fopen(from, "rb");
+    if (file == NULL || fread(x.data(), sizeof(float), n, file) != (size_t)n || scale != 3)
+        return 1;
+    fclose(file);
+    doubled(x.data(), y.data(), n);
+    if (verbose)
+        printf("Overall: %.3f ms\\t\\t[%.3f GB/s]\\n", 0.125, 17.0);
+    file = fopen(argv[optind], "wb");
+    fwrite(y.data(), sizeof(float), n, file);
+    return fclose(file);
+}
+"""
+)
+AS_ASKED = (
+    KERNEL.partition("static void")[0]
+    + """
+void doubled(const unsigned int blocks, const unsigned int threadsPerBlock, const float *x, float *y, const unsigned n)
+{
+    twice<<<blocks, threadsPerBlock>>>(x, y, n);
+}
+"""
+)
+AS_ASKED = AS_ASKED.replace("    if (i < n)\n        y", "    for (; i < n; i += gridDim.x * blockDim.x)\n        y")
 STRUCTURE = """struct Doubled { float least, most; };
 """
 HARNESS = """#include "doubled.h"
@@ -212,10 +252,23 @@ LABS = {
         TABLES,
     ),
     "course library": (
-        "arguments: ['-i', '{x}', '-o', '{y}', '-t', vector]",
+        "arguments: ['-i', '{x}', '-e', expected.raw, '-o', '{y}', '-t', vector]",
         ["x: {kind: input, shape: [n], file: in0.raw, format: wb}",
          "y: {kind: output, shape: [n], file: out.raw, format: wb}"],
         COURSE_LIBRARY,
+    ),
+    "options": (
+        "arguments: ['--values={x}', '-n', '{n}', '-vs', '{s}', '{y}']",
+        ["x: {kind: input, shape: [n], file: x.bin}", "y: {kind: output, shape: [n], file: y.bin}",
+         "s: {kind: scalar, dtype: int32, values: [3]}"],
+        OPTIONS,
+    ),
+    "launched as asked": (
+        "signature: 'void doubled(const unsigned int blocks, const unsigned int threadsPerBlock, const float *x,\n"
+        "  float *y, const unsigned int n)'\nmemory: device",
+        ["x: {kind: input, shape: [n]}", "y: {kind: output, shape: [n]}",
+         "blocks: {kind: scalar, values: [1, 3]}", "threadsPerBlock: {kind: scalar, values: [20, 32]}"],
+        AS_ASKED,
     ),
     "own harness": (
         "signature: 'Doubled doubled(int n, const float *x, float *y)'\nmemory: host\nharness: harness.cu\n"
@@ -238,7 +291,7 @@ def lab_of(tmp_path: Path, shape: str) -> Lab:
     folder.mkdir(parents=True)
     of_lab.mkdir(parents=True)
     text = LAB.replace("START", start).replace("PARAMETERS", "\n  ".join(parameters))
-    text = text.replace("INTERFACE", "function" if "harness:" in start else "program")
+    text = text.replace("INTERFACE", "function" if "memory:" in start else "program")
     (folder / "lab.yaml").write_text(text, "utf-8")
     for language in ("en", "ru"):
         (folder / f"task.{language}.md").write_text("Double it.")
@@ -289,6 +342,8 @@ def test_a_right_one_gets_all_points(tmp_path: Path, shape: str) -> None:
         ("tables", "least / 2", "2 * least", "correct", "ends"),
         ("tables", "from 0 to 0\\nfrom %g to", "%g %g to", "correct", "prints no number behind “from”"),
         ("course library", "wbSolution(args, x, n);", "", "correct", "leaves no file out.raw"),
+        ("options", "sizeof(float), n, file) != (size_t)n", "4, n / 2, file) != (size_t)n / 2", "correct", "of 64 elements"),
+        ("launched as asked", "i += gridDim.x * blockDim.x", "i += n", "correct", "no thread wrote it"),
         ("own harness", "x[i] > ends.most", "x[i] < ends.most", "correct", "ends"),
         ("own harness", "Doubled doubled(int n,", "void doubled(int n,", "present", "returns void instead of Doubled"),
         ("kernels in order", "2 * part[n - 1 - i]", "2 * part[i]", "correct", "counted from the other end"),
