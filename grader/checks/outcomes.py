@@ -49,6 +49,7 @@ HINTS = {
     "too_large": msg("launches.hint_too_large"),
     "null_pointer": msg("checks.memory_safety.hint_null"),
     "second_call": msg("launches.hint_second_call"),
+    "second_call_with": msg("launches.hint_second_call_with"),
     "call_ended": msg("launches.hint_call_ended"),
     "left_early": msg("launches.hint_left"),
     "left_before": msg("launches.hint_left"),
@@ -63,7 +64,17 @@ HINTS = {
 
 
 OF_CALLS = frozenset(
-    {"second_call", "null_pointer", "call_ended", "left_early", "left_before", "freed_array", "strayed", "by_host"}
+    {
+        "second_call",
+        "second_call_with",
+        "null_pointer",
+        "call_ended",
+        "left_early",
+        "left_before",
+        "freed_array",
+        "strayed",
+        "by_host",
+    }
     | {"undone", "program_ended", "no_output"}
 )
 """Reasons of a function's or a program's, which say what there is to say themselves."""

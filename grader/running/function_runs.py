@@ -58,6 +58,8 @@ LIMITS = RunLimits(
 FLAG_SHARE = 16
 """Arrays that are smaller than the output by more than this are no part of it, but what a program decides by."""
 _RETURNS_TO_HOST = re.compile(r"cublas\w*?(dot|nrm2|asum|am(?:ax|in))")
+SECOND_CALL = ("second_call", "second_call_with")
+"""Reasons of calls that follow one that was right."""
 NO_FAULTS = frozenset({"programs.hangs", "programs.process_died", "programs.launch_seconds"})
 """Ends that a clock or the machine has brought about."""
 NOT_OURS = frozenset(
@@ -168,7 +170,7 @@ class FunctionRuns:
         )
         observed = self.observations[profiled] if profiled < len(self.observations) else None
         # What the first of two calls did is known also where the second went wrong.
-        is_seen = runs[profiled].outcome.status == "ok" or runs[profiled].outcome.reason == "second_call"
+        is_seen = runs[profiled].outcome.status == "ok" or runs[profiled].outcome.reason in SECOND_CALL
         if not is_seen or observed is None:
             return evidence
         launches = observed.calls[0].launches
@@ -335,11 +337,12 @@ class FunctionRuns:
                 wrong = first_wrong(self._differences(case.sizes, call, inputs, expected))
                 if number and wrong.mismatches:
                     # The first call was right, or this would not be looked at.
-                    said = msg(
-                        "launches.second_call",
-                        what=msg("launches.elements_wrong", n=wrong.mismatches, total=wrong.total, name=wrong.name),
-                    )
-                    outcome = LaunchOutcome("fault", reason="second_call", said=said)
+                    what = msg("launches.elements_wrong", n=wrong.mismatches, total=wrong.total, name=wrong.name)
+                    values = ", ".join(f"{key} = {value:g}" for key, value in inputs.items() if not value.ndim)
+                    reason = "second_call_with" if values else "second_call"
+                    with_values = {"values": values} if values else {}
+                    said = msg(f"launches.{reason}", what=what, **with_values)
+                    outcome = LaunchOutcome("fault", reason=reason, said=said)
                     difference = None
                     break
                 difference, changed = wrong, tuple(dict.fromkeys((*changed, *call.changed)))

@@ -89,10 +89,7 @@ def with_bounds(what: str, bounds: str) -> str:
 
 
 SESSION: Texts = {
-    "later_tests": N_(
-        "Tests that are not run, since students may not know their results yet: {tests}. Their points are pending; "
-        "with --view teacher they are run."
-    ),
+    "later_tests": N_("Tests not run, since students are not to know their results yet: {tests} (see --view)."),
     "repairs": N_("Smallest changes that make kernels right or faster, for the teacher: {folder}"),
     "refused": refused,
     "with_bounds": with_bounds,
@@ -315,6 +312,13 @@ LAUNCHES: Texts = {
     ),
     "null_pointer": N_("the launch of {kernel} ends with an illegal address, and nothing runs after it: {what}"),
     "second_call": N_("the first call gives the right result, a second one in the same process does not: {what}"),
+    "second_call_with": N_(
+        "the first call gives the right result, a second one in the same process, with {values}, does not: {what}"
+    ),
+    "hint_second_call_with": N_(
+        "Either the function is not right for these values, or something lives on from the first call (static and "
+        "__device__ variables, memory that is kept) that has to be set anew."
+    ),
     "hint_second_call": N_(
         "A second call gets new data. Whatever lives on from call to call (static and __device__ variables, memory "
         "that is kept) must be set anew in each of them."
