@@ -343,6 +343,8 @@ OWN: Mapping[str, Mapping[str, Value]] = {
     "labs.speed_order": {"least": 2.0, "most": 1.2},
     "labs.speed_own": {"first": "naive"},
     "launches.second_call_with": {"values": "a = 2.5", "what": msg("launches.elements_wrong", n=3, total=64, name="y")},
+    "labs.below_best": {"got": 0.5},
+    "labs.check_of_others": {"interfaces": "kernel", "allowed": "allowed: correct, races"},
     "checks.tests.named": {"name": "odd_length"},
     "checks.tests.fault_named": {"name": "odd_length"},
     "checks.tests.about": {"en": "Think of the last block.", "ru": "Подумайте о последнем блоке."},

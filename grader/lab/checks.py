@@ -382,6 +382,8 @@ OF_PROGRAMS = tuple(name for name in OF_FUNCTIONS if name != "deterministic")
 OF_KERNELS = tuple(name for name in CHECKS if name not in ("launches", "overlap", TESTS))
 """Those of labs that ask for kernels: the grader launches these, so that nothing can be said of how that is done."""
 
+OF_INTERFACES = {"kernel": OF_KERNELS, "function": OF_FUNCTIONS, "program": OF_PROGRAMS}
+
 OF_WORK = frozenset({"uses", "atomics", "divergence", "work", "occupancy", "launches", "overlap", "deterministic"})
 """Those for which it has to be counted what is executed, and kept what the host asks of the device."""
 

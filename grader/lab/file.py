@@ -31,7 +31,7 @@ from grader.lab.interfaces import (
     check_file,
     check_harness,
     check_keys,
-    check_speed,
+    check_thresholds,
     check_values,
     file_rule,
     function_of,
@@ -362,7 +362,7 @@ def load(folder: Path) -> Lab:
         program=program,
         files=files,
     )
-    check_speed(file, lab)
+    check_thresholds(file, lab)
     return lab
 
 

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from grader.errors import FileError, UsageError
-from grader.lab.checks import SpeedupSettings
+from grader.lab.checks import BankConflictSettings, CoalescingSettings, CorrectSettings, SpeedupSettings
 from grader.lab.parameters import DTYPES, VECTORS, Argument, Kind, argument_of, signature_of
 from grader.lab.parts import Part, check_known, sibling
 from grader.lab.records import COPIED, STDOUT, FileRule, FunctionRule, Lab, Parameter, ProgramRule
@@ -405,7 +405,33 @@ def program_of(
     return ProgramRule(tuple(arguments), stdin, parsed)
 
 
-def check_speed(file: YamlFile, lab: Lab) -> None:
+def check_thresholds(file: YamlFile, lab: Lab) -> None:
+    """Refuse shares of points that are none, and thresholds that are better than the best."""
+    for variant in lab.variants:
+        for spec in variant.checks:
+            at: KeyPath = ("variants", variant.name, "checks", spec.check)
+            rows: list[tuple[KeyPath, float, float]]
+            match spec.settings:
+                case CorrectSettings(partial=share):
+                    rows = [(("partial",), 1.0, share)]
+                case CoalescingSettings(max_ratio=most, partial=partial):
+                    rows = [
+                        (("max_ratio",), most, 0.0),
+                        *((("partial", i), p.ratio, p.share) for i, p in enumerate(partial)),
+                    ]
+                case BankConflictSettings(partial=ways):
+                    rows = [(("partial", i), p.ways, p.share) for i, p in enumerate(ways)]
+                case _:
+                    rows = []
+            for place, least, share in rows:
+                if not 0 <= share <= 1:
+                    raise file.error(msg("labs.share", got=share), (*at, *place))
+                if least < 1:
+                    raise file.error(msg("labs.below_best", got=least), (*at, *place))
+    _check_speed(file, lab)
+
+
+def _check_speed(file: YamlFile, lab: Lab) -> None:
     """Refuse a check of speed that does not say what it compares with, or how points follow, or says either twice."""
     names = [variant.name for variant in lab.variants]
     for variant in lab.variants:

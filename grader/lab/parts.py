@@ -12,7 +12,7 @@ import msgspec
 
 from grader.devices import MAX_THREADS_PER_BLOCK
 from grader.lab import formula
-from grader.lab.checks import CHECKS, OF_FUNCTIONS, OF_KERNELS, OF_PROGRAMS
+from grader.lab.checks import CHECKS, OF_FUNCTIONS, OF_INTERFACES, OF_KERNELS, OF_PROGRAMS
 from grader.lab.records import (
     Cases,
     CheckSpec,
@@ -272,9 +272,18 @@ def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object], known: Se
     for name, value in data.items():
         at = (*keys, name)
         if name not in known:
-            raise file.error(msg("labs.unknown_check", allowed=choose(name, known)), at)
+            others = ", ".join(interface for interface, names in OF_INTERFACES.items() if name in names)
+            allowed = choose(name, known)
+            fault = msg("labs.check_of_others", interfaces=others, allowed=allowed) if others else None
+            raise file.error(fault or msg("labs.unknown_check", allowed=allowed), at)
         settings = dict(value) if isinstance(value, dict) else {"points": value}
+        keys_of = ("points", *CHECKS[name].settings.__struct_fields__)
+        for key in settings:
+            if key not in keys_of:
+                raise file.error(msg("yaml.unknown_key", allowed=choose(str(key), keys_of)), (*at, str(key)))
         points = settings.pop("points", None)
+        if points is None:
+            raise file.error(msg("yaml.missing_key", name="points", allowed=choose("points", keys_of)), at)
         if isinstance(points, bool) or not isinstance(points, (int, float)) or not 0 <= points <= FULL_MARKS:
             raise file.error(
                 msg("labs.points", total_points=FULL_MARKS, points=repr(points)),

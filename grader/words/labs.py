@@ -100,6 +100,8 @@ LABS: Texts = {
     "tile_numbers": N_("a tile is one to three positive numbers, x first"),
     "multiple": N_("a multiple is at least 1 (got {got})"),
     "unknown_check": N_("unknown check; {allowed}"),
+    "check_of_others": N_("a check of labs with another `interface` ({interfaces}); {allowed}"),
+    "below_best": N_("1 is the best that there is (got {got:g}): a threshold has to be 1 or more"),
     "speed_untimed": N_("speed is asked for, but nothing is timed: the lab has no `timing`"),
     "speed_against": N_(
         "either `against` (whose reference is compared with: {allowed}) or `own: true` (the student's own kernel of "

@@ -68,8 +68,12 @@ def test_every_built_in_lab_loads() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
+        ("{points: 5, against", "{pionts: 5, against", ["speedup.pionts", "did you mean `points`?", "classes"]),
+        ("{points: 5, against", "{against", ["speedup: missing key `points`"]),
+        ("ways: 2,", "ways: 0,", ["bank_conflicts.partial[0]", "1 or more"]),
+        ("share: 0.5}, {ways", "share: 2}, {ways", ["bank_conflicts.partial[0]", "from 0 to 1 (got 2)"]),
         ("full: 2, minimum: 1.2", "full: 2, minimum: 3", ["speedup.minimum", "got 3 and 2"]),
-        ("full: 2, minimum: 1.2", "", ["`full`, `time` and `classes`"]),
+        ("full: 2, minimum: 1.2", "minimum: 1.2", ["`full`, `time` and `classes`"]),
         ("full: 2, minimum: 1.2", "time: {full: 10, none: 2}", ["speedup.time", "got 10 and 2"]),
         ("full: 2, minimum: 1.2", "time: {full: 1, none: 2, between: log}", ["'log'", "linear", "logarithm"]),
         ("full: 2, minimum: 1.2", "classes: [{share: 1}]", ["classes[0]", "`speedup` and `time`"]),

@@ -77,7 +77,7 @@ def test_the_built_in_one() -> None:
         ("interface: function", "interface: function\nsweeps: {}", "sweeps", ["interface: kernel"]),
         ("timing: {sizes:", "timing: {l2: warm, sizes:", "timing.l2", ["interface: kernel"]),
         ("timing: {sizes: [{n: 65536}", "timing: {sizes: [{m: 65536}", "timing.sizes[0]", ["'m'"]),
-        ("      coalescing: 10", "      technique: {points: 10, shared_memory: any}", "technique", ["unknown check"]),
+        ("      coalescing: 10", "      technique: {points: 10, shared_memory: any}", "technique", ["another `interface` (kernel)"]),
         ("reference: saxpy.cu", "reference: {file: a.cu, kernel: k, arguments: [], block: [1], tile: [1]}", "reference",
          ["allowed: file.cu"]),
         ("reference: saxpy.cu", "reference: oracle.py", "reference", ["solve"]),
