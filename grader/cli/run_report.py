@@ -134,6 +134,7 @@ def json_of(observation: Observation) -> str:
             "compiler": launch.compiler or None,
             "microseconds": launch.microseconds,
             "thread_instructions": launch.thread_instructions,
+            "watched_blocks": launch.watched_blocks,
             "hazards": [
                 {"kind": h.kind, "line": h.line, "message": text(h.message), "count": h.count} for h in launch.hazards
             ],
@@ -259,6 +260,10 @@ def _launch_lines(launches: Sequence[SeenLaunch]) -> list[str]:
         lines.append("      " + ", ".join(_argument(argument) for argument in launch.arguments))
     if launch.status != "ran":
         lines.append("      " + _status(launch))
+    blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    if 0 < (launch.watched_blocks or 0) < blocks:
+        watched = _("Watched for races and counters: {watched} of {total} blocks, spread over the grid.")
+        lines.append("      " + watched.format(watched=launch.watched_blocks, total=blocks))
     worst: dict[tuple[int, str], str] = {}
     for counter in launch.counters:
         if counter.space == "shared" and counter.ways > 1:

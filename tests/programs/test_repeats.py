@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from grader.cli.run_report import text_of
 from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation, DeviceMemory
 from grader.programs.observe import Setting, observe
@@ -191,15 +192,21 @@ def test_once_enough_was_watched_a_few_blocks_of_a_launch_are(tmp_path: Path, ho
         "put<<<512, 256>>>(a, 2); cudaFree(a); }\n"
     )
 
+    report = ""
+
     def requests(watched: int) -> list[int]:
+        nonlocal report
         got = observe(
             Sources([file]),
             setting=Setting(host_cache=host_cache),
             limits=RunLimits(wall_seconds=60, watched_instructions=watched),
         )
+        report = text_of(got)
         return [sum(counter.requests for counter in launch.counters) for launch in got.launches]
 
     # Batches of 16,384 threads with 512 requests each: of the later launch the first and the last.
     assert requests(800_000) == [2048, 1024]
+    assert "256 of 512 blocks" in report and "128 of 512 blocks" in report
     assert requests(1000) == [1024, 1024]
     assert requests(1 << 30) == [4096, 4096]
+    assert "of 512 blocks" not in report

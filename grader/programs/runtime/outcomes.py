@@ -132,6 +132,7 @@ def judge(state: State, kernel: Kernel, record: SeenLaunch, outcome: Outcome, pl
     hazards = _one_a_line(outcome.hazards)
     record.hazards = [SeenHazard(hazard.kind, hazard.line, hazard_message(hazard), hazard.count) for hazard in hazards]
     if outcome.counters is not None:
+        record.watched_blocks = outcome.counters.sampled_blocks
         record.counters = [
             LineCount(c.line, c.space, c.op, c.requests, c.wavefronts, c.sectors, c.ideal, c.ways)
             for c in outcome.counters.by_line

@@ -165,6 +165,7 @@ class SeenLaunch(msgspec.Struct, omit_defaults=True):
     swapped: the same of its grid and its block.
     compiler: whose code of the kernel was run: "nvrtc", or "clang" where NVRTC has none; "" where none was.
     microseconds: on a GPU; None on the emulator, and of one that nobody has waited for.
+    watched_blocks: of the grid so many were watched, for counters and races; None where that did not come up.
     """
 
     kernel: str
@@ -190,6 +191,7 @@ class SeenLaunch(msgspec.Struct, omit_defaults=True):
     hazards: list[SeenHazard] = []
     counters: list[LineCount] = []
     microseconds: float | None = None
+    watched_blocks: int | None = None
 
     @property
     def refused(self) -> bool:
