@@ -28,7 +28,7 @@ from grader.compiler import nvrtc
 from grader.ptx import Device, Launch, LaunchReport, Limits, Module, launch, parse
 
 FOLDER = Path(__file__).parent
-REGULAR = ("naive_transpose", "tiled_transpose", "naive_matmul", "tiled_matmul")
+REGULAR = ("naive_transpose", "tiled_transpose", "naive_matmul", "in_memory_matmul", "tiled_matmul")
 SIZES = (32, 64, 128, 256, 512, 1024)
 SAMPLED_BATCHES = 8
 

@@ -37,6 +37,14 @@ def naive_matmul(a, b, c, n):  # type: ignore[no-untyped-def]
 
 
 @cuda.jit
+def in_memory_matmul(a, b, c, n):  # type: ignore[no-untyped-def]
+    x, y = cuda.grid(2)
+    c[y * n + x] = float32(0)
+    for k in range(n):
+        c[y * n + x] += a[y * n + k] * b[k * n + x]
+
+
+@cuda.jit
 def tiled_matmul(a, b, c, n):  # type: ignore[no-untyped-def]
     # The simulator tells shared arrays apart by their line.
     left = cuda.shared.array((T, T), float32)
