@@ -407,7 +407,7 @@ class Lab:
     """What is handed in where that is a whole program."""
     files: Mapping[str, Path] = field(default_factory=dict)
     """The lab's own, that go with whatever is handed in, in place of files of the same names."""
-    view: View = "teacher"
+    view: View = "students"
     """Who reads what comes of a grading: what is told of its tests follows from that."""
 
     @property

@@ -19,7 +19,7 @@ AMONG_THE_QUICK = {
     "heat-equation": {"good/two_steps_a_launch.cu", "bad/in_place.cu", "bad/through_the_host.cu"},
     "two-streams": {"good/breadth_first.cu", "bad/pageable.cu", "bad/other_stream.cu", "bad/no_wait.cu"},
     "histogram": {"good/two_launches.cu", "bad/global_atomics.cu", "bad/signed_bytes.cu"},
-    "convolution-2d": {"good/managed.cu", "bad/mask_in_global.cu", "bad/on_the_host.cu"},
+    "convolution-2d": {"good/managed.cu", "bad/mask_in_global.cu", "bad/on_the_host.cu", "bad/added_by_rows.cu"},
     "csr-product": {"good/warp_a_row.cu", "bad/empty_rows.cu", "bad/staged_too_early.cu"},
     "mandelbrot": {"good/warps_of_one_row_of_threads.cu", "bad/rows_of_32.cu", "bad/tested_after_the_step.cu"},
     "vector-max": {"good/compare_and_swap.cu", "bad/begins_with_zero.cu", "bad/nothing_to_begin_with.cu"},
