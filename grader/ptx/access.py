@@ -136,9 +136,11 @@ def scatter(
     slots = space.slots(full)
     all_resolved: list[tuple[Array, ResolvedAddress]] = []
     faults: list[Fault] = []
-    for slot in np.unique(slots).tolist():
-        positions = np.flatnonzero(slots == slot)
-        addresses = full[positions]
+    everyone = np.arange(lanes.n)
+    is_one = len(slots) > 0 and bool((slots == slots[0]).all())
+    for slot in [int(slots[0])] if is_one else np.unique(slots).tolist():
+        positions = everyone if is_one else np.flatnonzero(slots == slot)
+        addresses = full if is_one else full[positions]
         array = space.at(slot)
         if array is None:
             faults.append(Fault(None, "unmapped", positions, addresses))
@@ -154,14 +156,14 @@ def scatter(
         if array.parts is not None and good.any():
             inside = np.flatnonzero(good)
             verdicts = array.parts.judge(offsets[inside], width)
-            for detail in sorted({verdict for verdict in verdicts.tolist() if verdict}):
+            for detail in () if verdicts is None else sorted(set(verdicts.tolist()) - {""}):
                 chosen = inside[verdicts == detail]
                 faults.append(Fault(array, detail, positions[chosen], offsets[chosen]))
                 good[chosen] = False
         if good.any():
-            kept = positions[good]
+            kept, places = (positions, offsets) if good.all() else (positions[good], offsets[good])
             subset = lanes if len(kept) == lanes.n else lanes.select(kept)
-            all_resolved.append((kept, ResolvedAddress(array, Vec(offsets[good], subset), 0, subset)))
+            all_resolved.append((kept, ResolvedAddress(array, Vec(places, subset), 0, subset)))
     return all_resolved, faults
 
 

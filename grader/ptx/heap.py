@@ -148,13 +148,18 @@ class Heap:
         block = self._blocks[int(starts[int(self._nearest(np.array([offset]), starts, rooms)[0])])]
         return Owner(block.name, block.start, block.size)
 
-    def judge(self, offsets: Array, width: int) -> Array:
-        """(n,) what is wrong with accesses at byte offsets of the arena: "", "before", "after" or "freed"."""
+    def judge(self, offsets: Array, width: int) -> Array | None:
+        """(n,) what is wrong with accesses at byte offsets of the arena: "", "before", "after" or "freed".
+
+        None where nothing is.
+        """
         if not self._starts:
             return np.full(len(offsets), "unmapped", object)
         starts, sizes, live = self._tables()
         nearest = self._nearest(offsets, starts, sizes)
         inside = offsets - starts[nearest]
+        if live[nearest].all() and (inside >= 0).all() and (inside + width <= sizes[nearest]).all():
+            return None
         verdict = np.full(len(offsets), "", object)
         verdict[inside + width > sizes[nearest]] = "after"
         verdict[inside < 0] = "before"

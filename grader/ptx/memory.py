@@ -70,8 +70,8 @@ class Parts(Protocol):
         """The part that a byte belongs to, or lies next to."""
         ...
 
-    def judge(self, offsets: Array, width: int) -> Array:
-        """(n,) what is wrong with accesses at byte offsets, as a fault's detail; "" where nothing is."""
+    def judge(self, offsets: Array, width: int) -> Array | None:
+        """(n,) what is wrong with accesses at byte offsets, as a fault's detail; "" where nothing is, None for all."""
         ...
 
 
