@@ -15,6 +15,8 @@ from grader.submission.kernels.records import SeenCopy, SeenLaunch
 NO_LIMIT = 1 << 62
 LIBRARY = "Thrust/CUB"
 """Said in place of a file where a library's code makes a call: of what it does itself nobody is told."""
+MODULE_OF_SOURCE = "// module of "
+"""What begins a file that stands for a module; the name of its source follows, in a line of its own, and the source."""
 MAX_LAUNCHES = 2000
 MAX_COPIES = 2000
 MAX_STEPS = 2000

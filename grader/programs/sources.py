@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from grader.errors import UsageError
 from grader.message import Message, msg
 from grader.preprocessor import COMMENT, LITERAL
+from grader.programs.records import MODULE_OF_SOURCE
 from grader.programs.toolchain.advance import thrust_folder
 from grader.submission import lexical
 from grader.submission.cpp.parse import parse
@@ -378,7 +379,48 @@ def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str
                     room -= len(data[place])
             except (OSError, ValueError):
                 continue
+        if name not in data and len(data) < MAX_DATA_FILES:
+            text = _module(folder, relative)
+            if text and len(text) <= room:
+                data[name] = text
+                room -= len(text)
     return data
+
+
+_OF_MODULE = re.compile(r"(.+?)(?:\.cu)?(?:64|32)?(?:[._]sm_?\d+)?\.(?:ptx|cubin|fatbin)")
+_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*', re.M)
+
+
+def _module(folder: Path, name: str) -> bytes:
+    """What stands for a module that nvcc makes of a file beside the program: that file, compiled where it is loaded.
+
+    name: as the program has it, "kernel64.fatbin" of `kernel.cu`.  Empty where there is no such file.
+    """
+    match = _OF_MODULE.fullmatch(name)
+    if match is None:
+        return b""
+    included: set[Path] = set()
+
+    def text_of(path: Path) -> str:
+        # Each header once: what they define is the same the second time.
+        if path in included or not path.is_file() or not path.is_relative_to(folder):
+            return ""
+        included.add(path)
+        if path.stat().st_size > MAX_DATA_BYTES or len(included) > MAX_DATA_FILES:
+            return ""
+        text = path.read_text("utf-8", errors="replace")
+
+        def header(found: re.Match[str]) -> str:
+            beside = (path.parent / found[1]).resolve()
+            return text_of(beside) if beside.is_file() and beside.is_relative_to(folder) else found[0]
+
+        return _INCLUDED.sub(header, text)
+
+    try:
+        text = text_of((folder / f"{match[1]}.cu").resolve())
+    except (OSError, ValueError, RecursionError):
+        return b""
+    return f"{MODULE_OF_SOURCE}{Path(match[1]).name}.cu\n{text}".encode() if text else b""
 
 
 def named_files(folder: Path, arguments: Sequence[str]) -> dict[str, bytes]:

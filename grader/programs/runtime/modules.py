@@ -9,13 +9,15 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from grader.message import msg
+from grader.programs.records import MODULE_OF_SOURCE
 from grader.programs.runtime.launches import launch_by_call
 from grader.programs.runtime.libraries.calls import MAX_HANDLES, Refused, guarded
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.outcomes import Configured
 from grader.programs.runtime.registration import demangled
-from grader.programs.runtime.state import CudaError, Kernel, State
+from grader.programs.runtime.state import CudaError, Kernel, ProgramEnded, State
 from grader.programs.sandbox.process import Wanted
 
 _OUT_OF_MEMORY, _INVALID_INPUT, _INVALID_PROGRAM, _INVALID_OPTION, _COMPILATION = 1, 3, 4, 5, 6
@@ -166,8 +168,15 @@ def lowered_name(state: State, place: Place, program: int, expression: int, out:
 
 
 def load_module(state: State, place: Place, module: int, image: int) -> int:
-    """From PTX; what NVRTC gives for a CUBIN here is PTX, too."""
+    """From PTX; what NVRTC gives for a CUBIN here is PTX, too, and what nvcc would have made of a file is that file."""
     ptx = _long_text(state, image)
+    if ptx.startswith(MODULE_OF_SOURCE):
+        name, _end, text = ptx.removeprefix(MODULE_OF_SOURCE).partition("\n")
+        state.meter.spend(COMPILE_INSTRUCTIONS)
+        code = state.compile_unit(Wanted(-1, (), sources=((name, text),)))
+        if not code.ptx:
+            raise ProgramEnded(msg("programs.device_code", file=name, reason=code.reason))
+        ptx = code.ptx
     if ".version" not in ptx[:100_000]:
         raise CudaError(_INVALID_IMAGE)
     state.meter.spend(INSTRUCTIONS_PER_BYTE * len(ptx))
