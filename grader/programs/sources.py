@@ -379,11 +379,10 @@ def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str
                     room -= len(data[place])
             except (OSError, ValueError):
                 continue
-        if name not in data and len(data) < MAX_DATA_FILES:
-            text = _module(folder, relative)
-            if text and len(text) <= room:
-                data[name] = text
-                room -= len(text)
+        text = _module(folder, relative) if name not in data and len(data) < MAX_DATA_FILES else b""
+        if 0 < len(text) <= room:
+            data[name] = text
+            room -= len(text)
     return data
 
 
@@ -397,27 +396,18 @@ def _module(folder: Path, name: str) -> bytes:
     name: as the program has it, "kernel64.fatbin" of `kernel.cu`.  Empty where there is no such file.
     """
     match = _OF_MODULE.fullmatch(name)
-    if match is None:
-        return b""
     included: set[Path] = set()
 
-    def text_of(path: Path) -> str:
-        # Each header once: what they define is the same the second time.
-        if path in included or not path.is_file() or not path.is_relative_to(folder):
-            return ""
+    def text_of(path: Path, otherwise: str = "") -> str:
+        """A file of the folder with its headers in it, each once."""
+        if not (path.is_relative_to(folder) and path.is_file() and path.stat().st_size <= MAX_DATA_BYTES):
+            return otherwise
+        text = "" if path in included else path.read_text("utf-8", errors="replace")
         included.add(path)
-        if path.stat().st_size > MAX_DATA_BYTES or len(included) > MAX_DATA_FILES:
-            return ""
-        text = path.read_text("utf-8", errors="replace")
-
-        def header(found: re.Match[str]) -> str:
-            beside = (path.parent / found[1]).resolve()
-            return text_of(beside) if beside.is_file() and beside.is_relative_to(folder) else found[0]
-
-        return _INCLUDED.sub(header, text)
+        return _INCLUDED.sub(lambda found: text_of((path.parent / found[1]).resolve(), found[0]), text)
 
     try:
-        text = text_of((folder / f"{match[1]}.cu").resolve())
+        text = text_of((folder / f"{match[1]}.cu").resolve()) if match else ""
     except (OSError, ValueError, RecursionError):
         return b""
     return f"{MODULE_OF_SOURCE}{Path(match[1]).name}.cu\n{text}".encode() if text else b""

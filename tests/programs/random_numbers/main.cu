@@ -75,4 +75,13 @@ int main() {
     curandGenerateLogNormal(g, many.data(), many.size(), 0, 1);
     printf(" %.4f\n", mean());
     curandDestroyGenerator(g);
+    // Points of three dimensions: all first numbers, then all second ones; Joe and Kuo's sequence.
+    curandCreateGeneratorHost(&g, CURAND_RNG_QUASI_SOBOL32);
+    printf("%d %d", curandSetQuasiRandomGeneratorDimensions(g, 0), curandSetQuasiRandomGeneratorDimensions(g, 3));
+    printf(" %d", curandGenerateUniform(g, many.data(), 10));
+    curandGenerateUniform(g, many.data(), 12);
+    for (int point : {1, 2, 3}) printf(" (%g %g %g)", many[point], many[4 + point], many[8 + point]);
+    curandGenerateUniform(g, many.data(), 3);
+    printf(" (%g %g %g)\n", many[0], many[1], many[2]);
+    curandDestroyGenerator(g);
 }

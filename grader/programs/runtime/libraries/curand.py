@@ -152,13 +152,40 @@ def _squared(matrix: Sequence[Sequence[int]], modulus: int) -> tuple[tuple[int, 
     return tuple(tuple(sum(line[k] * matrix[k][j] for k in range(3)) % modulus for j in range(3)) for line in matrix)
 
 
-def sobol(first: int, count: int, bits: int) -> Array:
-    """The first dimension of Sobol's sequence in Gray's order (Antonov and Saleev 1979): the bits of a number reversed."""
+_SOBOL_ROWS = (
+    (0, ()), (3, (1,)), (7, (1, 3)), (11, (1, 3, 1)), (13, (1, 1, 1)), (19, (1, 1, 3, 3)), (25, (1, 3, 5, 13)),
+    (37, (1, 1, 5, 5, 17)), (41, (1, 1, 5, 5, 5)), (47, (1, 1, 7, 11, 19)), (55, (1, 1, 5, 1, 1)),
+    (59, (1, 1, 1, 3, 11)), (61, (1, 3, 5, 5, 31)), (67, (1, 3, 3, 9, 7, 49)), (91, (1, 1, 1, 15, 21, 21)),
+    (97, (1, 3, 1, 13, 27, 49)), (103, (1, 1, 1, 15, 7, 5)), (109, (1, 3, 1, 15, 13, 25)),
+    (115, (1, 1, 5, 5, 19, 61)), (131, (1, 3, 7, 11, 23, 15, 103)),
+)  # fmt: skip
+"""Of each dimension the primitive polynomial, as bits, and the first direction numbers (Joe and Kuo, "Constructing Sobol
+sequences with better two-dimensional projections", 2008, which cuRAND names as its source)."""
+
+
+def _directions(dimension: int, bits: int) -> list[int]:
+    """What the bits of Gray's code are multiplied by, from the lowest on."""
+    polynomial, first = _SOBOL_ROWS[dimension]
+    if not first:
+        return [1 << (bits - 1 - bit) for bit in range(bits)]
+    degree = len(first)
+    numbers = [number << (bits - 1 - bit) for bit, number in enumerate(first)]
+    for bit in range(degree, bits):
+        number = numbers[bit - degree] ^ numbers[bit - degree] >> degree
+        for back in range(1, degree):
+            if polynomial >> (degree - back) & 1:
+                number ^= numbers[bit - back]
+        numbers.append(number)
+    return numbers
+
+
+def sobol(first: int, count: int, bits: int, dimension: int = 0) -> Array:
+    """Sobol's sequence in Gray's order (Antonov and Saleev 1979), from the point `first` on, in one dimension."""
     index = np.arange(first, first + count, dtype=np.uint64)
     gray = index ^ index >> np.uint64(1)
     numbers = np.zeros(count, np.uint64)
-    for bit in range(bits):
-        numbers |= (gray >> np.uint64(bit) & np.uint64(1)) << np.uint64(bits - 1 - bit)
+    for bit, direction in enumerate(_directions(dimension, bits)):
+        numbers ^= (gray >> np.uint64(bit) & np.uint64(1)) * np.uint64(direction)
     return numbers
 
 
@@ -178,7 +205,7 @@ _STATUSES = {1: 101, MAPPING_ERROR: 201}
 _ALLOCATION_FAILED, _TYPE_ERROR, OUT_OF_RANGE, _NOT_MULTIPLE = 102, 103, 104, 105
 _DEFAULT, _XORWOW, _MRG32K3A, _PHILOX = 100, 101, 121, 161
 _SOBOL = {201: 32, 203: 64}
-"""Bits of a number; of more dimensions than one the tables are not published with a right to hand them on."""
+"""Bits of a number."""
 _USUAL = {_DEFAULT: _XORWOW, 200: 201}
 _KINDS = frozenset({_XORWOW, _MRG32K3A, 141, 142, _PHILOX, *_SOBOL})
 _MRG_NORM = 2.3283065498378288e-10
@@ -202,6 +229,7 @@ _BEGINNING = 10_000_000
 class _Generator:
     """kind: of `curandRngType_t`.  at: the element that the next call begins with.
 
+    dimensions: of Sobol's points, and the one that is made now.
     lanes: where XORWOW's or MRG32k3a's numbers come from, None before the first of them; an element takes one or more of
     one lane, and the next element those of the next lane (held against an H100's numbers of one kind after another).
     """
@@ -211,6 +239,8 @@ class _Generator:
     seed: int = 0
     at: int = 0
     lanes: _Lanes | None = None
+    dimensions: int = 1
+    dimension: int = 0
     other: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     def take(self, count: int, raws: int, *, is_double: bool = False) -> Array:
@@ -262,7 +292,7 @@ class _Generator:
     def spread(self, count: int) -> Array:
         """The next of Sobol's numbers, in (0, 1)."""
         bits, first, self.at = _SOBOL[self.kind], self.at, self.at + count
-        return sobol(first, count, bits) * 2.0**-bits + 2.0 ** -(bits + 1)
+        return sobol(first, count, bits, self.dimension) * 2.0**-bits + 2.0 ** -(bits + 1)
 
     def uniform(self, count: int, dtype: str) -> Array:
         """In (0, 1]."""
@@ -333,11 +363,12 @@ def offset(call: Call, value: int) -> None:
 
 
 def dimensions(call: Call, count: int) -> None:
-    """Sets the dimensions of a Sobol generator; only the first one is served."""
+    """Sets the dimensions of a Sobol generator; those of the table are served."""
     if _of(call).kind not in _SOBOL:
         raise Refused(_TYPE_ERROR)
-    if count != 1:
+    if not 1 <= count <= len(_SOBOL_ROWS):
         raise Refused(OUT_OF_RANGE)
+    _of(call).dimensions = count
 
 
 def ordering(call: Call, value: int) -> None:
@@ -353,23 +384,31 @@ def get_version(call: Call, pointer: int) -> None:
 def _fill(
     call: Call, out: int, count: int, dtype: str, make: Callable[[_Generator, int], Array], raws: int, cost: int = 1
 ) -> None:
-    """Numbers by pieces, each charged before it is made: `raws` of the generator's an element, and `cost` times that."""
+    """Numbers by pieces, each charged before it is made: `raws` of the generator's an element, and `cost` times that.
+
+    Of points of several dimensions the first of each come first, then the second.
+    """
     generator = _of(call)
     if not 0 <= count <= _MAX_NUMBERS:
         raise Refused(OUT_OF_RANGE)
+    if count % generator.dimensions:
+        raise Refused(_NOT_MULTIPLE)
     if not count:
         return
     each = raws * cost * _COSTS.get(generator.kind, 1) * RANDOM_INSTRUCTIONS
     call.state.meter.spend(generator.way(raws))
     target: Operand | None = None if generator.is_host else call.array(out, count, dtype)
     width = np.dtype(dtype).itemsize
-    for first in range(0, count, _PIECE):
-        size = min(_PIECE, count - first)
-        call.state.meter.spend(size * each)
-        if target is None:
-            call.state.guest.write(out + first * width, make(generator, size).astype(dtype).tobytes())
-        else:
-            target[0][first : first + size] = make(generator, size)
+    points, start = count // generator.dimensions, generator.at
+    for dimension in range(generator.dimensions):
+        generator.at, generator.dimension = start, dimension
+        for first in range(points * dimension, points * (dimension + 1), _PIECE):
+            size = min(_PIECE, points * (dimension + 1) - first)
+            call.state.meter.spend(size * each)
+            if target is None:
+                call.state.guest.write(out + first * width, make(generator, size).astype(dtype).tobytes())
+            else:
+                target[0][first : first + size] = make(generator, size)
     if target is not None:
         note_write(call.state, target)
         target[1].origins = {"copied"}
@@ -379,7 +418,7 @@ def generate(call: Call, out: int, count: int) -> None:
     def make(generator: _Generator, size: int) -> Array:
         if generator.kind in _SOBOL:
             first, generator.at = generator.at, generator.at + size
-            return sobol(first, size, _SOBOL[generator.kind])
+            return sobol(first, size, _SOBOL[generator.kind], generator.dimension)
         numbers: Array = generator.take(size, 1)[0]
         if generator.kind == _MRG32K3A:
             numbers = (numbers * _MRG_BITS).astype(np.uint32)
