@@ -395,7 +395,7 @@ def _module(folder: Path, name: str) -> bytes:
 
     name: as the program has it, "kernel64.fatbin" of `kernel.cu`.  Empty where there is no such file.
     """
-    match = _OF_MODULE.fullmatch(name)
+    stem = match[1] if (match := _OF_MODULE.fullmatch(name)) else ""
     included: set[Path] = set()
 
     def text_of(path: Path, otherwise: str = "") -> str:
@@ -407,10 +407,10 @@ def _module(folder: Path, name: str) -> bytes:
         return _INCLUDED.sub(lambda found: text_of((path.parent / found[1]).resolve(), found[0]), text)
 
     try:
-        text = text_of((folder / f"{match[1]}.cu").resolve()) if match else ""
+        text = text_of((folder / f"{stem}.cu").resolve()) if stem else ""
     except (OSError, ValueError, RecursionError):
         return b""
-    return f"{MODULE_OF_SOURCE}{Path(match[1]).name}.cu\n{text}".encode() if text else b""
+    return f"{MODULE_OF_SOURCE}{Path(stem).name}.cu\n{text}".encode() if text else b""
 
 
 def named_files(folder: Path, arguments: Sequence[str]) -> dict[str, bytes]:
