@@ -97,8 +97,8 @@ int main() {
     printf("a bias that is not added: %d\n", cublasLtMatmul(lt, op, &alpha, da, la, db, lb, &beta, dd, ld, dd, ld, nullptr, nullptr, 0, 0));
     print_product<float, float>(lt, "GELU", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLASLT_EPILOGUE_GELU, 0.05f, 0.0f);
     print_product<float, float>(lt, "GELU, bias, C", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLASLT_EPILOGUE_GELU_BIAS, 0.05f, -0.5f);
-    print_product<half, half>(lt, "half", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16F, CUDA_R_16F, CUBLASLT_EPILOGUE_BIAS, 0.1f, 0.5f);
-    print_product<half, half>(lt, "half alone", CUBLAS_COMPUTE_16F, CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLASLT_EPILOGUE_DEFAULT, __float2half(0.1f), __float2half(3.0f));
+    print_product<half, half>(lt, "half", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16F, CUDA_R_16F, CUBLASLT_EPILOGUE_BIAS, 0.125f, 0.5f);
+    print_product<half, half>(lt, "half alone", CUBLAS_COMPUTE_16F, CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLASLT_EPILOGUE_DEFAULT, __float2half(0.125f), __float2half(3.0f));
     print_product<signed char, int>(lt, "integers", CUBLAS_COMPUTE_32I, CUDA_R_32I, CUDA_R_8I, CUDA_R_32I, CUBLASLT_EPILOGUE_DEFAULT, 3, -2);
     LT(cublasLtMatmulPreferenceDestroy(preference));
     for (auto layout : of) LT(cublasLtMatrixLayoutDestroy(layout));

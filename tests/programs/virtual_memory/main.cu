@@ -72,6 +72,7 @@ int main() {
         CUdeviceptr odd;
         printf("%d\n", cuMemAddressReserve(&odd, 1000, 0, 0, 0));
         printf("%d\n", cuMemUnmap(array.start + 5 * array.chunk, array.chunk));
+        printf("%d\n", cuMemUnmap(1 << 21, array.chunk));
     }
     cuDevicePrimaryCtxRelease(device);
 }
