@@ -85,7 +85,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or _of_unset(evidence, verdict.diagnosis)
         or verdict.hint
         or of_hazards(evidence, verdict.diagnosis)
-        or follow(verdict)
+        or follow(verdict, evidence)
     )
     hint = launch.other_block(evidence) or hint
     file, line = verdict.file, verdict.line
@@ -210,7 +210,7 @@ def _where_right(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
     return msg("checks.correct.right_at_some", n=len(right), total=len(runs), sizes=sizes_msg(right[-1].sizes))
 
 
-def follow(verdict: Verdict) -> Message:
+def follow(verdict: Verdict, evidence: Evidence) -> Message:
     """How to find out by hand what is wrong, where nothing more is known."""
     diagnosis = verdict.diagnosis
     if diagnosis is not None and diagnosis.writer is not None:
@@ -219,7 +219,11 @@ def follow(verdict: Verdict) -> Message:
         is_unwritten = diagnosis.unwritten == diagnosis.wrong
     else:
         is_unwritten = verdict.data.get("pattern") in ("unwritten", "untouched")
-    return msg("checks.correct.hint_unwritten") if is_unwritten else msg("checks.correct.hint_by_hand")
+    if not is_unwritten:
+        return msg("checks.correct.hint_by_hand")
+    lab = evidence.lab
+    is_copied = lab.program is not None or (lab.function is not None and lab.function.memory == "host")
+    return msg(f"checks.correct.hint_{'uncopied' if is_copied else 'unwritten'}")
 
 
 def _of_reads(diagnosis: Diagnosis) -> Message:
@@ -359,7 +363,7 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
         failing = next((run for run in runs if dict(run.sizes) == verdict.data.get("sizes")), None)
         # Exact sizes have shown these as well, and other checks say where.
         of_run = of_hazards(evidence, diagnosis) if failing is not None and failing.outcome.hazards else None
-        hint = of_launch or launch.other_block(evidence) or verdict.hint or of_run or follow(verdict)
+        hint = of_launch or launch.other_block(evidence) or verdict.hint or of_run or follow(verdict, evidence)
         return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
     return verdict
 

@@ -65,6 +65,7 @@ class WrongCase:
     axes: int = 3
     hazards: tuple[Hazard, ...] = ()
     depends: Depends | None = None
+    is_on_host: bool = False
 
     @property
     def outside_lines(self) -> tuple[int, ...]:
@@ -130,6 +131,7 @@ def diagnose(case: WrongCase) -> Diagnosis:
         race=race,
         unwritten=bool(unwritten[difference.first]),
         copied=_copied(case, wrong),
+        is_on_host=case.is_on_host,
         is_unknown=not is_told,
     )
     if filling[difference.first] and diagnosis.writer is not None:

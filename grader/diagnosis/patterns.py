@@ -263,9 +263,15 @@ def _arithmetic(outcome: Outcome) -> Iterator[Rule]:
         factor, close = _factor(outcome, got, expected, usable)
         if factor not in (0.0, 1.0) and abs(factor) <= MOST_TIMES and not _is_copied(outcome, close & usable):
             yield "scaled", {"factor": _rounded(factor)}, close & usable
-        difference = float(np.median((got - expected)[usable]))
+        differences = got - expected
+        if outcome.got.dtype.kind == "u":
+            # What is less than 0 begins again at the other end.
+            lacking = np.subtract(outcome.got, outcome.expected)
+            around = lacking.view(f"i{lacking.dtype.itemsize}").astype(np.float64)
+            differences = np.where(np.abs(around) <= MOST_TIMES, around, differences)
+        difference = float(np.median(differences[usable]))
         scale = np.maximum(np.abs(got), np.abs(expected))
-        close = np.abs(got - expected - difference) <= 1e-6 * scale + 1e-4 * abs(difference)
+        close = np.abs(differences - difference) <= 1e-6 * scale + 1e-4 * abs(difference)
         if 0 < abs(difference) < MOST_OFF and not _is_copied(outcome, close & usable):
             yield "offset", {"value": _rounded(difference)}, close & usable
 

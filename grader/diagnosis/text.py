@@ -139,6 +139,8 @@ def _race(hazard: Hazard, who: Message) -> Message:
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
+_OF = {False: "outputs", True: "diagnosis"}
+"""Where the words for a wrong element are: for the first of several, and for the only one."""
 _EXTENTS = {"unwritten": msg("outputs.only_unwritten"), "all": msg("diagnosis.every_element")}
 
 
@@ -151,17 +153,18 @@ def difference_msg(difference: Difference) -> Message:
     """How many elements are wrong, the first of them, and whether it is all of them."""
     if difference.extent == "untouched":
         return msg("outputs.untouched", name=difference.name)
-    wrong = msg("outputs.wrong", n=difference.mismatches, total=difference.total)
+    is_only = difference.total == 1
+    wrong = None if is_only else msg("outputs.wrong", n=difference.mismatches, total=difference.total)
     if difference.first is None:
-        return wrong
+        return wrong or msg("outputs.only_one", name=difference.name)
     where = element(difference.name, difference.first)
     expected = _value_at(difference.expected, difference.belongs_at)
     if difference.extent == "unwritten":
-        first = msg("outputs.first_unwritten", where=where, expected=expected)
+        first = msg(f"{_OF[is_only]}.first_unwritten", where=where, expected=expected)
     else:
         got = _value_at(difference.got, difference.found_at)
-        first = msg("outputs.first", where=where, expected=expected, got=got)
-    return joined(wrong, first, _EXTENTS.get(difference.extent)) or wrong
+        first = msg(f"{_OF[is_only]}.first", where=where, expected=expected, got=got)
+    return joined(wrong, first, None if is_only else _EXTENTS.get(difference.extent)) or first
 
 
 def projections_msg(difference: Difference) -> Message | None:
@@ -187,6 +190,7 @@ class Circumstances:
     unwritten: whether nobody wrote the first wrong element.
     is_own: whether the wrong value is what a variable or an array of the thread's own held from the start.
     is_unknown: whether nobody knows what the wrong value was made of.
+    is_on_host: whether the output is the host's: what a thread wrote may not have come there.
     copied: the input that has the right value of every wrong element at the same index; "" where none has.
     """
 
@@ -195,6 +199,7 @@ class Circumstances:
     got: Message | None = None
     race: Hazard | None = None
     unwritten: bool = False
+    is_on_host: bool = False
     copied: str = ""
     is_own: bool = False
     is_unknown: bool = False
@@ -206,15 +211,16 @@ def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[Message]:
         return [msg("outputs.untouched", name=diagnosis.output)]
     count = msg("outputs.wrong", n=diagnosis.wrong, total=diagnosis.total)
     everything = msg("diagnosis.every_element")
-    rows = [everything if diagnosis.wrong == diagnosis.total else count, *_first(diagnosis, around)]
-    if diagnosis.region is not None and diagnosis.region.id != "all":
+    extent = [] if diagnosis.total == 1 else [everything if diagnosis.wrong == diagnosis.total else count]
+    rows = [*extent, *_first(diagnosis, around)]
+    if diagnosis.region is not None and diagnosis.region.id != "all" and diagnosis.total > 1:
         rows.append(region_msg(diagnosis.region, len(diagnosis.shape)))
         if around.copied:
             rows.append(msg("diagnosis.copied", array=around.copied))
-    if diagnosis.values is not None:
+    if diagnosis.values is not None and not (diagnosis.wrong == 1 and diagnosis.values.id == "unwritten"):
         rows.append(values_msg(diagnosis.values, len(diagnosis.shape)))
         if diagnosis.unwritten and diagnosis.values.id != "unwritten":
-            rows.append(msg("diagnosis.unwritten", n=diagnosis.unwritten))
+            rows.append(msg(f"diagnosis.{'unset' if around.is_on_host else 'unwritten'}", n=diagnosis.unwritten))
     # That several threads write one element is told already.
     if around.race is not None and diagnosis.writers < 2:
         rows.append(msg("diagnosis.race", line=around.race.line, fault=hazard_msg(around.race)))
@@ -238,7 +244,7 @@ def values_msg(pattern: WrongPattern, axes: int) -> Message:
         return msg("outputs.constant_rows")
     rule = msg(f"rules.{pattern.id}", axes=axes, **pattern.data)
     if pattern.holds == pattern.of:
-        return msg("diagnosis.all_follow", rule=rule)
+        return msg("diagnosis.one_follows" if pattern.of == 1 else "diagnosis.all_follow", rule=rule)
     return msg("diagnosis.most_follow", holds=pattern.holds, of=pattern.of, rule=rule)
 
 
@@ -261,7 +267,8 @@ def _first(diagnosis: Diagnosis, around: Circumstances) -> list[Message]:
     writer = diagnosis.writer
     if writer is None:
         if diagnosis.traced or around.unwritten:
-            return [msg("diagnosis.first_unwritten", where=where, expected=expected)]
+            form = "first_unset" if around.is_on_host else "first_unwritten"
+            return [msg(f"diagnosis.{form}", where=where, expected=expected)]
         return [msg("diagnosis.first", where=where, expected=expected, got=got)]
     who = thread_name(writer.thread, writer.block, around.axes)
     if writer.op == "atomic":

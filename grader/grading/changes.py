@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from grader.grading.options import GradeOptions
 from grader.grading.predictions import stores_of
 from grader.lab.records import Lab
@@ -18,7 +20,7 @@ from grader.message import Message
 from grader.repair.faster import Prediction, Stopwatch, faster, with_faster
 from grader.repair.program import Rerun
 from grader.repair.search import search, with_repairs, without_answers
-from grader.result import Result
+from grader.result import Check, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
 
@@ -80,7 +82,17 @@ def with_function_changes(result: Result, called: Called | None, found: Mapping[
         return result
     from grader.repair.of_function import function_repairs
 
-    return with_repairs(result, function_repairs(called, found, result.checks))
+    result = with_repairs(result, function_repairs(called, found, result.checks))
+    return structs.replace(result, checks=[_at_its_place(c, found[c.variant]) for c in result.checks])
+
+
+def _at_its_place(check: Check, evidence: Evidence) -> Check:
+    """A check with the line of the change that mends it, where it named only what was called."""
+    places = {("", evidence.bound.kernel.line), (evidence.bound.kernel.file, evidence.bound.kernel.line)}
+    places |= {evidence.suspect} if evidence.suspect is not None else set()
+    if check.repair is None or (check.file or "", check.line) not in places:
+        return check
+    return structs.replace(check, file=evidence.file_of(check.repair.file), line=check.repair.line)
 
 
 def with_answers(result: Result, lab: Lab, options: GradeOptions) -> Result:

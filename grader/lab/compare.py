@@ -103,8 +103,8 @@ def compare(
         first=first,
         expected=expected[first].item(),
         got=got[first].item(),
-        found_at=_locate(got[first], inputs),
-        belongs_at=_locate(expected[first], inputs),
+        found_at=_located(got, first, wrong & ~unwritten, inputs, MOSTLY),
+        belongs_at=_located(expected, first, wrong, inputs, 1.0),
         name=name,
     )
 
@@ -202,6 +202,23 @@ PART = 1 << 18
 def _parts(size: int) -> Iterator[slice]:
     """Slices that cover an array of so many elements."""
     return (slice(start, start + PART) for start in range(0, size, PART))
+
+
+LOOKED_FOR = 64
+"""Wrong elements whose values are looked for in an input: of one alone a value may stand there by chance."""
+MOSTLY = 0.5
+
+
+def _located(
+    values: Array, first: Index, wrong: Mask, inputs: Mapping[str, Array], share: float
+) -> tuple[str, Index] | None:
+    """Where in an input a wrong element's value stands, if such a share of the others' stand there as well."""
+    place = _locate(values[first], inputs)
+    if place is None:
+        return None
+    others = values[wrong]
+    others = others[:: max(1, others.size // LOOKED_FOR)]
+    return place if np.isin(_bits(others), _bits(inputs[place[0]])).mean() >= share else None
 
 
 def _locate(value: np.generic, inputs: Mapping[str, Array]) -> tuple[str, Index] | None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function, host_functions, is_statement
+from grader.repair.function import Change, Function, host_functions, is_statement, operator_of
 from grader.repair.host_sizes import size_changes
 from grader.repair.launches import Launch, field_changes
 from grader.repair.runtime_calls import ALLOCATES, COPIES, FREES, SETS, Call, Host, statement_of
@@ -349,6 +349,17 @@ def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Ite
                     function.replaced(second, function.text(first)),
                 )
                 yield Change("launch", launch.line, edits, 1.6 + 0.1 * (other - one), "arguments", "arguments")
+    for node in launch.arguments:
+        left = node.child_by_field_name("left")
+        if left is not None and operator_of(node) in ("-", "+", "/"):
+            # `blocks - 1`: one too few, or too many.
+            yield Change(
+                "launch", launch.line, (function.replaced(node, function.text(left)),), 1.4, "arguments", "argument"
+            )
+    for neighbour in host.launches:
+        text = neighbour.function.text(neighbour.grid)
+        if neighbour.function.item == function.item and text != function.text(launch.grid):
+            yield Change("launch", launch.line, (function.replaced(launch.grid, text),), 1.9, "grid", "grid")
     others: list[set[str]] = [set() for _argument in launch.arguments]
     for neighbour in host.launches:
         if neighbour.function.item == function.item and len(neighbour.arguments) == len(launch.arguments):

@@ -22,7 +22,7 @@ from grader.programs.sources import Program
 from grader.repair.clues import clues_of
 from grader.repair.found import FoundRepair, judged
 from grader.repair.function import Change, Function, changed, functions_of
-from grader.repair.host import WAITS
+from grader.repair.host import ANYWHERE, NAMED, WAITS
 from grader.repair.host_calls import host_changes, waits
 from grader.repair.launches import grid_changes, launches_of
 from grader.repair.ranking import changes_of, in_order
@@ -36,7 +36,7 @@ from grader.submission.cpp.tree import ParsedFile
 
 MAX_DEVICE = 96
 """Changes of device code that are run."""
-MAX_HOST = 6
+MAX_HOST = 8
 """The same of host code, which is compiled anew for each."""
 MAX_PROOFS = 2
 """Changes that are graded in full."""
@@ -230,6 +230,8 @@ class _Tried:
         """The same of host code: launches, then calls; those in lines that are spoken of first."""
         faults_of_host = (*self.evidence.host.faults, *self.evidence.host.of_launch)
         told = {fault.line for fault in faults_of_host} | {self.check.line}
+        named = {(fault.line, detail) for fault in faults_of_host for detail in NAMED.get(fault.message.id, ())}
+        details = {detail for _line, detail in named} & ANYWHERE
         waiting = [fault.line for fault in faults_of_host if fault.message.id.startswith(WAITS)]
         rows: list[tuple[float, int, ParsedFile, Change]] = []
         for parsed in self.called.files:
@@ -239,7 +241,8 @@ class _Tried:
             changes += host_changes(host, (), (), ())
             for change in changes:
                 is_wanted = change.line in told or (waiting and change.detail == "stream")
-                cost = change.cost + (0.0 if is_wanted else 0.5)
+                cost = change.cost + (0.0 if is_wanted else 0.5) - (change.detail in details)
+                cost -= (change.line, change.detail) in named
                 rows.append((cost, len(rows), parsed, change))
         rows.sort(key=lambda row: row[:2])
         return [(parsed, change) for _cost, _number, parsed, change in rows]

@@ -250,6 +250,7 @@ DETAILS = {
         "block",
         "arguments",
         "argument",
+        "grid",
         "order",
         "bytes",
         "no_bytes",
@@ -279,7 +280,7 @@ DETAILS = {
 
 NOT_KNOWN = frozenset(
     ["checks.races.hint_one_line"]
-    + [f"checks.correct.hint_{name}" for name in ("unwritten", "by_hand", "memory_first", "race_first")]
+    + [f"checks.correct.hint_{name}" for name in ("unwritten", "uncopied", "by_hand", "memory_first", "race_first")]
 )
 """How to look for what is wrong, where it is not known."""
 

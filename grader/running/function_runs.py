@@ -31,7 +31,16 @@ from grader.launching.trial import Run
 from grader.measured import Diagnosis
 from grader.message import msg
 from grader.programs.observe import Start, observe_calls
-from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, FunctionCall, Observation, RunLimits
+from grader.programs.records import (
+    LIBRARY,
+    CallArgument,
+    CallLaunch,
+    CallSeen,
+    FunctionCall,
+    Observation,
+    ProgramFinding,
+    RunLimits,
+)
 from grader.programs.sources import Program
 from grader.ptx.records import Hazard
 from grader.result import CaseKind
@@ -166,6 +175,7 @@ class FunctionRuns:
                     if not case.undone and not case.test
                 ],
                 self.lab.files,
+                self._not_brought(shown),
             ),
         )
         observed = self.observations[profiled] if profiled < len(self.observations) else None
@@ -206,9 +216,31 @@ class FunctionRuns:
             tolerance = self.lab.tolerance.at(case.sizes, str(expected[name].dtype))
             arrays = {key: array for key, array in inputs.items() if array.ndim}
             hazards = run.outcome.hazards
-            explained = WrongCase(case.sizes, name, outputs[name], expected[name], tolerance, arrays, hazards=hazards)
+            explained = WrongCase(
+                case.sizes,
+                name,
+                outputs[name],
+                expected[name],
+                tolerance,
+                arrays,
+                hazards=hazards,
+                is_on_host=not self.is_on_device,
+            )
             found[kind] = diagnose(explained)
         return found
+
+    def _not_brought(self, shown: Sequence[tuple[Case, Run, Observation]]) -> Iterator[ProgramFinding]:
+        """Copies to the host that leave out just what is lacking in a wrong output."""
+        for case, run, observation in shown:
+            lacking = run.difference.unwritten if run.difference is not None else 0
+            if not lacking or run.difference is None:
+                continue
+            parameter = self.lab.parameter(run.difference.name)
+            total = self._bytes(parameter, case.sizes)
+            width = total // run.difference.total
+            for finding in observation.findings:
+                if finding.kind == "copied_back" and total - lacking * width == finding.message.data["bytes"]:
+                    yield msgspec.structs.replace(finding, kind="copy_size")
 
     @property
     def is_on_device(self) -> bool:
@@ -338,6 +370,8 @@ class FunctionRuns:
                 if number and wrong.mismatches:
                     # The first call was right, or this would not be looked at.
                     what = msg("launches.elements_wrong", n=wrong.mismatches, total=wrong.total, name=wrong.name)
+                    if wrong.total == 1:
+                        what = msg("outputs.only_one", name=wrong.name)
                     values = ", ".join(f"{key} = {value:g}" for key, value in inputs.items() if not value.ndim)
                     reason = "second_call_with" if values else "second_call"
                     with_values = {"values": values} if values else {}

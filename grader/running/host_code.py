@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from grader.lab.records import Sizes
 from grader.message import msg
-from grader.programs.records import Observation
+from grader.programs.records import Observation, ProgramFinding
 from grader.running.data_flow import FlowFault, flow_faults, reached_text, same_sources
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.running.results_used import launched_instead, never_launches, never_read, read_early
@@ -182,10 +182,13 @@ def _is_of(fault: FlowFault, kernel: str, instance: tuple[str, ...] | None) -> b
     return any(name == kernel and instance in (None, own) for name, own in fault.kernels)
 
 
-def of_call(runs: Sequence[tuple[Sizes, Observation]], of_lab: Collection[str] = ()) -> HostCode:
+def of_call(
+    runs: Sequence[tuple[Sizes, Observation]], of_lab: Collection[str] = (), more: Iterable[ProgramFinding] = ()
+) -> HostCode:
     """What a function that a harness calls does wrong on the host's side, in any of its runs.
 
     of_lab: the lab's own files, whose host code is no concern of the student's; what is launched there may be.
+    more: findings that the outputs show to be faults.
     """
     faults: list[HostFault] = []
     untidy: dict[tuple[str, int, object], HostFault] = {}
@@ -194,6 +197,8 @@ def of_call(runs: Sequence[tuple[Sizes, Observation]], of_lab: Collection[str] =
         for finding in observation.findings:
             kind = _kind_of(finding.kind)
             if finding.file in of_lab and kind != "launch":
+                continue
+            if finding.kind == "never_read" and not _is_unread(runs, finding):
                 continue
             if finding.kind == "leak":
                 # Each case has sizes of its own, and the same array is left each time.
@@ -216,17 +221,27 @@ def of_call(runs: Sequence[tuple[Sizes, Observation]], of_lab: Collection[str] =
                 for x in launches
                 if (x.file, x.line) not in checked
             ]
+    said = {(fault.file, fault.line) for fault in faults if fault.is_of_data}
+    others = (f for f in more if f.line and f.file not in of_lab and (f.file, f.line) not in said)
+    faults += [HostFault("copy", f.file, f.line, f.message) for f in others]
     faults.sort(key=lambda fault: not fault.is_of_data)
     calls = [call for _sizes, observation in runs for call in observation.calls]
     has_launched = any(observation.launches for _sizes, observation in runs)
     return HostCode(
         is_there=True,
         is_observed=True,
-        faults=tuple(dict.fromkeys(faults)),
+        faults=tuple({(fault.file, fault.line, fault.message.id): fault for fault in reversed(faults)}.values())[::-1],
         of_launch=tuple(replace(fault, sizes=tuple(sizes)) for fault, sizes in wrong_at.items()),
         untidy=tuple(untidy.values()),
         never_launches=not has_launched and bool(calls) and all(call.has_returned for call in calls),
     )
+
+
+def _is_unread(runs: Sequence[tuple[Sizes, Observation]], finding: ProgramFinding) -> bool:
+    """Whether a launch is unread in every run that makes it: of one element a copy may bring nothing at all."""
+    place = finding.file, finding.line
+    with_launch = [o for _sizes, o in runs if any((x.file, x.line) == place for x in o.launches)]
+    return all(any(f.kind == finding.kind and (f.file, f.line) == place for f in o.findings) for o in with_launch)
 
 
 def _misleads(run: SeenRun) -> bool:

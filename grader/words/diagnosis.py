@@ -64,6 +64,7 @@ def value_at(value: str, element: str) -> str:
 OUTPUTS: Texts = {
     "value_at": value_at,
     "untouched": N_("The kernel wrote nothing to {name}."),
+    "only_one": N_("{name} is wrong."),
     "wrong": Plural("{n} of {total} elements is wrong.", "{n} of {total} elements are wrong."),
     "first_unwritten": N_("The first: {where} should be {expected}, but no thread wrote it."),
     "first": N_("The first: {where} should be {expected}, got {got}."),
@@ -122,10 +123,14 @@ def one_block(axes: int, **numbers: int) -> str:
 
 def box(axes: int, **ends: int) -> str:
     """The smallest one around them; `ends`: low_0, high_0, … along each axis."""
-    ranges = [f"{ends[f'low_{axis}']}…{ends[f'high_{axis}']}" for axis in range(axes)]
+    pairs = [(ends[f"low_{axis}"], ends[f"high_{axis}"]) for axis in range(axes)]
+    ranges = [str(low) if low == high else f"{low}…{high}" for low, high in pairs]
     if axes == 2:
-        return _("rows {rows}, columns {columns}").format(rows=ranges[0], columns=ranges[1])
-    return _("elements {elements}").format(elements=ranges[0] if axes == 1 else "".join(f"[{r}]" for r in ranges))
+        rows = _("row {index}") if pairs[0][0] == pairs[0][1] else _("rows {index}")
+        columns = _("column {index}") if pairs[1][0] == pairs[1][1] else _("columns {index}")
+        return f"{rows.format(index=ranges[0])}, {columns.format(index=ranges[1])}"
+    elements = _("element {index}") if all(low == high for low, high in pairs) else _("elements {index}")
+    return elements.format(index=ranges[0] if axes == 1 else "".join(f"[{one}]" for one in ranges))
 
 
 def strided(text: str) -> Callable[..., str]:
@@ -199,7 +204,9 @@ def constant(axes: int, value: float) -> str:
 
 
 def offset(axes: int, value: float) -> str:
-    """Too large by a value."""
+    """Too large by a value, or too small."""
+    if value < 0:
+        return _("the result is the right value minus {value}").format(value=number(-value))
     return _("the result is the right value plus {value}").format(value=number(value))
 
 
@@ -338,6 +345,11 @@ DIAGNOSIS: Texts = {
     ),
     "race": N_("Data race in line {line}: {fault}"),
     "first_unwritten": N_("{where} should be {expected}, but no thread wrote it."),
+    "first_unset": N_("{where} should be {expected}, but nothing was stored or copied there."),
+    "unset": Plural(
+        "Nothing was stored in {n} of the wrong elements, or copied there.",
+        "Nothing was stored in {n} of the wrong elements, or copied there.",
+    ),
     "first": N_("{where} should be {expected}, got {got}."),
     "first_added": N_(
         "{where} should be {expected}, but is {got} after {who} was the last to add to it in line {line}."
@@ -368,6 +380,7 @@ DIAGNOSIS: Texts = {
     "value_of": value_of,
     "garbage": N_("uninitialised memory"),
     "copied": N_("There the right value is the element of {array} at the same index, as it is."),
+    "one_follows": N_("There {rule}."),
     "all_follow": N_("In all wrong elements {rule}."),
     "most_follow": N_("In {holds} of {of} wrong elements {rule}."),
     "exactly": N_("Exactly these elements are wrong: {region}."),

@@ -231,24 +231,24 @@ DOCTOR: Texts = {
 
 
 LAUNCHES: Texts = {
-    "illegal_address": N_("on the GPU the kernel accessed an address outside every array and was stopped."),
+    "illegal_address": N_("On the GPU the kernel accessed an address outside every array and was stopped."),
     "misaligned_address": N_(
-        "on the GPU the kernel used a misaligned address (not a multiple of the access width) and was stopped."
+        "On the GPU the kernel used a misaligned address (not a multiple of the access width) and was stopped."
     ),
     "launch_failure": N_(
-        "on the GPU the kernel was stopped: a trap, a failed assertion or a bad address in shared memory."
+        "On the GPU the kernel was stopped: a trap, a failed assertion or a bad address in shared memory."
     ),
     "repeat_wrong": N_(
-        "the first launch gives the right result, but a second one with other data does not. Either the "
+        "The first launch gives the right result, but a second one with other data does not. Either the "
         "kernel keeps results of an earlier launch instead of computing them, or the result depends on "
         "the order of threads (a race)."
     ),
     "repeat_unwritten": N_(
-        "the first launch gives the right result, but a second one leaves elements of the output unwritten."
+        "The first launch gives the right result, but a second one leaves elements of the output unwritten."
     ),
-    "repeat_input_changed": N_("the first launch gives the right result, but a second one writes to an input."),
-    "repeat_guard": N_("launched again with other data, the kernel writes outside its arrays."),
-    "too_large": N_("its blocks cover so many elements that the smallest size divisible by them is too large to run."),
+    "repeat_input_changed": N_("The first launch gives the right result, but a second one writes to an input."),
+    "repeat_guard": N_("Launched again with other data, the kernel writes outside its arrays."),
+    "too_large": N_("Its blocks cover so many elements that the smallest size divisible by them is too large to run."),
     "hint_too_large": N_(
         "Check the tile: its side is usually 16 or 32. If a block covers fewer elements than the grader "
         "worked out, state it in submission.yaml (tile)."
@@ -280,19 +280,19 @@ LAUNCHES: Texts = {
         "{what} This concerns the kernel as compiled for compute capability {device}, where its code differs from that "
         "for older devices."
     ),
-    "explained": N_("{explanation} The smallest size with a wrong result: {sizes}."),
-    "deadlock": N_("the kernel never ends: threads wait in line {line} for others that never arrive."),
-    "endless": N_("the kernel never ends: the loop in line {line} changes nothing that could end it."),
-    "limit": N_("the kernel did not finish in reasonable time; it was stopped in line {line}."),
-    "limit_nowhere": N_("the kernel did not finish in reasonable time."),
-    "trap": N_("the kernel stopped itself (trap or failed assertion) in line {line}."),
+    "explained": N_("{explanation} This was seen at {sizes}."),
+    "deadlock": N_("The kernel never ends: threads wait in line {line} for others that never arrive."),
+    "endless": N_("The kernel never ends: the loop in line {line} changes nothing that could end it."),
+    "limit": N_("The kernel did not finish in reasonable time; it was stopped in line {line}."),
+    "limit_nowhere": N_("The kernel did not finish in reasonable time."),
+    "trap": N_("The kernel stopped itself (trap or failed assertion) in line {line}."),
     "grid_sync": N_(
-        "the kernel waits for its whole grid in line {line} (grid.sync()), which only a cooperative launch can do."
+        "The kernel waits for its whole grid in line {line} (grid.sync()), which only a cooperative launch can do."
     ),
-    "memory": N_("the variables take more memory than the emulator allows for a kernel; see line {line}."),
+    "memory": N_("The variables take more memory than the emulator allows for a kernel; see line {line}."),
     "hint_memory": N_("Make per-thread arrays and arrays in device memory smaller."),
-    "impossible": N_("the launch is impossible: {reason}."),
-    "failed": N_("the kernel failed: {reason}"),
+    "impossible": N_("The launch is impossible: {reason}."),
+    "failed": N_("The kernel failed: {reason}"),
     "not_compiled_gpu": N_("the program does not compile for this GPU: {error}"),
     "not_compiled_as": N_("the program does not compile as {expression} with {constants}"),
     "process_ended": N_("the GPU process ended without an answer"),
@@ -310,10 +310,10 @@ LAUNCHES: Texts = {
     "elements_wrong": Plural(
         "{n} of {total} elements of {name} is wrong.", "{n} of {total} elements of {name} are wrong."
     ),
-    "null_pointer": N_("the launch of {kernel} ends with an illegal address, and nothing runs after it: {what}"),
-    "second_call": N_("the first call gives the right result, a second one in the same process does not: {what}"),
+    "null_pointer": N_("The launch of {kernel} ends with an illegal address, and nothing runs after it: {what}"),
+    "second_call": N_("The first call gives the right result, a second one in the same process does not: {what}"),
     "second_call_with": N_(
-        "the first call gives the right result, a second one in the same process, with {values}, does not: {what}"
+        "The first call gives the right result, a second one in the same process, with {values}, does not: {what}"
     ),
     "hint_second_call_with": N_(
         "Either the function is not right for these values, or something lives on from the first call (static and "
@@ -323,12 +323,12 @@ LAUNCHES: Texts = {
         "A second call gets new data. Whatever lives on from call to call (static and __device__ variables, memory "
         "that is kept) must be set anew in each of them."
     ),
-    "call_ended": N_("call {number} of the function did not return: {what}"),
+    "call_ended": N_("Call {number} of the function did not return: {what}"),
     "hint_call_ended": N_("The program ended inside the function; run it under the same conditions with grade run."),
-    "left_early": N_("call {number} of the function did not return: the program ended in it."),
-    "left_before": N_("the function was not called: the program ended before."),
+    "left_early": N_("Call {number} of the function did not return: the program ended in it."),
+    "left_before": N_("The function was not called: the program ended before."),
     "hint_left": N_("The function must return to its caller: do not call exit(), and leave nothing to constructors."),
-    "freed_array": N_("the function frees {name}, which belongs to its caller."),
+    "freed_array": N_("The function frees {name}, which belongs to its caller."),
     "hint_freed_array": N_("Free only what the function has allocated itself."),
     "by_host": N_("{name} is computed by the host: the inputs are copied to it, and the result from it."),
     "not_of_device": N_(
@@ -338,12 +338,12 @@ LAUNCHES: Texts = {
     "hint_by_host": N_("Leave the data on the device and compute every element in a kernel."),
     "undone": N_("{name} is right also when all that the kernels do is undone: the host computes it."),
     "hint_undone": N_("Compute every element in a kernel; what the host makes is for comparison only."),
-    "program_ended": N_("the program did not come to its end: {what}"),
+    "program_ended": N_("The program did not come to its end: {what}"),
     "hint_program_ended": N_("Run the program under the same conditions with grade run."),
-    "no_output": N_("the output cannot be read: {what}"),
+    "no_output": N_("The output cannot be read: {what}"),
     "hint_no_output": N_("The task says where the program leaves its results, and in which form."),
-    "strayed_before": N_("host code writes before the beginning of {name}."),
-    "strayed_after": N_("host code writes past the end of {name}."),
+    "strayed_before": N_("Host code writes before the beginning of {name}."),
+    "strayed_after": N_("Host code writes past the end of {name}."),
     "hint_strayed": N_("Check the indices of host loops and the sizes of copies into this array."),
     "shared_bytes": N_("{bytes} bytes of shared memory per block, at most {limit} are allowed"),
 }

@@ -121,12 +121,16 @@ PROGRAMS: Texts = {
         "sizeof({name}) is the size of {name} itself, not of its data: {bytes} bytes are copied; {array} has {of}."
     ),
     "copy_of_count_into": N_(
-        "Only {bytes} of the {size} bytes of {array} are ever copied to the device, a byte for each of its elements: "
-        "the size of a copy is in bytes, so multiply by sizeof."
+        "All copies together bring {bytes} of the {size} bytes of {array} to the device, a byte for each of its "
+        "elements: the size of a copy is in bytes, so multiply by sizeof."
     ),
     "copy_of_count_out": N_(
-        "Only {bytes} of the {size} bytes of {array} are ever copied back, a byte for each of its elements: the size "
-        "of a copy is in bytes, so multiply by sizeof."
+        "All copies together bring back {bytes} of the {size} bytes of {array}, a byte for each of its elements: the "
+        "size of a copy is in bytes, so multiply by sizeof."
+    ),
+    "copied_back_short": N_(
+        "All copies together bring back {bytes} of the {size} bytes of {array}; the rest of the result never reaches "
+        "the host."
     ),
     "copy_too_short": N_(
         "Of the {size} bytes of {array} only {bytes} are copied to the device; {kernel} reads others as well (line "

@@ -126,6 +126,7 @@ REPAIRS: Texts = {
     ),
     "launch_instance": N_("The template in line {line} is launched with another argument than is meant."),
     "launch_argument": N_("An argument of the launch in line {line} is another than is meant."),
+    "launch_grid": N_("The launch in line {line} has another number of blocks than is meant."),
     "host": N_("The call in line {line} is wrong."),
     "host_stream": N_("In line {line} another stream is meant."),
     "host_target": N_("The copy in line {line} goes to the wrong place."),

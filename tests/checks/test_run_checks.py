@@ -337,7 +337,7 @@ def test_without_hazards_measured_points_wait(name: str) -> None:
         ),
         (
             (run("correct"), run("correct"), run("observe", SLIP)),
-            "It is right at 2 of 3 sizes, for instance at rows = 64, cols = 64.",
+            "Of the 3 sizes of this check it is right at 2, for instance at rows = 64, cols = 64.",
             1.5,
         ),
         ((run("correct", SLIP), run("observe", SLIP)), "", 0.0),
@@ -349,7 +349,7 @@ def test_a_kernel_that_is_right_at_some_sizes_keeps_what_the_lab_grants(
 ) -> None:
     given = evidence(runs=runs)
     nothing = check(given, "correct")
-    assert words in nothing.message and ("It is right at" in nothing.message) == bool(words)
+    assert words in nothing.message and ("is right at" in nothing.message) == bool(words)
     assert (nothing.status, nothing.earned) == ("fail", 0.0)
     spec = CheckSpec("correct", 9.0, CorrectSettings(partial=0.25))
     granting = tuple(spec if s.check == "correct" else s for s in given.variant.checks)

@@ -197,7 +197,13 @@ def test_a_sum_that_is_several_times_too_large(got: list[float], factor: int | N
 def test_what_unset_memory_holds_is_no_multiple() -> None:
     expected = np.arange(1, 13, dtype=np.uint32)
     assert found(expected * np.uint32(90_000), expected, {}) is None
-    assert found(expected + np.uint32(2**32 - 30), expected, {}) is None
+    assert found(expected + np.uint32(2**32 - 90_000), expected, {}) is None
+
+
+def test_what_goes_below_0_in_an_unsigned_type_lacks_a_little() -> None:
+    expected = np.arange(1, 13, dtype=np.uint32)
+    rule = found(expected + np.uint32(2**32 - 30), expected, {})
+    assert rule is not None and (rule.id, rule.data, rule.exact) == ("offset", {"value": -30.0}, True)
 
 
 def test_random_values_follow_no_rule() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from grader.diagnosis.text import Circumstances, ranges_msg, sentences
+from grader.diagnosis.text import Circumstances, ranges_msg, region_msg, sentences, values_msg
 from grader.measured import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.message import verbatim
 from grader.ptx.records import Hazard
@@ -216,3 +216,29 @@ def test_an_output_that_nobody_touched_is_one_sentence() -> None:
 def test_three_ranges_are_enough(count: int, end: str) -> None:
     found = text(ranges_msg([ElementRange(array="in", ranges=[(n, n)]) for n in range(count)]))
     assert found == f"in[0], in[1], {end}"
+
+
+def test_a_range_of_one_is_no_range() -> None:
+    ends = {"low_0": 3, "high_0": 3, "low_1": 2, "high_1": 5, "size": 4}
+    box = WrongPattern(id="box", holds=4, of=4, data=ends)
+    assert text(region_msg(box, 2)) == "Exactly these elements are wrong: row 3, columns 2…5."
+    assert text(values_msg(WrongPattern(id="offset", holds=1, of=1, data={"value": -2.0}), 1)) == (
+        "There the result is the right value minus 2."
+    )
+
+
+def test_of_a_single_element_nothing_is_counted() -> None:
+    only = {
+        "traced": False,
+        "total": 1,
+        "wrong": 1,
+        "shape": [1],
+        "first": [0],
+        "writer": None,
+        "region": None,
+        "values": None,
+    }
+    assert said(**only) == ["out[0] should be 17, got 3.5."]
+    assert said(Circumstances(unwritten=True, is_on_host=True), **only) == [
+        "out[0] should be 17, but nothing was stored or copied there."
+    ]

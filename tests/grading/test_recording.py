@@ -37,7 +37,7 @@ def test_large_sizes_are_told_and_cost_nothing() -> None:
     costs_nothing = "This large size is tested in addition and costs no points."
     assert record.remarks == [
         "2 of 67108864 elements are wrong. The first: c[5][7] should be 3, got 4. Seen at n = 8192. " + costs_nothing,
-        "the launch is impossible: 2048 threads per block, at most 1024 are allowed. Seen at n = 2048. "
+        "The launch is impossible: 2048 threads per block, at most 1024 are allowed. Seen at n = 2048. "
         + costs_nothing,
     ]
 

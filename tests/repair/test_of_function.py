@@ -218,3 +218,16 @@ def test_a_kernel_of_a_program_is_mended(tmp_path: Path) -> None:
     (line,) = [number for number, row in enumerate(text.split("\n"), start=1) if WEIGHED in row]
     check = failed(tmp_path, text.replace(WEIGHED, "299 / 1000 * pixel[0]"), "image-blur")[0]
     assert check.repair is not None and check.repair.line == line
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("forked")
+def test_a_copy_to_the_host_that_leaves_out_what_is_lacking_is_named_at_its_line(tmp_path: Path) -> None:
+    text = find("convolution-2d").variants[0].reference.file.read_text("utf-8")
+    back = "cudaMemcpy(out, d_out, bytes, cudaMemcpyDeviceToHost)"
+    (line,) = [number for number, row in enumerate(text.split("\n"), start=1) if back in row]
+    checks = failed(tmp_path, text.replace(back, back.replace("bytes", "bytes - 4")), "convolution-2d")
+    of_host, wrong = (next(c for c in checks if c.check == name) for name in ("host_code", "correct"))
+    assert of_host.line == line and "bring back" in of_host.message
+    assert "no thread" not in wrong.message and "nothing was stored or copied there" in wrong.message
+    assert wrong.repair is not None and (wrong.repair.kind, wrong.line) == ("host", line)

@@ -73,7 +73,7 @@ def test_an_index_slip_is_told_at_one_tile_with_thread_and_line(checks: Any) -> 
     assert row.message.endswith(
         " there in line 4. Exactly these elements are wrong: all but the main diagonal. "
         "In all wrong elements the result is the element of in at the same index: nothing was rearranged. "
-        "The smallest size with a wrong result: rows = 16, cols = 16."
+        "This was seen at rows = 16, cols = 16."
     )
     assert (row.status, row.line) == ("fail", 4)
     assert row.hint == f"An index in line 4 is wrong. {MENDED}"
@@ -118,7 +118,7 @@ def test_a_wrong_result_off_the_tile_has_its_own_explanation(checks: Any) -> Non
     assert row.diagnosis is not None and row.diagnosis.region is not None
     assert row.diagnosis.region.id == "last_row"
     assert row.message.startswith("3 of 9 elements are wrong. ")
-    assert row.message.endswith("The smallest size with a wrong result: rows = 3, cols = 3.")
+    assert row.message.endswith("This was seen at rows = 3, cols = 3.")
     assert "out[2][0] should be in[0][2] = " in row.message
     assert row.hint == f"The condition in line 4 is wrong. {MENDED}"
 

@@ -74,8 +74,8 @@ def test_columns_beyond_the_block_that_nobody_makes_are_told(graded: Grade, thre
     assert row.message.startswith(f"{288 * (288 - threads)} of 82944 elements are wrong. c[0][{threads}] should be ")
     assert row.message.endswith(
         f", but no thread wrote it. Exactly these elements are wrong: the last {288 - threads} columns. "
-        "In all wrong elements nothing was written. The smallest size with a wrong result: n = 288. "
-        "It is right at 3 of 4 sizes, for instance at n = 96."
+        "In all wrong elements nothing was written. This was seen at n = 288. "
+        "Of the 4 sizes of this check it is right at 3, for instance at n = 96."
     )
     assert row.hint.startswith(f"Only the first {threads} columns are computed, as many as the block has threads.")
 
@@ -94,7 +94,7 @@ def test_a_kernel_that_is_wrong_already_is_not_run_there(graded: Grade) -> None:
     (row,) = (check for check in result.checks if check.id == "row.correct")
     # At a size that is small enough for the launch's history the same is told.
     assert row.message.endswith(
-        " The smallest size with a wrong result: n = 96. It is right at 2 of 3 sizes, for instance at n = 64."
+        " This was seen at n = 96. Of the 3 sizes of this check it is right at 2, for instance at n = 64."
     )
     assert row.hint.startswith("Only the first 64 columns are computed, as many as the block has threads.")
 

@@ -122,7 +122,7 @@ def test_wrong_in_later_launches(name: str, tmp_path: Path) -> None:
     assert check.status == "fail", check.message
     # Every size is right once: at how many is no news.
     assert check.message == (
-        "the first launch gives the right result, but a second one with other data does not. Either the kernel keeps "
+        "The first launch gives the right result, but a second one with other data does not. Either the kernel keeps "
         "results of an earlier launch instead of computing them, or the result depends on the order of threads "
         "(a race). Seen at rows = 64, cols = 64."
     )

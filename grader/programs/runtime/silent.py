@@ -75,10 +75,20 @@ def note_arrays(state: State, record: SeenLaunch, allocations: Sequence[Allocati
 
 
 def tell_short(state: State) -> None:
-    """Tell of arrays of which no more was copied than a byte for each element."""
+    """Tell of arrays of which no more was copied than a byte for each element; where a function was called or a program
+    run for its outputs, also of those of which the host got a part: whether that lacks is known outside."""
     for copied in state.copied.values():
         if _is_of_count(copied):
             _tell_count(state, copied)
+    parts: dict[int, list[Copied]] = {}
+    for (serial, is_into, _written), copied in state.copied.items() if state.calls.seen else ():
+        if not is_into and copied.allocation.written:
+            parts.setdefault(serial, []).append(copied)
+    for rows in parts.values():
+        array, got = rows[0].allocation, _bytes_in([one for row in rows for one in row.ranges])
+        if got < array.size and not any(row.is_told or len(row.ranges) >= MAX_RANGES for row in rows):
+            message = msg("programs.copied_back_short", array=array.name, bytes=got, size=array.size)
+            state.tell("copied_back", "remark", message, rows[-1].place)
 
 
 def _is_of_count(copied: Copied) -> bool:
