@@ -158,7 +158,9 @@ def fault(run: Run) -> Verdict:
     """A launch that stopped: why, where, and what usually causes it."""
     outcome = run.outcome
     hint = HINTS.get(outcome.reason, msg("launches.hint_last_error"))
-    if outcome.reason.startswith("second_call") and any(h.kind in ("out_of_bounds", "uninitialized") for h in outcome.hazards):
+    if outcome.reason.startswith("second_call") and any(
+        h.kind in ("out_of_bounds", "uninitialized") for h in outcome.hazards
+    ):
         # What lies outside of an array, or was never set, is another thing each time.
         hint = msg("checks.correct.hint_memory_first")
     data = {"sizes": dict(run.sizes), "reason": outcome.reason}
