@@ -160,15 +160,17 @@ RACES: Texts = {
     ),
     "hint_warp_mask": N_("The mask of a _sync function must name exactly the lanes that call it."),
     "hint_warp_source": N_(
-        "A shuffle hands over values of the lanes that call it: what it takes from any other lane is undefined."
+        "A shuffle hands over values only of lanes that its mask names and that call it: check the mask (0xffffffff "
+        "names all 32) and whether all of these lanes come to this line."
     ),
     "hint_global": N_(
         "Nothing orders the threads of different blocks: let each thread write its own elements. An atomic operation "
         "helps only where they add to one element."
     ),
     "hint_global_read": N_(
-        "One thread reads here what another writes, and nothing orders the threads of different blocks: read from an "
-        "array that nobody writes in this launch, or read in the next launch."
+        "One thread reads here what another writes in the same launch, and nothing orders the two. Where each element "
+        "is one thread's own, two have come to the same one: check the index and the step of the loop. Where threads "
+        "need each other's elements, read them from an array that nobody writes in this launch, or in the next launch."
     ),
     "hint_global_block": N_(
         "Two threads of a block write the same element, and nothing orders them: let each element be written by one "

@@ -219,7 +219,7 @@ def test_three_ranges_are_enough(count: int, end: str) -> None:
 
 
 def test_a_range_of_one_is_no_range() -> None:
-    ends = {"low_0": 3, "high_0": 3, "low_1": 2, "high_1": 5, "size": 4}
+    ends: dict[str, int | float | str] = {"low_0": 3, "high_0": 3, "low_1": 2, "high_1": 5, "size": 4}
     box = WrongPattern(id="box", holds=4, of=4, data=ends)
     assert text(region_msg(box, 2)) == "Exactly these elements are wrong: row 3, columns 2…5."
     assert text(values_msg(WrongPattern(id="offset", holds=1, of=1, data={"value": -2.0}), 1)) == (
@@ -228,7 +228,7 @@ def test_a_range_of_one_is_no_range() -> None:
 
 
 def test_of_a_single_element_nothing_is_counted() -> None:
-    only = {
+    only: dict[str, Any] = {
         "traced": False,
         "total": 1,
         "wrong": 1,
