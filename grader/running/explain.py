@@ -4,12 +4,13 @@ function or a program, which of its kernels may be at fault.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import TypeVar
 
 import numpy as np
+from msgspec import structs
 
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.errors import FileError
@@ -19,7 +20,7 @@ from grader.lab.records import Sizes
 from grader.launching.kernel import BoundKernel, SizeRules, shape_at, tile_of_output
 from grader.launching.trial import Run, Trials
 from grader.measured import Diagnosis
-from grader.programs.records import Observation
+from grader.programs.records import Observation, ProgramFinding
 from grader.result import CaseKind
 
 MAX_TRIES = 8
@@ -209,3 +210,17 @@ def is_one_launch(shown: Sequence[tuple[Run, Observation]]) -> bool:
     """Whether every call of the wrong runs makes one launch: no order of launches, and nothing between, is wrong."""
     calls = [c for run, seen in shown if not run.is_right for c in seen.calls if c.launches or c.has_returned]
     return bool(calls) and all(len(call.launches) == 1 for call in calls)
+
+
+def not_brought(shown: Iterable[tuple[Run, Observation]]) -> Iterator[ProgramFinding]:
+    """Copies to the host that leave out just what is lacking in a wrong output."""
+    for run, observation in shown:
+        difference = run.difference
+        if difference is None or not difference.unwritten:
+            continue
+        for finding in observation.findings:
+            of_output = [len(call.outputs.get(difference.name, b"")) for call in observation.calls[:1]]
+            if finding.kind == "copied_back" and of_output:
+                lacking = difference.unwritten * (of_output[0] // difference.total)
+                if of_output[0] - lacking == finding.message.data["bytes"]:
+                    yield structs.replace(finding, kind="copy_size")

@@ -31,22 +31,13 @@ from grader.launching.trial import Run
 from grader.measured import Diagnosis
 from grader.message import msg
 from grader.programs.observe import Start, observe_calls
-from grader.programs.records import (
-    LIBRARY,
-    CallArgument,
-    CallLaunch,
-    CallSeen,
-    FunctionCall,
-    Observation,
-    ProgramFinding,
-    RunLimits,
-)
+from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, FunctionCall, Observation, RunLimits
 from grader.programs.sources import Program
 from grader.ptx.records import Hazard
 from grader.result import CaseKind
 from grader.running.drawn import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence, library_at, work_of_call
-from grader.running.explain import MAX_EXPLAINED, is_one_launch, suspects
+from grader.running.explain import MAX_EXPLAINED, is_one_launch, not_brought, suspects
 from grader.running.host_code import of_call
 from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
 from grader.running.runs import counters_of, together
@@ -175,7 +166,7 @@ class FunctionRuns:
                     if not case.undone and not case.test
                 ],
                 self.lab.files,
-                self._not_brought(shown),
+                not_brought(judged),
             ),
         )
         observed = self.observations[profiled] if profiled < len(self.observations) else None
@@ -228,19 +219,6 @@ class FunctionRuns:
             )
             found[kind] = diagnose(explained)
         return found
-
-    def _not_brought(self, shown: Sequence[tuple[Case, Run, Observation]]) -> Iterator[ProgramFinding]:
-        """Copies to the host that leave out just what is lacking in a wrong output."""
-        for case, run, observation in shown:
-            lacking = run.difference.unwritten if run.difference is not None else 0
-            if not lacking or run.difference is None:
-                continue
-            parameter = self.lab.parameter(run.difference.name)
-            total = self._bytes(parameter, case.sizes)
-            width = total // run.difference.total
-            for finding in observation.findings:
-                if finding.kind == "copied_back" and total - lacking * width == finding.message.data["bytes"]:
-                    yield msgspec.structs.replace(finding, kind="copy_size")
 
     @property
     def is_on_device(self) -> bool:

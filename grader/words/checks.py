@@ -400,10 +400,7 @@ CORRECT: Texts = {
         "Take an element that no thread wrote, work out which thread should write it, and follow that thread: is there "
         "such a thread in the launch, does a condition or a loop turn it away, or does its index lead elsewhere?"
     ),
-    "hint_uncopied": N_(
-        "Find out which of two it is: that no thread computes these elements, or that they are not copied back. For "
-        "the second, compare what the copies cover, from where they begin and for how many bytes, with the array."
-    ),
+    "hint_uncopied": N_("Either no thread computes these elements, or no copy brings them back: check both."),
     "hint_few_threads": N_(
         "It is right only where the block has a thread for each element of a row or column: nobody takes the rest."
     ),

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from grader.message import msg
 from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.records import (
@@ -20,7 +21,6 @@ from grader.programs.records import (
     DeviceCall,
     FunctionCall,
 )
-from grader.programs.runtime import silent
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import State
 from grader.submission.kernels.records import SeenLaunch
@@ -249,7 +249,7 @@ def ends(state: State, _place: Place) -> int:
     asked = state.asked[calls.asked_before :]
     for array in calls.arrays.values():
         if array.allocation is None and array.argument.is_output:
-            silent.tell_returned_early(state, array.argument.name, array.host, len(array.argument.data))
+            _tell_returned_early(state, array.argument.name, array.host, len(array.argument.data))
     state.wait_for_all()
     state.arrive()
     calls.is_underway = False
@@ -301,3 +301,13 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "call_ends": ("", ends),
 }
 """What a harness imports, from the module `grader`."""
+
+
+def _tell_returned_early(state: State, array: str, address: int, size: int) -> None:
+    """A function is about to return; tells what still writes into memory of its caller, for all that the host knows."""
+    for item in state.unwaited:
+        if item.address < address + size and address < item.address + item.size:
+            data = {"array": array} | ({"kernel": item.kernel} if item.kernel else {})
+            by = "kernel" if item.kernel else "copy"
+            state.tell("not_waited", "error", msg(f"programs.returned_before_{by}", **data), item.place)
+            return

@@ -488,16 +488,6 @@ def covering(items: Sequence[Unwaited], address: int) -> Unwaited | None:
     return next((item for item in reversed(items) if item.covers(address)), None)
 
 
-def tell_returned_early(state: State, array: str, address: int, size: int) -> None:
-    """A function is about to return; tells what still writes into memory of its caller, for all that the host knows."""
-    for item in state.unwaited:
-        if item.address < address + size and address < item.address + item.size:
-            data = {"array": array} | ({"kernel": item.kernel} if item.kernel else {})
-            by = "kernel" if item.kernel else "copy"
-            state.tell("not_waited", "error", msg(f"programs.returned_before_{by}", **data), item.place)
-            return
-
-
 def told(item: Unwaited, place: Place) -> tuple[Message, Place]:
     """What is said of an access at `place`, line 0 where that is not known, and where."""
     form = "" if place.line else "_somewhere"
