@@ -300,6 +300,7 @@ DATA: Mapping[str, Value] = {
     "variant": "padded",
     "version": "13.0",
     "was": 4,
+    "watched": 64,
     "wavefronts": 4096,
     "ways": 32,
     "what": msg("outputs.wrong", n=3, total=256),

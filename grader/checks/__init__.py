@@ -34,7 +34,7 @@ JUDGES: Mapping[str, Callable[[Evidence, Any], Verdict]] = {
     "launch": launch.judge,
     "correct": correct.judge_correct,
     "ragged_sizes": correct.judge_ragged_sizes,
-    "tests": outcomes.judge_test,
+    "tests": outcomes.judge_tests,
     "memory_safety": hazards.judge_memory_safety,
     "races": hazards.judge_races,
     "deterministic": hazards.judge_deterministic,

@@ -105,7 +105,7 @@ def verdict_of_runs(runs: list[Run]) -> Verdict | None:
     return None
 
 
-def judge_test(evidence: Evidence, settings: CaseSettings) -> Verdict:
+def judge_tests(evidence: Evidence, settings: CaseSettings) -> Verdict:
     """The verdict on one of the variant's tests, told as far as who reads it may know.
 
     What may be known of a sealed one is whether it is passed, and if not, in which of a few ways: no size, no value, no

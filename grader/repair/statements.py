@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 CALL = f"{BARRIER}();"
+ONE_WAY = 0.8
+"""By how much later a barrier at the end of a loop is tried that only fills an array or only reads it."""
 
 
 def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
@@ -56,6 +58,8 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
             # is done with before the others go on.
             in_tiles = is_end and BARRIER in function.text(parent)
             cost = 2.0 if in_tiles else 2.4 if is_end else 1.2 if is_whole else 2.2
+            if is_end and _goes_one_way(function, parent):
+                cost += ONE_WAY
             if any(n.type == "return_statement" and n.end_byte <= statement.end_byte for n in function.nodes):
                 # Threads that have left never come to it.
                 cost += 0.8
@@ -68,7 +72,26 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
                 function.inserted(statement.start_byte, "{ "),
                 function.inserted(statement.end_byte, f" {CALL} }}"),
             )
-            yield Change("barrier", statement.end_point.row + 1, edits, 2.6, "barrier", "loop_end")
+            cost = 2.6 + (ONE_WAY if _goes_one_way(function, statement) else 0.0)
+            yield Change("barrier", statement.end_point.row + 1, edits, cost, "barrier", "loop_end")
+
+
+def _goes_one_way(function: Function, body: Node) -> bool:
+    """Whether no array is both stored to and read in a loop: then no iteration waits for another, and a barrier that is
+    missing is missing behind the loop."""
+    stored, read = set(), set()
+    for access in function.accesses:
+        if not body.start_byte <= access.node.start_byte < body.end_byte:
+            continue
+        parent = access.node.parent
+        is_target = parent is not None and parent.child_by_field_name("left") == access.node
+        operator = parent.child_by_field_name("operator") if is_target and parent is not None else None
+        is_plain = operator is not None and operator.type == "="
+        if is_target or (parent is not None and parent.type == "update_expression"):
+            stored.add(access.array)
+        if not is_plain:
+            read.add(access.array)
+    return not stored & read
 
 
 def _both(function: Function) -> Iterator[Change]:

@@ -258,11 +258,11 @@ def test_work(tmp_path: Path, text: str, settings: dict[str, Any], words: list[s
         ),
         ({"occupancy": {"points": 100, "min_share": 0, "device": "t4"}}, KERNEL, "occupancy.min_share", ["> 0"]),
         ({"launches": {"points": 100}}, FUNCTION, "launches", ["asks for nothing", "max_launches"]),
-        ({"launches": {"points": 100, "max_waits": 1}}, KERNEL, "launches", ["unknown check"]),
+        ({"launches": {"points": 100, "max_waits": 1}}, KERNEL, "launches", ["another `interface`"]),
         ({"launches": {"points": 100, "max_copied": "n -"}}, FUNCTION, "launches.max_copied", ["'n -'"]),
         ({"overlap": {"points": 100, "min_share": 1.5}}, FUNCTION, "overlap.min_share", ["0 to 1", "1.5"]),
         ({"overlap": {"points": 100, "min_share": 0}}, FUNCTION, "overlap.min_share", ["min_share > 0"]),
-        ({"overlap": {"points": 100, "min_share": 0.5}}, KERNEL, "overlap", ["unknown check"]),
+        ({"overlap": {"points": 100, "min_share": 0.5}}, KERNEL, "overlap", ["another `interface`"]),
         ({"deterministic": {"points": 100, "runs": 3}}, KERNEL, "deterministic.runs", ["unknown key"]),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.repair.function import Function
-from grader.repair.statements import barrier_changes
+from grader.repair.statements import ONE_WAY, barrier_changes
 from tests.repair.kernels import changes
 
 FILL = "__shared__ float t[16];\nt[threadIdx.x] = a[threadIdx.x];\nout[threadIdx.x] = t[15 - threadIdx.x];"
@@ -50,7 +50,13 @@ def test_behind_a_loop_that_only_fills_it_is_tried_before_its_end() -> None:
     body = "__shared__ float t[16];\nfor (int p = 0; p < n; p++) {\nt[p] = a[p];\n}\nout[0] = t[3];"
     found = made(body)
     behind, end = body.replace("}\nout", "}\n__syncthreads();\nout"), body.replace("\n}", "\n__syncthreads();\n}")
-    assert (found[behind], found[end]) == (("barrier", "after", 1.2), ("barrier", "loop_end", 2.4))
+    assert (found[behind], found[end]) == (("barrier", "after", 1.2), ("barrier", "loop_end", 2.4 + ONE_WAY))
+
+
+def test_a_loop_that_reads_what_it_stores_may_need_it_at_its_end() -> None:
+    loop = "for (int p = 8; p > 0; p /= 2) {\nt[threadIdx.x] += t[threadIdx.x + p];\n}\n"
+    body = f"__shared__ float t[16];\n{loop}out[0] = t[0];"
+    assert made(body)[body.replace("\n}", "\n__syncthreads();\n}")] == ("barrier", "loop_end", 2.4)
 
 
 def test_a_loop_without_any_may_need_two() -> None:
