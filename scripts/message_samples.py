@@ -82,6 +82,7 @@ DATA: Mapping[str, Value] = {
     "before": 8192,
     "best": "padded",
     "block": "32 × 8",
+    "classes": "25 % from 2 times the speed",
     "blocks": 512,
     "bounds": "RLIMIT_AS 512 MB",
     "branch": 41,
