@@ -71,7 +71,12 @@ def calibrate(lab: Lab) -> list[Calibration]:
     """
     if not has_driver():
         raise UsageError(msg("calibrate.no_gpu"))
-    marked = [(v.name, settings) for v in lab.variants if (settings := v.settings_of(SpeedupSettings)) is not None]
+    # The student's own first kernel stands for the reference kernel of the same variant.
+    marked = [
+        (v.name, settings.against or lab.variants[0].name, settings)
+        for v in lab.variants
+        if (settings := v.settings_of(SpeedupSettings)) is not None
+    ]
     if lab.timing is None or not marked:
         raise UsageError(msg("calibrate.no_speed_check", lab=lab.id))
     from grader.gpu.part import Gpu
@@ -83,12 +88,9 @@ def calibrate(lab: Lab) -> list[Calibration]:
             raise UsageError(msg("calibrate.refused", reason=reason))
         session = gpu.session()
         with lock.exclusive(session.device.uuid, LOCK_WAIT_S):
-            names = {
-                name for variant, _settings in marked for name in (variant, _settings.against or lab.variants[0].name)
-            }
+            names = {name for variant, measure, _ in marked for name in (variant, measure)}
             samples = _measure(gpu, session, lab, sorted(names))
-    for variant, settings in marked:
-        measure = settings.against or lab.variants[0].name
+    for variant, measure, settings in marked:
         speedups = [s.median for one in samples if (s := one.speedup(reference(variant), reference(measure)))]
         if not speedups:
             raise UsageError(msg("calibrate.launch_bound", lab=lab.id, variant=variant))
