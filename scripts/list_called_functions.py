@@ -17,8 +17,8 @@ from grader.errors import GraderError
 from grader.programs.observation import TRACED
 from grader.programs.runtime.devices import DEFAULT
 from grader.programs.sandbox import module as sandbox_module
-from grader.programs.sandbox import worker
 from grader.programs.sandbox.process import Code, Order
+from grader.programs.sandbox.run import ProgramRun
 from grader.programs.sources import read_program
 from grader.programs.starts import programs_of, ways_to_start
 from grader.programs.toolchain.compile import compile_program
@@ -89,8 +89,8 @@ def functions_of(paths: list[Path], known: set[str]) -> set[str]:
                 limits=TRACED,
             )
             for module, names in marked(host.module, frozenset(known | found)):
-                run = worker.Run(order, Silent())  # type: ignore[arg-type]  # all of a channel that a run uses
-                run._run(module, frozenset())
+                run = ProgramRun(order, Silent())  # type: ignore[arg-type]  # all of a channel that a run uses
+                run._run(module, frozenset(), is_watched=False)
                 if run._guest is not None:
                     flags = run._guest.read(FIRST_FLAG, len(names))
                     found |= {name for name, flag in zip(names, flags, strict=True) if flag}

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "grader_glibc.h"
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -39,6 +40,5 @@
 #endif
 #include "grader_device_names.h"
 #include "grader_msvc.h"
-#include "grader_random.h"
 // There is no shell: `system("pause")` does nothing.
 extern "C" __attribute__((weak)) int system(const char *) { return 0; }
