@@ -59,6 +59,7 @@ PTX = """
 def make() -> tuple[State, Wasi]:
     config = wasmtime.Config()
     config.wasm_memory64 = True
+    config.memory_may_move = False
     store = wasmtime.Store(wasmtime.Engine(config))
     exports = wasmtime.Instance(store, wasmtime.Module(store.engine, MODULE), []).exports(store)
     sources = SourceLines({"a.cu": "cudaMalloc(&d_a, n);\n" * 3})

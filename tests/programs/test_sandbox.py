@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import wasmtime
 
 from grader.errors import InternalError
 from grader.programs.observe import Setting, Start, observe, observe_each
 from grader.programs.records import Observation, RunLimits
 from grader.programs.sandbox.process import Code, Order, ProgramProcess
+from grader.programs.sandbox.run import engine
 from grader.programs.sandbox.wasi import PseudoRandom
 from grader.programs.sources import Sources
 
@@ -97,6 +100,16 @@ def test_a_run_knows_nothing_of_those_before_it_in_its_process(tmp_path: Path) -
     assert [launch.grid for launch in (*first.launches, *other.launches)] == [(1, 1, 1), (2, 1, 1)]
     assert (again, more) == (first, other)
     assert observe_each(Sources(paths), [Start(["x"])], limits) == [other]
+
+
+def test_the_memory_of_a_program_stays_in_its_place_as_it_grows() -> None:
+    store = wasmtime.Store(engine(6 << 30))
+    module = wasmtime.Module(store.engine, '(module (memory (export "memory") i64 1))')
+    memory = wasmtime.Instance(store, module, []).exports(store)["memory"]
+    assert isinstance(memory, wasmtime.Memory)
+    place = ctypes.addressof(memory.data_ptr(store).contents)
+    memory.grow(store, (5 << 30) >> 16)
+    assert ctypes.addressof(memory.data_ptr(store).contents) == place
 
 
 def test_the_numbers_are_the_same_at_every_run_and_with_every_version() -> None:

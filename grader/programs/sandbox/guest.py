@@ -61,16 +61,15 @@ class BadPointer(Exception):
 class Guest:
     """Reads and writes the memory of one WebAssembly instance; every byte is charged to `meter` before it is moved.
 
-    stays: the memory stays in its place as it grows.
+    The memory stays in its place as it grows.
     """
 
-    def __init__(self, store: Any, memory: Any, meter: Meter, stays: bool = False) -> None:
+    def __init__(self, store: Any, memory: Any, meter: Meter) -> None:
         self.store = store
         self._memory = memory
         self._meter = meter
-        self._stays = stays
         self._known = (0, 0)
-        """Where it lies, if it stays there, and how large it was at least."""
+        """Where it lies, and how large it was at least."""
 
     def size(self) -> int:
         """Bytes that there are now."""
@@ -84,8 +83,7 @@ class Guest:
         if length < 0 or address <= 0 or address + length > size:
             raise BadPointer(f"{address:#x}")
         start = ctypes.cast(self._memory.data_ptr(self.store), ctypes.c_void_p).value or 0
-        if self._stays:
-            self._known = start, size
+        self._known = start, size
         return start + address
 
     def read(self, address: int, length: int) -> bytes:

@@ -38,8 +38,12 @@ CRASHES = frozenset(
 """Ends that the program brought about itself."""
 
 
-def _configuration() -> Any:
-    """Of the engine that runs programs."""
+@functools.cache
+def engine(memory_bytes: int) -> Any:
+    """What runs programs; memory_bytes: their memory grows as far, and stays in its place.
+
+    That place is known to a GPU's driver, and to what closes pages of it (`early.py`).
+    """
     import wasmtime
 
     config = wasmtime.Config()
@@ -49,23 +53,13 @@ def _configuration() -> Any:
     # Its file in memory counts as one to the limit on files.
     config.memory_init_cow = False
     config.max_wasm_stack = 2 << 20
-    return config
-
-
-@functools.cache
-def engine(reserved_bytes: int = 0) -> Any:
-    """What runs programs; reserved_bytes: their memory grows as far and stays in its place, known to a GPU's driver."""
-    import wasmtime
-
-    config = _configuration()
-    if reserved_bytes:
-        config.memory_may_move = False
-        config.memory_reservation = reserved_bytes
+    config.memory_may_move = False
+    config.memory_reservation = memory_bytes
     return wasmtime.Engine(config)
 
 
 @functools.lru_cache(maxsize=2)
-def _machine_code(module: bytes, reserved_bytes: int) -> Any:
+def _machine_code(module: bytes, memory_bytes: int) -> Any:
     """A module compiled, for this run and those that follow it.
 
     Raises
@@ -74,7 +68,7 @@ def _machine_code(module: bytes, reserved_bytes: int) -> Any:
     """
     import wasmtime
 
-    return wasmtime.Module(engine(reserved_bytes), module)
+    return wasmtime.Module(engine(memory_bytes), module)
 
 
 _NEEDED_WHOLE: set[bytes] = set()
@@ -90,7 +84,6 @@ class ProgramRun:
 
     def __init__(self, order: Order, channel: Channel[Order | Again | Code], card: OpenCard | None = None) -> None:
         self._card = card
-        self._reserved_bytes = order.limits.host_bytes if card is not None else 0
         self._order = order
         self._limits = order.limits
         self._channel = channel
@@ -228,22 +221,22 @@ class ProgramRun:
         from grader.programs.sandbox.guest import Guest
         from grader.programs.sandbox.wasi import MAX_OUTPUT_BYTES
 
-        store = wasmtime.Store(engine(self._reserved_bytes))
+        store = wasmtime.Store(engine(self._limits.host_bytes))
         store.set_limits(memory_size=self._limits.host_bytes, memories=1, instances=1, tables=4, table_elements=1 << 20)
         self._fuel, self._charged = Fuel(store, self._limits.host_instructions), 0
         state = self.state
         cause, code = None, None
         exports: Any = None
         try:
-            module = _machine_code(code_of_host, self._reserved_bytes)
-            linker = wasmtime.Linker(engine(self._reserved_bytes))
+            module = _machine_code(code_of_host, self._limits.host_bytes)
+            linker = wasmtime.Linker(engine(self._limits.host_bytes))
             for item in module.imports:
                 linker.define(store, item.module, item.name or "", self._function(store, item))
             instance = linker.instantiate(store, module)
             exports = instance.exports(store)
             memory = exports["memory"]
             assert isinstance(memory, wasmtime.Memory)
-            self._guest = state.guest = Guest(store, memory, state.meter, stays=self._card is not None)
+            self._guest = state.guest = Guest(store, memory, state.meter)
             state.meter.spend = self._spend
             state.host_fuel = lambda: self._limits.host_instructions - self._fuel.left - self._charged
             if is_watched and self._card is None:

@@ -32,6 +32,7 @@ def main(connection: socket.socket, *options: str) -> None:
     from grader.processes import limits
     from grader.processes.channel import Channel, PeerGone
     from grader.programs.card import MAX_PRINTED_BYTES
+    from grader.programs.records import RunLimits
     from grader.programs.sandbox.process import TO_PROGRAM, Again, Broken, Done, Order, Ready
 
     last: Order | None = None
@@ -42,7 +43,7 @@ def main(connection: socket.socket, *options: str) -> None:
     prepare()
     card, lacking = _card() if "gpu" in options else (None, "")
     # What a first compilation asks of the system it asks before this process is confined.
-    wasmtime.Module(engine(), b"\0asm\1\0\0\0")
+    wasmtime.Module(engine(RunLimits().host_bytes), b"\0asm\1\0\0\0")
     rights = dict.fromkeys(_own_files(), limits.READ) | (_driver_files() if card is not None else {})
     confined = "without-landlock" not in options and limits.confine(rights)
     if card is None:
