@@ -26,6 +26,8 @@ _ARRAY = "tile"
 _THREAD = {"thread": "(1, 0)", "block": "(2, 0)"}
 
 _ADDITIONS = msg("checks.work.additions")
+_LIMIT = msg("checks.limits.compared", now=32, right=4, allowed=8, at_least=False, is_share=False)
+_SHARE = msg("checks.limits.compared", now=12.5, right=100, allowed=75, at_least=True, is_share=True)
 _SMALL, _LARGE = msg("pieces.sizes", n=256), msg("pieces.sizes", n=2048)
 _EACH = msg("checks.work.each", what=_ADDITIONS, each=10.25)
 _GROWTH = msg("checks.work.growth", small=_SMALL, large=_LARGE, got=11.42)
@@ -359,9 +361,9 @@ OWN: Mapping[str, Mapping[str, Value]] = {
     "checks.uses.forbidden": {"what": msg("checks.uses.float_atomics"), "line": 44},
     "checks.uses.forbidden_somewhere": {"what": msg("checks.uses.library")},
     "checks.atomics.passed": {"of_global": 0.0312, "of_shared": 1.0, "lanes": 4, "sizes": _LARGE},
-    "checks.atomics.lanes": {"line": 44, "lanes": 32, "needed": 4, "sizes": _LARGE},
-    "checks.atomics.global": {"line": 44, "each": 1.0, "needed": 0.05, "sizes": _LARGE},
-    "checks.atomics.shared": {"line": 44, "each": 2.0, "needed": 1.0, "sizes": _LARGE},
+    "checks.atomics.lanes": {"line": 44, "limit": _LIMIT, "sizes": _LARGE},
+    "checks.atomics.global": {"line": 44, "limit": _LIMIT, "sizes": _LARGE},
+    "checks.atomics.shared": {"line": 44, "limit": _LIMIT, "sizes": _LARGE},
     "checks.launches.passed": {"sizes": _LARGE, "launches": 2, "allocated": 8192, "copied": 16384, "waits": 1},
     "checks.occupancy.figures": {
         "kernel": "tiled",
@@ -371,26 +373,31 @@ OWN: Mapping[str, Mapping[str, Value]] = {
         "threads": 256,
     },
     "checks.occupancy.passed": {"figures": _OCCUPANCY},
-    "checks.occupancy.failed": {"figures": _OCCUPANCY, "needed": 75.0},
+    "checks.occupancy.failed": {"figures": _OCCUPANCY, "limit": _SHARE},
     "checks.overlap.hint_blocking": {"line": 44, "call": "cudaMemcpy"},
     "checks.divergence.failed": {
-        "pct": 48.2,
-        "limit": msg("checks.divergence.share_or_few", allowed=10.0, below=384, each=414),
+        "limit": msg("checks.divergence.share_or_few", limit=_LIMIT, below=384, each=414),
         "sizes": _LARGE,
         "line": 44,
         "lanes": 16.5,
     },
     "checks.divergence.few": {"pct": 52.4, "each": 259, "below": 384, "sizes": _LARGE},
-    "checks.divergence.share": {"allowed": 30.0},
-    "checks.divergence.share_or_few": {"allowed": 30.0, "below": 384, "each": 414},
+    "checks.divergence.share_or_few": {"limit": _LIMIT, "below": 384, "each": 414},
+    "checks.limits.compared": {"now": 32, "right": 4, "allowed": 8, "at_least": False, "is_share": False},
+    "checks.overlap.copies": {"limit": _SHARE, "sizes": _LARGE},
+    "checks.overlap.kernels": {"limit": _SHARE, "sizes": _LARGE},
+    **{
+        f"checks.launches.{name}": {"limit": _LIMIT, "sizes": _LARGE}
+        for name in ("launches", "allocated", "copied", "waits")
+    },
     "checks.work.each": {"what": _ADDITIONS, "each": 10.25},
     "checks.work.growth": {"small": _SMALL, "large": _LARGE, "got": 11.42},
     "checks.work.passed": {"figure": _EACH, "sizes": _LARGE},
     "checks.work.passed_growth": {"figure": _EACH, "growth": _GROWTH},
-    "checks.work.too_much": {"figure": _EACH, "sizes": _LARGE, "needed": 2.5},
-    "checks.work.grows": {"what": _ADDITIONS, "growth": _GROWTH, "needed": 8.8},
+    "checks.work.too_much": {"what": _ADDITIONS, "sizes": _LARGE, "limit": _LIMIT},
+    "checks.work.grows": {"what": _ADDITIONS, "small": _SMALL, "large": _LARGE, "limit": _LIMIT},
     "checks.work.at_line": {
-        "message": msg("checks.work.too_much", figure=_EACH, sizes=_LARGE, needed=2.5),
+        "message": msg("checks.work.too_much", what=_ADDITIONS, sizes=_LARGE, limit=_LIMIT),
         "line": 44,
         "share": 75,
     },

@@ -65,6 +65,9 @@ OF_RUNS = OF_CODE - {"compiles"}
 OF_HOSTS = frozenset({"launch", "host_code"})
 """Checks of what stands around a kernel: they are made of one that does not compile, too."""
 
+OF_LIMITS = frozenset({"work", "atomics", "divergence", "occupancy", "launches", "overlap"})
+"""Checks that hold a number against a limit, beside which that of the lab's own solution stands."""
+
 OF_MARGINS = frozenset({"correct", "memory_safety", "ragged_sizes"})
 """Checks that fail of a kernel whose arrays have a margin in the program, and none here."""
 

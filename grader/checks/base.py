@@ -71,6 +71,23 @@ def not_applicable(message: Message) -> Verdict:
     return Verdict("skip", message, skip_reason="not_applicable")
 
 
+def compared(evidence: Evidence, figure: str, now: float, allowed: float, *, at_least: bool = False) -> Message:
+    """What was counted beside what is allowed, and beside what the lab's own solution has where that was counted.
+
+    figure: "check.name", the name as in the check's data.  at_least: `allowed` is a lower limit.  Names that end in
+    "share" or "idle" are parts of 1.
+    """
+    check, _dot, name = figure.partition(".")
+    is_share = name.endswith(("share", "idle"))
+    figures = {"now": now, "allowed": allowed}
+    right = evidence.right.get(check, {}).get(name)
+    if isinstance(right, int | float):
+        figures["right"] = right
+    in_units = {key: value * (100 if is_share else 1) for key, value in figures.items()}
+    shown = {key: round(value, 2 if is_share or value >= 1 else 4) for key, value in in_units.items()}
+    return msg("checks.limits.compared", **shown, at_least=at_least, is_share=is_share)
+
+
 # What to do about a wrong output, as far as its diagnosis alone proves it.
 #
 # The rule: nothing is said here that could be false of another kernel with the same diagnosis.  Where a fault is, and

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grader.checks.base import Verdict, failed, not_measured, passed
+from grader.checks.base import Verdict, compared, failed, not_measured, passed
 from grader.devices import WARP_LANES
 from grader.lab import formula
 from grader.lab.checks import AtomicsSettings, DivergenceSettings, OccupancySettings, WorkSettings
@@ -38,7 +38,10 @@ def judge_work(evidence: Evidence, settings: WorkSettings) -> Verdict:
         data["max_per_element"] = needed
         if each > needed + WORK_TOLERANCE:
             message = msg(
-                "checks.work.too_much", figure=figure, sizes=sizes_msg(observed.sizes), needed=round(needed, 2)
+                "checks.work.too_much",
+                what=msg(f"checks.work.{field}"),
+                limit=compared(evidence, "work.per_element", each, needed),
+                sizes=sizes_msg(observed.sizes),
             )
             return _at_most(evidence, settings, observed, message, data)
     if not settings.growth:
@@ -51,15 +54,12 @@ def judge_work(evidence: Evidence, settings: WorkSettings) -> Verdict:
         return not_measured(msg("checks.not_counted"))
     got, needed = large.total(field) / least, settings.slack * by
     data |= {"growth": round(got, 4), "max_growth": round(needed, 4)}
-    grown = msg(
-        "checks.work.growth",
-        small=sizes_msg(small.sizes),
-        large=sizes_msg(large.sizes),
-        got=round(got, 2),
-    )
+    ends = {"small": sizes_msg(small.sizes), "large": sizes_msg(large.sizes)}
     if got > needed + WORK_TOLERANCE:
-        message = msg("checks.work.grows", what=msg(f"checks.work.{field}"), growth=grown, needed=round(needed, 2))
+        limit = compared(evidence, "work.growth", got, needed)
+        message = msg("checks.work.grows", what=msg(f"checks.work.{field}"), limit=limit, **ends)
         return _at_most(evidence, settings, large, message, data)
+    grown = msg("checks.work.growth", **ends, got=round(got, 2))
     return passed(msg("checks.work.passed_growth", figure=figure, growth=grown), data=data)
 
 
@@ -106,19 +106,15 @@ def judge_atomics(evidence: Evidence, settings: AtomicsSettings) -> Verdict:
     }
     if settings.max_lanes is not None and lanes > settings.max_lanes:
         worst = max(rows, key=lambda row: row[1].same_address)
-        message = msg("checks.atomics.lanes", line=worst[1].line, lanes=lanes, needed=settings.max_lanes, sizes=sizes)
+        limit_said = compared(evidence, "atomics.lanes", lanes, settings.max_lanes)
+        message = msg("checks.atomics.lanes", line=worst[1].line, limit=limit_said, sizes=sizes)
         return _at(evidence, worst, message, data)
     for space, limit in (("global", settings.max_global), ("shared", settings.max_shared)):
         needed = formula.evaluate(str(limit), work.sizes) if limit is not None else None
         if needed is not None and each[space] > needed + ATOMICS_TOLERANCE:
             worst = _most([row for row in rows if row[1].space == space])
-            message = msg(
-                f"checks.atomics.{space}",
-                line=worst[1].line,
-                each=round(each[space], 4),
-                needed=round(needed, 4),
-                sizes=sizes,
-            )
+            limit_said = compared(evidence, f"atomics.{space}_per_element", each[space], needed)
+            message = msg(f"checks.atomics.{space}", line=worst[1].line, limit=limit_said, sizes=sizes)
             return _at(evidence, worst, message, data)
     figures = {name: round(value, 4) for name, value in each.items()}
     return passed(
@@ -156,10 +152,10 @@ def judge_divergence(evidence: Evidence, settings: DivergenceSettings) -> Verdic
     places = sum(row.places for _file, row in rows)
     idle = 1 - sum(row.executed for _file, row in rows) / places if places else 0.0
     data: dict[str, object] = {"idle": round(idle, 4), "max_idle": settings.max_idle}
-    pct, allowed = round(100 * idle, 2), round(100 * settings.max_idle, 2)
+    pct = round(100 * idle, 2)
     if idle <= settings.max_idle:
         return passed(msg("checks.divergence.passed", pct=pct, sizes=sizes_msg(work.sizes)), data=data)
-    limit = msg("checks.divergence.share", allowed=allowed)
+    limit = compared(evidence, "divergence.idle", idle, settings.max_idle)
     if settings.unless_below is not None:
         # The share alone would punish a shortcut: what it leaves out is what whole warps did together.
         each, below = places / work.elements, formula.evaluate(str(settings.unless_below), work.sizes)
@@ -167,13 +163,12 @@ def judge_divergence(evidence: Evidence, settings: DivergenceSettings) -> Verdic
         if each < below:
             sizes = sizes_msg(work.sizes)
             return passed(msg("checks.divergence.few", pct=pct, each=round(each), below=below, sizes=sizes), data=data)
-        limit = msg("checks.divergence.share_or_few", allowed=allowed, each=round(each), below=below)
+        limit = msg("checks.divergence.share_or_few", limit=limit, each=round(each), below=below)
     file, worst = max(rows, key=lambda row: row[1].places - row[1].executed)
     lanes = round(WARP_LANES * worst.executed / worst.places, 1)
     verdict = failed(
         msg(
             "checks.divergence.failed",
-            pct=pct,
             limit=limit,
             sizes=sizes_msg(work.sizes),
             line=worst.line,
@@ -191,7 +186,7 @@ def judge_occupancy(evidence: Evidence, settings: OccupancySettings) -> Verdict:
     occupancy = evidence.occupancy
     if occupancy is None:
         return not_measured(msg("checks.occupancy.not_compiled"))
-    pct, needed = round(100 * occupancy.share, 2), round(100 * settings.min_share, 2)
+    pct = round(100 * occupancy.share, 2)
     data = {
         "share": round(occupancy.share, 4),
         "blocks": occupancy.blocks,
@@ -210,7 +205,11 @@ def judge_occupancy(evidence: Evidence, settings: OccupancySettings) -> Verdict:
     if occupancy.share >= settings.min_share:
         return passed(msg("checks.occupancy.passed", figures=figures), data=data)
     verdict = failed(
-        msg("checks.occupancy.failed", figures=figures, needed=needed),
+        msg(
+            "checks.occupancy.failed",
+            figures=figures,
+            limit=compared(evidence, "occupancy.share", occupancy.share, settings.min_share, at_least=True),
+        ),
         msg(
             f"checks.occupancy.hint_{occupancy.limit}",
             registers=occupancy.registers,

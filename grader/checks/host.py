@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.checks.base import Verdict, failed, not_applicable, not_measured, passed
+from grader.checks.base import Verdict, compared, failed, not_applicable, not_measured, passed
 from grader.checks.launch import SEEN, with_own_words
 from grader.lab import formula
 from grader.lab.checks import HostCodeSettings, LaunchesSettings, OverlapSettings
@@ -125,7 +125,11 @@ def judge_launches(evidence: Evidence, settings: LaunchesSettings) -> Verdict:
     if not beyond:
         return passed(msg("checks.launches.passed", **data, sizes=sizes), data=data)
     sentences = [
-        msg(f"checks.launches.{one.name}", got=one.total, needed=round(needed, 2), sizes=sizes)
+        msg(
+            f"checks.launches.{one.name}",
+            limit=compared(evidence, f"launches.{one.name}", one.total, needed),
+            sizes=sizes,
+        )
         for one, needed in beyond
     ]
     first, needed = beyond[0]
@@ -153,7 +157,8 @@ def judge_overlap(evidence: Evidence, settings: OverlapSettings) -> Verdict:
     pct, sizes = round(100 * share, 2), sizes_msg(work.sizes)
     if share >= settings.min_share:
         return passed(msg(f"checks.overlap.passed_{settings.of}", pct=pct, sizes=sizes), data=data)
-    message = msg(f"checks.overlap.{settings.of}", pct=pct, needed=round(100 * settings.min_share, 2), sizes=sizes)
+    limit = compared(evidence, "overlap.share", share, settings.min_share, at_least=True)
+    message = msg(f"checks.overlap.{settings.of}", limit=limit, sizes=sizes)
     if not alone:
         return failed(message, msg(f"checks.overlap.hint_{settings.of}"), data=data)
     at = max(alone, key=lambda call: call.size)

@@ -392,6 +392,7 @@ class Evidence:
     suspect: of a function, file and line of the one kernel that may have made a wrong result; None where several may.
     tests: what came of the variants' tests, by the ids of their checks; of those that are secret still, and that the
       kernel does not fit, nothing.
+    right: what checks have counted of the lab's own solution, by check, as in their data; empty where it was not run.
     library_at: the file and the line that Thrust or CUB is called in, or else included; None where it is in none.
     """
 
@@ -432,6 +433,7 @@ class Evidence:
     occupancy: Occupancy | None = None
     predicted: PredictedTime | Message | None = None
     tests: Mapping[str, Run] = field(default_factory=dict)
+    right: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @property
     def bound(self) -> VariantBinding:

@@ -89,17 +89,9 @@ ATOMICS: Texts = {
         "Atomic operations per element: {of_global:g} on global memory, {of_shared:g} on shared memory; lanes of a "
         "warp at one address: at most {lanes} ({sizes})."
     ),
-    "lanes": N_(
-        "In line {line} up to {lanes} lanes of a warp want the same address at once, at most {needed} may ({sizes})."
-    ),
-    "global": N_(
-        "Atomic operations on global memory per element: {each:g}, at most {needed:g} are needed ({sizes}). "
-        "Most are in line {line}."
-    ),
-    "shared": N_(
-        "Atomic operations on shared memory per element: {each:g}, at most {needed:g} are needed ({sizes}). "
-        "Most are in line {line}."
-    ),
+    "lanes": N_("Lanes of a warp that want the same address at once in line {line}: {limit} ({sizes})."),
+    "global": N_("Atomic operations on global memory per element: {limit} ({sizes}). Most are in line {line}."),
+    "shared": N_("Atomic operations on shared memory per element: {limit} ({sizes}). Most are in line {line}."),
     "hint": N_(
         "Atomic operations on one address are carried out one after another. Combine first what goes to one address: "
         "within a thread, within a warp by shuffles, within a block in shared memory; or give each warp or block a "
@@ -116,14 +108,13 @@ DIVERGENCE: Texts = {
         "{pct:g} % of the lanes are idle on average; counting these in, there are {each:g} instructions per element, "
         "and below {below:g} any share may be idle ({sizes})."
     ),
-    "share": N_("at most {allowed:g} % may be"),
     "share_or_few": N_(
-        "at most {allowed:g} % may be, or any share where there are fewer than {below:g} instructions per element, "
-        "those of idle lanes counted in (here {each:g})"
+        "{limit}, unless there are fewer than {below:g} instructions per element, those of idle lanes counted in "
+        "(here {each:g})"
     ),
     "failed": N_(
-        "{pct:g} % of the lanes are idle on average, {limit} ({sizes}). Most are in line {line}: of 32 lanes {lanes:g} "
-        "execute it together."
+        "Lanes that are idle on average: {limit} ({sizes}). Most are in line {line}: of 32 lanes {lanes:g} execute it "
+        "together."
     ),
     "hint": N_(
         "While some lanes of a warp execute a line, those that took another branch, left the loop earlier or have "
@@ -142,8 +133,10 @@ WORK: Texts = {
     "growth": N_("from {small} to {large} they grow {got:g} times"),
     "passed": N_("All threads together, {figure} ({sizes})."),
     "passed_growth": N_("All threads together, {figure}; {growth}."),
-    "too_much": N_("All threads together, {figure} ({sizes}); at most {needed:g} are needed."),
-    "grows": N_("The {what} of all threads grow too fast: {growth}; at most {needed:g} times is needed."),
+    "too_much": N_("All threads together, {what} per element: {limit} ({sizes})."),
+    "grows": N_(
+        "The {what} of all threads grow too fast. How many times as many there are at {large} as at {small}: {limit}."
+    ),
     "at_line": N_("{message} Line {line} has {share} % of them."),
     "hint_additions": N_(
         "Count the additions of each step by hand, over all threads: log2(n) steps in which each of n threads adds "
@@ -163,10 +156,10 @@ LAUNCHES: Texts = {
         "One call ({sizes}): launches: {launches}; bytes allocated: {allocated}; bytes copied between host and device: "
         "{copied}; waits: {waits}."
     ),
-    "launches": N_("Launches in one call: {got}, at most {needed:g} are needed ({sizes})."),
-    "allocated": N_("Bytes allocated in one call: {got}, at most {needed:g} are needed ({sizes})."),
-    "copied": N_("Bytes copied between host and device in one call: {got}, at most {needed:g} are needed ({sizes})."),
-    "waits": N_("The host waits in one call: {got} times, at most {needed:g} are needed ({sizes})."),
+    "launches": N_("Launches in one call: {limit} ({sizes})."),
+    "allocated": N_("Bytes allocated in one call: {limit} ({sizes})."),
+    "copied": N_("Bytes copied between host and device in one call: {limit} ({sizes})."),
+    "waits": N_("How often the host waits in one call: {limit} ({sizes})."),
     "hint_launches": N_(
         "Every launch takes microseconds, however little it does: let one kernel do more, for more elements or in "
         "several steps within a block."
@@ -202,7 +195,7 @@ OCCUPANCY: Texts = {
     "not_compiled": N_("What the kernel takes on the device is not known."),
     "figures": figures,
     "passed": N_("{figures}."),
-    "failed": N_("{figures}; at least {needed:g} % are asked for."),
+    "failed": N_("{figures}: {limit}."),
     "hint_threads": N_(
         "Blocks of {threads} threads do not fill a multiprocessor: beside {blocks} of them there is no room for "
         "another whole one. Choose a block size of which a whole number fills it."
@@ -226,8 +219,8 @@ OVERLAP: Texts = {
     "fault": N_("copies and kernels do not overlap"),
     "passed_copies": N_("{pct:g} % of the bytes copied may move while a kernel runs ({sizes})."),
     "passed_kernels": N_("{pct:g} % of the launches may run beside another one ({sizes})."),
-    "copies": N_("Only {pct:g} % of the bytes copied may move while a kernel runs; {needed:g} % are needed ({sizes})."),
-    "kernels": N_("Only {pct:g} % of the launches may run beside another one; {needed:g} % are needed ({sizes})."),
+    "copies": N_("Share of the bytes copied that may move while a kernel runs: {limit} ({sizes})."),
+    "kernels": N_("Share of the launches that may run beside another one: {limit} ({sizes})."),
     "hint_pageable": N_(
         "The copy in line {line} is from or to pageable host memory, which goes through a buffer of the driver's: use "
         "memory of cudaMallocHost() or cudaHostAlloc(), or cudaHostRegister()."
@@ -246,6 +239,23 @@ OVERLAP: Texts = {
         "nor does work in the default stream with that in streams of cudaStreamCreate()."
     ),
 }
+
+
+def compared(now: float, allowed: float, at_least: bool, is_share: bool, right: float | None = None) -> str:
+    """What was counted, what the lab's own solution has, what is allowed."""
+    unit = " %" if is_share else ""
+    text = {
+        (False, False): _("now {now}, needed at most {allowed}"),
+        (False, True): _("now {now}, a right one has {right}, needed at most {allowed}"),
+        (True, False): _("now {now}, needed at least {allowed}"),
+        (True, True): _("now {now}, a right one has {right}, needed at least {allowed}"),
+    }[at_least, right is not None]
+    shown = {"now": now, "allowed": allowed, **({} if right is None else {"right": right})}
+    # As many digits as bytes have.
+    return text.format(**{name: f"{decimal(float(value)):.15g}{unit}" for name, value in shown.items()})
+
+
+LIMITS: Texts = {"compared": compared}
 
 
 def differs(element: str, usual: float, other: float, sizes: str, n: int) -> str:
@@ -307,6 +317,7 @@ AREAS: dict[str, Texts] = {
     "checks.divergence": DIVERGENCE,
     "checks.work": WORK,
     "checks.launches": LAUNCHES,
+    "checks.limits": LIMITS,
     "checks.occupancy": OCCUPANCY,
     "checks.overlap": OVERLAP,
     "checks.deterministic": DETERMINISTIC,

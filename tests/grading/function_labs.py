@@ -100,13 +100,13 @@ def lab_of(
     return load(folder)
 
 
-def judged(folder: Path, lab: Lab, text: str, check: str) -> Check:
+def judged(folder: Path, lab: Lab, text: str, check: str, repairs: bool = False) -> Check:
     """The verdict on a solution that is right."""
     path = folder / "numbers.cu"
     path.write_text(text, "utf-8")
     checks = {
         found.check: found
-        for found in pipeline.grade(path, lab, GradeOptions(backend="emulator", repairs=False)).checks
+        for found in pipeline.grade(path, lab, GradeOptions(backend="emulator", repairs=repairs)).checks
     }
     assert checks["correct"].status == "pass", checks["correct"].message
     return checks[check]

@@ -35,10 +35,18 @@ TWICE_ORACLE = SCAN_ORACLE.replace("np.cumsum(", "np.multiply(2, ")
     ("settings", "words", "at"),
     [
         ({"max_launches": 1, "max_allocated": "8 * n", "max_copied": "8 * n", "max_waits": 1}, [], ""),
-        ({"max_allocated": "4 * n"}, ["Bytes allocated in one call: 16384, at most 8192"], "&a"),
-        ({"max_copied": 10000}, ["between host and device in one call: 16384, at most 10000"], "HostToDevice"),
-        ({"max_waits": 0}, ["waits in one call: 1 times, at most 0"], "Synchronize"),
-        ({"max_waits": 0, "max_launches": 0}, ["Launches in one call: 1, at most 0", "waits in one call"], "twice<<<"),
+        ({"max_allocated": "4 * n"}, ["Bytes allocated in one call: now 16384, needed at most 8192"], "&a"),
+        (
+            {"max_copied": 10000},
+            ["between host and device in one call: now 16384, needed at most 10000"],
+            "HostToDevice",
+        ),
+        ({"max_waits": 0}, ["waits in one call: now 1, needed at most 0"], "Synchronize"),
+        (
+            {"max_waits": 0, "max_launches": 0},
+            ["Launches in one call: now 1, needed at most 0", "waits in one call"],
+            "twice<<<",
+        ),
     ],
 )
 def test_launches(tmp_path: Path, settings: dict[str, Any], words: list[str], at: str) -> None:

@@ -68,9 +68,9 @@ def test_uses(tmp_path: Path, text: str, must: list[str], must_not: list[str], w
     ("text", "settings", "words"),
     [
         (SHUFFLE_SUM, {"max_lanes": 1, "max_global": "1 / 32"}, []),
-        (SHUFFLE_SUM, {"max_global": "1 / 256"}, ["on global memory per element: 0.0312, at most 0.0039"]),
-        (ATOMIC_SUM, {"max_lanes": 4}, ["Line 5".lower(), "32 lanes", "at most 4"]),
-        (ATOMIC_SUM, {"max_global": 0.5}, ["on global memory per element: 1, at most 0.5"]),
+        (SHUFFLE_SUM, {"max_global": "1 / 256"}, ["on global memory per element: now 0.0312, needed at most 0.0039"]),
+        (ATOMIC_SUM, {"max_lanes": 4}, ["in line 5: now 32, needed at most 4"]),
+        (ATOMIC_SUM, {"max_global": 0.5}, ["on global memory per element: now 1, needed at most 0.5"]),
         (ATOMIC_SUM, {"max_shared": 0.5}, []),
     ],
 )
@@ -79,6 +79,14 @@ def test_atomics(tmp_path: Path, text: str, settings: dict[str, Any], words: lis
     check = judged(tmp_path, lab, text, "atomics")
     assert (check.status, check.line) == ("fail" if words else "pass", line_of(text, "atomicAdd") if words else None)
     assert all(word in check.message for word in words), check.message
+
+
+@pytest.mark.parametrize(("own", "words"), [(SHUFFLE_SUM, "a right one has 1, "), (ATOMIC_SUM, "")])
+def test_what_a_right_one_has(tmp_path: Path, own: str, words: str) -> None:
+    lab = lab_of(tmp_path, {"atomics": {"points": 100, "max_lanes": 4}})
+    lab.variants[0].reference.file.write_text(own, "utf-8")
+    check = judged(tmp_path, lab, ATOMIC_SUM, "atomics", repairs=True)
+    assert f"now 32, {words}needed at most 4 (" in check.message
 
 
 BINS = """__global__ void solve(const float *in, float *out, int n)
@@ -204,8 +212,8 @@ void solve(const float *in, float *out, int n) { scan<<<1, 128>>>(in, out, n); }
     [
         (SCAN_CHUNKS, {"max_per_element": 3, "growth": "n"}, []),
         # 11 steps at n = 2048, in which all but the first 1, 2, 4, … elements are added: (11·2048 − 2047) / 2048.
-        (SCAN_STEPS, {"max_per_element": 3}, ["additions per element: 10 (n = 2048)", "at most 3"]),
-        (SCAN_STEPS, {"growth": "n"}, ["from n = 256 to n = 2048", "at most 8.8 times"]),
+        (SCAN_STEPS, {"max_per_element": 3}, ["additions per element: now 10, needed at most 3 (n = 2048)"]),
+        (SCAN_STEPS, {"growth": "n"}, ["at n = 2048 as at n = 256: now 11", "needed at most 8.8"]),
         (SCAN_STEPS, {"growth": "n * log2(n)"}, []),
         (SCAN_STEPS, {"max_per_element": "log2(n)"}, []),
         (SCAN_STEPS, {"of": "instructions", "max_per_element": 20}, ["instructions per element"]),
