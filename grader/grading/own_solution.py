@@ -1,4 +1,4 @@
-"""What checks count of the lab's own solutions, which stands beside what is over their limits: no mark depends on it."""
+"""What checks count of the labs' own solutions, beside what is over their limits: no mark depends on it."""
 
 from __future__ import annotations
 

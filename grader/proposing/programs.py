@@ -278,7 +278,7 @@ class ProgramProbe:
         written = [place for place, what in first.opened.items() if what == "written"]
         results = results_of(
             {place: [(t.values, t.left(place)) for t in self._runs] for place in written}
-            or {"stdout": [(t.values, t.seen.stdout) for t in self._runs]},
+            | {"stdout": [(t.values, t.seen.stdout) for t in self._runs]},
             [
                 Returned(a.name, _dtype(a.type_text), a.buffer_bytes)
                 for launch in first.seen.launches

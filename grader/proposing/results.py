@@ -57,11 +57,16 @@ class Result:
 
 
 def results_of(left: Mapping[str, Left], returned: Sequence[Returned], taken: Collection[str]) -> list[Result]:
-    """The results, each with a name of its own.  left: by place.  taken: names that are others'."""
+    """The results, each with a name of its own.  left: by place.  taken: names that are others'.
+
+    What is printed beside files has to change with the data: most of it only says what was done.
+    """
     found: list[Result] = []
     names = set(taken)
     for place, runs in left.items():
         for one in _printed(runs, returned) if place == "stdout" else _in_file(place, runs, returned):
+            if place == "stdout" and len(left) > 1 and not _is_of_data(one):
+                continue
             stem = one.name or re.sub(r"\W+", "_", PurePosixPath(place).stem).strip("_").lower()
             wanted = [n for n in (stem, "out", "result") if n.isidentifier() and n != "stdout"]
             more = (f"out{i}" for i in itertools.count(2))
@@ -69,6 +74,12 @@ def results_of(left: Mapping[str, Left], returned: Sequence[Returned], taken: Co
             names.add(name)
             found.append(replace(one, name=name))
     return found
+
+
+def _is_of_data(result: Result) -> bool:
+    """Whether it is another one in the third run, whose sizes are the second's."""
+    second, third = result.found[1:3]
+    return second is not None and third is not None and not np.array_equal(second, third)
 
 
 def _in_file(place: str, runs: Left, returned: Sequence[Returned]) -> Iterator[Result]:

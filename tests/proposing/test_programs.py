@@ -43,6 +43,17 @@ def test_as_many_numbers_as_a_size_says_are_an_array_named_by_what_came_back() -
     assert (out.header, out.format, out.name) == (("#0",), "text", "x")
 
 
+@pytest.mark.parametrize(
+    ("said", "labels"),
+    [("{n} numbers\nsum: {sum}\nDone in 3 steps\n", ["sum:"]), ("3 steps, 5 blocks\n", []), ("", [])],
+)
+def test_what_is_printed_beside_a_file_is_a_result_too_if_the_data_decide_it(said: str, labels: list[str]) -> None:
+    files = left(*("".join(f"{i * seed}\n" for i in range(n)) for n, seed in ((64, 1), (32, 2), (32, 3))))
+    texts = left(*(said.format(n=n, sum=s) for n, s in ((64, 4.5), (32, 2.25), (32, 3.75))))
+    written, *printed = results_of({"x.txt": files, "stdout": texts}, [], [])
+    assert (written.name, written.shape, [one.label for one in printed]) == ("x", ("#0",), labels)
+
+
 def test_a_picture_is_told_by_its_first_bytes() -> None:
     sizes = {"h": 4, "w": 6}, {"h": 8, "w": 2}
     runs = [(s, f"P5\n{s['w']} {s['h']}\n255\n".encode() + bytes(s["h"] * s["w"])) for s in sizes]
