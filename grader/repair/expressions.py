@@ -297,11 +297,6 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
             if kind in ("array_size", "index", "bound"):
                 yield from _change(function, node, str(2 * value), 3.6, "number", kind)
                 yield from _change(function, node, str(value // 2), 3.6, "number", kind)
-        if kind == "expression" and _divides(node):
-            # `299 / 1000` is 0, whatever was meant.
-            left = node.parent.child_by_field_name("left") if node.parent is not None else None
-            is_nothing = left is not None and function.text(left).isdigit() and int(function.text(left)) < value
-            yield from _change(function, node, f"{value}.0f", 0.6 if is_nothing else 2.4, "division")
     elif _FLOAT.fullmatch(text):
         is_zero = float(text.rstrip("fF")) == 0
         yield from _change(
@@ -312,11 +307,6 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
 def _is_added(node: Node) -> bool:
     parent = node.parent
     return parent is not None and operator_of(parent) in ("+", "-") and parent.child_by_field_name("right") == node
-
-
-def _divides(node: Node) -> bool:
-    parent = node.parent
-    return parent is not None and operator_of(parent) == "/"
 
 
 def _binary(function: Function, node: Node) -> Iterator[Change]:
@@ -367,7 +357,23 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
             edit = function.inserted(right.end_byte - 1, f" {step}")
             yield Change(kind, line, (edit,), 2.4, "divisor")
     if sign == "/" and kind == "expression":
-        yield from _change(function, node, f"(float){function.text(left)} / {function.text(right)}", 2.6, "division")
+        yield from _divided(function, node, left, right)
+
+
+def _divided(function: Function, node: Node, left: Node, right: Node) -> Iterator[Change]:
+    """A division of integers as one of floating-point numbers: `1 / 2`, `1 / n`, `(float)(a / b)`."""
+    numbers = [side.type == "number_literal" and _INTEGER.fullmatch(function.text(side)) for side in (left, right)]
+    if any(side.type == "number_literal" and not number for side, number in zip((left, right), numbers, strict=True)):
+        return
+    outer = node.parent
+    cast = outer.parent if outer is not None and outer.type == "parenthesized_expression" else None
+    # Of two numbers the quotient is known, and a fraction is lost for nothing.
+    cost = 0.2 if all(numbers) else 0.8 if numbers[0] or (cast and cast.type == "cast_expression") else 2.4
+    side = left if numbers[0] or not numbers[1] else right
+    text = function.text(side)
+    text = text.rstrip("uUlL") + ".0f" if side.type == "number_literal" else f"(float){_factor(function, side)}"
+    edit = function.replaced(side, text)
+    yield Change("expression", function.line(node), (edit,), cost, "division", "division")
 
 
 def _exchanged(function: Function, one: Node | None, other: Node, kind: Kind) -> Iterator[Change]:

@@ -25,6 +25,10 @@ OF_OTHERS = ("speedup", "launch", "host_code")
 """Checks that no emulated run of a kernel decides: speed is measured on a GPU, and the host code stays as it is."""
 OF_GPU = ("speedup", "host_code")
 """The same where host code is changed, and read anew."""
+OF_COST = frozenset(
+    ("coalescing", "bank_conflicts", "divergence", "occupancy", "atomics", "work", "launches", "overlap", "speedup")
+)
+"""Checks of what right code costs: they say nothing of whether a change mends a wrong result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class FoundRepair:
     diff: what is changed, as lines of a unified diff without its head.
     effect: what it does to the accesses that the check is about, None where it is about none.
     together: the variants that the one change mends, this one among them; () where it was tried for this one alone.
+    rest: names of checks of what the kernel costs that fail with it, where it is right with it and these are all that
+      fail; they had failed before, or were not reached.
     proof: of a change of host code, which says nothing of kernels: "own_check" where the program's own check finds its
       results right with it, and did not without; "run" where a run does not show the fault any more; "call" of a
       function or a program that passes every check with it; "" of any other.
@@ -49,6 +55,12 @@ class FoundRepair:
     effect: Message | None = None
     together: tuple[str, ...] = ()
     proof: str = ""
+    rest: tuple[str, ...] = ()
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the change is to be made as it is: the result is right with it."""
+        return self.is_complete or bool(self.rest)
 
 
 def judged(
@@ -67,11 +79,13 @@ def judged(
     mended = tuple(c.check for c in old if c.status == "fail" and _is_passed(new[c.check], changed_evidence))
     if spoilt or not mended:
         return None
-    is_complete = all(new[c.check].status not in ("fail", "error") and not _is_waiting(new[c.check]) for c in old)
+    left = tuple(c.check for c in old if new[c.check].status in ("fail", "error") or _is_waiting(new[c.check]))
+    of_cost = OF_COST.isdisjoint(mended) and OF_COST.issuperset(left)
+    rest = tuple(name for name in left if of_cost and not _is_waiting(new[name]))
     text = parsed.source.text
     diff = tuple(diff_lines(text, changed(text, change)))
     effect = effect_msg(mended, evidence.counters, changed_evidence.counters, diff)
-    return FoundRepair(evidence.variant.name, parsed.file, change, mended, is_complete, diff, effect)
+    return FoundRepair(evidence.variant.name, parsed.file, change, mended, not left, diff, effect, rest=rest)
 
 
 def _is_passed(check: Check, evidence: Evidence) -> bool:

@@ -47,7 +47,8 @@ MENDED = ("correct", "ragged_sizes", "memory_safety", "races", "launch", "host_c
 
 
 def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequence[Check]) -> list[FoundRepair]:
-    """The first change with which each variant that failed passes every check; [] where none is found.
+    """The first change with which each variant that failed passes every check, else the first with which it is right
+    and fails none but checks of its cost; [] where none is found.
 
     found: evidence by variant.  checks: the verdicts on all of them.
     """
@@ -61,18 +62,19 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
     if case is None:
         return []
     tried = _Tried(called, evidence, first, case, of_host if first.check in OF_HOST else frozenset())
-    proofs = 0
+    proofs, partly = 0, list[FoundRepair]()
     with closing(Observer(called.program)) as observer:
         if not tried.begin(observer):
             return []
         for parsed, change, program in tried.survivors(observer):
             repairs = _graded(called, parsed, change, program, found, checks)
-            if repairs:
+            if repairs and all(repair.is_complete for repair in repairs):
                 return repairs
+            partly = partly or repairs
             proofs += 1
             if proofs >= MAX_PROOFS:
                 break
-    return []
+    return partly
 
 
 def _graded(
@@ -83,7 +85,7 @@ def _graded(
     found: Mapping[str, Evidence],
     checks: Sequence[Check],
 ) -> list[FoundRepair]:
-    """The repairs that a change makes, of all variants that had failed; [] where one of these does not pass."""
+    """The repairs that a change makes, of all variants that had failed; [] where one of these is still wrong."""
     after = called.graded(program)
     repairs = []
     for name, evidence in found.items():
@@ -91,7 +93,7 @@ def _graded(
         if not any(c.status == "fail" for c in own):
             continue
         repair = judged(parsed, evidence, change, own, judge(after[name]), after[name], ("speedup",))
-        if repair is None or not repair.is_complete:
+        if repair is None or not repair.is_shown:
             return []
         repairs.append(replace(repair, proof="call"))
     return repairs

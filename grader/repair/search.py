@@ -208,7 +208,8 @@ def _found(subject: _Subject, screen: Screen, budget: Budget, proofs: int, kind:
         repair = _graded(subject, change, budget)
         if repair is not None and repair.is_complete:
             return repair
-        partial = partial or repair
+        if partial is None or (repair is not None and repair.is_shown and not partial.is_shown):
+            partial = repair
         if used >= proofs:
             break
     return partial
@@ -242,8 +243,11 @@ DETAILS = {
     "barrier": ("after", "loop_end", "loop_start", "loop_both", "in_branch", "before_branch", "removed", "stronger"),
     "guard": ("missing", "missing_around", "removed", "returns", "returns_early", "loop"),
     "initial_value": ("missing", "stored", "added"),
-    "expression": ("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
-    "index": ("axes", "axes_next", "names_next", "tile", "macro", "macro_name"),
+    "expression": (
+        *("division", "neighbour", "factor", "unused"),
+        *("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
+    ),
+    "index": ("unused", "axes", "axes_next", "names_next", "tile", "macro", "macro_name"),
     "launch": (
         "axes",
         "rounded",
@@ -321,7 +325,7 @@ def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Seque
     by_place = {(repair.variant, name): repair for repair in reversed(found) for name in repair.mends}
     by_check = {(one.variant, one.check): one for one in conditions}
     # A return that ends too many is said in full by the change.
-    of_returns = {(r.variant, name) for r in found if r.is_complete and r.change.group == "returns" for name in r.mends}
+    of_returns = {(r.variant, name) for r in found if r.is_shown and r.change.group == "returns" for name in r.mends}
     by_check = {place: one for place, one in by_check.items() if place not in of_returns}
     checks = [_with_condition(check, by_check.get((check.variant, check.check))) for check in result.checks]
     checks = [_with_repair(check, by_place.get((check.variant, check.check))) for check in checks]
@@ -381,13 +385,21 @@ def hint_msg(found: FoundRepair) -> Message | None:
     change = found.change
     kind = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
     fault = msg(f"repairs.{kind}", line=change.line, **({"to_line": change.to_line} if change.to_line else {}))
-    if found.proof:
+    if found.proof and not found.rest:
         return joined(fault, msg(f"repairs.verified_by_{found.proof}"))
+    if found.rest:
+        return joined(fault, _right_with(found))
     if not found.is_complete:
         return joined(fault, msg("repairs.verified_partly"))
     if found.together:
         return joined(fault, msg("repairs.verified_together", variants=", ".join(found.together)))
     return joined(fault, msg("repairs.verified"))
+
+
+def _right_with(found: FoundRepair) -> Message:
+    """That the result is right with a change, and which checks fail all the same."""
+    names = [msg(f"checks.{name}.title") for name in found.rest]
+    return msg("repairs.verified_result", n=len(names), checks=msg("pieces.listed", items=names, more=False))
 
 
 def _beside(said: Message, change: Change) -> Message | None:
@@ -412,7 +424,7 @@ def _with_repair(check: Check, found: FoundRepair | None) -> Check:
     if found is None or check.status != "fail":
         return check
     repair = None
-    if found.is_complete:
+    if found.is_shown:
         repair = Repair(
             file=found.file,
             line=found.change.line,
@@ -421,7 +433,7 @@ def _with_repair(check: Check, found: FoundRepair | None) -> Check:
             effect_said=found.effect,
         )
     beside = [said for part in sentences_of(check.hint_said) if (said := _beside(part, found.change)) is not None]
-    if found.is_complete:
+    if found.is_shown:
         # What was only supposed of the same fault has nothing to add to what was run.
         others = OTHER_WAY if found.change.kind != "launch" else frozenset[str]()
         beside = [said for said in beside if said.id in SEEN | others]

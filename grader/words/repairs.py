@@ -94,6 +94,16 @@ REPAIRS: Texts = {
         "The array declared in line {line} is each thread's own: __shared__ is missing before its type."
     ),
     "expression_lost": N_("One of the sums is missing in what line {line} stores."),
+    "expression_division": N_(
+        "Line {line} divides one integer by another, and the fraction of the result is lost: one of the two has to be "
+        "a floating-point number."
+    ),
+    "expression_neighbour": N_("A term is missing in line {line}: the neighbour on the other side."),
+    "expression_factor": N_("A factor is missing in line {line}."),
+    "expression_unused": N_("Line {line} leaves out a parameter of the function, which is used nowhere."),
+    "index_unused": N_(
+        "The index in line {line} is wrong: the array of indices that the function is given is used nowhere."
+    ),
     "expression": N_("What is computed in line {line} is wrong."),
     "expression_shadowed": N_(
         "The variable declared in line {line} hides one of the same name that is declared before it: what the inner "
@@ -173,6 +183,10 @@ REPAIRS: Texts = {
         "compiled and run."
     ),
     "verified_by_call": N_("With one change there every check passes: this was compiled and run."),
+    "verified_result": Plural(
+        "With one change there the result is right: this was compiled and run. One check then still fails: {checks}.",
+        "With one change there the result is right: this was compiled and run. {n} checks then still fail: {checks}.",
+    ),
     "verified_by_run": N_("With one change there this fault is gone: the program was compiled and run."),
     "verified_partly": N_("With one change there this fault is gone: this was compiled and run."),
     "wavefronts": _wavefronts,
