@@ -20,19 +20,10 @@ from grader.running.evidence import Evidence
 
 SHARE_LOST = 0.5
 """Of the points, for each kind of fault."""
-SET = "programs.set_past"
 SHORT = "programs.symbol_too_short"
-OF_ORDER = (
-    *(
-        "programs.read_before_",
-        "programs.returned_before_",
-        "programs.stream_race",
-        "programs.host_changed",
-        "programs.overwritten",
-    ),
-    *("checks.host_code.copied_", "checks.host_code.filled_"),
-    *("checks.host_code.compared_", "checks.host_code.same_array"),
-)
+PAST = ("programs.set_past", "programs.copy_reads_past", "programs.copy_writes_past")
+NOT_EXACT = ("programs.unknown_pointer", "programs.copy_of_array")
+"""Faults of copies that do not say which argument is wrong."""
 
 
 def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
@@ -64,18 +55,14 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         data |= SEEN
         message = with_own_words(evidence, message)
     credit = max(0.0, 1 - SHARE_LOST * len(kinds))
-    hint = None if _is_of_order(first.message) else _fault_hint(first.kind)
-    if first.message.id == SET:
+    is_exact = first.kind == "copy" and first.message.id not in NOT_EXACT
+    hint = None if is_exact else _fault_hint(first.kind)
+    if first.message.id in PAST:
         hint = _fault_hint("set")
     elif first.message.id == SHORT:
         hint = msg("checks.host_code.hint_symbol", name=str(first.message.data["array"]))
     verdict = failed(message, hint, first.line, credit=credit, data=data)
     return replace(verdict, file="" if first.file == evidence.bound.kernel.file else first.file)
-
-
-def _is_of_order(message: Message) -> bool:
-    """Whether a fault is one of order, of which no argument of a copy is the cause."""
-    return message.id.startswith(OF_ORDER)
 
 
 def _fault_hint(kind: str) -> Message:

@@ -34,6 +34,9 @@ SELDOM_BYTES = 4
 MAX_CHANGED = 12
 """Input elements that are changed one by one to see whether a value is made of them."""
 
+LEAST_ROW = 4
+"""Elements along an axis of which all but one are taken for a whole row."""
+
 Needs = Callable[[Index], Mapping[str, Mask] | None]
 Depends = Callable[[Index, Mapping[str, Mask]], bool]
 
@@ -45,6 +48,7 @@ class WrongCase:
     tile: elements that one block covers along each axis of the output, () when unknown.
     trace: the launch's history, None when there is none.
     dims: of other arrays that the history may name (shared ones), by name.
+    element_bytes: how large an element of such an array is, where that is known: a part of a float4 is none.
     needs: which input elements an output element depends on, where that can be found out.
     depends: whether what the kernel stores in an output element is another value with other values in some input
       elements; None where it cannot be run again.
@@ -66,6 +70,7 @@ class WrongCase:
     hazards: tuple[Hazard, ...] = ()
     depends: Depends | None = None
     is_on_host: bool = False
+    element_bytes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def outside_lines(self) -> tuple[int, ...]:
@@ -202,7 +207,7 @@ def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> tuple[Diagno
             fields["expected_at"] = Element(array=single[0][0], index=single[0][1])
         fields["compared"] = True
         fields["missing"] = _ranges({n: mask & ~read[n] for n, mask in needed.items()})
-        fields["surplus"] = _ranges({n: mask & ~needed[n] for n, mask in read.items()})
+        fields["surplus"] = _ranges({n: mask & ~_with_holes(needed[n]) for n, mask in read.items()})
     known_of_it = msgspec.structs.replace(
         diagnosis,
         traced=True,
@@ -215,6 +220,16 @@ def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> tuple[Diagno
         **fields,
     )
     return known_of_it, True
+
+
+def _with_holes(needed: Mask) -> Mask:
+    """The needed elements, and single ones between them: all others along an axis are needed, and this one drops out of
+    the sum by its value alone (a body's own mass, times a distance of 0)."""
+    filled = needed.copy()
+    for axis, extent in enumerate(needed.shape):
+        if extent >= LEAST_ROW:
+            filled |= np.count_nonzero(needed, axis=axis, keepdims=True) == extent - 1
+    return filled
 
 
 def _is_made_of(case: WrongCase, index: Index, read: Mapping[str, Mask]) -> bool:
@@ -254,6 +269,8 @@ def _index(case: WrongCase, access: Read | Write) -> list[int]:
     if access.space == "global" and access.array in arrays:
         array = arrays[access.array]
         width, shape = array.dtype.itemsize, array.shape
+    elif access.array in case.element_bytes:
+        width = case.element_bytes[access.array]
     flat = access.offset_bytes // width
     if shape and flat < int(np.prod(shape)):
         return [int(i) for i in np.unravel_index(flat, shape)]

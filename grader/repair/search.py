@@ -313,6 +313,9 @@ SEEN = frozenset(
 )
 """What runs, counters and the wrong values themselves show: it stays true beside a change that mends them."""
 
+MENDABLE = frozenset((*SEARCHED, "launch", "host_code"))
+"""Checks whose hints a change may overrule."""
+
 OTHER_WAY = frozenset(["checks.grids.hint_swapped"])
 """Hints at the launch that mend the same fault as the change of the kernel: made both, they would bring it back."""
 
@@ -333,11 +336,11 @@ def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Seque
 
 
 def without_guesses(result: Result) -> Result:
-    """The same with no hint that a change which is still looked for may overrule."""
+    """The same with no hint that a change which is still looked for may overrule: what was seen alone stays true."""
     checks = []
     for check in result.checks:
         said = sentences_of(check.hint_said)
-        kept = [one for one in said if one.id not in OVERRULED | NOT_KNOWN]
+        kept = [one for one in said if one.id in SEEN or check.check not in MENDABLE]
         is_guess = check.status == "fail" and len(kept) < len(said)
         checks.append(told(structs.replace(check, hint="", hint_said=joined(*kept))) if is_guess else check)
     return structs.replace(result, checks=checks)

@@ -267,7 +267,8 @@ def _show_hints(out: Console, title: str, faults: Sequence[FaultView], hints: Ma
         _hang(out, Text(" · ".join(filter(None, (fault["check"], names)))), 0, 2)
         if fault["follows"] and fault["where"]:
             _hang(out, Text(f"{fault['where']}  {fault['code']}", style="cyan"), 3, 5)
-        hint = fault["message"] if fault["follows"] else fault["hint"].removesuffix(hints.get(fault["id"], "")).strip()
+        words = fault["message"] if fault["follows"] else fault["hint"]
+        hint = words.removesuffix(hints.get(fault["id"], "")).strip()
         _hang(out, Text("→ " + hint), 3, 5)
         _show_repair(out, fault)
     out.print()

@@ -155,6 +155,7 @@ def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run, trials: Trials | N
             max(numbered, default=0) + 1,
             outcome.hazards,
             depends if trials is not None else None,
+            element_bytes={a.name: a.element_bytes for a in arrays if a.element_bytes},
         )
         return diagnose(case)
     return None

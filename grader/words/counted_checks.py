@@ -138,9 +138,8 @@ MEMORY_SAFETY: Texts = {
         "call comes first and succeeds."
     ),
     "hint_global": N_(
-        "Compute the largest index by hand, for the last thread of the last block: is it below the "
-        "number of elements? On a GPU such an access may go unnoticed, overwrite another array, or stop "
-        "the program."
+        "Work out this index by hand for the thread named here: which of the values in it is not what it should be? On "
+        "a GPU such an access may go unnoticed, overwrite another array, or stop the program."
     ),
 }
 

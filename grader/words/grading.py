@@ -257,7 +257,7 @@ LAUNCHES: Texts = {
         "A kernel must compute every element from its inputs in every launch, whatever was launched before."
     ),
     "hint_address": N_(
-        "Compute the largest index by hand, for the last thread of the last block, at the size given here."
+        "Work out by hand how far the indices go at the size given here: none of them may lead outside its array."
     ),
     "hint_misaligned": N_("A float4 or float2 access needs an index that is a multiple of 4 or 2."),
     "hint_shared_index": N_("Look at the indices into shared memory: are they below the declared sizes?"),

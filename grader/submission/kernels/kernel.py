@@ -9,7 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from grader.submission.cpp.constants import Constants, Lookup
-from grader.submission.cpp.nodes import Expression
+from grader.submission.cpp.nodes import SIZES_OF_TYPES, Expression
 from grader.submission.cpp.tree import (
     Item,
     ParsedFile,
@@ -240,9 +240,21 @@ def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[Sha
                     dtype=parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None,
                     dims=tuple(dims),
                     dynamic="extern" in words,
+                    element_bytes=_bytes_of(parsed, parsed.text(type_node)) if type_node is not None else 0,
                 )
             )
     return arrays
+
+
+_VECTOR = re.compile(r"(u?)(char|short|int|long|longlong|float|double)([1-4])")
+
+
+def _bytes_of(parsed: ParsedFile, type_text: str) -> int:
+    """The size of a number, or of CUDA's vectors of up to four; 0 of any other type."""
+    vector = _VECTOR.fullmatch(type_text)
+    sign, base, count = vector.groups() if vector is not None else ("", type_text, "1")
+    text = ("unsigned " if sign else "") + base.replace("longlong", "long long")
+    return SIZES_OF_TYPES.get(parsed.constants.dtype(text) or "", 0) * int(count)
 
 
 def _shared_declarations(parsed: ParsedFile, node: Node) -> Iterator[tuple[Node, set[str]]]:

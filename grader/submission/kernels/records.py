@@ -332,7 +332,7 @@ class KernelParameter:
 class SharedArray:
     """A `__shared__` declaration in a kernel; `dims` are its sizes where they could be evaluated, None where not.
 
-    dynamic: declared `extern`, sized at launch.
+    dynamic: declared `extern`, sized at launch.  element_bytes: of a vector type too, 0 of what else has no `dtype`.
     """
 
     name: str
@@ -340,6 +340,7 @@ class SharedArray:
     dtype: str | None
     dims: tuple[int | None, ...]
     dynamic: bool
+    element_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
