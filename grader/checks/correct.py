@@ -81,6 +81,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
         or _of_threads(evidence, verdict.diagnosis)
         or _of_few_threads(evidence, named)
+        or _of_blocks(evidence)
         or _of_constants(evidence)
         or _of_unset(evidence, verdict.diagnosis)
         or verdict.hint
@@ -93,6 +94,12 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         file, line = evidence.file_of(evidence.suspect[0]), evidence.suspect[1]
     line = line or evidence.bound.kernel.line
     return replace(verdict, message=message, hint=hint, line=line, file=file, credit=credit)
+
+
+def _of_blocks(evidence: Evidence) -> Message | None:
+    """That every block makes a result of its own, where these are never combined."""
+    blocks = evidence.uncombined_blocks
+    return msg("checks.correct.hint_uncombined", blocks=blocks) if blocks else None
 
 
 def _of_constants(evidence: Evidence) -> Message | None:

@@ -57,6 +57,9 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
     if first is None:
         return []
     evidence = found[first.variant]
+    if evidence.uncombined_blocks:
+        # One block that does it all would be right, and is not what is asked for.
+        return []
     of_host = frozenset(f.message.id for f in (*evidence.host.faults, *evidence.host.of_launch))
     case = _shown(called.runs, evidence) or (_with_faults(called.runs, of_host) if of_host else None)
     if case is None:

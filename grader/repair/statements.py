@@ -58,7 +58,7 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
             # is done with before the others go on.
             in_tiles = is_end and BARRIER in function.text(parent)
             cost = 2.0 if in_tiles else 2.4 if is_end else 1.2 if is_whole else 2.2
-            if is_end and _goes_one_way(function, parent):
+            if parent.parent is not None and parent.parent.type in LOOPS and _goes_one_way(function, parent):
                 cost += ONE_WAY
             if any(n.type == "return_statement" and n.end_byte <= statement.end_byte for n in function.nodes):
                 # Threads that have left never come to it.

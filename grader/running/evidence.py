@@ -390,6 +390,7 @@ class Evidence:
     occupancy: of its heaviest launch, where a check asks for that.
     launches: of a function, how many a call made at the observed size; None where that was not seen.
     suspect: of a function, file and line of the one kernel that may have made a wrong result; None where several may.
+    uncombined_blocks: of a function, how many blocks make a result each, and nothing makes one of them; 0 of any other.
     tests: what came of the variants' tests, by the ids of their checks; of those that are secret still, and that the
       kernel does not fit, nothing.
     right: what checks have counted of the lab's own solution, by check, as in their data; empty where it was not run.
@@ -427,6 +428,7 @@ class Evidence:
     own_check: OwnCheck | None = None
     launches: int | None = None
     suspect: tuple[str, int] | None = None
+    uncombined_blocks: int = 0
     library_at: tuple[str, int] | None = None
     work: tuple[Work, ...] = ()
     reordered: Reordered | None = None

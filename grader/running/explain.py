@@ -30,6 +30,8 @@ MAX_TRACED = 128 * 128
 MAX_EXPLAINED = 512 * 512
 """The same for what is told of the output alone, without the launch's history."""
 MULTIPLES = (1, 2, 4)
+COMBINE = ("atomic", "cooperative_groups", "__threadfence", "cub::", "thrust::")
+"""What stands in kernels whose blocks work on one result together."""
 FINE = (4, 8, 16)
 """Exact sizes for grids with a block for every row or the like."""
 
@@ -211,6 +213,23 @@ def is_one_launch(shown: Sequence[tuple[Run, Observation]]) -> bool:
     """Whether every call of the wrong runs makes one launch: no order of launches, and nothing between, is wrong."""
     calls = [c for run, seen in shown if not run.is_right for c in seen.calls if c.launches or c.has_returned]
     return bool(calls) and all(len(call.launches) == 1 for call in calls)
+
+
+def uncombined_blocks(shown: Sequence[tuple[Run, Observation]], device_text: str) -> int:
+    """Of a call that is to give one number by one launch, and is right just where that has one block: how many there
+    are where it is wrong first.  0 of any other, and where something in the kernels may combine what blocks make."""
+    if any(word in device_text for word in COMBINE):
+        return 0
+    blocks: dict[bool, list[int]] = {True: [], False: []}
+    for run, observation in shown:
+        if run.outcome.status != "ok" or (run.difference is not None and run.difference.total != 1):
+            return 0
+        for call in observation.calls:
+            if len(call.launches) != 1 or call.launches[0].hazards:
+                return 0
+            blocks[run.is_right].append(prod(call.launches[0].grid))
+    is_so = all(n == 1 for n in blocks[True]) and all(n > 1 for n in blocks[False])
+    return blocks[False][0] if is_so and all(blocks.values()) else 0
 
 
 def not_brought(shown: Iterable[tuple[Run, Observation]]) -> Iterator[ProgramFinding]:

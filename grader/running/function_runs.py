@@ -37,7 +37,7 @@ from grader.ptx.records import Hazard
 from grader.result import CaseKind
 from grader.running.drawn import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence, library_at, work_of_call
-from grader.running.explain import MAX_EXPLAINED, is_one_launch, not_brought, suspects
+from grader.running.explain import MAX_EXPLAINED, is_one_launch, not_brought, suspects, uncombined_blocks
 from grader.running.host_code import of_call
 from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
 from grader.running.runs import counters_of, together
@@ -158,6 +158,7 @@ class FunctionRuns:
             runs=tuple(runs),
             tests=tests,
             diagnoses=self._diagnoses(shown),
+            uncombined_blocks=uncombined_blocks(judged, "\n".join(program.whole.values())),
             unmeasured={"time": msg("runs.not_timed")},
             host=of_call(
                 [

@@ -390,6 +390,11 @@ CORRECT: Texts = {
         "The parameter {name} is of type {type}, which cannot hold {value}: the kernel receives {held}. Make it an int."
     ),
     "hint_constants_first": N_("The kernel is run with {name} as the host fills it: mend that first, in line {line}."),
+    "hint_uncombined": N_(
+        "The result is right where the grid has one block, and wrong where it has {blocks}: each block makes a result "
+        "of its own, and nothing combines these into one. A second launch that works on them does, or an atomic "
+        "operation."
+    ),
     "hint_unset_variable": N_(
         "{name} is used in line {line} before it has a value, and what is computed from it is undefined: give it one "
         "where it is declared."

@@ -79,12 +79,18 @@ def program(_file: str, text: str) -> Any:
     return SimpleNamespace(text=text, host={"k.cu": text[:start] + blank + text[end:]})
 
 
+class Graded(tuple[Any, str]):
+    """A change that passes every check, with the text that it makes."""
+
+    is_complete = True
+
+
 @pytest.fixture
 def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
     Watched.of_device = Watched.of_host = 0
     monkeypatch.setattr(of_function, "Observer", Watched)
     monkeypatch.setattr(
-        of_function, "_graded", lambda _called, parsed, change, program, *_rest: [(change, program.text)]
+        of_function, "_graded", lambda _called, parsed, change, program, *_rest: [Graded((change, program.text))]
     )
 
     def search(runs: Runs, check: str = "correct", **host: Any) -> Any:
