@@ -100,7 +100,9 @@ def _counted(function: Function, accesses: list[Access]) -> Iterator[Change]:
     own = Counter(access.array for access in function.accesses)
     for node in function.nodes if accesses and accesses[0] == function.accesses[0] else ():
         right = node.child_by_field_name("right")
-        if operator_of(node) != "-" or right is None or operator_of(right) == "*":
+        if operator_of(node) != "-" or right is None or right.type not in ("subscript_expression", "identifier"):
+            continue
+        if any(outer.type == "subscript_argument_list" for outer in ancestors(node, function.body)):
             continue
         array = function.text(right).partition("[")[0]
         for times in {count - 1 for name, count in own.items() if name == array} | {2, 4} - {0, 1}:

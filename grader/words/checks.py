@@ -314,7 +314,7 @@ HOST_CODE: Texts = {
         "A launch returns nothing, and a kernel that never ran leaves the output as it was: call cudaGetLastError() "
         "right after it, and check what cudaDeviceSynchronize() or cudaMemcpy() returns."
     ),
-    "hint_symbol": N_("Where all of it is meant, sizeof({name}) bytes are to be copied."),
+    "hint_symbol": N_("To copy the whole of {name}, copy sizeof({name}) bytes."),
     "hint_set": N_(
         "Compare the number of bytes with what was allocated: which of the two does the array need? And check what the "
         "call returns."
@@ -389,7 +389,7 @@ CORRECT: Texts = {
     "hint_narrow_parameter": N_(
         "The parameter {name} is of type {type}, which cannot hold {value}: the kernel receives {held}. Make it an int."
     ),
-    "hint_constants_first": N_("The kernel is run with {name} as the host fills it: mend that first, in line {line}."),
+    "hint_constants_first": N_("The kernel was run with {name} as the host fills it: correct line {line} first."),
     "hint_uncombined": N_(
         "The result is right where the grid has one block, and wrong where it has {blocks}: each block makes a result "
         "of its own, and nothing combines these into one. A second launch that works on them does, or an atomic "
@@ -407,10 +407,11 @@ CORRECT: Texts = {
     ),
     "hint_uncopied": N_("Either no thread computes these elements, or no copy brings them back: check both."),
     "hint_few_threads": N_(
-        "It is right only where the block has a thread for each element of a row or column: nobody takes the rest."
+        "The result is right only where the block has a thread for each element of a row or column: no thread "
+        "computes the rest."
     ),
-    "hint_memory_first": N_("Fix the faulty memory access first: the wrong result may come of it."),
-    "hint_race_first": N_("Fix the data race first: the wrong result may come of it."),
+    "hint_memory_first": N_("Fix the faulty memory access first: it may be what makes the result wrong."),
+    "hint_race_first": N_("Fix the data race first: it may be what makes the result wrong."),
     "hint_by_hand": N_(
         "Follow one element by hand: which thread makes it, what that thread reads for it, and where it stores it."
     ),

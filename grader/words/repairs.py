@@ -48,8 +48,8 @@ def _sectors(line: int, before: float, after: float) -> str:
 
 REPAIRS: Texts = {
     "index": N_("An index in line {line} is wrong."),
-    "index_axes": N_("In line {line} x and y are in each other's place."),
-    "index_axes_next": N_("In line {line} and the one after it x and y are in each other's place."),
+    "index_axes": N_("x and y are swapped in line {line}."),
+    "index_axes_next": N_("x and y are swapped in line {line} and in the next one."),
     "comparison": N_("A comparison in line {line} is wrong."),
     "guard": N_("The condition in line {line} is wrong."),
     "guard_missing": N_("A condition is missing in line {line}."),
@@ -59,10 +59,10 @@ REPAIRS: Texts = {
     ),
     "guard_removed": N_("The condition in line {line} turns away threads that are needed."),
     "guard_loop": N_(
-        "In line {line} each thread does one element, and there may be more of these than threads in the block: what "
-        "is guarded there has to be a loop by the block's size."
+        "In line {line} each thread handles one element, but there may be more elements than threads in the block: "
+        "replace the condition by a loop that advances by the block size."
     ),
-    "guard_returns": N_("The return in line {line} must not be there: threads that it ends are still needed."),
+    "guard_returns": N_("Remove the return in line {line}: the threads that it ends are still needed."),
     "guard_returns_early": N_(
         "The return in line {line} ends threads that are still needed below: let the condition guard the statement "
         "after it alone."
@@ -71,8 +71,8 @@ REPAIRS: Texts = {
     "barrier": N_("The barrier in line {line} is wrong."),
     "barrier_after": N_("A barrier is missing after line {line}."),
     "barrier_loop_end": N_(
-        "A barrier is missing at the end of the loop body, after line {line}: what slower threads still read there, "
-        "faster ones already overwrite in the next iteration."
+        "A barrier is missing at the end of the loop body, after line {line}: faster threads overwrite in the next "
+        "iteration what slower ones are still reading."
     ),
     "barrier_loop_start": N_("A barrier is missing at the start of the loop body, before line {line}."),
     "barrier_loop_both": N_("Two barriers are missing in the loop body: after line {line}, and at its end."),
@@ -82,16 +82,16 @@ REPAIRS: Texts = {
     "barrier_stronger": N_("__syncwarp() in line {line} orders one warp only: here the whole block has to wait."),
     "padding": N_("The row length of the shared array declared in line {line} is wrong."),
     "array_size": N_("The shared array declared in line {line} has the wrong size."),
-    "initial_value": N_("What is set in line {line} starts from the wrong value."),
+    "initial_value": N_("The initial value set in line {line} is wrong."),
     "initial_value_stored": N_("Line {line} adds to what is there already: it has to store its value."),
     "initial_value_added": N_("Line {line} replaces what is there already: it has to add to it."),
     "initial_value_missing": N_("An initial value is missing in line {line}."),
-    "expression_unsigned": N_("A variable declared in line {line} is unsigned: it is never below 0."),
+    "expression_unsigned": N_("A variable declared in line {line} is unsigned, so it is never negative."),
     "expression_narrow": N_(
-        "The variable declared in line {line} is of too small a type: of larger values what does not fit is cut off."
+        "The type of the variable declared in line {line} is too small: larger values are truncated."
     ),
     "expression_not_shared": N_(
-        "The array declared in line {line} is each thread's own: __shared__ is missing before its type."
+        "The array declared in line {line} is private to each thread: __shared__ is missing before its type."
     ),
     "expression_lost": N_("One of the sums is missing in what line {line} stores."),
     "expression_division": N_(
@@ -110,40 +110,42 @@ REPAIRS: Texts = {
         "one is given never reaches the outer one."
     ),
     "expression_stale": N_(
-        "Line {line} needs a value as it was before the line above it replaced that: keep it in a variable of its own."
+        "Line {line} needs a value that the line above has already overwritten: save the old value in a variable first."
     ),
     "expression_macro": N_("The macro defined in line {line} is wrong."),
-    "index_names_next": N_("In line {line} and the one after it another size is meant."),
+    "index_names_next": N_("Line {line} and the next one use the wrong size."),
     "index_tile": N_(
         "In line {line} the tile moves along the wrong axis: rows are taken where columns are meant, or the other way "
         "round."
     ),
-    "index_macro": N_("In the macro defined in line {line} its parameters are in the wrong places."),
-    "index_macro_name": N_("In the macro defined in line {line} another name is meant: one size or axis for another."),
+    "index_macro": N_("The macro defined in line {line} uses its parameters in the wrong places."),
+    "index_macro_name": N_("The macro defined in line {line} uses a wrong name: one size or axis in place of another."),
     "constant": N_("The constant set in line {line} has the wrong value."),
-    "launch_axes": N_("In line {line} the two axes of the grid are in each other's place."),
+    "launch_axes": N_("The two axes of the grid are swapped in line {line}."),
     "launch_rounded": N_(
-        "In line {line} the number of blocks is rounded down: what does not fill a whole block is left out."
+        "Line {line} rounds the number of blocks down: elements that do not fill a whole block are left out."
     ),
-    "launch_block": N_("In line {line} the block is another than the kernel is written for."),
-    "launch_arguments": N_("In line {line} two arguments of the launch are in each other's place."),
-    "launch_fields": N_("In line {line} two values of the struct are in each other's place."),
-    "launch_order": N_("In line {line} the grid and the block are in each other's place: first comes the grid."),
-    "launch_bytes": N_("In line {line} the size of the dynamic shared memory counts elements: it has to count bytes."),
+    "launch_block": N_("The block size in line {line} is not the one that the kernel is written for."),
+    "launch_arguments": N_("Two arguments of the launch in line {line} are swapped."),
+    "launch_fields": N_("Two values of the struct are swapped in line {line}."),
+    "launch_order": N_("The grid and the block are swapped in line {line}: the grid comes first."),
+    "launch_bytes": N_(
+        "The size of the dynamic shared memory in line {line} is given in elements: it has to be in bytes."
+    ),
     "launch_no_bytes": N_("The launch in line {line} gives the kernel no dynamic shared memory."),
     "launch_too_few_bytes": N_(
         "In line {line} the size of the dynamic shared memory is too small for what the block stores there."
     ),
-    "launch_instance": N_("The template in line {line} is launched with another argument than is meant."),
-    "launch_argument": N_("An argument of the launch in line {line} is another than is meant."),
-    "launch_grid": N_("The launch in line {line} has another number of blocks than is meant."),
+    "launch_instance": N_("The launch in line {line} uses the wrong template argument."),
+    "launch_argument": N_("An argument of the launch in line {line} is wrong."),
+    "launch_grid": N_("The launch in line {line} has the wrong number of blocks."),
     "host": N_("The call in line {line} is wrong."),
-    "host_stream": N_("In line {line} another stream is meant."),
+    "host_stream": N_("Line {line} uses the wrong stream."),
     "host_target": N_("The copy in line {line} goes to the wrong place."),
     "host_source": N_("The copy in line {line} comes from the wrong place."),
-    "host_ends": N_("In the copy in line {line} target and source are in each other's place."),
+    "host_ends": N_("The target and the source of the copy in line {line} are swapped."),
     "host_direction": N_("The copy in line {line} names the wrong direction."),
-    "host_bytes": N_("The size in line {line} counts elements: it has to count bytes."),
+    "host_bytes": N_("The size in line {line} is given in elements: it has to be in bytes."),
     "host_size": N_("The size in line {line} is wrong."),
     "host_earlier": N_("The call in line {line} comes too late: it belongs before line {to_line}."),
     "host_later": N_("The call in line {line} comes too early: it belongs after line {to_line}."),
@@ -151,7 +153,7 @@ REPAIRS: Texts = {
     "host_missing": N_("A copy to the device is missing after line {line}."),
     "host_missing_before": N_("A copy to the device is missing before line {line}."),
     "host_wait": N_("Before line {line} the program has to wait for the device."),
-    "host_kernel": N_("The launch in line {line} is of another kernel than is meant."),
+    "host_kernel": N_("Line {line} launches the wrong kernel."),
     "turned_away": _turned_away,
     "turned_away_wrong": Plural(
         "The condition in line {line} turns away the thread that would write the {n} unwritten element; without the "

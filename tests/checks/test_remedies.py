@@ -172,5 +172,5 @@ def test_bytes_are_said_to_be_elements_only_where_they_are_written_so(
 def test_a_wrong_result_beside_a_race_is_mended_by_mending_the_race() -> None:
     race = hazard("race", "write_write", op="store", other_line=9, other_thread=(2, 0, 0))
     given = evidence(runs=(run("correct", WRONG, hazards=(race,)),))
-    assert check(given, "correct").hint == "Fix the data race first: the wrong result may come of it."
+    assert check(given, "correct").hint == "Fix the data race first: it may be what makes the result wrong."
     assert "Follow one element by hand" in check(evidence(runs=(run("correct", WRONG),)), "correct").hint

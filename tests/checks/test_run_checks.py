@@ -388,6 +388,6 @@ def test_a_constant_filled_in_part_counts_where_results_are_wrong() -> None:
     wrong = (run("correct", Difference(total=4096, mismatches=9, name="out")),)
     assert check(evidence(host=host(TOO_SHORT)), "host_code").status == "pass"
     row = check(evidence(host=host(TOO_SHORT), runs=wrong), "host_code")
-    assert (row.status, row.hint) == ("fail", "Where all of it is meant, sizeof(weights) bytes are to be copied.")
+    assert (row.status, row.hint) == ("fail", "To copy the whole of weights, copy sizeof(weights) bytes.")
     hint = check(evidence(host=host(TOO_SHORT), runs=wrong), "correct").hint
-    assert hint == "The kernel is run with weights as the host fills it: mend that first, in line 61."
+    assert hint == "The kernel was run with weights as the host fills it: correct line 61 first."

@@ -271,7 +271,7 @@ def test_a_grid_that_is_rounded_down_is_told_with_its_numbers() -> None:
                 continue
             at, who = (55, "naive, shared pass") if student == "morozov" else (line, "the kernel passes")
             assert row.hint == (
-                f"In line {at} the number of blocks is rounded down: what does not fill a whole block is left out. "
+                f"Line {at} rounds the number of blocks down: elements that do not fill a whole block are left out. "
                 f"With one change there {who} every check: this was compiled and run."
             )
 

@@ -76,3 +76,10 @@ def test_a_barrier_in_a_branch_is_moved_behind_it() -> None:
 def test_a_barrier_of_a_warp_may_have_to_be_the_block_s() -> None:
     body = FILL.replace("\nout", "\n__syncwarp();\nout")
     assert made(body)[body.replace("__syncwarp", "__syncthreads")] == ("barrier", "stronger", 0.8)
+
+
+def test_a_loop_that_only_reads_needs_none_within() -> None:
+    loop = LOOP.replace("out[p] += t[15 - threadIdx.x];", "for (int k = 0; k < 16; k++) {\ns += t[k];\nn++;\n}")
+    found = made(loop)
+    within, behind = loop.replace("t[k];", "t[k];\n__syncthreads();"), loop.replace("}\n}", "}\n__syncthreads();\n}")
+    assert found[behind][2] < found[within][2] == 2.2 + ONE_WAY

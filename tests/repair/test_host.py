@@ -43,7 +43,7 @@ RUN = "With one change there this fault is gone: the program was compiled and ru
 FAULTS = {
     "elements for bytes": (
         ("e, bytes, cudaMemcpyDeviceToHost", "e, count, cudaMemcpyDeviceToHost", "host_code"),
-        "The size in line 20 counts elements: it has to count bytes.",
+        "The size in line 20 is given in elements: it has to be in bytes.",
     ),
     "target and source": (
         ("cudaMemcpy(back.data(), e,", "cudaMemcpy(back.data(), d,", "host_code"),
@@ -51,7 +51,7 @@ FAULTS = {
     ),
     "the sizes of a launch": (
         ("(d, e, rows, cols);", "(d, e, cols, rows);", "launch"),
-        "In line 18 two arguments of the launch are in each other's place.",
+        "Two arguments of the launch in line 18 are swapped.",
     ),
 }
 

@@ -17,7 +17,7 @@ from grader.message import msg
 from grader.repair import of_function
 from grader.repair.of_function import function_repairs
 from grader.result import Check
-from grader.running.explain import is_one_launch, suspects
+from grader.running.explain import is_one_launch, suspects, uncombined_blocks
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -82,6 +82,7 @@ def program(_file: str, text: str) -> Any:
 class Graded(tuple[Any, str]):
     """A change that passes every check, with the text that it makes."""
 
+    __slots__ = ()
     is_complete = True
 
 
@@ -100,6 +101,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
             runs=[runs.judged(case, SimpleNamespace(text=TEXT)) for case in runs.named()],
             host=SimpleNamespace(**{"faults": (), "of_launch": ()} | host),
             diagnoses={},
+            uncombined_blocks=0,
         )
         failed: Any = SimpleNamespace(check=check, variant="solve", status="fail", line=5, data={})
         return function_repairs(called, {"solve": evidence}, [failed])
@@ -175,6 +177,26 @@ def test_kernels_that_right_runs_launch_too_are_no_suspects(runs: list[tuple[boo
     assert suspects(shown) == named
     wrong = [kernels.split() for is_right, kernels in runs if not is_right]
     assert is_one_launch(shown) == (bool(wrong) and all(len(names) == 1 for names in wrong))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "text", "right"),
+    [
+        ([(True, 1), (False, 8)], "", 8),
+        ([(True, 1), (False, 8)], "atomicMax(out, v);", 0),
+        ([(True, 1), (True, 4), (False, 8)], "", 0),
+        ([(False, 8)], "", 0),
+        ([(True, 1), (False, 1)], "", 0),
+    ],
+)
+def test_blocks_whose_results_nothing_combines(blocks: list[tuple[bool, int]], text: str, right: int) -> None:
+    shown: Any = []
+    for is_right, grid in blocks:
+        launches = [SimpleNamespace(grid=(grid, 1, 1), hazards=[])]
+        difference = None if is_right else SimpleNamespace(total=1)
+        run = SimpleNamespace(outcome=SimpleNamespace(status="ok"), is_right=is_right, difference=difference)
+        shown.append((run, SimpleNamespace(calls=[SimpleNamespace(launches=launches)])))
+    assert uncombined_blocks(shown, text) == right
 
 
 SAXPY = """__global__ void saxpy(float a, const float *x, float *y, int n) {

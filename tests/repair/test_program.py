@@ -73,7 +73,12 @@ SHARED = [
         "launch",
         "In line 37 the number of blocks is rounded down",
     ),
-    ("block(TILE, TILE)", "block(16, 16)", "launch", "In line 36 the block is another than the kernel is written for."),
+    (
+        "block(TILE, TILE)",
+        "block(16, 16)",
+        "launch",
+        "The block size in line 36 is not the one that the kernel is written for.",
+    ),
     ("((r) * (w) + (c))", "((c) * (w) + (r))", "index", "In the macro defined in line 4 its parameters"),
 ]
 
@@ -177,7 +182,7 @@ def test_a_cause_is_told_once_and_what_follows_stands_below_it(graded: Grade, tm
     file.write_text(PROGRAM.replace("dim3 grid(across, down)", "dim3 grid(down, across)"), "utf-8")
     result = graded("transpose", file)
     (fault,) = summary(make_job(result, find("transpose", ()), "en", "", False))["faults"]
-    assert fault["message"].startswith("In line 38 the two axes of the grid are in each other's place.")
+    assert fault["message"].startswith("The two axes of the grid are swapped in line 38.")
     assert (fault["where"], fault["code"]) == ("transpose.cu:38", "dim3 grid(down, across);")
     (follows,) = fault["follows"]
     assert follows.startswith("wrong result · naive, shared, padded: ")

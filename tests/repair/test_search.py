@@ -339,7 +339,7 @@ def test_a_grid_whose_threads_mostly_have_nothing_to_do_is_searched_as_any_other
     (tmp_path / "transpose.cu").write_text(SPREAD)
     found = check(graded("transpose", tmp_path / "transpose.cu").checks, "naive.correct")
     assert found.repair is not None and (found.repair.line, found.repair.kind) == (5, "index")
-    assert found.hint.startswith(f"In line 5 and the one after it another size is meant. {EVERY}")
+    assert found.hint.startswith(f"Line 5 and the next one use the wrong size. {EVERY}")
     changed = [row for row in found.repair.diff if row[0] == "+"]
     assert changed == ["+        int r = i / cols;", "+        int c = i % cols;"]
 

@@ -85,7 +85,7 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     (
         "matmul",
         "block.ragged_sizes",
-        f"The return in line 83 must not be there: threads that it ends are still needed. {EVERY}",
+        f"Remove the return in line 83: the threads that it ends are still needed. {EVERY}",
         "which no thread ever writes.",
         [("mulBlock", "    float acc = 0;\n", "    if (i >= n || j >= n)\n        return;\n    float acc = 0;\n")],
     ),
@@ -110,7 +110,7 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     (
         "transpose",
         "shared.correct",
-        f"The array declared in line 36 is each thread's own: __shared__ is missing before its type. {EVERY}",
+        f"The array declared in line 36 is private to each thread: __shared__ is missing before its type. {EVERY}",
         "In all wrong elements the result is uninitialised memory.",
         [("transposeShared", "    __shared__ float tile", "    float tile")],
     ),
@@ -157,5 +157,5 @@ def test_of_two_faults_one_may_be_mended(graded: Grade, tmp_path: Path) -> None:
     text = written("transpose", edits)
     (tmp_path / "transpose.cu").write_text(text, "utf-8")
     found = check(graded("transpose", tmp_path / "transpose.cu").checks, "shared.correct")
-    assert found.hint.startswith(f"In line 46 and the one after it x and y are in each other's place. {GONE}")
+    assert found.hint.startswith(f"x and y are swapped in line 46 and in the next one. {GONE}")
     assert found.repair is None

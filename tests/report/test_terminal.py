@@ -12,7 +12,7 @@ from rich.console import Console
 
 from grader import i18n
 from grader.i18n import _
-from grader.message import Message, msg
+from grader.message import Message, joined, msg
 from grader.repair.search import without_guesses
 from grader.report import terminal
 from grader.report.summary import failed_row, group_row, student_line, summary
@@ -64,6 +64,26 @@ def test_a_hint_that_a_change_may_overrule_is_shown_where_none_was_found(is_foun
     title, words = ("Found by trying changes", "line 9") if is_found else ("How to go on", "Follow one element")
     assert title in file.getvalue() and words in file.getvalue()
     assert ("Follow one" in file.getvalue()) != is_found
+
+
+def test_what_was_seen_is_told_at_once_and_once() -> None:
+    whole = sample_results.failed()
+    seen = msg("checks.bank_conflicts.hint_words", n=16)
+    guess, found = msg("checks.bank_conflicts.hint_odd", pitch=34), msg("repairs.padding", line=9)
+
+    def with_hint(*said: Message) -> Result:
+        checks = [
+            told(structs.replace(c, hint_said=joined(*said))) if c.check == "bank_conflicts" else c
+            for c in whole.checks
+        ]
+        return structs.replace(whole, checks=checks)
+
+    guessed, file = with_hint(seen, guess), io.StringIO()
+    sure = without_guesses(guessed)
+    text = shown(job(sure))
+    assert "16 different words" in text and "odd" not in text
+    terminal.show_found_out(terminal.console(file), *(summary(job(r)) for r in (sure, guessed, with_hint(found, seen))))
+    assert "line 9" in file.getvalue() and "different words" not in file.getvalue()
 
 
 def test_nothing_to_fix_is_no_heading() -> None:

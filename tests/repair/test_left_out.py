@@ -1,0 +1,80 @@
+"""What a computation leaves out: neighbours, parameters, arrays of indices, factors; and divisions of integers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.repair.expressions import expression_changes
+from grader.repair.function import changed, functions_of
+from grader.repair.left_out import left_out_changes
+from grader.submission.cpp.parse import parse
+from grader.submission.source import SourceText
+from tests.repair.kernels import changes
+
+INDEX = "int i = threadIdx.x;\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "after", "group"),
+    [
+        # A neighbour that is added twice, and one that is not added.
+        (
+            "out[i] = a[i - n] + a[i - n] + a[i - 1] + a[i + 1];",
+            "out[i] = a[i + n] + a[i - n] + a[i - 1] + a[i + 1];",
+            "mirrored",
+        ),
+        (
+            "out[i] = a[i - n] + a[i - 1] + a[i + 1];",
+            "out[i] = a[i - n] + a[i + n] + a[i - 1] + a[i + 1];",
+            "neighbour",
+        ),
+        (
+            "out[i] = 2 * a[i - 1] + 2 * a[i + 1] - 3 * a[i + n];",
+            "out[i] = 2 * a[i - 1] + 2 * a[i + 1] - 3 * a[i + n] - 3 * a[i - n];",
+            "neighbour",
+        ),
+        ("out[i] = a[i - 1] + a[i + 1] - a[i];", "out[i] = a[i - 1] + a[i + 1] - 2 * a[i];", "factor"),
+    ],
+)
+def test_sums_of_neighbours(body: str, after: str, group: str) -> None:
+    assert changes(left_out_changes, INDEX + body)[INDEX + after].group == group
+
+
+def test_neighbours_of_both_sides_are_complete() -> None:
+    found = changes(left_out_changes, INDEX + "out[i] = a[i - 1] + a[i + 1] - n * a[i];")
+    assert {change.group for change in found.values()} <= {"unused"}
+
+
+@pytest.mark.parametrize(
+    ("signature", "body", "after"),
+    [
+        ("const int *of", "out[i] = a[i];", "out[i] = a[of[i]];"),
+        ("const float *w", "out[i] = a[i];", "out[i] = a[i] * w[i];"),
+        ("const float *w", "for (int k = 0; k < n; k++) s += a[i];", "for (int k = 0; k < n; k++) s += a[i] * w[k];"),
+        ("float rate", "out[i] = a[i] + (a[0] - a[1]);", "out[i] = a[i] + rate * (a[0] - a[1]);"),
+        ("float rate", "out[i] = a[i];", "out[i] = rate * a[i];"),
+        ("float rate", "out[i] = a[i];", "out[i] = a[i] + rate;"),
+    ],
+)
+def test_a_parameter_that_is_used_nowhere_is_put_in(signature: str, body: str, after: str) -> None:
+    head = f"__global__ void k(const float *a, float *out, int n, {signature}) {{\nfloat s = 0;\n{INDEX}"
+    text = f"{head}{body}\n}}\n"
+    (function,) = functions_of(parse(SourceText(Path("k.cu"), text, "utf-8")), "k")
+    made = {changed(text, change): change for change in left_out_changes(function)}
+    assert made[f"{head}{after}\n}}\n"].detail == "unused"
+
+
+@pytest.mark.parametrize(
+    ("body", "after", "cost"),
+    [
+        ("out[i] = powf(a[i], 3 / 2);", "out[i] = powf(a[i], 3.0f / 2);", 0.2),
+        ("out[i] = 1 / 2 * a[i];", "out[i] = 1.0f / 2 * a[i];", 0.2),
+        ("out[i] = a[i] * (1 / n);", "out[i] = a[i] * (1.0f / n);", 0.8),
+        ("out[i] = (float)(i / n);", "out[i] = (float)((float)i / n);", 0.8),
+    ],
+)
+def test_divisions_of_integers(body: str, after: str, cost: float) -> None:
+    change = changes(expression_changes, INDEX + body)[INDEX + after]
+    assert (change.kind, change.detail, change.cost) == ("expression", "division", cost)
