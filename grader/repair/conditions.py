@@ -275,6 +275,7 @@ def _looped(function: Function, node: Node, condition: Node, body: Node) -> Iter
     left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
     if left is None or right is None or operator_of(condition) != "<" or _barriers_in(function, body):
         return
+    yield from _remainder(function, node, left)
     places = [n for n in descendants(body) if n.type == left.type and function.text(n) == function.text(left)]
     if function.text(left) != "threadIdx.x" or not places:
         return
@@ -284,6 +285,20 @@ def _looped(function: Function, node: Node, condition: Node, body: Node) -> Iter
     head = Edit(function.at(node.start_byte), function.at(clause.end_byte), goes_on)
     edits = (head, *(function.replaced(place, name) for place in places))
     yield Change("guard", function.line(node), edits, 1.8, "loop", "loop")
+
+
+def _remainder(function: Function, node: Node, left: Node) -> Iterator[Change]:
+    """`if (k < n)` behind a loop that leaves several elements over: a loop of what goes on counting."""
+    name = function.text(left)
+    loops = (n for n in function.nodes if n.type == "for_statement" and n.end_byte <= node.start_byte)
+    updates = (update for loop in loops if (update := loop.child_by_field_name("update")) is not None)
+    clause = node.child_by_field_name("condition")
+    is_counted = left.type == "identifier" and any(name in function.parsed.words(update) for update in updates)
+    if clause is None or not is_counted or node.child_by_field_name("alternative") is not None:
+        return
+    inside = function.text(clause).removeprefix("(").removesuffix(")")
+    edit = Edit(function.at(node.start_byte), function.at(clause.end_byte), f"for (; {inside}; ++{name})")
+    yield Change("bound", function.line(node), (edit,), 1.0, "loop", "remainder")
 
 
 def _by_one(function: Function, node: Node, condition: Node, body: Node) -> Iterator[Change]:

@@ -62,6 +62,12 @@ def stream_changes(parsed: ParsedFile) -> Iterator[Change]:
         places = [place for node in function.nodes if (place := _stream_of(function, node)) is not None]
         texts = list(dict.fromkeys([*map(function.text, places), *_destroyed(function)]))
         waited = Counter(function.text(place) for place in places if _is_waited_for(function, place))
+        for node in function.nodes if places else ():
+            parts = [n for n in node.named_children if n.type != "comment"] if node.type == "kernel_call_syntax" else []
+            for text in texts[:MAX_STREAMS] if 2 <= len(parts) <= 3 else ():
+                more = f", {text}" if len(parts) > 2 else f", 0, {text}"
+                edit = function.inserted(parts[-1].end_byte, more)
+                yield Change("host", function.line(node), (edit,), 1.2, "stream", "stream")
         for place in places:
             own = function.text(place)
             for text in [t for t in texts if t != own][:MAX_STREAMS]:

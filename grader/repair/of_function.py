@@ -161,7 +161,8 @@ class _Tried:
 
     def survivors(self, observer: Observer) -> Iterator[tuple[ParsedFile, Change, Program]]:
         """Those with which all of the lab's own cases are right, in their order."""
-        is_of_host = bool(self.evidence.host.of_launch) or self.check.check in OF_HOST
+        host = self.evidence.host
+        is_of_host = bool(host.of_launch) or self.check.check in OF_HOST or any(f.kind == "copy" for f in host.faults)
         ways = [self._of_device(observer), self._of_host()]
         for way in reversed(ways) if is_of_host else ways:
             yield from way

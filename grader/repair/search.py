@@ -242,9 +242,10 @@ def _lies_true(kernel: BoundKernel, functions: Sequence[Function]) -> bool:
 DETAILS = {
     "barrier": ("after", "loop_end", "loop_start", "loop_both", "in_branch", "before_branch", "removed", "stronger"),
     "guard": ("missing", "missing_around", "removed", "returns", "returns_early", "loop"),
-    "initial_value": ("missing", "stored", "added"),
+    "initial_value": ("missing", "stored", "added", "positive", "zero"),
+    "bound": ("remainder",),
     "expression": (
-        *("division", "neighbour", "factor", "unused"),
+        *("division", "parentheses", "neighbour", "factor", "unused"),
         *("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
     ),
     "index": ("unused", "axes", "axes_next", "names_next", "tile", "macro", "macro_name"),

@@ -32,6 +32,7 @@ _OTHERS = {
 }
 _NUMBER = re.compile(r"\(?\s*\d[\w.]*\s*\)?")
 _BLOCK = ("blockDim.x", "blockDim.y")
+_OPERATOR = re.compile(r"[-+*/%]")
 MAX_VALUES = 8
 """Values that are tried for a constant."""
 
@@ -112,6 +113,14 @@ def _members_beside(parsed: ParsedFile, name: str) -> list[str]:
 def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str, float, str]]:
     tokens = _TOKEN.findall(text)
     used = [name for name in parameters if name in tokens]
+    bare = text.strip()
+    if _OPERATOR.search(bare) and not (bare.startswith("(") and _closes(bare) == len(bare)):
+        inside = "".join(f"({token})" if token in used else token for token in tokens)
+        yield "expression", f"({bare})", 0.4, "parentheses"
+        yield "expression", f"({inside})", 0.5, "parentheses"
+    elif used and _OPERATOR.search(bare):
+        inside = "".join(f"({token})" if token in used else token for token in tokens)
+        yield "expression", inside, 0.7, "parentheses"
     for first, one in enumerate(used):
         for other in used[first + 1 :]:
             swap = {one: other, other: one}
@@ -126,6 +135,16 @@ def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str,
             replacements = [("expression", str(int(token) + step), 2.0) for step in (1, -1) if int(token) + step >= 0]
         for kind, other, cost in replacements:
             yield kind, "".join([*tokens[:place], other, *tokens[place + 1 :]]), cost, "macro"
+
+
+def _closes(text: str) -> int:
+    """Characters up to the bracket that closes the first one, with it."""
+    depth = 0
+    for place, sign in enumerate(text, start=1):
+        depth += (sign == "(") - (sign == ")")
+        if not depth:
+            return place
+    return 0
 
 
 def numbers_of(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:

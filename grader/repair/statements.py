@@ -160,6 +160,7 @@ _UNSIGNED = re.compile(r"unsigned(?:\s+(?:int|long))*|size_t|uint32_t|uint64_t|u
 def value_changes(function: Function) -> Iterator[Change]:
     """First values: of variables without one, of sums that go on from one element to the next, of what is left out."""
     yield from _types(function)
+    yield from _smallest(function)
     for node in function.statements:
         if node.type == "declaration" and "__shared__" not in function.text(node):
             yield from _first_values(function, node)
@@ -196,6 +197,30 @@ def _types(function: Function) -> Iterator[Change]:
                 "not_shared",
                 "not_shared",
             )
+
+
+_POSITIVE = {"FLT_MIN": "-FLT_MAX", "DBL_MIN": "-DBL_MAX"}
+_LARGER = {"max", "fmaxf", "fmax", "atomicMax", "MAX"}
+
+
+def _smallest(function: Function) -> Iterator[Change]:
+    """What a maximum starts from: the smallest positive number, or 0, in place of one that is below all others."""
+    words = function.parsed.words(function.body)
+    for node in function.nodes:
+        text = function.text(node)
+        if node.type == "identifier" and text in _POSITIVE:
+            edit = function.replaced(node, _POSITIVE[text])
+            yield Change("initial_value", function.line(node), (edit,), 0.3, "smallest", "positive")
+        elif node.type == "number_literal" and words & _LARGER and re.fullmatch(r"0\.?0*f?|\.0+f?", text):
+            outer = node.parent
+            if outer is not None and outer.type in (
+                "init_declarator",
+                "conditional_expression",
+                "assignment_expression",
+            ):
+                for lowest in ("-INFINITY", "-FLT_MAX"):
+                    edit = function.replaced(node, lowest)
+                    yield Change("initial_value", function.line(node), (edit,), 1.4, "smallest", "zero")
 
 
 def _shadowing(function: Function, node: Node) -> Iterator[Change]:

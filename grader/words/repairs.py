@@ -68,6 +68,9 @@ REPAIRS: Texts = {
         "after it alone."
     ),
     "bound": N_("The start, the end or the step of the loop in line {line} is wrong."),
+    "bound_remainder": N_(
+        "Line {line} handles one of the elements that are left over, but there may be several: a loop is needed there."
+    ),
     "barrier": N_("The barrier in line {line} is wrong."),
     "barrier_after": N_("A barrier is missing after line {line}."),
     "barrier_loop_end": N_(
@@ -83,6 +86,11 @@ REPAIRS: Texts = {
     "padding": N_("The row length of the shared array declared in line {line} is wrong."),
     "array_size": N_("The shared array declared in line {line} has the wrong size."),
     "initial_value": N_("The initial value set in line {line} is wrong."),
+    "initial_value_positive": N_(
+        "Line {line} starts from the smallest positive number, which is larger than all negative ones: the lowest "
+        "number is the largest one with a minus sign."
+    ),
+    "initial_value_zero": N_("In line {line} a maximum starts from 0, which is larger than all negative numbers."),
     "initial_value_stored": N_("Line {line} adds to what is there already: it has to store its value."),
     "initial_value_added": N_("Line {line} replaces what is there already: it has to add to it."),
     "initial_value_missing": N_("An initial value is missing in line {line}."),
@@ -97,6 +105,10 @@ REPAIRS: Texts = {
     "expression_division": N_(
         "Line {line} divides one integer by another, and the fraction of the result is lost: one of the two has to be "
         "a floating-point number."
+    ),
+    "expression_parentheses": N_(
+        "The macro defined in line {line} needs parentheses: where it is used, an operator beside it takes only a part "
+        "of its text."
     ),
     "expression_neighbour": N_("A term is missing in line {line}: the neighbour on the other side."),
     "expression_factor": N_("A factor is missing in line {line}."),
