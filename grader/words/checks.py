@@ -225,9 +225,7 @@ LAUNCH: Texts = {
         "Of {variable}, which the launches hand over, {first} is {first_given} and {second} is {second_given} in line "
         "{line}: these two are in each other's place."
     ),
-    "hint_exchanged_fields": N_(
-        "Exchange the two in line {line}. The kernels themselves were graded with both in their places."
-    ),
+    "hint_exchanged_fields": N_("Swap the two in line {line}. The kernels were graded with both in their places."),
     "instance": N_("{kernel} is launched here on arrays for {size} = {value}, while it works on {size} = {got}."),
     "places": N_(
         "{kernel} is handed {first} from element {first_at} on and {second} from element {second_at} on; both have the "
@@ -319,9 +317,7 @@ HOST_CODE: Texts = {
         "Compare the number of bytes with what was allocated: which of the two does the array need? And check what the "
         "call returns."
     ),
-    "hint_copy": N_(
-        "Check the order of the arguments, the size in bytes and the direction, and what the copy returns."
-    ),
+    "hint_copy": N_("Check the arguments of the copy, and what it returns."),
     "hint_lifetime": N_(
         "Free each array once, by the function that goes with its allocation, after the last launch and the last copy "
         "that use it."
@@ -391,9 +387,8 @@ CORRECT: Texts = {
     ),
     "hint_constants_first": N_("The kernel was run with {name} as the host fills it: correct line {line} first."),
     "hint_uncombined": N_(
-        "The result is right where the grid has one block, and wrong where it has {blocks}: each block makes a result "
-        "of its own, and nothing combines these into one. A second launch that works on them does, or an atomic "
-        "operation."
+        "With one block the result is right, with {blocks} it is wrong: nothing combines the results of the blocks "
+        "into one. A second launch or an atomic operation has to do it."
     ),
     "hint_unset_variable": N_(
         "{name} is used in line {line} before it has a value, and what is computed from it is undefined: give it one "

@@ -130,7 +130,7 @@ def test_a_kernel_that_is_right_while_a_row_fits_a_block(
 ) -> None:
     given = evidence(block=(32, 1, 1), runs=runs)
     said = hint(replace(given, variant=replace(given.variant, smaller_block=asked)))
-    assert said.startswith("It is right only where the block has a thread for each element") == is_few
+    assert said.startswith("The result is right only where the block has a thread for each element") == is_few
     flat = evidence(block=(32, 2, 1), runs=runs)
     assert "thread for each" not in hint(replace(flat, variant=replace(flat.variant, smaller_block=asked)))
 

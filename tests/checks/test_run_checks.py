@@ -197,7 +197,7 @@ def test_ragged_sizes_that_the_lab_does_not_have() -> None:
         (hazard("out_of_bounds", "after", offset_bytes=4096), "reads element 1024 of t, which has", "declared size"),
         (hazard("out_of_bounds", "after", offset_bytes=4094), "reads 2 bytes past the end of t", "declared size"),
         (hazard("out_of_bounds", "after", op="store", offset_bytes=4096), "writes element 1024 of t", "declared size"),
-        (hazard("out_of_bounds", "unmapped", space="global", array=""), "belongs to no array", "last thread"),
+        (hazard("out_of_bounds", "unmapped", space="global", array=""), "belongs to no array", "this index by hand"),
         (hazard("out_of_bounds", "misaligned", width_bytes=16), "not a multiple of 16 bytes", "float4"),
         (hazard("uninitialized", ""), "reads element 32 of t, which was never written", "previous block left"),
         (hazard("uninitialized", "", space="global", array="in"), "reads element 32 of in,", "copied by the host"),

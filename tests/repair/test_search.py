@@ -27,8 +27,8 @@ MENDED = [
         "matmul/bad/second_barrier_missing.cu",
         "block.races",
         (12, "barrier"),
-        "A barrier is missing at the end of the loop body, after line 12: what slower threads still read there, "
-        "faster ones already overwrite in the next iteration.",
+        "A barrier is missing at the end of the loop body, after line 12: faster threads overwrite in the "
+        "next iteration what slower ones are still reading.",
         ["+        __syncthreads();"],
     ),
     # The grid is right: rows and columns are not exchanged in the output's guard.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.submission.cpp.constants import Lookup
-from grader.submission.cpp.nodes import Expression
+from grader.submission.cpp.nodes import Expression, Number
 from grader.submission.cpp.tree import LOOPS, WORD, Item, ParsedFile, declared_name, descendants, remembered
 from grader.submission.kernels.kernel import local_values
 from grader.submission.kernels.records import Loop, factor_of
@@ -128,8 +128,10 @@ def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str
             continue
         values = local_values(parsed, body)
 
-        def look_up(name: str, values: Lookup = values) -> Expression | None:
-            return of_template.get(name) or values(name)
+        given = {} if function is item else _given(parsed, function, item, of_template.get)
+
+        def look_up(name: str, values: Lookup = values, given: Mapping[str, Expression] = given) -> Expression | None:
+            return given.get(name) or of_template.get(name) or values(name)
 
         loops = loops_in(parsed, body)
         live = _live_names(parsed, body) if loops else frozenset()
@@ -147,6 +149,17 @@ def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str
                 # A step of an unrolled loop does the work of several.
                 innermost.append(Loop(start, end, factor, work * around * own))
     return tuple(innermost)
+
+
+def _given(parsed: ParsedFile, function: Item, caller: Item, look_up: Lookup) -> dict[str, Expression]:
+    """What a kernel gives the template's parameters of a function that it calls: `tiled<8>(…)`."""
+    call = re.search(rf"\b{re.escape(function.name)}\s*<([^<>;{{}}]{{0,200}})>\s*\(", parsed.text(caller.node))
+    texts = [part.strip() for part in call[1].split(",")] if call is not None else []
+    values = (
+        (name, parsed.constants.integer(text, look_up))
+        for name, text in zip(function.template_parameters, texts, strict=False)
+    )
+    return {name: Number(value) for name, value in values if value is not None}
 
 
 def _factor(parsed: ParsedFile, function: Node, loops: Sequence[Node], look_up: Lookup) -> int:

@@ -100,3 +100,10 @@ def test_a_template_argument_and_a_function_that_is_called() -> None:
     helper = "__device__ float dot(const float *a, const float *b, int n) { float s = 0;\n" + BY_HAND + " return s; }"
     assert factor("c[0] = dot(a, b, n);", before=helper) == 4
     assert factor(PLAIN, before=helper) == 1
+
+
+@pytest.mark.parametrize(("call", "expected"), [("<8>", 8), ("<2 * U>", 24), ("<V>", 1), ("", 1)])
+def test_what_a_function_is_given_by_its_call(call: str, expected: int) -> None:
+    helper = "template <int U> __device__ void dot(const float *a, const float *b, float *c, int n) { float s = 0;\n"
+    helper += f"#pragma unroll U\n{PLAIN} c[0] = s; }}"
+    assert factor(f"dot{call}(a, b, c, n);", before=helper, templates={"U": "12"} if "U" in call else None) == expected
