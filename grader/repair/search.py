@@ -241,12 +241,21 @@ def _lies_true(kernel: BoundKernel, functions: Sequence[Function]) -> bool:
 
 DETAILS = {
     "barrier": ("after", "loop_end", "loop_start", "loop_both", "in_branch", "before_branch", "removed", "stronger"),
-    "guard": ("missing", "missing_around", "removed", "returns", "returns_early", "loop"),
+    "guard": (
+        "missing",
+        "missing_around",
+        "removed",
+        "returns",
+        "returns_early",
+        "returns_break",
+        "returns_late",
+        "loop",
+    ),
     "initial_value": ("missing", "stored", "added", "positive", "zero"),
     "bound": ("remainder",),
     "expression": (
         *("division", "parentheses", "neighbour", "factor", "unused"),
-        *("unsigned", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
+        *("unsigned", "signed", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
     ),
     "index": ("unused", "axes", "axes_next", "names_next", "tile", "macro", "macro_name"),
     "launch": (

@@ -161,6 +161,7 @@ def value_changes(function: Function) -> Iterator[Change]:
     """First values: of variables without one, of sums that go on from one element to the next, of what is left out."""
     yield from _types(function)
     yield from _smallest(function)
+    yield from _signed(function)
     for node in function.statements:
         if node.type == "declaration" and "__shared__" not in function.text(node):
             yield from _first_values(function, node)
@@ -221,6 +222,21 @@ def _smallest(function: Function) -> Iterator[Change]:
                 for lowest in ("-INFINITY", "-FLT_MAX"):
                     edit = function.replaced(node, lowest)
                     yield Change("initial_value", function.line(node), (edit,), 1.4, "smallest", "zero")
+
+
+def _signed(function: Function) -> Iterator[Change]:
+    """Bytes read as numbers with a sign: `char4` for `uchar4`."""
+    edits: list[Edit] = []
+    first = 0
+    for node in function.nodes:
+        text, parent = function.text(node), node.parent
+        is_vector = node.type == "type_identifier" and re.fullmatch(r"char[1-4]", text) is not None
+        is_plain = node.type == "primitive_type" and text == "char"
+        if is_vector or (is_plain and parent is not None and parent.type != "sized_type_specifier"):
+            edits.append(function.replaced(node, f"u{text}" if is_vector else "unsigned char"))
+            first = first or function.line(node)
+    if edits:
+        yield Change("expression", first, tuple(edits), 1.0, "signed", "signed")
 
 
 def _shadowing(function: Function, node: Node) -> Iterator[Change]:

@@ -67,6 +67,14 @@ REPAIRS: Texts = {
         "The return in line {line} ends threads that are still needed below: let the condition guard the statement "
         "after it alone."
     ),
+    "guard_returns_break": N_(
+        "The return in line {line} ends threads that are still needed after the loop: they have to leave the loop "
+        "alone."
+    ),
+    "guard_returns_late": N_(
+        "The return in line {line} comes too early: the threads that it ends are still needed up to the barrier in "
+        "line {to_line}."
+    ),
     "bound": N_("The start, the end or the step of the loop in line {line} is wrong."),
     "bound_remainder": N_(
         "Line {line} handles one of the elements that are left over, but there may be several: a loop is needed there."
@@ -95,6 +103,7 @@ REPAIRS: Texts = {
     "initial_value_added": N_("Line {line} replaces what is there already: it has to add to it."),
     "initial_value_missing": N_("An initial value is missing in line {line}."),
     "expression_unsigned": N_("A variable declared in line {line} is unsigned, so it is never negative."),
+    "expression_signed": N_("Bytes are read with a sign from line {line} on: those from 128 on become negative."),
     "expression_narrow": N_(
         "The type of the variable declared in line {line} is too small: larger values are truncated."
     ),

@@ -348,3 +348,27 @@ def test_one_thread_of_a_pair_exchanges() -> None:
         f"{pair}if (i < n && j > i) {{ out[i] = 1; out[j] = 2; }}"
     ]
     assert "pair" not in {c.group for c in changes(guards(), f"{pair}if (j > i) out[i] = 1;").values()}
+
+
+@pytest.mark.parametrize(
+    ("body", "after", "detail"),
+    [
+        (
+            "for (int i = 0; i < n; i++) {\nif (i > 4) return;\nout[i] = 1;\n}",
+            "for (int i = 0; i < n; i++) {\nif (i > 4) break;\nout[i] = 1;\n}",
+            "returns_break",
+        ),
+        (
+            "int i = threadIdx.x;\nif (i >= n) return;\nout[i] = 1;\n__syncthreads();\nout[i] = 2;",
+            "int i = threadIdx.x;\nout[i] = 1;\n__syncthreads();\nif (i >= n) return;\nout[i] = 2;",
+            "returns_late",
+        ),
+        (
+            "int k = 0;\nfor (; k + 4 <= n; k += 4) out[k] = 1;\nif (k < n) out[k] = 1;",
+            "int k = 0;\nfor (; k + 4 <= n; k += 4) out[k] = 1;\nfor (; k < n; ++k) out[k] = 1;",
+            "remainder",
+        ),
+    ],
+)
+def test_what_ends_too_much_or_does_too_little(body: str, after: str, detail: str) -> None:
+    assert changes(guards(**OF_N), body)[after].detail == detail

@@ -9,6 +9,8 @@ import pytest
 from grader.repair.expressions import expression_changes
 from grader.repair.function import changed, functions_of
 from grader.repair.left_out import left_out_changes
+from grader.repair.several_places import macro_changes
+from grader.repair.statements import value_changes
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 from tests.repair.kernels import changes
@@ -78,3 +80,40 @@ def test_a_parameter_that_is_used_nowhere_is_put_in(signature: str, body: str, a
 def test_divisions_of_integers(body: str, after: str, cost: float) -> None:
     change = changes(expression_changes, INDEX + body)[INDEX + after]
     assert (change.kind, change.detail, change.cost) == ("expression", "division", cost)
+
+
+@pytest.mark.parametrize(
+    ("body", "after", "detail"),
+    [
+        ("float m = FLT_MIN;", "float m = -FLT_MAX;", "positive"),
+        (
+            "float m = 0;\nm = fmaxf(m, i < n ? a[i] : 0.0f);",
+            "float m = 0;\nm = fmaxf(m, i < n ? a[i] : -INFINITY);",
+            "zero",
+        ),
+        (
+            "const char4 *q = (const char4 *)a;\nunsigned char c;",
+            "const uchar4 *q = (const uchar4 *)a;\nunsigned char c;",
+            "signed",
+        ),
+    ],
+)
+def test_what_a_value_starts_from_and_bytes_without_a_sign(body: str, after: str, detail: str) -> None:
+    assert changes(value_changes, INDEX + body)[INDEX + after].detail == detail
+
+
+@pytest.mark.parametrize(
+    ("macro", "after"),
+    [
+        ("W 2 * R + 1", "(2 * R + 1)"),
+        ("AT(r, c) r * n + c", "((r) * n + (c))"),
+        ("AT(r, c) (r * n + c)", "((r) * n + (c))"),
+        ("SQUARE(x) (x) * (x)", "((x) * (x))"),
+    ],
+)
+def test_macros_get_their_parentheses(macro: str, after: str) -> None:
+    text = f"#define {macro}\n"
+    file = parse(SourceText(Path("k.cu"), text, "utf-8"))
+    name = macro.partition(" ")[0].partition("(")[0]
+    made = [c for c in macro_changes(file, [name], []) if c.detail == "parentheses"]
+    assert any(changed(text, c).rstrip().endswith(f" {after}") for c in made)
