@@ -16,7 +16,7 @@ from tests.ptx.corpus.case import FOLDER
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 200.0])
 def test_sums_of_any_numbers(lasting_session: GpuSession, compiler: CompilerProcess, scale: float) -> None:
     source = {"corpus.cu": (FOLDER / "matrices.cu").read_text(encoding="utf-8")}
-    for_emulator = compiler.compile(source, ["wmma_tiles"], "compute_75")
+    for_emulator = compiler.compile(source, ["wmma_tiles"], "compute_80")
     for_device = compiler.compile(source, ["wmma_tiles"], lasting_session.device.architecture)
     lasting_session.add("matrices", for_device.cubin)
     rng = np.random.default_rng(7)

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.compiler.headers import STAND_INS
-from grader.errors import InternalError
-from grader.message import msg
 from grader.programs.toolchain import zig
 from grader.programs.toolchain.zig import Library
 
@@ -246,5 +244,5 @@ def _precompile(headers: Sequence[str], half: Half, target: Path, library: Libra
             cwd="/",
         )
         if done.returncode:
-            raise InternalError(msg("programs.cannot_build", reason=done.stderr.strip()[:300]))
+            raise zig.cannot_build(done.stderr)
         precompiled.replace(target)

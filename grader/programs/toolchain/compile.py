@@ -18,8 +18,6 @@ from pathlib import Path
 
 from grader.compiler.expansion import CLANG_STEPS, steps_of_one, token_sizes
 from grader.compiler.headers import STAND_INS, as_nvcc_sees, outside_include, reads_beyond
-from grader.errors import InternalError
-from grader.message import msg
 from grader.processes.limits import EXECUTE, READ, WRITE, landlock_version
 from grader.programs.toolchain import confined, zig
 from grader.programs.toolchain.advance import (
@@ -361,7 +359,7 @@ def compile_file(
         return HostProgram(b"", (), frozenset(unused), "limit")
     if done.code:
         if _OURS.search(done.errors):
-            raise InternalError(msg("programs.cannot_build", reason=done.errors.strip()[:300]))
+            raise zig.cannot_build(done.errors)
         if not diagnostics:
             diagnostics.append(Diagnostic(name, 0, done.errors.strip()[:300]))
         return HostProgram(b"", tuple(diagnostics), frozenset(unused), "errors")

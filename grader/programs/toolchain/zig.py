@@ -375,8 +375,13 @@ def _archive_of(output: Path) -> str:
     return "libc++.a" if output.name.startswith("cpp-") else "libc.a"
 
 
+def cannot_build(stderr: str) -> InternalError:
+    """The error of a build of ours that failed.  stderr: of the compiler, whose first error is the reason."""
+    errors = [line for line in stderr.splitlines() if "error" in line] or [stderr.strip()[-300:]]
+    return InternalError(msg("programs.cannot_build", reason=errors[0][:300]))
+
+
 def _run(command: Sequence[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd="/")
     if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if "error" in line] or [done.stderr[-300:]]
-        raise InternalError(msg("programs.cannot_build", reason=errors[0][:300]))
+        raise cannot_build(done.stderr)
