@@ -64,14 +64,19 @@ class Variables:
         self._seen: list[list[Array]] = []
 
     def look(self) -> None:
-        """Remember what they hold."""
-        self._seen = [*self._seen[1 - LOOKS :], [_whole_words(array).copy() for array in self._arrays]]
+        """Remember what they hold; what has not changed since the last look is the same array, not a copy of it."""
+        last = self._seen[-1] if self._seen else [np.empty(0, np.uint32)] * len(self._arrays)
+        current = map(_whole_words, self._arrays)
+        looks = [old if np.array_equal(old, new) else new.copy() for old, new in zip(last, current, strict=True)]
+        self._seen = [*self._seen[1 - LOOKS :], looks]
 
     @property
     def have_moved(self) -> bool:
         """Whether any of the launches after the first look has changed something."""
         return any(
-            not np.array_equal(a, b) for other in self._seen[1:] for a, b in zip(self._seen[0], other, strict=True)
+            a is not b and not np.array_equal(a, b)
+            for other in self._seen[1:]
+            for a, b in zip(self._seen[0], other, strict=True)
         )
 
     def age(self, launches: int) -> bool:
@@ -80,11 +85,20 @@ class Variables:
             return False
         aged = False
         for number, array in enumerate(self._arrays):
-            past = np.stack([looks[number] for looks in self._seen])
+            past = [looks[number] for looks in self._seen]
+            if past[0] is past[1]:
+                continue
             current = _whole_words(array)
             # A variable of eight bytes is one number, not two.
             wholes, numbers = (np.uint64, np.float64) if len(current) == 2 else (np.uint32, np.float32)
-            aged |= _age(past.view(wholes), past.view(numbers), current.view(wholes), current.view(numbers), launches)
+            # Only what has changed can go on changing: an array of 64 MiB of which nothing moves costs a comparison.
+            moved = np.flatnonzero(past[0].view(wholes) != past[1].view(wholes))
+            if not len(moved):
+                continue
+            looks = np.stack([look.view(wholes)[moved] for look in past])
+            later = current.view(wholes)[moved]
+            aged |= _age(looks, looks.view(numbers), later, later.view(numbers), launches)
+            current.view(wholes)[moved] = later
         return aged
 
 
