@@ -41,16 +41,22 @@ def english() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def fork_servers() -> Iterator[fork_server.Servers]:
-    """What `forked` starts, for all modules that ask for it."""
+    """What `forked` starts, for all modules."""
     servers: fork_server.Servers = {}
     yield servers
     for server in servers.values():
         server.end()
 
 
-@pytest.fixture(scope="module")
-def forked(fork_servers: fork_server.Servers) -> Iterator[None]:
-    """Children are forked, as those of a group are: of the many that tests start none imports anything anew."""
+@pytest.fixture(scope="module", autouse=True)
+def forked(request: pytest.FixtureRequest, fork_servers: fork_server.Servers) -> Iterator[None]:
+    """Children are forked, as those of a group are: of the many that tests start none imports anything anew.
+
+    Not in a module that is marked `started`: it is about how they start, or changes what they inherit.
+    """
+    if request.node.get_closest_marker("started"):
+        yield
+        return
     with fork_server.kept(fork_servers):
         yield
     # Children that are to have this process's environment have what it was when their server was started.

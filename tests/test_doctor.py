@@ -16,6 +16,8 @@ from grader.message import msg
 from grader.programs.toolchain import zig
 from grader.words import said
 
+pytestmark = pytest.mark.started
+
 
 def findings() -> dict[str, doctor.Tool]:
     told = [replace(f, name=said(f.name), found=said(f.found), advice=said(f.advice)) for f in doctor.examine()]

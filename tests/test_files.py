@@ -22,6 +22,8 @@ from grader.files import (
 )
 from grader.timing import summary
 
+pytestmark = pytest.mark.started
+
 
 def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:
     target = tmp_path / "a" / "b" / "result.json"

@@ -32,8 +32,6 @@ from tests import sample_results
 from tests.marks_only import marks_only
 from tests.report.jobs import job
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAB = labs.find("transpose")
 RESULT = sample_results.unjudged()
 ENTRIES = [Entry("orlov", RESULT), Entry("ivanov", sample_results.passed())]

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.started
+
 SAMPLES = Path(__file__).parent.parent / "submissions"
 
 

@@ -14,8 +14,6 @@ from grader.submission.device_code import device_source
 from tests.pace import at_most
 from tests.submission.labs import parsed
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 DISGUISES = [
     '#line 500 "other.cu"',
     "#line 500",

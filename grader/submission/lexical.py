@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from grader.errors import UsageError
@@ -114,6 +115,7 @@ _NOT_LINE_END = re.compile(r"[^\n]")
 _MAIN = re.compile(r"\b(?:_t)?main\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
 
 
+@lru_cache(maxsize=8)
 def without_comments(text: str) -> str:
     """`text` with blanks in place of its comments; every line keeps its number, every character its column."""
     return _SKIPPED.sub(lambda m: blanked(m[0]) if m[0].startswith(("//", "/*")) else m[0], text)
@@ -159,7 +161,7 @@ def _may_direct(text: str, at: int) -> bool:
 
 def blanked(text: str) -> str:
     """As many blanks, the ends of lines kept."""
-    return _NOT_LINE_END.sub(" ", text)
+    return _NOT_LINE_END.sub(" ", text) if "\n" in text else " " * len(text)
 
 
 def line_of_main(text: str) -> int:

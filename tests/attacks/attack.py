@@ -97,7 +97,7 @@ def graded(text: str, lab: str, folder: Path, is_whole: bool = True) -> tuple[To
     """What grading takes, and the result; {} where there is none.  is_whole: with sweeps and repairs."""
     folder.mkdir(parents=True, exist_ok=True)
     if not is_whole:
-        put_marks_only(folder, lab)
+        put_marks_only(folder, lab, with_drawn=True)
     path = folder / "student.cu"
     path.write_text(text, encoding="utf-8")
     out = folder / "out"

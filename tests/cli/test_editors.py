@@ -24,6 +24,8 @@ from grader.cli import main as cli
 from tests.marks_only import put_marks_only
 from tests.pace import slowness
 
+pytestmark = pytest.mark.started
+
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "submissions"
 PETROVA = "✗ needs work: 76 of 91 points, 5 pending"
@@ -140,8 +142,12 @@ def test_a_service_has_one_student_s_work_graded(
     assert not list(tmp_path.glob("reports/*.csv"))
 
 
-def test_a_file_that_is_named_after_a_lab_needs_no_option(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_file_that_is_named_after_a_lab_needs_no_option(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As pre-commit calls it: the files that changed, nothing else."""
+    monkeypatch.chdir(tmp_path)
+    put_marks_only(tmp_path)
     shutil.copytree(SAMPLES / "petrova", tmp_path / "petrova")
     code, out, err = run(capsys, "check", SAMPLES / "ivanov" / "transpose.cu", tmp_path / "petrova" / "transpose.cu")
     ivanov = "✓ passed: 95 of 100 points, 5 pending"

@@ -10,8 +10,6 @@ from grader.compiler.diagnostics import Diagnostic, closing_line
 from grader.compiler.process import CompilerProcess
 from grader.words import text
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 GOOD = """\
 #define TILE 32
 __global__ void other(float *a, int n)

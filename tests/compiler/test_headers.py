@@ -10,6 +10,8 @@ from grader.compiler.headers import forbidden_include, header_folder, needs_bund
 from grader.devices import is_bundled
 from tests.pace import at_most
 
+pytestmark = pytest.mark.started
+
 
 @pytest.mark.parametrize(
     "text",

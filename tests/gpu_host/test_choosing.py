@@ -11,6 +11,8 @@ import pytest
 from grader.gpu import process
 from grader.gpu.process import VARIABLE, ListedGpu, has_driver, of_one_model, on, several_gpus, start_listing, told_by
 
+pytestmark = pytest.mark.started
+
 
 def gpu(uuid: str, model: str = "H200", is_split: bool = False) -> ListedGpu:
     return ListedGpu(model, "143771 MiB", "580.1", f"GPU-{uuid}", is_split)

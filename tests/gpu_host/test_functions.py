@@ -24,8 +24,6 @@ from grader.result import Check, Result
 from tests.grading import test_program_labs as program_labs
 from tests.grading.function_labs import lab_of
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 ORACLE = """
 import numpy as np
 def inputs(sizes, rng):
@@ -105,7 +103,7 @@ def graded(lab: Lab, folder: Path, source: str, backend: str = "gpu") -> Result:
     path = folder / "student" / "solve.cu"
     path.parent.mkdir(exist_ok=True)
     path.write_text(source)
-    return pipeline.grade(path, lab, GradeOptions(backend=backend))
+    return pipeline.grade(path, lab, GradeOptions(backend=backend, repairs=False))
 
 
 def check_of(result: Result, name: str) -> Check:

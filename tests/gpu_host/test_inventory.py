@@ -8,6 +8,8 @@ import pytest
 
 from grader.gpu.process import ListedGpu, inventory
 
+pytestmark = pytest.mark.started
+
 
 @pytest.fixture
 def smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -16,6 +16,8 @@ from grader.gpu.messages import NoDevice
 from grader.gpu.process import GpuProcess, opening_lock
 from grader.timing import lock
 
+pytestmark = pytest.mark.started
+
 
 def test_a_process_without_a_device_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     # A machine with a GPU has none for this process.

@@ -22,6 +22,8 @@ from grader.lab import labs
 from grader.message import Message, verbatim
 from grader.processes.pool import wait
 
+pytestmark = pytest.mark.started
+
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "submissions"
 LAB = "transpose"

@@ -29,8 +29,6 @@ from grader.submission.records import VariantBinding
 from grader.submission.source import decode as decode_source
 from grader.words import text, told
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 TEXT = {"en": "…", "ru": "…"}
 SQUARE = {"rows": 64, "cols": 64}
 KERNELS = data_root() / "tests" / "kernels"

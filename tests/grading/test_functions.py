@@ -19,8 +19,6 @@ from grader.lab.records import Lab
 from grader.result import Check, Result
 from tests.grading.function_labs import AMONG_THE_QUICK
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 SAXPY = find("saxpy")
 KERNEL = """__global__ void saxpy(float a, const float *x, float *y, int n)
 {

@@ -15,6 +15,8 @@ from grader.grading.gathering import _listed, gather
 from grader.grading.students import Work
 from tests.marks_only import put_marks_only
 
+pytestmark = pytest.mark.started
+
 SAMPLES = Path(__file__).parents[2] / "submissions"
 LAB = "transpose"
 

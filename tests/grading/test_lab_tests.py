@@ -20,8 +20,6 @@ from grader.report.job import make_job
 from grader.result import Result, encode
 from tests.grading.function_labs import FUNCTION, KERNEL, SCAN_ORACLE, lab_of
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 ORACLE = """
 import numpy as np
 def inputs(sizes, rng):

@@ -14,8 +14,6 @@ from grader.lab import labs
 from grader.result import decode, encode
 from grader.words import told
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 KERNELS = data_root() / "tests" / "kernels"
 
 

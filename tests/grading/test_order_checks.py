@@ -25,8 +25,6 @@ from tests.grading.function_labs import (
     line_of,
 )
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 ON_HOST = {"memory: device": "memory: host"}
 TWICE_ORACLE = SCAN_ORACLE.replace("np.cumsum(", "np.multiply(2, ")
 

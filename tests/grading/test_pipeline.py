@@ -14,8 +14,6 @@ from grader.grading.options import GradeOptions
 from grader.result import Check, Result, encode
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAB = marks_only("transpose")
 REFERENCES = {v.name: v.reference.file.read_text("utf-8") for v in LAB.variants}
 NAIVE = """

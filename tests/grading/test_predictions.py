@@ -26,8 +26,6 @@ from grader.timing.instructions import named_like, read_device
 from grader.timing.prediction import predict_kernel
 from tests.marks_only import marks_only, put_marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAB = marks_only("transpose")
 TEXT = """
 __global__ void transpose_naive(const float *in, float *out, int rows, int cols) {

@@ -13,8 +13,6 @@ from grader.lab.file import load
 from grader.lab.records import Lab
 from grader.result import Check, Result
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAB = """
 title: {en: Doubled, ru: Удвоено}
 aim: {en: To double, ru: Удвоить}

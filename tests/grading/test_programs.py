@@ -20,8 +20,6 @@ from grader.result import Result
 from tests.marks_only import marks_only
 from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 GRADED = [path for path in PROGRAMS if "grading" in expected_of(path)]
 
 

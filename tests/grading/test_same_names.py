@@ -15,8 +15,6 @@ from grader.submission.folder import find_sources, read_sources
 from grader.submission.records import Submission, VariantBinding
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 MAIN = """\
 #include <cstdio>
 #include "../common/check.h"

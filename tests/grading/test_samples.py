@@ -11,10 +11,10 @@ import jsonschema
 import pytest
 
 from grader.grading import pipeline
+from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.result import Check, Result, encode, json_schema
-
-pytestmark = pytest.mark.usefixtures("forked")
+from tests.marks_only import marks_only
 
 SUBMISSIONS = Path(__file__).parents[2] / "submissions"
 
@@ -111,9 +111,13 @@ VERDICTS = {
 }
 
 
+REPAIRED = ("petrova", "sidorov", "kuznetsova", "volkova", "morozov")
+"""Of whom it is tested what their hints say of the change that was tried."""
+
+
 @cache
 def result(student: str) -> Result:
-    return pipeline.grade(SUBMISSIONS / student, LAB)
+    return pipeline.grade(SUBMISSIONS / student, LAB, GradeOptions(repairs=student in REPAIRED))
 
 
 def checks(student: str) -> dict[str, Check]:
@@ -288,7 +292,7 @@ def test_messages_are_in_the_language_in_use() -> None:
     english = {c.id: c.message for c in result("petrova").checks}
     i18n.use("ru")
     try:
-        russian = {c.id: c.message for c in pipeline.grade(SUBMISSIONS / "petrova", LAB).checks}
+        russian = {c.id: c.message for c in pipeline.grade(SUBMISSIONS / "petrova", marks_only("transpose")).checks}
     finally:
         i18n.use("en")
     assert english.keys() == russian.keys()

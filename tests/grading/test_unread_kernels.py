@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.result import Check
 from tests.marks_only import marks_only
-
-pytestmark = pytest.mark.usefixtures("forked")
 
 SOURCE = """#include <cstdio>
 __global__ void transpose_naive(const float *in, float *out, int rows, int cols)

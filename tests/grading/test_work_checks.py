@@ -20,8 +20,6 @@ from tests.grading.function_labs import (
     line_of,
 )
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 IN_STREAM = SHUFFLE_SUM.replace(
     "{ add<<<(n + 255) / 256, 256>>>(in, out, n); }",
     "{\n    cudaStream_t s;\n    cudaStreamCreate(&s);\n    add<<<(n + 255) / 256, 256, 0, s>>>(in, out, n);\n"

@@ -22,8 +22,6 @@ from grader.lab.expected import Oracle
 from grader.lab.file import load
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 SAMPLES = Path(__file__).parents[2] / "submissions"
 LAB = labs.find("matmul")
 N = 2048

@@ -11,8 +11,6 @@ from grader.launching.backend import Code, waits_for_grid
 from tests.marks_only import marks_only
 from tests.ptx.nvrtc import compile_ptx, header_options
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAB = marks_only("transpose")
 HEADER = """#pragma once
 #include <cooperative_groups.h>

@@ -25,8 +25,6 @@ from grader.submission.records import Interpretation, LaunchPlan, Submission, Va
 from grader.words import text
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAB = marks_only("transpose")
 NAIVE = """
 __global__ void naive(float *in, float *out)

@@ -13,8 +13,6 @@ from grader.launching.programs import ProgramStore
 from grader.launching.trial import Trials
 from tests.submission.labs import bound
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAB = labs.find("transpose")
 
 SIZES = {"rows": 33, "cols": 65}

@@ -16,6 +16,8 @@ from grader.processes.child import Child, ChildProgram
 from grader.processes.pool import Beside
 from tests.processes.worker import Done, Word
 
+pytestmark = pytest.mark.started
+
 PROGRAM = ChildProgram("tests.processes.worker", is_forkable=True)
 
 

@@ -20,7 +20,7 @@ from grader.processes.channel import DeadlinePassed, PeerGone
 from grader.processes.child import Child, ChildProgram
 from tests.processes.worker import Do, Done, Word
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux")
+pytestmark = [pytest.mark.started, pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux")]
 PROGRAM = ChildProgram("tests.processes.worker", is_forkable=True)
 PATIENCE_S = 300.0
 """Ends a test whose child hangs."""

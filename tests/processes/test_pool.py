@@ -17,6 +17,8 @@ from grader.processes.child import ChildProgram
 from grader.processes.pool import Answer, Lost, Pool, Waiting, wait
 from tests.processes.worker import Do, Done, Word
 
+pytestmark = pytest.mark.started
+
 Reply = Done | Word
 REPLIES = msgspec.msgpack.Decoder(Done | Word | Waiting)
 

@@ -13,6 +13,8 @@ from grader.message import msg
 from grader.programs import built
 from grader.programs.toolchain import zig
 
+pytestmark = pytest.mark.started
+
 PROGRAM = """#include <cstdio>
 #include <cstdlib>
 #include "own.h"

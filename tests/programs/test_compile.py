@@ -17,8 +17,6 @@ from grader.programs.toolchain.zig import build
 from grader.submission.source import decode, text_of_bytes
 from tests.programs.expected import PROGRAMS
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 PROGRAM = """\
 #include <vector>
 #include <iostream>

@@ -14,7 +14,7 @@ from grader.processes.limits import EXECUTE, READ, WRITE
 from grader.programs.toolchain import confined
 from grader.programs.toolchain.confined import Done, run
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+pytestmark = [pytest.mark.started, pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")]
 SYSTEM = {name: READ | EXECUTE for name in ("/bin", "/usr", "/lib", "/lib64") if Path(name).exists()}
 SHELL = str(Path("/bin/sh").resolve())
 

@@ -15,8 +15,6 @@ from grader.ptx import parse
 from grader.ptx.frontend.nodes import Instruction
 from grader.words import text
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAMBDA = """
 #include <curand_kernel.h>
 template <class F> __global__ void each(F f) { f(threadIdx.x); }

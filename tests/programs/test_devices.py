@@ -20,8 +20,6 @@ from grader.programs.runtime.ordering import NOWHERE
 from grader.programs.runtime.state import State
 from grader.programs.sources import Sources
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LIMITS = RunLimits(wall_seconds=60, keeps_steps=True)
 ON_GPU = for_gpu(LIMITS, 5.0)
 DEVICES = ["emulator", pytest.param("gpu", marks=pytest.mark.gpu)]

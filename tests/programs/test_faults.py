@@ -9,8 +9,6 @@ import pytest
 from grader.programs.observe import observe
 from grader.programs.sources import Sources
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 
 @pytest.mark.slow
 def test_an_access_far_beyond_shared_memory_is_no_address_of_the_host(tmp_path: Path) -> None:

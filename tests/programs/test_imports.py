@@ -13,8 +13,6 @@ from grader.programs.sandbox.module import Fuel, bound
 from grader.programs.sandbox.run import engine
 from grader.programs.sources import Sources
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 MODULE = """(module
   (import "m" "f" (func $f (param i32 i64 f64 f32) (result i32)))
   (import "m" "wide" (func $wide (result i64)))

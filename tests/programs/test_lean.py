@@ -13,8 +13,6 @@ from grader.programs.sources import Sources, read_program
 from grader.programs.toolchain.compile import compile_program
 from grader.programs.toolchain.zig import build
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 TRACED = RunLimits(executes=False)
 BOUNDED = RunLimits(kernel_instructions=10_000)
 USUAL = """#include <cstdio>

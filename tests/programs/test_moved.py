@@ -20,8 +20,6 @@ from grader.programs.toolchain import zig
 from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.submission.lexical import as_compiled
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 TRACED = RunLimits(executes=False)
 PROGRAM = """#include <cstdio>
 #include <cstdlib>

@@ -16,8 +16,6 @@ from grader.submission.kernels.records import SeenLaunch
 from grader.submission.source import text_of_bytes
 from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of, wanted_launches
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LIMITS = RunLimits(launch_instructions=200_000_000, launch_issued=6_000_000, kernel_instructions=1_000_000_000)
 """Less than by default, so that what is beyond them takes no time, and machine code of few functions is made."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from grader.cli.run_report import text_of
 from grader.programs.device import Outcome
@@ -15,8 +14,6 @@ from grader.programs.records import RunLimits
 from grader.programs.repeats import CHEAP_LAUNCHES, CHEAP_TRIES, TRIES, Repeats
 from grader.programs.sandbox.guest import Meter
 from grader.programs.sources import Sources
-
-pytestmark = pytest.mark.usefixtures("forked")
 
 
 class Scenario:

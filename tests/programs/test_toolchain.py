@@ -16,6 +16,8 @@ from grader.programs.toolchain import zig
 from grader.programs.toolchain.advance import MAX_KEPT_BYTES, precompiled
 from grader.programs.toolchain.zig import Library, build
 
+pytestmark = pytest.mark.started
+
 
 def _made(library: Library, number: int) -> tuple[str, int]:
     with precompiled(("cuda_runtime.h",), library) as path:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from grader.programs.observe import Start, observe_each
 from grader.programs.records import RunLimits
 from grader.programs.sources import Sources
-
-pytestmark = pytest.mark.usefixtures("forked")
 
 TEXT = r"""#include <cstdio>
 #include <cstdlib>

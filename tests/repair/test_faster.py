@@ -20,8 +20,6 @@ from grader.submission.cpp.parse import parse
 from grader.submission.source import decode
 from tests.repair.conftest import KERNELS
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 TEXT = """
 __global__ void transpose_shared(const float *in, float *out, int rows, int cols) {
     __shared__ float tile[32][32];

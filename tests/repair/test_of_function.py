@@ -219,7 +219,6 @@ def failed(tmp_path: Path, text: str, lab: str = "saxpy", repairs: str = "studen
     return checks
 
 
-@pytest.mark.usefixtures("forked")
 def test_a_kernel_that_a_function_launches_is_mended(tmp_path: Path) -> None:
     for check in failed(tmp_path, SAXPY.replace("i < n", "i <= n")):
         assert check.repair is not None and (check.repair.kind, check.repair.line) == ("comparison", 3)
@@ -228,7 +227,6 @@ def test_a_kernel_that_a_function_launches_is_mended(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("forked")
 def test_a_launch_that_is_refused_is_changed_and_shown_to_whom_the_lab_says(tmp_path: Path) -> None:
     text = SAXPY.replace("(n + 255) / 256, 256", "n / 256, 256")
     shown = failed(tmp_path, text)[0].repair
@@ -240,7 +238,6 @@ def test_a_launch_that_is_refused_is_changed_and_shown_to_whom_the_lab_says(tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("forked")
 def test_a_kernel_of_a_program_is_mended(tmp_path: Path) -> None:
     text = find("image-blur").variants[0].reference.file.read_text("utf-8")
     (line,) = [number for number, row in enumerate(text.split("\n"), start=1) if WEIGHED in row]
@@ -249,7 +246,6 @@ def test_a_kernel_of_a_program_is_mended(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("forked")
 def test_a_copy_to_the_host_that_leaves_out_what_is_lacking_is_named_at_its_line(tmp_path: Path) -> None:
     text = find("convolution-2d").variants[0].reference.file.read_text("utf-8")
     back = "cudaMemcpy(out, d_out, bytes, cudaMemcpyDeviceToHost)"

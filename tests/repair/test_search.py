@@ -17,8 +17,6 @@ from grader.repair.search import answers, without_answers
 from grader.result import Check
 from tests.repair.conftest import KERNELS, Grade
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 EVERY = "With one change there the kernel passes every check: this was compiled and run."
 
 MENDED = [

@@ -15,8 +15,6 @@ from grader.report.job import make_job
 from grader.words import told
 from tests import browser
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 KERNELS = Path(__file__).parents[1] / "kernels"
 WIDTH = """(() => {
 const wide = Array.from(document.querySelectorAll("body *")).filter((e) =>

@@ -21,8 +21,6 @@ from grader.result import Result, decode, encode
 from tests import browser, sample_results
 from tests.report.jobs import job
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 SAMPLES = Path(__file__).parents[2] / "submissions"
 COLUMN = WarpSteps(
     block=(1, 2, 0),

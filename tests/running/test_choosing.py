@@ -17,8 +17,6 @@ from grader.submission.records import Interpretation
 from tests.launching.test_kernel import CASES, LAB, binding, interpretation
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 
 def graded(tmp_path: Path, text: str) -> Result:
     file = tmp_path / "transpose.cu"

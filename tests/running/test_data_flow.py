@@ -8,8 +8,6 @@ import pytest
 
 from tests.running.test_host_code import judged, program
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAUNCH = "mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);"
 BACK = "cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost);"
 TO_A = "cudaMemcpy(a, h, bytes, cudaMemcpyHostToDevice);"

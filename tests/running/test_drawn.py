@@ -11,13 +11,12 @@ from grader.course.rules import SECRET, SECRET_FILE, secret
 from grader.errors import UsageError
 from grader.grading import pipeline
 from grader.grading.options import GradeOptions
+from grader.lab import labs
 from grader.result import Result, encode
 from grader.running.drawn import draw
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
-LAB = marks_only("transpose")
+LAB = replace(marks_only("transpose"), drawn=labs.find("transpose").drawn)
 FILES = {"a.cu": "text"}
 SECRET_TEXT = "the river runs uphill at noon"
 NAIVE = """__global__ void transpose_naive(const float *in, float *out, int rows, int cols)

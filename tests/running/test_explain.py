@@ -21,8 +21,6 @@ from grader.running.explain import MAX_TRIES, explain, first_wrong, small_sizes
 from grader.submission.records import Interpretation, LaunchPlan
 from tests.pace import slowness
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAB = replace(labs.find("transpose"), sweeps=())
 
 SOURCE = """#define T 16

@@ -15,8 +15,6 @@ from grader.submission.binding.bind import bind
 from grader.submission.folder import find_sources, read_sources
 from grader.submission.kernels.records import NOTHING_OBSERVED, SeenChange
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 HEAD = """\
 #include <cuda_runtime.h>
 #include <cstdio>

@@ -13,8 +13,6 @@ from grader.grading.options import GradeOptions
 from grader.result import Result
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 Grade = Callable[..., Result]
 
 LAB = marks_only("matmul")

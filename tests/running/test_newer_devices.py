@@ -12,8 +12,6 @@ from grader.grading.pipeline import grade
 from grader.result import Check, Result
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 WHOLE = marks_only("transpose")
 
 

@@ -12,8 +12,6 @@ from grader.result import Check
 from grader.running.reordered import set_by_host
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAB = marks_only("transpose")
 PROGRAM = """{declared}
 __global__ void transpose_naive(const float *in, float *out, int rows, int cols)

@@ -11,8 +11,6 @@ from grader.grading.options import GradeOptions
 from grader.result import Check
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAB = marks_only("matmul")
 KERNELS = Path(__file__).parents[1] / "kernels" / "matmul"
 

@@ -14,8 +14,6 @@ from grader.ptx.records import Read
 from grader.running.staging import _would_do
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 WHOLE = marks_only("transpose")
 LAB = replace(WHOLE, variants=tuple(v for v in WHOLE.variants if v.name == "shared"))
 KERNEL = """

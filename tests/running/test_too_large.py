@@ -12,8 +12,6 @@ from grader.grading.options import GradeOptions
 from grader.result import Check
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 LAB = marks_only("transpose")
 KERNEL = """#define TILE {tile}
 __global__ void transpose_naive(const float *in, float *out, int rows, int cols)

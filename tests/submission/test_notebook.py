@@ -174,7 +174,7 @@ def test_a_notebook_is_graded_like_the_program_in_it(tmp_path: Path) -> None:
     cells: list[str | tuple[str, str]] = [first, ("markdown", "text"), second]
     file = tmp_path / "transpose.ipynb"
     file.write_bytes(notebook(*cells))
-    options = GradeOptions(lab="transpose", backend="emulator", sweeps=False)
+    options = GradeOptions(lab="transpose", backend="emulator", sweeps=False, repairs=False)
     result, _seconds = graded_result(tmp_path, options)
     assert (result.score.earned, result.score.possible) == (76, 91)
     # Its main was run.
@@ -206,7 +206,7 @@ def test_each_of_several_programs_has_its_places_told_in_cells(tmp_path: Path) -
     (tmp_path / "transpose.ipynb").write_bytes(notebook(hello, first, second))
     lab = labs.find("transpose")
     seen: list[Check] = []
-    options = GradeOptions(lab="transpose", backend="emulator", sweeps=False)
+    options = GradeOptions(lab="transpose", backend="emulator", sweeps=False, repairs=False)
     result = grade_here(task_of(tmp_path, options), lab, checked=seen.extend)
     (fault,) = [check for check in result.checks if check.status == "fail"]
     assert fault.message.startswith("32-way bank conflict in line 5 of cell 3 (")

@@ -13,8 +13,6 @@ from grader.submission.cpp.tree import ParsedFile
 from grader.submission.lexical import apply
 from grader.submission.source import SourceText
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 ROW_SUMS = """__device__ float element(const float *a, int i) { return a[i]; }
 __global__ void sums(const float *a, float *out, int n)
 {

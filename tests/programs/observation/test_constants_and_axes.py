@@ -13,7 +13,7 @@ from grader.lab.labs import find
 from grader.result import Check, Result
 
 HERE = Path(__file__).parent / "programs"
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked")]
+pytestmark = pytest.mark.slow
 
 
 def graded(name: str, lab: str) -> Result:

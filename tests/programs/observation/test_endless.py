@@ -17,8 +17,6 @@ from grader.programs.sources import Sources
 from grader.result import Result, exit_code
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 ROOT = Path(__file__).parents[3]
 SAMPLE = (ROOT / "submissions" / "ivanov" / "transpose.cu").read_text("utf-8")
 FEW = RunLimits(executes=False, host_instructions=60_000_000, host_bytes=64 << 20, device_bytes=1 << 20)

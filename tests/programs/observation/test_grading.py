@@ -11,8 +11,6 @@ from grader.grading.options import GradeOptions
 from grader.result import Result
 from tests.marks_only import marks_only
 
-pytestmark = pytest.mark.usefixtures("forked")
-
 HERE = Path(__file__).parent / "programs"
 
 

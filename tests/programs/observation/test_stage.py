@@ -14,6 +14,8 @@ from grader.programs.toolchain import zig
 from grader.submission.kernels.records import Observed
 from grader.submission.source import SourceText, decode
 
+pytestmark = pytest.mark.started
+
 HERE = Path(__file__).parent / "programs"
 
 
