@@ -28,6 +28,8 @@ from grader.submission.submission_yaml import read_settings
 from tests.pace import slowness
 from tests.submission.labs import FLIP, LINE, PRODUCT
 
+pytestmark = pytest.mark.started
+
 ROOT = Path(__file__).parent.parent
 PROGRAMS = sorted(
     [*ROOT.glob("tests/data/sources/*.cu"), *ROOT.glob("submissions/**/*.cu"), *ROOT.glob("reference/**/*.cu")]

@@ -13,6 +13,8 @@ import pytest
 
 from grader.cli.options import Interrupted, end_if_asked, interruptible
 
+pytestmark = pytest.mark.started
+
 
 class Interrupts:
     """Freed in the moment in which Ctrl-C is pressed."""

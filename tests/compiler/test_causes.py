@@ -10,6 +10,8 @@ from grader.compiler.diagnostics import Diagnostic, closing_line
 from grader.compiler.process import CompilerProcess
 from grader.words import text
 
+pytestmark = pytest.mark.started
+
 GOOD = """\
 #define TILE 32
 __global__ void other(float *a, int n)

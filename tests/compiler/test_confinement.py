@@ -11,6 +11,8 @@ from grader.compiler.process import CompilerProcess
 from grader.message import msg
 from tests.compiler.processes import KERNEL, compiled, needs_landlock
 
+pytestmark = pytest.mark.started
+
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:

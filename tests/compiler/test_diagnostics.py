@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from grader.compiler.diagnostics import MAX_LOG_CHARACTERS, Diagnostic, diagnostics_of
 from grader.words import text
 
+pytestmark = pytest.mark.started
+
 SOURCE = {"lab.cu": "first\n  float x = y;\nlast\n"}
 
 

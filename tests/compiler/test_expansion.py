@@ -13,6 +13,8 @@ from grader.programs.toolchain.compile import compile_program
 from grader.programs.toolchain.zig import Library
 from tests.pace import at_most
 
+pytestmark = pytest.mark.started
+
 CHAIN = "#define A0 1\n" + "".join(f"#define A{i} A{i - 1} + A{i - 1}\n" for i in range(1, 40))
 CALLS = "#define G0(x) x x\n" + "".join(f"#define G{i}(x) G{i - 1}(x) G{i - 1}(x)\n" for i in range(1, 40))
 NESTED = "#define T(x) x x\n"

@@ -10,6 +10,8 @@ import pytest
 from grader.compiler.process import CompilerProcess, KeptCompiler
 from grader.compiler.result import CompileResult
 
+pytestmark = pytest.mark.started
+
 TEXT = 'extern "C" __global__ void k(float *a) { a[threadIdx.x] = %s; }'
 
 

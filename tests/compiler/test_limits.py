@@ -21,6 +21,8 @@ from grader.ptx.limits import Limits
 from grader.words import text
 from tests.compiler.processes import KERNEL, children, compiled, macro_bomb
 
+pytestmark = pytest.mark.started
+
 
 def test_a_macro_bomb_is_killed_and_the_next_source_compiles(headers: Path) -> None:
     with CompilerProcess(wall_limit_s=0.7, headers=headers) as compiler:

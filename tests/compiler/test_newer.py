@@ -6,6 +6,8 @@ import pytest
 
 from grader.compiler.result import other_targets
 
+pytestmark = pytest.mark.started
+
 ALWAYS = ("compute_80", "compute_90", "compute_120")
 TEXTS = {
     "nothing of the kind": ("__global__ void k(float *a) { a[860] = 1; }", ()),

@@ -6,6 +6,8 @@ import pytest
 
 from grader.compiler.process import CompilerProcess
 
+pytestmark = pytest.mark.started
+
 KERNEL = "\n__global__ void k(float *a) { a[threadIdx.x] = 1; }\n"
 HIDDEN = """
 #define PASTE(a, b) a##b

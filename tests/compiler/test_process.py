@@ -17,6 +17,8 @@ from grader.compiler.process import CompilerProcess
 from grader.errors import InternalError
 from tests.compiler.processes import KERNEL, children, compiled, macro_bomb
 
+pytestmark = pytest.mark.started
+
 
 def test_compiles_to_ptx(compiler: CompilerProcess) -> None:
     result = compiled(compiler, KERNEL, "k")

@@ -13,6 +13,8 @@ from grader.submission.cpp.tree import ParsedFile
 from grader.submission.device_code import device_code
 from grader.submission.source import decode
 
+pytestmark = pytest.mark.started
+
 SOURCES = Path(__file__).parent.parent / "data" / "sources"
 TEMPLATES = {"multiply": "multiply<8>"}
 

@@ -13,6 +13,8 @@ from grader.errors import InternalError
 from grader.processes import child
 from grader.processes.limits import landlock_version
 
+pytestmark = pytest.mark.started
+
 HALVES = "#include <cuda_fp16.h>\n__global__ void k(__half *a) { a[0] = __hadd(a[1], a[2]); }\n"
 GROUPS = (
     "#include <cooperative_groups.h>\n__global__ void k(int *a) { auto g = cooperative_groups::this_thread_block(); "

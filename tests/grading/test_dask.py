@@ -19,6 +19,8 @@ import pytest
 from grader.errors import UsageError
 from tests.marks_only import put_marks_only
 
+pytestmark = pytest.mark.started
+
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "submissions"
 LAB = "transpose"

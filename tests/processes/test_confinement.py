@@ -10,6 +10,8 @@ import pytest
 
 from grader.processes.limits import landlock_version
 
+pytestmark = pytest.mark.started
+
 ROOT = Path(__file__).parent.parent.parent
 
 

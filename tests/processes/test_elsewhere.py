@@ -15,6 +15,8 @@ import pytest
 from grader.autograders import wheel
 from tests.autograders.test_services import furnish
 
+pytestmark = pytest.mark.started
+
 SAMPLES = Path(__file__).parents[2] / "submissions"
 
 AS_ON_WINDOWS = """

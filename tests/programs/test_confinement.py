@@ -11,6 +11,8 @@ from grader.programs.records import Observation, RunLimits
 from grader.programs.sources import Sources
 from grader.programs.toolchain import compile
 
+pytestmark = pytest.mark.started
+
 
 def run(folder: Path, text: str, cache: Path, arguments: list[str] | None = None) -> Observation:
     (folder / "main.cu").write_text(text)

@@ -19,6 +19,8 @@ from grader.programs.sandbox.run import engine
 from grader.programs.sandbox.wasi import PseudoRandom
 from grader.programs.sources import Sources
 
+pytestmark = pytest.mark.started
+
 
 @pytest.fixture
 def process() -> Iterator[ProgramProcess]:

@@ -19,6 +19,8 @@ from grader.result import Result, Source, Student
 from tests import sample_results
 from tests.report.jobs import job
 
+pytestmark = pytest.mark.started
+
 Event = Answer[ReportJob, Reply] | Lost[ReportJob]
 
 
