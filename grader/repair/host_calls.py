@@ -216,6 +216,18 @@ def _directions(call: Call) -> Iterator[Change]:
                     yield Change("host", call.line, (edit,), 1.3, "direction", "direction")
 
 
+def directions_at(host: Host, lines: Collection[int]) -> Iterator[Change]:
+    """Another direction for all copies in these lines at once: who takes the device's memory for the host's does so
+    everywhere."""
+    copies = [call for call in host.calls if call.name in COPIES and call.line in lines]
+    named = [(call, node) for call in copies for node in call.arguments[3:4] if call.function.text(node) in DIRECTIONS]
+    for other in DIRECTIONS:
+        edits = tuple(call.function.replaced(node, other) for call, node in named if call.function.text(node) != other)
+        if len(edits) > 1:
+            last = max(call.line for call, _node in named)
+            yield Change("host", copies[0].line, edits, 0.2, "direction", "directions", last)
+
+
 # -- the order -------------------------------------------------------------------------
 
 

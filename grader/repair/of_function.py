@@ -23,7 +23,7 @@ from grader.repair.clues import clues_of
 from grader.repair.found import FoundRepair, judged
 from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.host import ANYWHERE, NAMED, WAITS
-from grader.repair.host_calls import host_changes, waits
+from grader.repair.host_calls import directions_at, host_changes, waits
 from grader.repair.launches import grid_changes, launches_of
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.runtime_calls import host_of
@@ -244,6 +244,7 @@ class _Tried:
             host = host_of(parsed)
             changes = [change for launch in launches_of(parsed) for change in grid_changes(launch)]
             changes += [change for line in waiting for change in waits(host, line)]
+            changes += directions_at(host, {line for line, detail in named if detail == "direction"})
             changes += host_changes(host, (), (), ())
             for change in changes:
                 is_wanted = change.line in told or (waiting and change.detail == "stream")

@@ -278,6 +278,7 @@ DETAILS = {
             "source",
             "ends",
             "direction",
+            "directions",
             "bytes",
             "size",
             "earlier",

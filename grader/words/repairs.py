@@ -166,6 +166,7 @@ REPAIRS: Texts = {
     "host_source": N_("The copy in line {line} comes from the wrong place."),
     "host_ends": N_("The target and the source of the copy in line {line} are swapped."),
     "host_direction": N_("The copy in line {line} names the wrong direction."),
+    "host_directions": N_("Copies in lines {line} to {to_line} name the wrong direction."),
     "host_bytes": N_("The size in line {line} is given in elements: it has to be in bytes."),
     "host_size": N_("The size in line {line} is wrong."),
     "host_earlier": N_("The call in line {line} comes too late: it belongs before line {to_line}."),

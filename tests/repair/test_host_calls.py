@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.repair.function import Change, changed
-from grader.repair.host_calls import host_changes, stream_changes, waits
+from grader.repair.host_calls import directions_at, host_changes, stream_changes, waits
 from grader.repair.launches import launch_changes, launches_of
 from grader.repair.runtime_calls import host_of
 from grader.submission.cpp.parse import parse
@@ -49,6 +49,15 @@ def test_a_call_that_is_moved_says_where_it_belongs(
     assert after in found, list(found)
     change = found[after]
     assert (change.line, change.detail, change.to_line) == fields
+
+
+@pytest.mark.parametrize(("lines", "found"), [({3, 5}, {"DeviceToDevice"}), ({3}, set()), ({4}, set())])
+def test_all_copies_that_are_spoken_of_get_another_direction_at_once(lines: set[int], found: set[str]) -> None:
+    text = HEAD + "\n".join((IN, LAUNCH, BACK)) + "\n}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    changes = [change for change in directions_at(host, lines) if len(change.edits) == 2]
+    assert {name for c in changes for name in ("DeviceToDevice",) if changed(text, c).count(name) == 2} == found
+    assert all((c.line, c.to_line, c.detail) == (3, 5, "directions") for c in changes)
 
 
 def test_a_second_free_need_not_be_there() -> None:
