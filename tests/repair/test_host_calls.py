@@ -53,7 +53,7 @@ def test_a_call_that_is_moved_says_where_it_belongs(
 
 @pytest.mark.parametrize(("lines", "found"), [({3, 5}, {"DeviceToDevice"}), ({3}, set()), ({4}, set())])
 def test_all_copies_that_are_spoken_of_get_another_direction_at_once(lines: set[int], found: set[str]) -> None:
-    text = HEAD + "\n".join((IN, LAUNCH, BACK)) + "\n}\n"
+    text = f"{HEAD}{IN}\n{LAUNCH}\n{BACK}\n}}\n"
     host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
     changes = [change for change in directions_at(host, lines) if len(change.edits) == 2]
     assert {name for c in changes for name in ("DeviceToDevice",) if changed(text, c).count(name) == 2} == found
