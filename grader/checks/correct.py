@@ -89,11 +89,16 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or follow(verdict, evidence)
     )
     hint = launch.other_block(evidence) or hint
-    file, line = verdict.file, verdict.line
-    if not line and is_output_wrong and evidence.suspect is not None:
-        file, line = evidence.file_of(evidence.suspect[0]), evidence.suspect[1]
-    line = line or evidence.bound.kernel.line
-    return replace(verdict, message=message, hint=hint, line=line, file=file, credit=credit)
+    return replace(_placed(verdict, evidence), message=message, hint=hint, credit=credit)
+
+
+def _placed(verdict: Verdict, evidence: Evidence) -> Verdict:
+    """At the kernel that alone may have made a wrong output, else at what was called, where it names no line."""
+    if verdict.line:
+        return verdict
+    if "mismatches" in verdict.data and evidence.suspect is not None:
+        return replace(verdict, file=evidence.file_of(evidence.suspect[0]), line=evidence.suspect[1])
+    return replace(verdict, line=evidence.bound.kernel.line)
 
 
 def _of_blocks(evidence: Evidence) -> Message | None:
@@ -371,7 +376,7 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
         # Exact sizes have shown these as well, and other checks say where.
         of_run = of_hazards(evidence, diagnosis) if failing is not None and failing.outcome.hazards else None
         hint = of_launch or launch.other_block(evidence) or verdict.hint or of_run or follow(verdict, evidence)
-        return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
+        return replace(_placed(verdict, evidence), hint=hint)
     return verdict
 
 
