@@ -99,19 +99,25 @@ def _side(state: State, address: int, place: Place) -> Side:
 
 
 def _check_direction(state: State, to: Side, source: Side, kind: int, place: Place) -> None:
+    """Raises CudaError where the driver does not copy: it takes what is named the host's as whatever it is."""
     if kind == DEFAULT:
         return
     if kind not in _SIDES:
         raise CudaError(21)
-    for side, wanted, role in zip((to, source), _SIDES[kind], ("to", "from"), strict=True):
-        # Managed and pinned memory is both.
-        is_right = side.is_device if wanted == "device" else not side.is_device
-        if side.allocation is not None and side.allocation.host:
-            is_right = True
-        if not is_right:
-            names = ("HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice")
-            message = msg(f"programs.copy_{role}_{wanted}", kind=f"cudaMemcpy{names[kind]}")
-            raise CudaError(1, state.tell("copy_direction", "error", message, place))
+    # Managed and pinned memory is both.
+    others = [
+        (wanted, role)
+        for side, wanted, role in zip((to, source), _SIDES[kind], ("to", "from"), strict=True)
+        if side.is_device != (wanted == "device") and not (side.allocation is not None and side.allocation.host)
+    ]
+    if others:
+        wanted, role = min(others)
+        named = "cudaMemcpy" + ("HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice")[kind]
+        is_refused = wanted == "device"
+        message = msg(f"programs.copy_{role}_{wanted}", kind=named)
+        told = state.tell("copy_direction", "error" if is_refused else "remark", message, place)
+        if is_refused:
+            raise CudaError(1, told)
 
 
 def _piece(state: State, side: Side, size: int, place: Place, role: str) -> Piece:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 
-from grader.programs.runtime import arrays, copies, launches, streams
+from grader.programs.runtime import arrays, copies, launches, pools, streams
+from grader.programs.runtime.memory import name_at
 from grader.programs.runtime.ordering import KERNEL, MAX_NODES, Capture, Graph, Node, Place, add
 from grader.programs.runtime.state import CudaError, State
 from grader.programs.sandbox.guest import BadPointer
@@ -18,7 +19,7 @@ from grader.programs.sandbox.guest import BadPointer
 CAPTURE_UNSUPPORTED, CAPTURE_UNMATCHED, CAPTURE_UNJOINED = 900, 903, 904
 UPDATE_FAILURE = 910
 NOT_SUPPORTED = 801
-_MEMCPY, _MEMSET, _HOST, _CHILD, _EMPTY = 1, 2, 3, 4, 5
+_MEMCPY, _MEMSET, _HOST, _CHILD, _EMPTY, _ALLOC, _FREE = 1, 2, 3, 4, 5, 10, 11
 """`cudaGraphNodeType`, with `KERNEL`."""
 
 CAPTURED = {
@@ -31,13 +32,18 @@ CAPTURED = {
     "cudaLaunchHostFunc": (0, _HOST),
 }
 """Calls that a capturing stream keeps: which argument is the stream, and the kind of node."""
-_WAITING = {"cudaStreamSynchronize": 0, "cudaStreamQuery": 0, "cudaStreamAddCallback": 0, "cudaFreeAsync": 1}
-_WAITING |= {"cudaMallocAsync": 2}
+_WAITING = {"cudaStreamSynchronize": 0, "cudaStreamQuery": 0, "cudaStreamAddCallback": 0}
 """Calls that a capturing stream refuses."""
+_MEMORY = {"cudaMallocAsync": 2, "cudaMallocFromPoolAsync": 3, "cudaFreeAsync": 1}
+"""Calls that a capturing stream keeps as nodes that allocate and free."""
 LIBRARIES = ("cublas", "curand", "cufft", "cusolver", "cusparse")
 """What the names of a library's functions begin with."""
 _SETS_UP = re.compile(r"^cu[a-z]+(?:Dn|Sp|Lt|Xt)?(?:Create|Destroy|Set|Get|Make|Plan|Estimate)|[bB]uffer_?[sS]ize")
 """Functions of theirs that queue nothing."""
+_BYTESIZE = 104
+"""Where `cudaMemAllocNodeParams` has the size, and behind it the address."""
+_AUTO_FREE = 1
+"""`cudaGraphInstantiateFlagAutoFreeOnLaunch`."""
 _NUMBER_BYTES = 16
 """Of the largest number that a call is handed the address of."""
 
@@ -66,6 +72,9 @@ def capture_call(state: State, name: str, function: Callable[..., int], place: P
         return True
     if name.startswith(LIBRARIES) and not _SETS_UP.search(name):
         return _capture_library(state, name, function, place, arguments)
+    if name in _MEMORY and arguments[_MEMORY[name]] in state.graphs.captures:
+        _capture_memory(state, name, place, state.graphs.captures[arguments[_MEMORY[name]]], arguments)
+        return True
     if name not in CAPTURED:
         return False
     index, kind = CAPTURED[name]
@@ -108,6 +117,17 @@ def _capture_library(state: State, name: str, function: Callable[..., int], plac
     return True
 
 
+def _capture_memory(state: State, name: str, place: Place, held: Capture, arguments: list[int]) -> None:
+    handle = state.handle()
+    if name == "cudaFreeAsync":
+        run = pools.freeing(state, held.graph, handle, arguments[0])
+        state.graphs.append(handle, held, run, _FREE)
+        return
+    address, run = pools.allocating(state, place, held.graph, held.last, arguments[1], name_at(state, place))
+    state.graphs.append(handle, held, run, _ALLOC)
+    state.guest.pack("Q", arguments[0], address)
+
+
 def begin_capture(state: State, place: Place, stream: int, mode: int) -> int:
     state.stream(stream)
     if stream in (0, 1, 2) or stream in state.graphs.captures:
@@ -126,22 +146,11 @@ def end_capture(state: State, place: Place, stream: int, graph: int) -> int:
     state.graphs.captures = {s: c for s, c in state.graphs.captures.items() if c.origin != stream}
     state.graphs.events = {e: c for e, c in state.graphs.events.items() if c.origin != stream}
     # What another stream has captured must come before something that this one has.
-    reached = _before(held.graph, held.last)
+    reached = held.graph.before(held.last)
     if any(not c.last <= reached for c in others):
         state.guest.pack("Q", graph, 0)
         raise CudaError(CAPTURE_UNJOINED)
     return _give(state, graph, held.graph)
-
-
-def _before(graph: Graph, last: Collection[int]) -> set[int]:
-    earlier: set[int] = set()
-    queue = list(last)
-    while queue:
-        handle = queue.pop()
-        if handle not in earlier:
-            earlier.add(handle)
-            queue += graph.nodes[handle].after
-    return earlier
 
 
 def is_capturing(state: State, place: Place, stream: int, status: int) -> int:
@@ -173,16 +182,22 @@ def create(state: State, place: Place, graph: int, flags: int) -> int:
 
 
 def _add_node(state: State, node: int, graph: int, after: int, count: int, run: Callable[[int], int], kind: int) -> int:
+    before = _nodes_before(state, graph, after, count)
+    handle = state.handle()
+    add(handle, _graph(state, graph), Node(run, kind, before))
+    state.guest.pack("Q", node, handle)
+    return 0
+
+
+def _nodes_before(state: State, graph: int, after: int, count: int) -> frozenset[int]:
+    """The nodes of a graph that a call names, after which a new one comes."""
     owner = _graph(state, graph)
     if not 0 <= count <= len(owner.nodes):
         raise CudaError(1)
     before = frozenset(state.guest.unpack(f"{count}Q", after)) if count else frozenset()
     if not before <= owner.nodes.keys():
         raise CudaError(1)
-    handle = state.handle()
-    add(handle, owner, Node(run, kind, before))
-    state.guest.pack("Q", node, handle)
-    return 0
+    return before
 
 
 def _kernel(state: State, place: Place, parameters: int) -> Callable[[int], int]:
@@ -242,6 +257,9 @@ def add_child(state: State, place: Place, node: int, graph: int, after: int, cou
 
 
 def clone(state: State, place: Place, copy: int, graph: int) -> int:
+    if _graph(state, graph).allocates:
+        # What allocates is in one graph alone.
+        raise CudaError(NOT_SUPPORTED)
     return _give(state, copy, Graph(dict(_graph(state, graph).nodes)))
 
 
@@ -256,6 +274,24 @@ def add_host(state: State, place: Place, node: int, graph: int, after: int, coun
 
 def add_empty(state: State, place: Place, node: int, graph: int, after: int, count: int) -> int:
     return _add_node(state, node, graph, after, count, lambda _stream: 0, _EMPTY)
+
+
+def add_alloc(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> int:
+    """A node that allocates; where its memory lies is known at once."""
+    before = _nodes_before(state, graph, after, count)
+    (size,) = state.guest.unpack("q", parameters + _BYTESIZE)
+    address, run = pools.allocating(state, place, _graph(state, graph), before, size, "?")
+    state.guest.pack("Q", parameters + _BYTESIZE + 8, address)
+    return _add_node(state, node, graph, after, count, run, _ALLOC)
+
+
+def add_free(state: State, place: Place, node: int, graph: int, after: int, count: int, address: int) -> int:
+    before = _nodes_before(state, graph, after, count)
+    handle = state.handle()
+    owner = _graph(state, graph)
+    add(handle, owner, Node(pools.freeing(state, owner, handle, address), _FREE, before))
+    state.guest.pack("Q", node, handle)
+    return 0
 
 
 def add_dependencies(state: State, place: Place, graph: int, before: int, after: int, count: int) -> int:
@@ -289,8 +325,14 @@ def node_type(state: State, place: Place, node: int, kind: int) -> int:
     raise CudaError(1)
 
 
-def instantiate(state: State, place: Place, executable: int, graph: int) -> int:
-    return _give(state, executable, Graph(_ordered(state, _graph(state, graph))))
+def instantiate(state: State, place: Place, executable: int, graph: int, flags: int) -> int:
+    source = _graph(state, graph)
+    others = (other for other in state.graphs.graphs.values() if other is not source)
+    if source.allocates and any(other.allocates is source.allocates for other in others):
+        # What allocates is instantiated once at a time.
+        raise CudaError(NOT_SUPPORTED)
+    nodes, frees_first = _ordered(state, source), bool(flags & _AUTO_FREE)
+    return _give(state, executable, Graph(nodes, allocates=source.allocates, frees_first=frees_first))
 
 
 def _ordered(state: State, graph: Graph) -> dict[int, Node]:
@@ -335,6 +377,12 @@ def launch(state: State, place: Place, executable: int, stream: int) -> int:
     if held is not None:
         state.graphs.append(state.handle(), held, _in_order(state, dict(graph.nodes)), _CHILD)
         return 0
+    memory = state.graphs.memory
+    left = [address for address in graph.allocates if address in memory.held]
+    if left and not graph.frees_first:
+        raise CudaError(1)
+    for address in left:
+        memory.give_back(address, stream)
     return _in_order(state, graph.nodes)(stream)
 
 
@@ -399,7 +447,9 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaGraphAddDependencies": ("iiii", add_dependencies),
     "cudaGraphGetNodes": ("iii", get_nodes),
     "cudaGraphNodeGetType": ("ii", node_type),
-    "cudaGraphInstantiate": ("ii", instantiate),
+    "cudaGraphAddMemAllocNode": ("iiiii", add_alloc),
+    "cudaGraphAddMemFreeNode": ("iiiii", add_free),
+    "cudaGraphInstantiate": ("iii", instantiate),
     "cudaGraphLaunch": ("ii", launch),
     "cudaGraphExecKernelNodeSetParams": ("iii", set_kernel),
     "cudaGraphDestroy": ("i", destroy),

@@ -24,6 +24,8 @@ _HANDED_ON = re.compile(
 )
 PITCH = 512
 MAX_WITH_PAGES = 256
+GRAPH = "graph"
+"""The kind of memory that nodes of graphs allocate: its address is theirs for good."""
 
 
 def name_at(state: State, place: Place) -> str:
@@ -140,6 +142,9 @@ def free(state: State, place: Place, pointer: int) -> int:
         return 0
     state.wait_for_all()
     allocation = state.memory.live.get(pointer) or state.host_memory.get(pointer)
+    if allocation is not None and allocation.kind == GRAPH:
+        state.graphs.memory.give_back(pointer, None)
+        return 0
     if allocation is None or allocation.kind not in ("device", "managed", "handed"):
         raise CudaError(1, _wrong_free(state, pointer, allocation, place))
     release(state, allocation, place)
@@ -152,6 +157,9 @@ def free_late(state: State, place: Place, pointer: int, stream: int) -> int:
     if pointer == 0:
         return 0
     allocation = state.memory.live.get(pointer)
+    if allocation is not None and allocation.kind == GRAPH:
+        state.graphs.memory.give_back(pointer, stream)
+        return 0
     if allocation is None or allocation.kind not in ("device", "handed"):
         raise CudaError(1, _wrong_free(state, pointer, allocation, place))
     state.access(

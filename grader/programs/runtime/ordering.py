@@ -3,7 +3,7 @@ graphs, what streams keep instead of doing it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ import msgspec
 
 from grader.programs.device_memory import Allocation
 from grader.programs.runtime.errors import CudaError
+from grader.programs.runtime.graph_memory import GraphMemory
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -165,9 +166,26 @@ class Node:
 
 @dataclass
 class Graph:
-    """nodes: by handle, in the order in which they were added."""
+    """nodes: by handle, in the order in which they were added.  freed: by address, the node that frees that memory.
+
+    allocates: addresses that its nodes allocate.  frees_first: a launch frees what the one before it has left of them.
+    """
 
     nodes: dict[int, Node] = field(default_factory=dict)
+    freed: dict[int, int] = field(default_factory=dict)
+    allocates: set[int] = field(default_factory=set)
+    frees_first: bool = False
+
+    def before(self, last: Collection[int]) -> set[int]:
+        """These nodes and all that come before them."""
+        earlier: set[int] = set()
+        queue = list(last)
+        while queue:
+            handle = queue.pop()
+            if handle not in earlier:
+                earlier.add(handle)
+                queue += self.nodes[handle].after
+        return earlier
 
 
 @dataclass
@@ -184,12 +202,14 @@ class Graphs:
     """graphs: by handle, those that can be launched, too.  captures: by stream.  events: recorded in such streams.
 
     numbers: what the host had, by address, when the call of a library that a graph makes now was captured.
+    memory: what their nodes allocate.
     """
 
     graphs: dict[int, Graph] = field(default_factory=dict)
     captures: dict[int, Capture] = field(default_factory=dict)
     events: dict[int, Capture] = field(default_factory=dict)
     numbers: Mapping[int, bytes] = field(default_factory=dict)
+    memory: GraphMemory = field(default_factory=GraphMemory)
 
     def append(self, handle: int, held: Capture, run: Callable[[int], int], kind: int) -> None:
         """A stream's next node."""

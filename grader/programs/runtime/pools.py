@@ -1,13 +1,15 @@
-"""Memory in the order of streams, and the pools that it comes from: what each has handed out and holds."""
+"""Memory in the order of streams and of graphs, and the pools that it comes from: what each holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from grader.programs.runtime.memory import allocate, free_late
-from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import CudaError, State
+from grader.message import msg
+from grader.programs.device_memory import TooManyAllocations
+from grader.programs.runtime.memory import GRAPH, allocate, free_late
+from grader.programs.runtime.ordering import Graph, Place
+from grader.programs.runtime.state import CudaError, ProgramEnded, State
 
 CHUNK_BYTES = 32 << 20
 """What a pool takes from the device at once."""
@@ -64,26 +66,26 @@ def _default(state: State) -> int:
     return own
 
 
-def _check_device(device: int) -> None:
+def check_device(device: int) -> None:
     if device:
         raise CudaError(101)
 
 
 def get_default(state: State, place: Place, pool: int, device: int) -> int:
-    _check_device(device)
+    check_device(device)
     state.guest.pack("Q", pool, _default(state))
     return 0
 
 
 def get_current(state: State, place: Place, pool: int, device: int) -> int:
-    _check_device(device)
+    check_device(device)
     _default(state)
     state.guest.pack("Q", pool, state.current_pool)
     return 0
 
 
 def set_current(state: State, place: Place, device: int, pool: int) -> int:
-    _check_device(device)
+    check_device(device)
     _pool(state, pool)
     state.current_pool = pool
     return 0
@@ -93,7 +95,7 @@ def create(state: State, place: Place, pool: int, properties: int) -> int:
     kind, handle_types, location, device = state.guest.unpack("iiii", properties)
     if kind != PINNED or location != ON_DEVICE or len(state.pools) >= MAX_POOLS:
         raise CudaError(1)
-    _check_device(device)
+    check_device(device)
     if handle_types:
         # No other process could open what a handle of these is for.
         raise CudaError(NOT_SUPPORTED)
@@ -161,7 +163,7 @@ def set_access(state: State, place: Place, pool: int, access: int, count: int) -
         location, device, flags = state.guest.unpack("iii", access + 12 * index)
         if location != ON_DEVICE or flags not in (0, 1, 3):
             raise CudaError(1)
-        _check_device(device)
+        check_device(device)
         if flags != 3:
             raise CudaError(1)
     return 0
@@ -172,7 +174,7 @@ def get_access(state: State, place: Place, flags: int, pool: int, location: int)
     kind, device = state.guest.unpack("ii", location)
     if kind != ON_DEVICE:
         raise CudaError(1)
-    _check_device(device)
+    check_device(device)
     state.guest.pack("i", flags, 3)
     return 0
 
@@ -194,6 +196,74 @@ def malloc_async(state: State, place: Place, pointer: int, size: int, stream: in
     return malloc_from_pool(state, place, pointer, size, state.current_pool, stream)
 
 
+def allocating(
+    state: State, place: Place, graph: Graph, last: Collection[int], size: int, name: str
+) -> tuple[int, Callable[[int], int]]:
+    """The address of what a new node allocates after others, and what it does.
+
+    It has the address of what is freed by then, where that has the same size.
+    """
+    earlier = graph.before(last)
+    state.meter.walk(len(earlier) + len(graph.freed))
+    memory = state.graphs.memory
+    of_same_size = (a for a, node in graph.freed.items() if node in earlier and state.memory.live[a].size == size)
+    address = next(of_same_size, 0)
+    if address:
+        del graph.freed[address]
+    else:
+        if not 0 < size <= state.model.memory_bytes:
+            raise CudaError(1 if size <= 0 else 2)
+        try:
+            address = state.memory.allocate(name, size, GRAPH, place.line, place.file).base
+        except TooManyAllocations as error:
+            raise ProgramEnded(msg("programs.too_many_allocations")) from error
+        except MemoryError as error:
+            raise CudaError(2) from error
+    graph.allocates.add(address)
+
+    def run(stream: int) -> int:
+        memory.take(address, size, stream)
+        return 0
+
+    return address, run
+
+
+def freeing(state: State, graph: Graph, handle: int, address: int) -> Callable[[int], int]:
+    """What a node does that frees what one of this graph's or of another's has allocated."""
+    allocation = state.memory.live.get(address)
+    if allocation is None or allocation.kind != GRAPH or address in graph.freed:
+        raise CudaError(1)
+    if address in graph.allocates:
+        graph.freed[address] = handle
+
+    def run(stream: int) -> int:
+        state.graphs.memory.give_back(address, stream)
+        return 0
+
+    return run
+
+
+def get_graph_memory(state: State, place: Place, device: int, attribute: int, value: int) -> int:
+    check_device(device)
+    state.guest.pack("Q", value, state.graphs.memory.value(attribute))
+    return 0
+
+
+def set_graph_memory(state: State, place: Place, device: int, attribute: int, value: int) -> int:
+    """The most that was used, or reserved, counts from now on: nothing but 0 can be said."""
+    check_device(device)
+    if state.guest.unpack("Q", value) != (0,):
+        raise CudaError(1)
+    state.graphs.memory.reset(attribute)
+    return 0
+
+
+def trim_graph_memory(state: State, place: Place, device: int) -> int:
+    check_device(device)
+    state.graphs.memory.kept.clear()
+    return 0
+
+
 def refused(state: State, place: Place, *_arguments: int) -> int:
     """There is no other process to share anything with."""
     raise CudaError(NOT_SUPPORTED)
@@ -213,6 +283,9 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaMemPoolTrimTo": ("ii", trim),
     "cudaMemPoolSetAccess": ("iii", set_access),
     "cudaMemPoolGetAccess": ("iii", get_access),
+    "cudaDeviceGetGraphMemAttribute": ("iii", get_graph_memory),
+    "cudaDeviceSetGraphMemAttribute": ("iii", set_graph_memory),
+    "cudaDeviceGraphMemTrim": ("i", trim_graph_memory),
     "cudaIpcGetMemHandle": ("ii", refused),
     "cudaIpcOpenMemHandle": ("iii", refused),
     "cudaIpcCloseMemHandle": ("i", refused),

@@ -6,7 +6,7 @@ __constant__ float weights[5], ends[5]; __global__ void weigh(float *x) { x[thre
 
 int main() {
     const int n = 256;
-    float h[n] = {0}, *d, *e;
+    float h[n] = {7}, *d, *e;
     cudaMalloc(&d, n * sizeof(float));
     cudaMalloc(&e, n * sizeof(float));
     cudaMemcpy(d, h, n * sizeof(float), cudaMemcpyDeviceToHost);
@@ -26,6 +26,8 @@ int main() {
     cudaMemcpy(array, h, 256, cudaMemcpyHostToDevice);
     cudaMemcpy2DToArray(array, 0, 0, h, 16, 16, 16, cudaMemcpyHostToDevice);
     cudaFreeArray(array);
+    float *f; cudaMalloc(&f, 16); cudaMemcpy(e, h, 16, cudaMemcpyHostToHost); cudaMemcpy(f, e, 16, cudaMemcpyHostToDevice); cudaMemcpyToSymbol(ends, f, 12);
+    h[0] = 5; cudaMemcpy(h, f, 16, cudaMemcpyDeviceToHost); cudaFree(f); printf("%g ", h[0]);
     printf("%s\n", cudaGetErrorString(cudaGetLastError()));
     return 0;
 }
