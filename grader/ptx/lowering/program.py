@@ -295,6 +295,7 @@ def _plain_name(name: str) -> str:
 
 
 _LABEL = re.compile(r"\$L__BB\d+")
+_LONG_INITIALISER_BYTES = 1 << 16
 """As NVRTC begins the name of a label, with the number of its function in the text."""
 
 
@@ -316,6 +317,13 @@ class Part:
         return int.from_bytes(self.content[:4], "little")
 
 
+def _digested(variable: Variable) -> Variable:
+    """The variable with a digest in place of a long initialiser, whose text is several times as long."""
+    if variable.initial is None or len(variable.initial) <= _LONG_INITIALISER_BYTES:
+        return variable
+    return replace(variable, initial=hashlib.blake2b(variable.initial, digest_size=20).digest())
+
+
 def part_of(module: Module, entries: Iterable[str]) -> Part:
     """The part of a module that some of its kernels need; of those that are not there, nothing."""
     program = program_of(module)
@@ -329,7 +337,7 @@ def part_of(module: Module, entries: Iterable[str]) -> Part:
     variables = {n: v for n, v in module.variables.items() if v.space != "shared" or n in used}
     part = replace(module, functions=functions, variables=variables, derived={})
     digest = hashlib.blake2b(digest_size=20)
-    digest.update(repr((module.version, module.target, variables)).encode())
+    digest.update(repr((module.version, module.target, {n: _digested(v) for n, v in variables.items()})).encode())
     places = []
     for name, function in functions.items():
         text = _LABEL.sub("$L", LOC.sub("", function.text))
