@@ -217,9 +217,9 @@ def test_four_times_the_text_takes_about_four_times_as_long(name: str) -> None:
         large, memory = cost(text_of(before, piece, 60_000))
         # Quadratic work takes sixteen times as long; what has reached the limit on work takes no longer at all.
         # Others that came in between may have slowed down the second alone, but not each time.
-        if large < 9 * small + 0.2 or is_last:
+        if large < 9 * small + 0.125 or is_last:
             break
-    assert large < 9 * small + 0.2
+    assert large < 9 * small + 0.125
     assert large < 20
     assert memory < 450 << 20
 
