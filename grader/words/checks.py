@@ -184,9 +184,9 @@ LAUNCH: Texts = {
     "shared_bytes_at": N_(
         "At {sizes} the launch asks for {n} bytes of dynamic shared memory; {limit} are allowed. It fails there."
     ),
-    "hint_fewer_threads": N_("Launch fewer threads in a block where their data take more."),
+    "hint_fewer_threads": N_("Use a smaller block at such sizes."),
     "hint_fewer_or_opt_in": N_(
-        "Launch fewer threads in a block where their data take more, or raise the limit: cudaFuncSetAttribute(kernel, "
+        "Use a smaller block at such sizes, or raise the limit: cudaFuncSetAttribute(kernel, "
         "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)."
     ),
     "hint_shared_bytes": N_("Use a smaller tile, or raise the limit with cudaFuncSetAttribute."),
@@ -353,7 +353,7 @@ CORRECT: Texts = {
         "it compares)."
     ),
     "own_sees": N_("The program's own check sees it at {sizes}, too: “{line}”."),
-    "own_right": N_("The program's own check says “{line}”: at {sizes}, where it ran, the kernel is right indeed."),
+    "own_right": N_("The program's own check says “{line}”: it ran at {sizes}, and there the kernel is indeed right."),
     "own_misses": N_(
         "The program's own check says “{line}”, but the kernel is wrong at {sizes}, where it ran, as well: the check "
         "does not notice."

@@ -39,7 +39,10 @@ FAULTS: Texts = {
     "frees_foreign": N_("{who} frees a pointer that neither malloc() nor new returned."),
     "frees_twice": N_("{who} frees memory that has been freed already."),
     "uses_freed": N_("{who} uses memory that has been freed."),
-    "misaligned": N_("{who} uses an address in {array} that is not a multiple of {width} bytes."),
+    "misaligned": N_(
+        "{who} accesses {array} at an address that is not a multiple of {width} bytes, as an access of that width "
+        "requires."
+    ),
     # Counted in elements, as the program counts: a student can compare that with the index in the line.
     "reads_element": N_("{who} reads element {index} {of_array}, which has elements 0 to {last} ({width} bytes each)."),
     "writes_element": N_(

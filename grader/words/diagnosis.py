@@ -384,7 +384,7 @@ DIAGNOSIS: Texts = {
     "all_follow": N_("In all wrong elements {rule}."),
     "most_follow": N_("In {holds} of {of} wrong elements {rule}."),
     "exactly": N_("Exactly these elements are wrong: {region}."),
-    "within": N_("All wrong elements are in this part: {region} ({n} of its {size})."),
+    "within": N_("All {n} wrong elements are among the {size} of this part: {region}."),
 }
 
 

@@ -180,27 +180,26 @@ PROGRAMS: Texts = {
         "of luck. Wait for the copy first, by cudaStreamSynchronize or an event."
     ),
     "read_before_kernel": N_(
-        "{array} is used here before {kernel}, launched in line {line}, is known to have ended; the kernel writes to "
-        "what is used. Call cudaDeviceSynchronize() first."
-    ),
-    "read_before_kernel_somewhere": N_(
-        "{array} is used by the host before {kernel}, which writes to it, is known to have ended. Call "
+        "{array} is used here while {kernel}, launched in line {line}, may still be writing to it. Call "
         "cudaDeviceSynchronize() first."
     ),
+    "read_before_kernel_somewhere": N_(
+        "The host uses {array} while {kernel} may still be writing to it. Call cudaDeviceSynchronize() first."
+    ),
     "read_before_copy": N_(
-        "{array} is used here before the copy into it in line {line} is known to have ended: into page-locked memory, "
+        "{array} is used here while the copy into it in line {line} may still be under way: into page-locked memory, "
         "an asynchronous copy returns at once. Call cudaStreamSynchronize() first, or wait for an event."
     ),
     "read_before_copy_somewhere": N_(
-        "{array} is used by the host before this copy into it is known to have ended: into page-locked memory, an "
+        "The host uses {array} while this copy into it may still be under way: into page-locked memory, an "
         "asynchronous copy returns at once. Call cudaStreamSynchronize() first, or wait for an event."
     ),
     "returned_before_kernel": N_(
-        "The function returns before {kernel}, which writes to {array}, is known to have ended: its caller may read "
-        "what is not there yet. Call cudaDeviceSynchronize() before it returns."
+        "The function returns while {kernel} may still be writing to {array}: its caller may read what is not there "
+        "yet. Call cudaDeviceSynchronize() before it returns."
     ),
     "returned_before_copy": N_(
-        "The function returns before this copy into {array} is known to have ended: its caller may read what is not "
+        "The function returns while this copy into {array} may still be under way: its caller may read what is not "
         "there yet. Call cudaStreamSynchronize() before it returns."
     ),
     "stream_race": N_("{array} is used by two streams that are not ordered; the other use is in line {line}."),

@@ -68,8 +68,8 @@ REPAIRS: Texts = {
         "after it alone."
     ),
     "guard_returns_break": N_(
-        "The return in line {line} ends threads that are still needed after the loop: they have to leave the loop "
-        "alone."
+        "The return in line {line} ends threads that are still needed after the loop: use break, which leaves only "
+        "the loop."
     ),
     "guard_returns_late": N_(
         "The return in line {line} comes too early: the threads that it ends are still needed up to the barrier in "
@@ -95,15 +95,18 @@ REPAIRS: Texts = {
     "array_size": N_("The shared array declared in line {line} has the wrong size."),
     "initial_value": N_("The initial value set in line {line} is wrong."),
     "initial_value_positive": N_(
-        "Line {line} starts from the smallest positive number, which is larger than all negative ones: the lowest "
-        "number is the largest one with a minus sign."
+        "Line {line} starts a maximum from the smallest positive number, which is larger than every negative one. "
+        "Start from the most negative number: the largest with a minus sign."
     ),
     "initial_value_zero": N_("In line {line} a maximum starts from 0, which is larger than all negative numbers."),
     "initial_value_stored": N_("Line {line} adds to what is there already: it has to store its value."),
     "initial_value_added": N_("Line {line} replaces what is there already: it has to add to it."),
     "initial_value_missing": N_("An initial value is missing in line {line}."),
-    "expression_unsigned": N_("A variable declared in line {line} is unsigned, so it is never negative."),
-    "expression_signed": N_("Bytes are read with a sign from line {line} on: those from 128 on become negative."),
+    "expression_unsigned": N_(
+        "The variable declared in line {line} is unsigned: it is never negative, and a difference below zero wraps "
+        "around."
+    ),
+    "expression_signed": N_("The bytes in line {line} are read as signed numbers: 128 and above become negative."),
     "expression_narrow": N_(
         "The type of the variable declared in line {line} is too small: larger values are truncated."
     ),
@@ -116,8 +119,8 @@ REPAIRS: Texts = {
         "a floating-point number."
     ),
     "expression_parentheses": N_(
-        "The macro defined in line {line} needs parentheses: where it is used, an operator beside it takes only a part "
-        "of its text."
+        "The macro defined in line {line} needs parentheses around its value: an operator beside it in an expression "
+        "applies to only part of it."
     ),
     "expression_neighbour": N_("A term is missing in line {line}: the neighbour on the other side."),
     "expression_factor": N_("A factor is missing in line {line}."),
@@ -199,20 +202,20 @@ REPAIRS: Texts = {
     "guard_protects": N_(
         "It has to be corrected, not removed: without it some threads access memory outside the arrays."
     ),
-    "verified": N_("With one change there the kernel passes every check: this was compiled and run."),
+    "verified": N_("One change there makes the kernel pass every check; it was compiled and run."),
     "either": N_("Change either this or the launch, not both."),
-    "verified_together": N_("With one change there {variants} pass every check: this was compiled and run."),
+    "verified_together": N_("One change there makes {variants} pass every check; it was compiled and run."),
     "verified_by_own_check": N_(
-        "With one change there this fault is gone, and the program's own check calls the results right: this was "
+        "One change there removes this fault, and the program's own check then calls the results right; it was "
         "compiled and run."
     ),
-    "verified_by_call": N_("With one change there every check passes: this was compiled and run."),
+    "verified_by_call": N_("One change there makes every check pass; it was compiled and run."),
     "verified_result": Plural(
-        "With one change there the result is right: this was compiled and run. One check then still fails: {checks}.",
-        "With one change there the result is right: this was compiled and run. {n} checks then still fail: {checks}.",
+        "One change there makes the result right; it was compiled and run. One check then still fails: {checks}.",
+        "One change there makes the result right; it was compiled and run. {n} checks then still fail: {checks}.",
     ),
-    "verified_by_run": N_("With one change there this fault is gone: the program was compiled and run."),
-    "verified_partly": N_("With one change there this fault is gone: this was compiled and run."),
+    "verified_by_run": N_("One change there removes this fault; the program was compiled and run."),
+    "verified_partly": N_("One change there removes this fault; it was compiled and run."),
     "wavefronts": _wavefronts,
     "sectors": _sectors,
     "instructions": N_("With this change {fewer_pct} % fewer PTX instructions are executed."),

@@ -109,8 +109,7 @@ DIVERGENCE: Texts = {
         "and below {below:g} any share may be idle ({sizes})."
     ),
     "share_or_few": N_(
-        "{limit}, unless there are fewer than {below:g} instructions per element, those of idle lanes counted in "
-        "(here {each:g})"
+        "{limit}; there is no limit below {below:g} instructions per element, idle lanes included (here {each:g})"
     ),
     "failed": N_(
         "Lanes that are idle on average: {limit} ({sizes}). Most are in line {line}: of 32 lanes {lanes:g} execute it "

@@ -452,9 +452,9 @@ def test_of_several_stores_the_worst_that_make_up_half_of_an_output_count(lanes:
 @pytest.mark.parametrize(
     ("unless_below", "passes", "words"),
     [
-        (None, False, "at most 30 % may be (rows"),
+        (None, False, "now 52.5 %, needed at most 30 % (rows"),
         (401, True, "counting these in, there are 400 instructions per element, and below 401"),
-        ("6.25 * rows", False, "fewer than 400 instructions per element, those of idle lanes counted in (here 400)"),
+        ("6.25 * rows", False, "no limit below 400 instructions per element, idle lanes included (here 400)"),
     ],
 )
 def test_idle_lanes_where_little_is_done(unless_below: float | str | None, passes: bool, words: str) -> None:

@@ -60,7 +60,11 @@ def test_all_local_arrays_of_a_thread_are_one_to_the_compiler() -> None:
             {"offset_bytes": 0, "array_bytes": 0, "op": "store"},
             "writes element 0 of tile, which has no elements at all.",
         ),
-        ("misaligned", {"width_bytes": 16}, "uses an address in tile that is not a multiple of 16 bytes."),
+        (
+            "misaligned",
+            {"width_bytes": 16},
+            "accesses tile at an address that is not a multiple of 16 bytes, as an access of that width requires.",
+        ),
         ("unmapped", {}, "reads at an address that belongs to no array."),
         ("unmapped", {"op": "store"}, "writes at an address that belongs to no array."),
         ("freed", {}, "uses memory that has been freed."),

@@ -277,7 +277,7 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         [
             "6 of 64 elements are wrong.",
             "It read t[18] in line 8, which no thread ever writes.",
-            "All wrong elements are in this part: the last 2 elements of every tile (6 of its 8).",
+            "All 6 wrong elements are among the 8 of this part: the last 2 elements of every tile.",
             "In all wrong elements the result is NaN.",
         ],
         "Shared memory holds whatever the previous block left there. Every element that is read must first be "

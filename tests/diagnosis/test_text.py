@@ -180,7 +180,7 @@ def test_a_race_is_told_unless_its_writers_are() -> None:
             None,
             "in",
             [
-                "All wrong elements are in this part: the first row (5 of its 8).",
+                "All 5 wrong elements are among the 8 of this part: the first row.",
                 "There the right value is the element of in at the same index, as it is.",
             ],
         ),

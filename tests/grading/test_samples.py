@@ -193,8 +193,8 @@ def test_petrova_s_hint_names_the_declaration_to_change() -> None:
     assert "32-way bank conflict in line 44" in row.message
     # The lab keeps changes from students: where one was tried is named, and what was counted.
     assert row.hint == (
-        "The row length of the shared array declared in line 34 is wrong. With one change there the kernel passes "
-        "every check: this was compiled and run. Lanes 0 and 1 of a warp access words 0 and 32 of shared memory; both "
+        "The row length of the shared array declared in line 34 is wrong. One change there makes the kernel pass "
+        "every check; it was compiled and run. Lanes 0 and 1 of a warp access words 0 and 32 of shared memory; both "
         "are in bank 0 (word mod 32), which serves one word at a time. In total 32 different words of that bank are "
         "accessed at once."
     )
@@ -206,7 +206,7 @@ def test_sidorov_s_hint_says_where_the_barrier_belongs() -> None:
     row = checks("sidorov")["shared.races"]
     assert row.data["other_line"] == 22
     assert row.hint == (
-        "A barrier is missing after line 22. With one change there the kernel passes every check: this was compiled "
+        "A barrier is missing after line 22. One change there makes the kernel pass every check; it was compiled "
         "and run."
     )
 
@@ -245,7 +245,7 @@ def test_volkova_s_hint_names_the_constant_to_change() -> None:
     row = checks("volkova")["padded.bank_conflicts"]
     assert "2-way" in row.message and "also in line 43" in row.message
     assert row.hint.startswith(
-        "The constant set in line 5 has the wrong value. With one change there the kernel passes every check: this was "
+        "The constant set in line 5 has the wrong value. One change there makes the kernel pass every check; it was "
         "compiled and run. Lanes "
     )
     source = result("volkova").sources[0]
@@ -273,10 +273,10 @@ def test_a_grid_that_is_rounded_down_is_told_with_its_numbers() -> None:
                 assert row.repair is None
                 assert row.hint.startswith("Round the number of blocks up: (n + 32 - 1) / 32. ")
                 continue
-            at, who = (55, "naive, shared pass") if student == "morozov" else (line, "the kernel passes")
+            at, who = (55, "naive, shared") if student == "morozov" else (line, "the kernel")
             assert row.hint == (
                 f"Line {at} rounds the number of blocks down: elements that do not fill a whole block are left out. "
-                f"With one change there {who} every check: this was compiled and run."
+                f"One change there makes {who} pass every check; it was compiled and run."
             )
 
 

@@ -37,8 +37,8 @@ SAYS = """    bool good = true;
 SILENT = """    for (int i = 0; i < count; i++) if (back[i] != h[i % rows * cols + i / rows]) return 1;
 }
 """
-OWN = "and the program's own check calls the results right: this was compiled and run."
-RUN = "With one change there this fault is gone: the program was compiled and run."
+OWN = "and the program's own check then calls the results right; it was compiled and run."
+RUN = "One change there removes this fault; the program was compiled and run."
 # What is right, what stands in its place, the check, how the hint begins.
 FAULTS = {
     "elements for bytes": (

@@ -20,7 +20,7 @@ from tests.repair.conftest import Grade
 from tests.repair.test_search import check
 
 SAMPLES = Path(__file__).parents[2] / "submissions" / "ivanov"
-TOGETHER = "With one change there {} pass every check: this was compiled and run."
+TOGETHER = "One change there makes {} pass every check; it was compiled and run."
 
 BODY = """
     int c = blockIdx.x * TILE + threadIdx.x, r = blockIdx.y * TILE + threadIdx.y;

@@ -17,7 +17,7 @@ from grader.repair.search import answers, without_answers
 from grader.result import Check
 from tests.repair.conftest import KERNELS, Grade
 
-EVERY = "With one change there the kernel passes every check: this was compiled and run."
+EVERY = "One change there makes the kernel pass every check; it was compiled and run."
 
 MENDED = [
     # The read comes first, the write belongs to the next pass: between the two lines a barrier stands.
@@ -95,7 +95,7 @@ def test_a_change_of_one_place_is_found_and_said(
 
 def test_a_step_that_was_copied_is_found_also_where_a_rest_is_left_out(graded: Grade) -> None:
     result = graded("matmul", KERNELS / "matmul" / "bad" / "unrolled_step_copied.cu")
-    said = "An index in line 14 is wrong. With one change there this fault is gone: this was compiled and run."
+    said = "An index in line 14 is wrong. One change there removes this fault; it was compiled and run."
     assert check(result.checks, "unrolled.correct").hint.startswith(said)
 
 
@@ -133,7 +133,7 @@ def test_where_no_change_of_one_place_helps_no_cause_is_named(graded: Grade) -> 
 def test_a_grid_that_leaves_elements_out_hides_no_fault_of_the_kernel(graded: Grade) -> None:
     result = graded("transpose", KERNELS.parents[1] / "submissions" / "morozov")
     rows = {c.id: c for c in result.checks}
-    gone = "A comparison in line 37 is wrong. With one change there this fault is gone: this was compiled and run."
+    gone = "A comparison in line 37 is wrong. One change there removes this fault; it was compiled and run."
     assert rows["padded.memory_safety"].hint.startswith(gone)
     # The grid stands in the host code, which stays as it is.
     assert rows["padded.memory_safety"].repair is None

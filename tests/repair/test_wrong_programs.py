@@ -10,7 +10,7 @@ from tests.repair.conftest import Grade
 from tests.repair.test_search import EVERY, check
 
 SAMPLES = Path(__file__).parents[2] / "submissions" / "ivanov"
-GONE = "With one change there this fault is gone: this was compiled and run."
+GONE = "One change there removes this fault; it was compiled and run."
 
 Edit = tuple[str, str, str]
 """A function ("": the whole file), a text in it, and what a student writes in its place."""
@@ -40,7 +40,7 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     (
         "transpose",
         "naive.launch",
-        "The constant set in line 9 has the wrong value. With one change there naive, shared, padded pass every check",
+        "The constant set in line 9 has the wrong value. One change there makes naive, shared, padded pass every check",
         "The program launches 64×64 = 4096 threads per block; the limit is 1024.",
         [("", "#define TILE 32", "#define TILE 64")],
     ),

@@ -42,7 +42,7 @@ int main() {
 }
 """
 NAIVE = "if (x < cols && y < rows) out[x * rows + y] = in[y * cols + x];"
-MENDED = "With one change there the kernel passes every check: this was compiled and run."
+MENDED = "One change there makes the kernel pass every check; it was compiled and run."
 UNWRITTEN = (
     "Take an element that no thread wrote, work out which thread should write it, and follow that thread: "
     "is there such a thread in the launch, does a condition or a loop turn it away, or does its index lead elsewhere?"
