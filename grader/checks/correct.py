@@ -347,7 +347,7 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
         message = seen_at(unguarded, hazard_msg(hazard))
         data: dict[str, object] = {"sizes": dict(unguarded.sizes), "count": hazard.count}
         return replace(
-            failed(message, msg("checks.ragged_sizes.hint_guard"), hazard.line, data=data),
+            failed(message, _outside_hint(hazard), hazard.line, data=data),
             diagnosis=evidence.diagnoses.get("ragged"),
             file=evidence.file_of(hazard.file),
         )
@@ -389,6 +389,13 @@ def inapplicable(evidence: Evidence) -> Message | None:
     if constants:
         return msg("checks.ragged_sizes.size_is_constant", name=constants[0][1])
     return msg("checks.ragged_sizes.takes_no_size")
+
+
+def _outside_hint(hazard: Hazard) -> Message:
+    """How to mend an access that is wrong at such a size: a vector's address may be within the array, and odd."""
+    if hazard.detail == "misaligned":
+        return msg("checks.memory_safety.hint_misaligned")
+    return msg("checks.ragged_sizes.hint_guard")
 
 
 def _outside(run: Run, everywhere: set[tuple[str, int]]) -> list[Hazard]:

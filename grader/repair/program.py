@@ -35,8 +35,6 @@ from grader.submission.source import SourceText
 
 OF_RESULTS = {"correct", "ragged_sizes", "memory_safety", "races"}
 """Checks that a kernel fails which computes something else than is asked for."""
-OF_NUMBERS = ("block", "constant", "macro")
-"""Groups of changes by which there are other threads, or more passes."""
 READING = 70_000
 """Work of reading a changed program, in `Budget`'s unit."""
 RUNNING = 1_200_000
@@ -225,7 +223,7 @@ def _ranked(
     rows: list[tuple[float, int, ParsedFile, Change, bool]] = []
     shifts = _shifts(failing)
     wanted = {subject.kernel.binding.kernel.name: subject for subject in failing}
-    # What is right but for the order of its threads has no wrong number: another one may hide the race.
+    # What is right but for the order of its threads has no wrong number, and its launch none: others may hide the race.
     is_order = all(_failed(s) & OF_RESULTS == {"races"} for s in failing)
     for parsed in original.files():
         launches = [
@@ -248,7 +246,7 @@ def _ranked(
         values = {name: value for s in failing for name, value in _constants(s).items()}
         changes += [*macro_changes(parsed, shared, _sizes(failing)), *constant_changes(parsed, constants, values)]
         if is_order:
-            changes = [change for change in changes if change.group not in OF_NUMBERS]
+            changes = [c for c in changes if c.kind not in ("launch", "constant") and c.group != "macro"]
         by_cost = [(change.cost + shifts.get(change.group, 0.0), change, True) for change in changes]
         by_cost += [
             (change.cost + shifts.get(change.group, 0.0), change, False)
