@@ -66,12 +66,17 @@ int main() {{
 ALL = "naive, shared, padded"
 
 SHARED = [
-    ("dim3 grid(across, down)", "dim3 grid(down, across)", "launch", "In line 38 the two axes of the grid"),
+    (
+        "dim3 grid(across, down)",
+        "dim3 grid(down, across)",
+        "launch",
+        "The two axes of the grid are swapped in line 38.",
+    ),
     (
         "(cols + TILE - 1) / TILE, down = (rows + TILE - 1) / TILE",
         "cols / TILE, down = rows / TILE",
         "launch",
-        "In line 37 the number of blocks is rounded down",
+        "Line 37 rounds the number of blocks down",
     ),
     (
         "block(TILE, TILE)",
@@ -79,7 +84,7 @@ SHARED = [
         "launch",
         "The block size in line 36 is not the one that the kernel is written for.",
     ),
-    ("((r) * (w) + (c))", "((c) * (w) + (r))", "index", "In the macro defined in line 4 its parameters"),
+    ("((r) * (w) + (c))", "((c) * (w) + (r))", "index", "The macro defined in line 4 uses its parameters"),
 ]
 
 
@@ -174,7 +179,9 @@ def test_a_grid_of_kernels_launched_by_pointers_is_judged_where_its_sizes_differ
     failed = [c for c in graded("transpose", file).checks if c.status == "fail" and c.check == "correct"]
     assert [c.variant for c in failed] == ["naive", "shared", "padded"]
     for one in failed:
-        assert one.hint.startswith("In line 38 the two axes of the grid") and one.hint.endswith(TOGETHER.format(ALL))
+        assert one.hint.startswith("The two axes of the grid are swapped in line 38.") and one.hint.endswith(
+            TOGETHER.format(ALL)
+        )
 
 
 def test_a_cause_is_told_once_and_what_follows_stands_below_it(graded: Grade, tmp_path: Path) -> None:
@@ -196,7 +203,7 @@ def test_a_launch_that_counts_elements_is_mended_where_it_stands(graded: Grade, 
     (tmp_path / "batch-square.cu").write_text(text.replace(right, "const int shared = threads * n * n;"), "utf-8")
     found = check(graded("batch-square", tmp_path / "batch-square.cu").checks, "shared.correct")
     assert found.repair is not None and found.repair.kind == "launch"
-    assert "counts elements: it has to count bytes." in found.hint
+    assert "is given in elements: it has to be in bytes." in found.hint
 
 
 @pytest.mark.slow
@@ -243,6 +250,6 @@ def test_arguments_exchanged_for_all_variants_cost_their_launches_alone(graded: 
     assert sorted(c.line or 0 for c in failed) == [39, 40, 41]
     for one in failed:
         assert "has cols for rows and rows for cols" in one.message
-        assert one.hint.startswith(f"In line {one.line} two arguments of the launch are in each other's place.")
+        assert one.hint.startswith(f"Two arguments of the launch in line {one.line} are swapped.")
         assert one.repair is not None
         assert [row.endswith("(d, e, rows, cols);") for row in one.repair.diff if row.startswith("+")] == [True]
