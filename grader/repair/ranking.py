@@ -10,6 +10,7 @@ from grader.repair.conditions import clip_changes, guard_changes, surplus_change
 from grader.repair.expressions import expression_changes
 from grader.repair.function import Change, Function
 from grader.repair.left_out import left_out_changes
+from grader.repair.pitfalls import pitfall_changes
 from grader.repair.several_places import array_changes, idea_changes
 from grader.repair.statements import barrier_changes, value_changes
 from grader.repair.symptom import Symptom
@@ -38,7 +39,7 @@ def changes_of(
         changes = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
         changes += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
         changes += [*surplus_changes(function, covers), *clip_changes(function), *term_changes(function)]
-        changes += left_out_changes(function)
+        changes += [*left_out_changes(function), *pitfall_changes(function)]
         yield from ((function, change) for change in changes)
 
 

@@ -252,9 +252,10 @@ DETAILS = {
         "loop",
     ),
     "initial_value": ("missing", "stored", "added", "positive", "zero"),
-    "bound": ("remainder",),
+    "bound": ("remainder", "shuffle"),
+    "comparison": ("overflow",),
     "expression": (
-        *("division", "parentheses", "neighbour", "factor", "unused"),
+        *("shuffle_width", "division", "parentheses", "neighbour", "factor", "unused"),
         *("unsigned", "signed", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
     ),
     "index": ("unused", "axes", "axes_next", "names_next", "tile", "macro", "macro_name"),

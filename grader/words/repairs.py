@@ -51,6 +51,10 @@ REPAIRS: Texts = {
     "index_axes": N_("x and y are swapped in line {line}."),
     "index_axes_next": N_("x and y are swapped in line {line} and in the next one."),
     "comparison": N_("A comparison in line {line} is wrong."),
+    "comparison_overflow": N_(
+        "The difference in line {line} overflows where its two values are far apart, and then its sign is wrong: "
+        "compare the values instead of subtracting them."
+    ),
     "guard": N_("The condition in line {line} is wrong."),
     "guard_missing": N_("A condition is missing in line {line}."),
     "guard_missing_around": N_(
@@ -78,6 +82,10 @@ REPAIRS: Texts = {
     "bound": N_("The start, the end or the step of the loop in line {line} is wrong."),
     "bound_remainder": N_(
         "Line {line} handles one of the elements that are left over, but there may be several: a loop is needed there."
+    ),
+    "bound_shuffle": N_(
+        "The distances of the shuffles in the loop in line {line} do not fit the number of lanes that exchange values: "
+        "the largest distance has to be half that number."
     ),
     "barrier": N_("The barrier in line {line} is wrong."),
     "barrier_after": N_("A barrier is missing after line {line}."),
@@ -114,6 +122,9 @@ REPAIRS: Texts = {
         "The array declared in line {line} is private to each thread: __shared__ is missing before its type."
     ),
     "expression_lost": N_("One of the sums is missing in what line {line} stores."),
+    "expression_shuffle_width": N_(
+        "The width of the shuffle in line {line} is not the number of lanes that exchange values."
+    ),
     "expression_division": N_(
         "Line {line} divides one integer by another, and the fraction of the result is lost: one of the two has to be "
         "a floating-point number."
