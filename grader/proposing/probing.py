@@ -293,7 +293,8 @@ def _problem(observation: Observation) -> str:
     launches = _launches(observation)
     if not launches or any(launch.status not in ("ok", "ran") for launch in launches):
         return "faulted"
-    return ""
+    # The driver takes device memory for the host's; who wrote the copy did not.
+    return "faulted" if any(finding.kind == "copy_direction" for finding in observation.findings) else ""
 
 
 def _last_changed(before: Array, data: bytes) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, is_rounded_down
 from grader.repair.several_places import replaced_in
-from grader.submission.cpp.tree import ParsedFile, declared_name
+from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
 from grader.submission.structs import fields_of
 
@@ -127,6 +127,11 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
     axes = axes_of(function, launch.grid)
     if len(axes) >= 2 and function.text(axes[0]) != function.text(axes[1]):
         yield _exchanged(function, axes[0], axes[1], 1.0, "grid_axes", "axes")
+        # `(rows + BX - 1) / BX, (cols + BY - 1) / BY`: the sizes are in each other's place, the block's sides are not.
+        names = [name for axis in axes[:2] if (name := _first_name(function, axis)) is not None]
+        is_part = [name.id for name in names] != [axis.id for axis in axes[:2]]
+        if is_part and len({function.text(name) for name in names}) == 2:
+            yield _exchanged(function, names[0], names[1], 1.05, "grid_axes", "axes")
     down = [node for axis in axes for node in _rounded_down(function, axis)]
     down = list({node.id: node for node in down}.values())
     rounded = [(node, edit) for node in down if (edit := _rounded_up(function, node)) is not None]
@@ -400,6 +405,17 @@ def _listed(node: Node) -> list[Node]:
 
 def _replaced(function: Function, node: Node, text: str) -> Edit:
     return function.replaced(node, text)
+
+
+def _first_name(function: Function, node: Node) -> Node | None:
+    """The first variable of an expression: what is divided, where a number of blocks is computed."""
+    names = (item for item in descendants(node) if item.type == "identifier" and not _is_callee(item))
+    return next(names, None)
+
+
+def _is_callee(node: Node) -> bool:
+    parent = node.parent
+    return parent is not None and parent.type == "call_expression" and parent.child_by_field_name("function") == node
 
 
 def _exchanged(function: Function, one: Node, other: Node, cost: float, group: str, detail: str) -> Change:

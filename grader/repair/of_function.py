@@ -42,6 +42,8 @@ MAX_PROOFS = 2
 """Changes that are graded in full."""
 _PLANE = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[yz]\b")
 OF_HOST = ("launch", "host_code")
+EXCHANGED_AXES = (("index", "axes"), ("index", "axes_next"))
+"""Changes of a kernel that exchanging the grid's two numbers in its launch may stand for."""
 MENDED = ("correct", "ragged_sizes", "memory_safety", "races", "launch", "host_code")
 """Checks whose failing is looked into, in this order."""
 
@@ -165,7 +167,11 @@ class _Tried:
         is_of_host = bool(host.of_launch) or self.check.check in OF_HOST or any(f.kind == "copy" for f in host.faults)
         ways = [self._of_device(observer), self._of_host()]
         for way in reversed(ways) if is_of_host else ways:
-            yield from way
+            for parsed, change, program in way:
+                if (change.kind, change.detail) in EXCHANGED_AXES:
+                    # As the kernel is written neighbouring threads may well take neighbouring elements.
+                    yield from self._of_host("axes")
+                yield parsed, change, program
 
     def _of_device(self, observer: Observer) -> Iterator[tuple[ParsedFile, Change, Program]]:
         tried, own = 0, _code(self.called.program)
@@ -184,8 +190,10 @@ class _Tried:
             ):
                 yield parsed, change, program
 
-    def _of_host(self) -> Iterator[tuple[ParsedFile, Change, Program]]:
-        for parsed, change in self._ranked_of_host()[:MAX_HOST]:
+    def _of_host(self, detail: str = "") -> Iterator[tuple[ParsedFile, Change, Program]]:
+        """detail: those of one kind alone."""
+        ranked = [row for row in self._ranked_of_host() if detail in ("", row[1].detail)]
+        for parsed, change in ranked[:MAX_HOST]:
             program = self._changed(parsed, change)
             if program is None:
                 continue

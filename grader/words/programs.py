@@ -108,8 +108,14 @@ PROGRAMS: Texts = {
     # -- memory
     "copy_to_device": N_("{kind}, but the target is a host pointer: the arguments or the direction are swapped."),
     "copy_from_device": N_("{kind}, but the source is a host pointer: the arguments or the direction are swapped."),
-    "copy_to_host": N_("{kind}, but the target is a device pointer: the driver copies all the same."),
-    "copy_from_host": N_("{kind}, but the source is a device pointer: the driver copies all the same."),
+    "copy_to_host": N_(
+        "{kind}, but the target is a device pointer: CUDA does not define what such a copy does, though the driver "
+        "performs it."
+    ),
+    "copy_from_host": N_(
+        "{kind}, but the source is a device pointer: CUDA does not define what such a copy does, though the driver "
+        "performs it."
+    ),
     "copy_of_array": N_(
         "{array} is a CUDA array: cudaMemcpy2DToArray, cudaMemcpy2DFromArray and cudaMemcpy3D copy into it and out of "
         "it, this call does not."

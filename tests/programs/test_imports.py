@@ -24,8 +24,8 @@ MODULE = """(module
 
 
 def started(**functions: object) -> tuple[wasmtime.Store, wasmtime.Instance, list[object]]:
-    store = wasmtime.Store(engine())
-    module = wasmtime.Module(engine(), bytes(wasmtime.wat2wasm(MODULE)))
+    store = wasmtime.Store(engine(1 << 24))
+    module = wasmtime.Module(engine(1 << 24), bytes(wasmtime.wat2wasm(MODULE)))
     made = [bound(store, item.type, functions[item.name]) for item in module.imports]  # type: ignore[arg-type, index]
     Fuel(store, 10_000)
     return store, wasmtime.Instance(store, module, [function for function, _kept in made]), [kept for _f, kept in made]
@@ -58,7 +58,7 @@ def test_an_exception_comes_out_where_the_program_was_called() -> None:
 
 
 def test_what_is_taken_while_the_program_stands_still_is_missing_when_it_goes_on() -> None:
-    store = wasmtime.Store(engine())
+    store = wasmtime.Store(engine(1 << 24))
     fuel = Fuel(store, 1000)
     fuel.take()
     fuel.left -= 300

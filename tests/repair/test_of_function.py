@@ -255,3 +255,14 @@ def test_a_copy_to_the_host_that_leaves_out_what_is_lacking_is_named_at_its_line
     assert of_host.line == line and "bring back" in of_host.message
     assert "no thread" not in wrong.message and "nothing was stored or copied there" in wrong.message
     assert wrong.repair is not None and (wrong.repair.kind, wrong.line) == ("host", line)
+
+
+@pytest.mark.slow
+def test_axes_of_a_grid_in_each_other_s_place_are_no_fault_of_the_kernel(tmp_path: Path) -> None:
+    """With x and y exchanged in the kernel it would be right as well, and no longer coalesced."""
+    text = Path("tests/kernels/convolution-2d/good/direct.cu").read_text("utf-8")
+    grid = "grid((cols + BX - 1) / BX, (rows + BY - 1) / BY)"
+    (line,) = [number for number, row in enumerate(text.split("\n"), start=1) if grid in row]
+    wrong = text.replace(grid, "grid((rows + BX - 1) / BX, (cols + BY - 1) / BY)").replace("BY = 8", "BY = 16")
+    check = failed(tmp_path, wrong, "convolution-2d")[0]
+    assert check.repair is not None and (check.repair.kind, check.repair.line) == ("launch", line)

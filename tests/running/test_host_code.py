@@ -342,7 +342,7 @@ cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] != e[0]; }}"""
     ("copy", "wanted"),
     [
         ("cudaMemcpy(a, h, n * n, cudaMemcpyHostToDevice);", ["copy_of_count_into"]),
-        ("cudaMemcpy(a, h, bytes, cudaMemcpyDeviceToHost);", ["copy_to_host"]),
+        ("cudaMemcpy(a, h, bytes, cudaMemcpyDeviceToHost);", ["copy_from_device"]),
         # Where a size was made smaller, another one may have to be.
         ("cudaMemcpy(a, h, 2 * bytes, cudaMemcpyHostToDevice);", []),
     ],

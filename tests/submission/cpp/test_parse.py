@@ -154,12 +154,12 @@ def test_shared_arrays() -> None:
         }"""
     )
     assert found.shared_arrays == (
-        SharedArray("tile", 6, "float32", (16, 17), False),
-        SharedArray("row", 6, "float32", (8,), False),
-        SharedArray("counts", 7, "int32", (None,), False),
-        SharedArray("one", 8, "float32", (), False),
-        SharedArray("outside", 2, "float64", (None,), True),
-        SharedArray("inner", 3, "float32", (16,), False),
+        SharedArray("tile", 6, "float32", (16, 17), False, 4),
+        SharedArray("row", 6, "float32", (8,), False, 4),
+        SharedArray("counts", 7, "int32", (None,), False, 4),
+        SharedArray("one", 8, "float32", (), False, 4),
+        SharedArray("outside", 2, "float64", (None,), True, 8),
+        SharedArray("inner", 3, "float32", (16,), False, 4),
     )
 
 
