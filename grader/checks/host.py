@@ -21,6 +21,8 @@ from grader.running.evidence import Evidence
 SHARE_LOST = 0.5
 """Of the points, for each kind of fault."""
 SHORT = "programs.symbol_too_short"
+MAY_BE_MEANT = (SHORT, "programs.copy_other_pitch")
+"""Ids of faults that are none where the results are right: a rest that is zero, rows that a kernel packs as well."""
 PAST = ("programs.set_past", "programs.copy_reads_past", "programs.copy_writes_past")
 NOT_EXACT = ("programs.unknown_pointer", "programs.copy_of_array")
 """Faults of copies that do not say which argument is wrong."""
@@ -33,8 +35,7 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         return not_applicable(msg("checks.host_code.none"))
     faults = host.counted(settings.of)
     if all(run.is_right for run in evidence.runs):
-        # A rest that is zero may be meant so.
-        faults = tuple(fault for fault in faults if fault.message.id != SHORT)
+        faults = tuple(fault for fault in faults if fault.message.id not in MAY_BE_MEANT)
     kind = "program" if evidence.lab.program is not None else "function"
     if not faults and evidence.lab.makes_launches and not evidence.launches:
         # Host code that stands around no launch, or does not come to its end, has shown nothing.

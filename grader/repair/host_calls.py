@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from grader.repair.function import Change, Function, host_functions, is_statement, operator_of
 from grader.repair.host_sizes import size_changes
 from grader.repair.launches import Launch, field_changes
-from grader.repair.runtime_calls import ALLOCATES, COPIES, FREES, SETS, Call, Host, statement_of
+from grader.repair.runtime_calls import ALLOCATES, COPIES, FREES, PITCHED, SETS, Call, Host, statement_of
 from grader.submission.cpp.tree import ParsedFile, declared_name
 from grader.submission.lexical import Edit
 
@@ -47,6 +47,7 @@ def host_changes(
             yield from _directions(call)
         yield from size_changes(host, call)
         yield from _places(host, call)
+    yield from _pitches(host)
     for name in sorted(unfilled):
         yield from _missing(host, name)
     for launch in host.launches:
@@ -204,6 +205,21 @@ def _host_arrays(call: Call) -> Iterator[str]:
                 yield f"{name}{suffix}"
             elif name and not suffix and ("*" in text.partition("=")[0] or "[" in text.partition("=")[0]):
                 yield name
+
+
+def _pitches(host: Host) -> Iterator[Change]:
+    """The pitch that an array was allocated with in a copy that names another one."""
+    given = {
+        (call.function.item.start, call.text(0).rpartition("&")[2].strip()): call.text(1).lstrip("& ")
+        for call in host.pitched
+        if call.name == "cudaMallocPitch"
+    }
+    for call in host.pitched:
+        for place in PITCHED[call.name] if call.name != "cudaMallocPitch" else ():
+            own = given.get((call.function.item.start, call.text(place)), "")
+            if own and len(call.arguments) > place + 1 and call.text(place + 1) != own:
+                edit = call.function.replaced(call.arguments[place + 1], own)
+                yield Change("host", call.line, (edit,), 0.3, "pitch", "pitch")
 
 
 def _directions(call: Call) -> Iterator[Change]:

@@ -18,6 +18,8 @@ COPIES |= {"cudaMemcpyToSymbolAsync": 2, "cudaMemcpyFromSymbolAsync": 2}
 SETS = {"cudaMemset": 2, "cudaMemsetAsync": 2}
 ALLOCATES = {"cudaMalloc": 1, "cudaMallocManaged": 1}
 SIZED = {**COPIES, **SETS, **ALLOCATES}
+PITCHED = {"cudaMemcpy2D": (0, 2), "cudaMemcpy2DAsync": (0, 2), "cudaMallocPitch": (0,)}
+"""Calls that take a pitch, and which of their arguments are the arrays; the pitch comes next to each."""
 FREES = ("cudaFree", "cudaFreeAsync")
 
 
@@ -43,16 +45,19 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A file's host code: its calls of the runtime and its launches, in order of the text."""
+    """A file's host code: its calls of the runtime and its launches, in order of the text; pitched: calls of `PITCHED`,
+    which are none of the others."""
 
     parsed: ParsedFile
     calls: tuple[Call, ...]
     launches: tuple[Launch, ...]
+    pitched: tuple[Call, ...] = ()
 
 
 def host_of(parsed: ParsedFile) -> Host:
     """The calls and launches of a file."""
-    calls = []
+    calls: list[Call] = []
+    pitched: list[Call] = []
     for function in host_functions(parsed):
         for node in function.nodes:
             callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
@@ -60,10 +65,11 @@ def host_of(parsed: ParsedFile) -> Host:
                 continue
             name = function.text(callee).partition("<")[0].strip()
             statement = statement_of(function, node)
-            if statement is not None and (name in SIZED or name in FREES):
+            if statement is not None and (name in SIZED or name in FREES or name in PITCHED):
                 arguments = tuple(n for n in given.named_children if n.type != "comment")
-                calls.append(Call(function, name, node, arguments, statement))
-    return Host(parsed, tuple(calls), tuple(launches_of(parsed)))
+                of_name = pitched if name in PITCHED else calls
+                of_name.append(Call(function, name, node, arguments, statement))
+    return Host(parsed, tuple(calls), tuple(launches_of(parsed)), tuple(pitched))
 
 
 def statement_of(function: Function, node: Node) -> Node | None:

@@ -282,6 +282,7 @@ DETAILS = {
             "directions",
             "bytes",
             "size",
+            "pitch",
             "earlier",
             "later",
             "extra",

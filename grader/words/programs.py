@@ -122,6 +122,10 @@ PROGRAMS: Texts = {
     ),
     "copy_reads_past": N_("The copy reads {bytes} bytes of {array}, which has {size}."),
     "copy_writes_past": N_("The copy writes {bytes} bytes into {array}, which has {size}."),
+    "copy_other_pitch": N_(
+        "The rows of {array} are {pitch} bytes apart, as cudaMallocPitch says; the copy takes them as {given} bytes "
+        "apart: give it the pitch of {array}."
+    ),
     "set_past": N_("{bytes} bytes of {array} are set here; it has {size}."),
     "copy_of_pointer": N_(
         "sizeof({name}) is the size of {name} itself, not of its data: {bytes} bytes are copied; {array} has {of}."

@@ -183,6 +183,7 @@ REPAIRS: Texts = {
     "host_directions": N_("Copies in lines {line} to {to_line} name the wrong direction."),
     "host_bytes": N_("The size in line {line} is given in elements: it has to be in bytes."),
     "host_size": N_("The size in line {line} is wrong."),
+    "host_pitch": N_("The copy in line {line} is given a pitch that is not the one of its array."),
     "host_earlier": N_("The call in line {line} comes too late: it belongs before line {to_line}."),
     "host_later": N_("The call in line {line} comes too early: it belongs after line {to_line}."),
     "host_extra": N_("The call in line {line} must not be there."),

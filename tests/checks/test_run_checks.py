@@ -386,6 +386,8 @@ def test_what_is_set_past_an_array_is_no_copy() -> None:
 
 def test_a_constant_filled_in_part_counts_where_results_are_wrong() -> None:
     wrong = (run("correct", Difference(total=4096, mismatches=9, name="out")),)
+    other_pitch = host(msg("programs.copy_other_pitch", array="d", pitch=512, given=64))
+    assert [check(evidence(host=other_pitch, runs=r), "host_code").status for r in ((), wrong)] == ["pass", "fail"]
     assert check(evidence(host=host(TOO_SHORT)), "host_code").status == "pass"
     row = check(evidence(host=host(TOO_SHORT), runs=wrong), "host_code")
     assert (row.status, row.hint) == ("fail", "To copy the whole of weights, copy sizeof(weights) bytes.")

@@ -104,3 +104,23 @@ int main() {{ float *out, host[32]; cudaMalloc(&out, sizeof host);
 """)
     found = [f for f in observe(Sources([path])).findings if f.kind == "launch_refused"]
     assert [(f.message.id, f.line) for f in found] == ([(f"programs.{told}", line)] if told is not None else [])
+
+
+def test_a_pitch_that_is_not_the_one_of_the_allocation_is_told_at_its_copy(tmp_path: Path) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text("""
+int main() {
+    char host[4 * 100] = {}, *one, *other;
+    size_t pitch, wide;
+    cudaMallocPitch(&one, &pitch, 100, 4);
+    cudaMallocPitch(&other, &wide, 600, 4);
+    cudaMemcpy2D(one, pitch, host, 100, 100, 4, cudaMemcpyHostToDevice);
+    cudaMemcpy2D(other, pitch, host, 100, 100, 4, cudaMemcpyHostToDevice);
+    cudaMemcpy2D(host, 100, one, 100, 100, 1, cudaMemcpyDeviceToHost);
+    cudaMemcpy2D(host, 100, one, 2 * pitch, 100, 2, cudaMemcpyDeviceToHost);
+    cudaMemcpy2D(host, 100, one, 100, 100, 4, cudaMemcpyDeviceToHost);
+}
+""")
+    of_copies = [f for f in observe(Sources([path])).findings if f.message.id == "programs.copy_other_pitch"]
+    rows = [(f.line, f.message.data["array"], f.message.data["pitch"], f.message.data["given"]) for f in of_copies]
+    assert rows == [(8, "other", 1024, 512), (11, "one", 512, 100)]

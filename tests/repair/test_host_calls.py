@@ -202,3 +202,17 @@ def test_a_stream_that_nobody_waits_for_is_known_by_its_end() -> None:
     twice = text.replace("cudaStreamSynchronize(one);\n", "cudaStreamSynchronize(one);\ncudaStreamSynchronize(one);\n")
     costs = {c.cost for c in stream_changes(parse(SourceText(Path("p.cu"), twice, "utf-8")))}
     assert costs == {0.4}
+
+
+def test_a_copy_is_given_the_pitch_that_its_array_was_allocated_with() -> None:
+    made = "cudaMallocPitch(&d, &wide, 64, 8);\ncudaMallocPitch((void **)&e, &narrow, 32, 8);\n"
+    copies = "cudaMemcpy2D(d, WIDE, h, 64, 64, 8, H);\ncudaMemcpy2DAsync(h, 32, e, NARROW, 32, 8, D, s);\n}\n"
+
+    def text(wide: str, narrow: str) -> str:
+        return HEAD + made + copies.replace("WIDE", wide).replace("NARROW", narrow)
+
+    own = text("narrow", "32")
+    host = host_of(parse(SourceText(Path("p.cu"), own, "utf-8")))
+    changes = [change for change in host_changes(host, (), (), ()) if change.group == "pitch"]
+    after = {changed(own, change): (change.line, change.detail) for change in changes}
+    assert after == {text("wide", "32"): (5, "pitch"), text("narrow", "narrow"): (6, "pitch")}

@@ -303,10 +303,22 @@ def _pitched(state: State, to_pitch: int, from_pitch: int, width: int, height: i
     return rows
 
 
+def _rows(state: State, place: Place, to: tuple[int, int], source: tuple[int, int], width: int, height: int) -> Rows:
+    """Those of a copy between two addresses, each with its pitch; told where that is not the one of its memory, nor a
+    multiple of it, as of every second row."""
+    rows = _pitched(state, to[1], source[1], width, height)
+    for address, pitch in (to, source):
+        allocation = state.memory.find(address) if state.memory.is_device_address(address) else None
+        if allocation is not None and allocation.pitch and rows.height > 1 and rows.width and pitch % allocation.pitch:
+            message = msg("programs.copy_other_pitch", array=allocation.name, pitch=allocation.pitch, given=pitch)
+            state.tell("copy_size", "warning", message, place)
+    return rows
+
+
 def memcpy_2d(
     state: State, place: Place, to: int, to_pitch: int, source: int, from_pitch: int, width: int, height: int, kind: int
 ) -> int:
-    rows = _pitched(state, to_pitch, from_pitch, width, height)
+    rows = _rows(state, place, (to, to_pitch), (source, from_pitch), width, height)
     return transfer(state, Copy(to, source, rows, kind), state.streams[0], place, blocking=True)
 
 
@@ -322,7 +334,7 @@ def memcpy_2d_async(
     kind: int,
     stream: int,
 ) -> int:
-    rows = _pitched(state, to_pitch, from_pitch, width, height)
+    rows = _rows(state, place, (to, to_pitch), (source, from_pitch), width, height)
     return transfer(state, Copy(to, source, rows, kind), state.stream(stream), place, blocking=False)
 
 

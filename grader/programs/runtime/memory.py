@@ -63,11 +63,11 @@ def allocate(state: State, pointer: int, size: int, place: Place, kind: str = "d
     return allocation
 
 
-def _allocate(state: State, pointer: int, size: int, place: Place) -> None:
+def _allocate(state: State, pointer: int, size: int, place: Place, pitch: int = 0) -> None:
     if size == 0:
         state.guest.pack("Q", pointer, 0)
     else:
-        allocate(state, pointer, size, place)
+        allocate(state, pointer, size, place).pitch = pitch
 
 
 def malloc(state: State, place: Place, pointer: int, size: int) -> int:
@@ -80,7 +80,7 @@ def malloc_pitch(state: State, place: Place, pointer: int, pitch: int, width: in
         raise CudaError(1)
     row = -(-width // PITCH) * PITCH
     state.guest.pack("Q", pitch, row)
-    _allocate(state, pointer, row * height, place)
+    _allocate(state, pointer, row * height, place, row)
     return 0
 
 
