@@ -32,6 +32,9 @@ EXACT = -1.5
 RIGHT = 0.4
 """How much points to what was seen to bring in nothing wrong."""
 
+CLOSE = 0.02
+"""How far from right, as a part of it, a number is that may have lost digits."""
+
 _ORDER = ("race", "barrier_divergence", "warp_sync", "out_of_bounds", "uninitialized")
 
 # What each symptom makes likelier (less) or less likely (more), by a change's group or kind.
@@ -98,6 +101,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "off_by_one": {"divisor": -1.6, "number": -0.6, "off_by_one": -1.2, "drop": -0.6, "comparison": -0.3},
     "moved": {"add_term": -2.0, "subtract": -2.0},
     "bank_conflicts": {"array": -1.5, "": 1.5},
+    "close": {},
     "coalescing": {"axis": -1.2, "exchange": -0.5, "": 0.8},
 }
 
@@ -362,6 +366,9 @@ def _symptoms(diagnosis: Diagnosis) -> list[str]:
         symptoms.append("off_by_one")
     if rule == "shifted":
         symptoms.append("moved")
+    expected, got = diagnosis.expected, diagnosis.got
+    if expected and got is not None and abs(got - expected) < CLOSE * abs(expected):
+        symptoms.append("close")
     if rule in ("whole", "zero"):
         symptoms.append("whole")
     return symptoms

@@ -1,5 +1,5 @@
 """Changes of what goes wrong in one known way: distances of shuffles that do not fit their lanes, differences that
-overflow, and one element handled where several are left over.
+overflow, one element handled where several are left over, and sums whose digits float does not hold.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ _OF_ZERO = ("<", ">", "<=", ">=")
 LIKELY = 0.3
 """What a change costs of which nothing but the fault it is for gives occasion."""
 
+PRECISION = "precision"
+"""The group of what helps where results are nearly right, and is tried there alone."""
+
 
 def pitfall_changes(function: Function) -> Iterator[Change]:
     """All of them."""
@@ -35,6 +38,7 @@ def pitfall_changes(function: Function) -> Iterator[Change]:
             yield from _left_over(function, node)
         elif operator_of(node) == "-":
             yield from _compared(function, node)
+    yield from _in_double(function)
 
 
 # -- shuffles --------------------------------------------------------------------------
@@ -207,3 +211,57 @@ def _divided_by(function: Function) -> list[tuple[str, str]]:
             if variable is not None and variable.role == "size" and right.type in ("number_literal", "identifier"):
                 found.append((variable.name, function.text(right)))
     return list(dict.fromkeys(found))
+
+
+# -- digits that are lost --------------------------------------------------------------
+
+
+def _in_double(function: Function) -> Iterator[Change]:
+    """The function's sums, and what is made of them, in double in the place of float; then its arrays as well."""
+    declared = [
+        (node, type_node, [_shape(one) for one in node.children_by_field_name("declarator")])
+        for node in function.nodes
+        if node.type == "declaration" and (type_node := node.child_by_field_name("type")) is not None
+    ]
+    of_float = [row for row in declared if function.text(row[1]) == "float" and "extern" not in function.text(row[0])]
+    single = [row for row in of_float if all(shape.type == "identifier" for shape in row[2])]
+    arrays = [row for row in of_float if all(shape.type in ("identifier", "array_declarator") for shape in row[2])]
+    lost = _lost_in(function, {declared_name(shape) for row in single for shape in row[2]})
+    if lost is None:
+        return
+    for number, rows in enumerate((single, arrays) if len(arrays) > len(single) else (single,)):
+        edits = tuple(function.replaced(type_node, "double") for _node, type_node, _shapes in rows)
+        detail = "cancellation" if operator_of(lost) == "-" else "digits"
+        yield Change("expression", function.line(lost), edits, LIKELY + 0.1 * number, PRECISION, detail)
+
+
+def _shape(declarator: Node) -> Node:
+    return (
+        declarator.child_by_field_name("declarator") or declarator
+        if declarator.type == "init_declarator"
+        else declarator
+    )
+
+
+def _lost_in(function: Function, names: set[str]) -> Node | None:
+    """The difference of two numbers that are made of sums, else the first sum; names: that sums may have.  None: there
+    is no sum."""
+    sums = [
+        node
+        for node in function.nodes
+        if node.type == "assignment_expression"
+        and (left := node.child_by_field_name("left")) is not None
+        and (operator := node.child_by_field_name("operator")) is not None
+        and operator.type in ("+=", "-=")
+        and function.text(left) in names
+    ]
+    made = {function.text(left) for node in sums if (left := node.child_by_field_name("left")) is not None}
+    for node in function.nodes:
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        if value is not None and declared_name(node) in names and function.parsed.words(value) & made:
+            made.add(declared_name(node))
+    for node in function.nodes:
+        sides = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if operator_of(node) == "-" and all(side is not None and function.parsed.words(side) & made for side in sides):
+            return node
+    return sums[0] if sums else None

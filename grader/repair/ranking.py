@@ -10,7 +10,7 @@ from grader.repair.conditions import clip_changes, guard_changes, surplus_change
 from grader.repair.expressions import expression_changes
 from grader.repair.function import Change, Function
 from grader.repair.left_out import left_out_changes
-from grader.repair.pitfalls import pitfall_changes
+from grader.repair.pitfalls import PRECISION, pitfall_changes
 from grader.repair.several_places import array_changes, idea_changes
 from grader.repair.statements import barrier_changes, value_changes
 from grader.repair.symptom import Symptom
@@ -45,7 +45,11 @@ def changes_of(
 
 def in_order(clues: Clues, changes: Iterable[tuple[Function, Change]]) -> list[tuple[Function, Change]]:
     """Likeliest first, each text once."""
-    rows = [(clues.cost(change), number, function, change) for number, (function, change) in enumerate(changes)]
+    rows = [
+        (clues.cost(change), number, function, change)
+        for number, (function, change) in enumerate(changes)
+        if change.group != PRECISION or "close" in clues.symptoms
+    ]
     rows.sort(key=lambda row: row[:2])
     ranked: dict[str, tuple[Function, Change]] = {}
     for _cost, _number, function, change in rows:

@@ -255,7 +255,7 @@ DETAILS = {
     "bound": ("remainder", "shuffle"),
     "comparison": ("overflow",),
     "expression": (
-        *("shuffle_width", "division", "parentheses", "neighbour", "factor", "unused"),
+        *("shuffle_width", "cancellation", "digits", "division", "parentheses", "neighbour", "factor", "unused"),
         *("unsigned", "signed", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
     ),
     "index": ("unused", "axes", "axes_next", "names_next", "tile", "macro", "macro_name"),

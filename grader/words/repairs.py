@@ -125,6 +125,14 @@ REPAIRS: Texts = {
     "expression_shuffle_width": N_(
         "The width of the shuffle in line {line} is not the number of lanes that exchange values."
     ),
+    "expression_cancellation": N_(
+        "The difference in line {line} loses digits where its two numbers are nearly equal, since float has only about "
+        "7: rearrange the formula, or compute in double."
+    ),
+    "expression_digits": N_(
+        "The sum in line {line} loses digits, since float has only about 7 and each addition rounds: add numbers of "
+        "similar size, or compute in double."
+    ),
     "expression_division": N_(
         "Line {line} divides one integer by another, and the fraction of the result is lost: one of the two has to be "
         "a floating-point number."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from grader.measured import Diagnosis, Element, ElementRange, ElementRead, ElementWriter
 from grader.ptx.records import Hazard
@@ -167,3 +168,11 @@ def test_threads_that_write_one_element_have_a_wrong_index_and_lack_no_barrier()
     assert one.symptoms == ("exact", "collide")
     both = clues_of(FUNCTIONS, "correct", [race("write_write"), race("read_write")], None, (), NAMES)
     assert both.symptoms == ("exact", "race")
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "is_close"), [(15.6, 15.65, True), (-2.0, -2.01, True), (1.0, 1.1, False), (0.0, 1e-6, False)]
+)
+def test_a_value_that_is_nearly_right_may_have_lost_digits(expected: float, got: float, is_close: bool) -> None:
+    seen = replace(diagnosis([], []), expected=expected, got=got)
+    assert ("close" in clues_of(FUNCTIONS, "correct", [], seen, [], NAMES).symptoms) == is_close

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from grader.repair.clues import Clues
 from grader.repair.function import Change, changed, functions_of
 from grader.repair.pitfalls import pitfall_changes
+from grader.repair.ranking import in_order
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -85,3 +87,34 @@ def test_what_is_meant_is_tried_soon(text: str, wrong: tuple[str, ...], right: t
 )
 def test_what_is_no_such_mistake_is_left_as_it_is(text: str) -> None:
     assert made(text) == {}
+
+
+SUMS = """__global__ void k(const float *a, float *out, int n) {{
+    __shared__ float part[2];
+    float s = 0, t = 0;
+    for (int i = 0; i < n; ++i) {{ s += a[i]; t += a[i] * a[i]; }}
+    const float mean = s / n;
+    part[0] = t;
+    out[0] = {};
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("stored", "line", "detail"),
+    [("t / n - mean * mean", 7, "cancellation"), ("n - part[0]", 4, "digits"), ("t + s", 4, "digits")],
+)
+def test_sums_in_double_where_results_are_nearly_right(stored: str, line: int, detail: str) -> None:
+    before = SUMS.format(stored)
+    single = before.replace("float s", "double s").replace("float mean", "double mean")
+    found = {text: change for text, change in made(before).items() if change.group == "precision"}
+    assert list(found) == [single, single.replace("__shared__ float", "__shared__ double")]
+    assert {(change.line, change.detail) for change in found.values()} == {(line, detail)}
+    function = functions_of(parse(SourceText(Path("k.cu"), before, "utf-8")), "k")[0]
+    for symptoms, count in (((), 0), (("close",), 2)):
+        ranked = in_order(Clues({}, (), symptoms), [(function, change) for change in found.values()])
+        assert len(ranked) == count
+
+
+def test_nothing_is_made_double_where_nothing_is_added_up() -> None:
+    assert made("__global__ void k(float *a) {\n    float s = a[0], t = a[1] - s;\n    a[2] = t - s;\n}\n") == {}
