@@ -161,6 +161,9 @@ def difference_msg(difference: Difference) -> Message:
     expected = _value_at(difference.expected, difference.belongs_at)
     if difference.extent == "unwritten":
         first = msg(f"{_OF[is_only]}.first_unwritten", where=where, expected=expected)
+    elif difference.found_at == (difference.name, difference.first):
+        got = _value_at(difference.got, None)
+        first = msg(f"{_OF[is_only]}.first_kept", where=where, expected=expected, got=got)
     else:
         got = _value_at(difference.got, difference.found_at)
         first = msg(f"{_OF[is_only]}.first", where=where, expected=expected, got=got)
@@ -269,6 +272,10 @@ def _first(diagnosis: Diagnosis, around: Circumstances) -> list[Message]:
         if diagnosis.traced or around.unwritten:
             form = "first_unset" if around.is_on_host else "first_unwritten"
             return [msg(f"diagnosis.{form}", where=where, expected=expected)]
+        at = diagnosis.got_at
+        if at is not None and (at.array, at.index) == (diagnosis.output, diagnosis.first):
+            kept = around.got or number(diagnosis.got)
+            return [msg("diagnosis.first_kept", where=where, expected=expected, got=kept)]
         return [msg("diagnosis.first", where=where, expected=expected, got=got)]
     who = thread_name(writer.thread, writer.block, around.axes)
     if writer.op == "atomic":

@@ -68,6 +68,7 @@ OUTPUTS: Texts = {
     "wrong": Plural("{n} of {total} elements is wrong.", "{n} of {total} elements are wrong."),
     "first_unwritten": N_("The first: {where} should be {expected}, but no thread wrote it."),
     "first": N_("The first: {where} should be {expected}, got {got}."),
+    "first_kept": N_("The first: {where} should be {expected}, but still has its old value, {got}."),
     "input_changed": N_("The kernel writes to its input {name}."),
     "hint_input_changed": N_("The input must not change: declare it const, and check which pointer is written to."),
     "no_file": N_("The program leaves no file {file}."),
@@ -351,6 +352,7 @@ DIAGNOSIS: Texts = {
         "Nothing was stored in {n} of the wrong elements, or copied there.",
     ),
     "first": N_("{where} should be {expected}, got {got}."),
+    "first_kept": N_("{where} should be {expected}, but still has its old value, {got}."),
     "first_added": N_(
         "{where} should be {expected}, but is {got} after {who} was the last to add to it in line {line}."
     ),

@@ -34,6 +34,14 @@ def difference(**changes: Any) -> Difference:
             "5 of 64 elements are wrong. The first: out[0][3] should be 17, but no thread wrote it. All wrong elements "
             "were written by no thread.",
         ),
+        (
+            {"found_at": ("out", (0, 3))},
+            "5 of 64 elements are wrong. The first: out[0][3] should be 17, but still has its old value, 3.5.",
+        ),
+        (
+            {"found_at": ("out", (0, 4))},
+            "5 of 64 elements are wrong. The first: out[0][3] should be 17, got 3.5 (out[0][4]).",
+        ),
         ({"unwritten": 64, "mismatches": 64}, "The kernel wrote nothing to out."),
         ({"first": None}, "5 of 64 elements are wrong."),
     ],

@@ -239,6 +239,8 @@ def test_of_a_single_element_nothing_is_counted() -> None:
         "values": None,
     }
     assert said(**only) == ["out[0] should be 17, got 3.5."]
+    kept = {"got_at": Element(array="out", index=[0])}
+    assert said(**only | kept) == ["out[0] should be 17, but still has its old value, 3.5."]
     assert said(Circumstances(unwritten=True, is_on_host=True), **only) == [
         "out[0] should be 17, but nothing was stored or copied there."
     ]
