@@ -376,7 +376,8 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
         # Exact sizes have shown these as well, and other checks say where.
         of_run = of_hazards(evidence, diagnosis) if failing is not None and failing.outcome.hazards else None
         hint = of_launch or launch.other_block(evidence) or verdict.hint or of_run or follow(verdict, evidence)
-        return replace(_placed(verdict, evidence), hint=hint)
+        # Not at a kernel: what lacks off the tile may well be a block of its launch.
+        return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
     return verdict
 
 
