@@ -26,20 +26,21 @@ _counted: dict[tuple[object, ...], Figures] = {}
 
 def beside_own(
     lab: Lab, by_variant: Mapping[str, Evidence], checks: Sequence[Check], grade: Grade
-) -> dict[str, Evidence]:
-    """The evidence with what those checks of `OF_LIMITS` that failed count of the lab's own solutions.
+) -> dict[str, Evidence] | None:
+    """The evidence with what those checks of `OF_LIMITS` that failed count of the lab's own solutions; None: none did.
 
     grade: the pipeline's.  Nothing stands beside a number where the lab's own solution does not pass the check itself.
     """
     found = dict(by_variant)
+    is_beside = False
     for variant in lab.variants:
         failed = [c.check for c in checks if c.variant == variant.name and c.status == "fail" and c.check in OF_LIMITS]
         if failed:
-            own = _figures(lab, variant, grade)
+            is_beside, own = True, _figures(lab, variant, grade)
             found[variant.name] = replace(
                 found[variant.name], right={name: own[name] for name in failed if name in own}
             )
-    return found
+    return found if is_beside else None
 
 
 def _figures(lab: Lab, variant: Variant, grade: Grade) -> Figures:

@@ -140,8 +140,10 @@ def grade(
         if options.repairs:
             from grader.grading.own_solution import beside_own
 
-            by_variant = beside_own(lab, by_variant, result.checks, grade)
-            result = structs.replace(result, checks=_result(lab, submission, by_variant, environment).checks)
+            with_own = beside_own(lab, by_variant, result.checks, grade)
+            if with_own is not None:
+                by_variant = with_own
+                result = structs.replace(result, checks=_result(lab, submission, by_variant, environment).checks)
         if lab.makes_launches:
             # Most of what follows changes a kernel, or its launch, and runs it by itself.
             if options.repairs and lab.repairs != "off" and result.status != "passed":

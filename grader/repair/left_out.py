@@ -25,7 +25,7 @@ def left_out_changes(function: Function) -> Iterator[Change]:
         sums.setdefault(_sum_of(access.node).id, []).append(access)
     for accesses in sums.values():
         yield from _neighbours(function, accesses)
-        yield from _counted(function, accesses)
+    yield from _counted(function)
     for variable in _unused(function):
         yield from _used(function, variable)
 
@@ -95,17 +95,17 @@ def _mirrored(function: Function, access: Access) -> str:
     return text.decode("utf-8", errors="replace")
 
 
-def _counted(function: Function, accesses: list[Access]) -> Iterator[Change]:
+def _counted(function: Function) -> Iterator[Change]:
     """The element itself as many times as it has neighbours: `up + down + left + right - 4 * here`."""
     own = Counter(access.array for access in function.accesses)
-    for node in function.nodes if accesses and accesses[0] == function.accesses[0] else ():
+    for node in function.nodes if function.accesses else ():
         right = node.child_by_field_name("right")
         if operator_of(node) != "-" or right is None or right.type not in ("subscript_expression", "identifier"):
             continue
         if any(outer.type == "subscript_argument_list" for outer in ancestors(node, function.body)):
             continue
         array = function.text(right).partition("[")[0]
-        for times in {count - 1 for name, count in own.items() if name == array} | {2, 4} - {0, 1}:
+        for times in sorted(({own[array] - 1} | {2, 4}) - {-1, 0, 1}):
             edit = function.replaced(right, f"{times} * {function.text(right)}")
             yield Change("expression", function.line(right), (edit,), 2.2, "factor", "factor")
 

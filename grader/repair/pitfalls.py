@@ -187,7 +187,9 @@ def _left_over(function: Function, node: Node) -> Iterator[Change]:
     words = function.parsed.words(places[0]) if len(texts) == 1 else frozenset[str]()
     if not words or any(word not in known or known[word].role != "size" for word in words):
         return
-    name = next(n for n in ("rest", "k", "e", "rest_") if n not in function.parsed.words(function.body))
+    name = next((n for n in ("rest", "k", "e", "i") if n not in function.parsed.words(function.body)), "")
+    if not name:
+        return
     for size, width in _divided_by(function):
         head = f"for (int {name} = {size} / {width} * {width}; {name} < {size}; ++{name}) "
         edits = (function.inserted(body.start_byte, head), *(function.replaced(place, name) for place in places))

@@ -138,8 +138,8 @@ REPAIRS: Texts = {
         "a floating-point number."
     ),
     "expression_parentheses": N_(
-        "The macro defined in line {line} needs parentheses around its value: an operator beside it in an expression "
-        "applies to only part of it."
+        "The macro defined in line {line} needs parentheses: where it is used, an operator applies to only part of its "
+        "value or of one of its arguments."
     ),
     "expression_neighbour": N_("A term is missing in line {line}: the neighbour on the other side."),
     "expression_factor": N_("A factor is missing in line {line}."),

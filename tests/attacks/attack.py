@@ -30,6 +30,7 @@ import yaml
 
 from tests.attacks import measure
 from tests.attacks.measure import Took
+from tests.gpu.test_cheats import HEAD as CHEATING
 from tests.marks_only import put_marks_only
 
 HERE = Path(__file__).parent
@@ -81,7 +82,8 @@ def cases() -> list[Case]:
 
 @cache
 def pieces() -> dict[str, Any]:
-    """What expressions may use: the whole right file, its kernels, launches of these; rows of lines or of items."""
+    """What expressions may use: the whole right file, its kernels, launches of these; rows of lines or of items;
+    kernels with a variable that lives on from launch to launch."""
     whole = RIGHT.read_text(encoding="utf-8")
     kernels = whole[: whole.index("static bool matches")]
     return {
@@ -89,8 +91,14 @@ def pieces() -> dict[str, Any]:
         "kernels": kernels,
         "launches": _LAUNCHES,
         "lines": lambda count, line: "\n".join(line.replace("{n}", str(n)) for n in range(count)),
+        "keeping": _keeping,
         "joined": lambda count, item: ", ".join(item.replace("{n}", str(n)) for n in range(count)),
     }
+
+
+def _keeping(variable: str, before: str = "", behind: str = "", end: str = "") -> str:
+    """Kernels that keep something in a `variable` from launch to launch, with what they do at three places."""
+    return CHEATING.replace("float kept[1 << 24]", variable) % (before, behind, end)
 
 
 def graded(text: str, lab: str, folder: Path, is_whole: bool = True) -> tuple[Took, dict[str, Any]]:

@@ -83,3 +83,11 @@ def test_the_library_is_unpacked_by_a_python_3_11_as_it_first_came(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     library = build()
     assert all(Path(path).is_file() for path in library.link_inputs)
+
+
+def test_a_build_of_ours_that_fails_tells_its_first_error() -> None:
+    stderr = (
+        "In file included from a.h:4:\nIn file included from b.h:9:\nc.h:7:10: fatal error: 'd.h' not found\n1 error\n"
+    )
+    assert zig.cannot_build(stderr).message.data == {"reason": "c.h:7:10: fatal error: 'd.h' not found"}
+    assert zig.cannot_build("killed\n").message.data == {"reason": "killed"}

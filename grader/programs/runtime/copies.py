@@ -111,6 +111,7 @@ def _check_direction(state: State, to: Side, source: Side, kind: int, place: Pla
         if side.is_device != (wanted == "device") and not (side.allocation is not None and side.allocation.host)
     ]
     if others:
+        # What is named the device's first: that the driver refuses.
         wanted, role = min(others)
         named = "cudaMemcpy" + ("HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice")[kind]
         is_refused = wanted == "device"
