@@ -444,8 +444,8 @@ class SweepRecord(Record, frozen=True):
     backend: "gpu" when times were measured, "emulator" when work was counted.
     x, lines: names of what is swept and of the second parameter ("" without one, "host_memory" for kinds of memory).
     metrics: what each point has values of: on a GPU "time" and "total_time" (with the copies), µs, "gflop_per_s",
-    "gb_per_s"; on the emulator, for each element of the output: "sectors" of global memory, "wavefronts" of shared
-    memory, "instructions" of threads, "bus_bytes" between host and device.
+    "gb_per_s"; on the emulator, for each element of the output, of functions of the largest array: "sectors" of
+    global memory, "wavefronts" of shared memory, "instructions" of threads, "bus_bytes" between host and device.
     left_out: variants of the submission that were not swept, and why.
     predicted: the points that a GPU is asked for, with times predicted for `predicted_device`: of a point that is "ok"
     the metrics of a GPU as "predicted_time" and so on; what has no prediction is "failed".

@@ -38,6 +38,8 @@ LAUNCH_SECONDS = 10.0
 LIMITS = for_gpu(RunLimits(host_instructions=20_000_000_000, wall_seconds=120.0, counts_work=True), LAUNCH_SECONDS)
 ROUNDS_BUDGET_US = 6_000_000.0
 """For the first stage at one size: each round takes two runs from their beginning."""
+SWEEP_BUDGET_US = 2_000_000.0
+"""The same of a point of a sweep, on which no mark depends."""
 
 
 class Untimed(Exception):
@@ -207,6 +209,24 @@ class FunctionGpu:
             timing=tuple(records) if not self._failed else (),
             unmeasured=unmeasured,
         )
+
+
+def series_at(runs: FunctionRuns, observers: Mapping[str, Observer], sizes: Sizes) -> sampling.Samples | Run:
+    """Times of programs at one size, in turns: the first is the student's, the others are the lab's; the student's run
+    where that is wrong.
+
+    Raises
+    ------
+    Untimed : there are no times, or none that are the device's.
+    """
+    bench = _Bench(runs, observers, runs.timed(sizes))
+    began = time.monotonic()
+    failed = bench.first_round()
+    if failed is not None:
+        return failed
+    plan = sampling.series_plan(1e6 * (time.monotonic() - began), SWEEP_BUDGET_US)
+    samples = sample(bench.round, list(observers), [], plan)
+    return bench.failed or samples
 
 
 class _Bench:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from grader.lab.parameters import Signature
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.system import IS_LINUX
+from grader.programs.observe import Observer
 from grader.programs.records import Observation
 from grader.programs.sources import Program, read_program, with_harness, with_own_harness
 from grader.programs.toolchain.compile import uses_thrust
@@ -128,12 +130,18 @@ def read_function(submitted: FoundSubmission, sources: Sequence[SourceText], lab
 
 
 def run_function(
-    lab: Lab, submission: Submission, oracle: Oracle, drawn_trials: Trials, gpu: FunctionGpu | None = None
+    lab: Lab,
+    submission: Submission,
+    oracle: Oracle,
+    drawn_trials: Trials,
+    stack: ExitStack,
+    gpu: FunctionGpu | None = None,
 ) -> tuple[dict[str, Evidence], Called | None]:
     """The evidence of each variant after the function was called, or the program run, at the lab's cases and at drawn
     ones, and on a GPU; and how it was run there, None where it was not.
 
     drawn_trials: the programs, and the lab with the seed that is drawn, with its oracle.
+    stack: closes what runs the program, when nothing more is asked of it.
 
     Raises
     ------
@@ -153,8 +161,7 @@ def run_function(
         return _each(by_variant, unobserved=msg("programs.not_on_this_system")), None
     programs = drawn_trials.programs
     built = programs.get_text(submission.program(entry.file), []).result
-    kind = FunctionRuns if lab.function is not None else ProgramRuns
-    runs = kind(lab, oracle, drawn_trials.lab, drawn_trials.oracle)
+    runs = runs_of(lab, oracle, drawn_trials.lab, drawn_trials.oracle)
     home = next(s for s in sources if s.file == entry.file)
     others = [source for source in sources if source.file != home.file]
     first = next(iter(by_variant.values()))
@@ -163,7 +170,8 @@ def run_function(
             program = _program(lab, read, entry)
             if built.reason == "errors" and not uses_thrust(program.whole):
                 return _each(by_variant, compilation=Compilation("errors", errors_of(built))), None
-            ran = runs.of(program, first)
+            observer = stack.enter_context(closing(Observer(program)))
+            ran = runs.of(program, first, observer)
             cause = runs.observations[0].cause
             if cause is None or cause.id != "programs.undefined":
                 # Else the rest of it may stand in the other files.
@@ -197,18 +205,29 @@ def run_function(
         return _program(lab, [replace(s, text=text) if s.file == file else s for s in read], entry)
 
     def graded(other: Program) -> dict[str, Evidence]:
-        anew = kind(lab, oracle, drawn_trials.lab, drawn_trials.oracle)
+        anew = runs_of(lab, oracle, drawn_trials.lab, drawn_trials.oracle)
         return of_each(anew.of(other, first))
 
-    called = Called(runs, program, [parse(source) for source in read], changed, graded)
+    called = Called(runs, program, observer, [parse(source) for source in read], changed, graded)
     if gpu is None:
         return of_each(ran), called
     texts = {source.file: source.text for source in submission.sources}
-    return gpu.grade(runs, program, partial(_reference, lab), of_each(ran), texts), called
+    return gpu.grade(runs, program, partial(reference_program, lab), of_each(ran), texts), called
 
 
-def _reference(lab: Lab, variant: str) -> Program:
-    """The lab's own function, or program."""
+def runs_of(lab: Lab, oracle: Oracle, drawn_lab: Lab | None = None, drawn_oracle: Oracle | None = None) -> FunctionRuns:
+    """What runs the lab's function, or its program; without a drawn lab nothing is drawn."""
+    kind = FunctionRuns if lab.function is not None else ProgramRuns
+    return kind(lab, oracle, drawn_lab or lab, drawn_oracle or oracle)
+
+
+def reference_program(lab: Lab, variant: str) -> Program:
+    """The lab's own function, or program, of a variant.
+
+    Raises
+    ------
+    FileError : its file does not define what the lab asks for.
+    """
     source = decode(next(v for v in lab.variants if v.name == variant).reference.file)
     entry = _entry([source], lab)
     if not isinstance(entry, FoundFunction):

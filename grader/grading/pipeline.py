@@ -113,7 +113,7 @@ def grade(
             emulated = reading.with_programs_run(on_emulator)
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            emulated = _called(grading, reading, folder, functions)
+            emulated = _called(grading, reading, folder, stack, functions)
         submission, by_variant = emulated.submission, emulated.found
         environment = _environment(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
@@ -146,6 +146,14 @@ def grade(
                 result = structs.replace(result, checks=_result(lab, submission, by_variant, environment).checks)
         if lab.makes_launches:
             # Most of what follows changes a kernel, or its launch, and runs it by itself.
+            if lab.sweeps:
+                from grader.grading.called_sweeps import sweep_called
+
+                texts = {source.file: source.text for source in submission.sources}
+                records = sweep_called(lab, emulated.called, by_variant, texts, functions)
+                result = structs.replace(result, sweeps=records)
+                if listeners.swept is not None:
+                    listeners.swept(told(result))
             if options.repairs and lab.repairs != "off" and result.status != "passed":
                 from grader.grading.changes import with_answers, with_function_changes
 
@@ -246,10 +254,10 @@ def _emulated(grading: _Grading, submission: Submission) -> _Emulated:
     return _Emulated(submission, by_variant, drawn, trials, drawn_trials)
 
 
-def _called(grading: _Grading, reading: Reading, folder: Path, gpu: FunctionGpu | None) -> _Emulated:
+def _called(grading: _Grading, reading: Reading, folder: Path, stack: ExitStack, gpu: FunctionGpu | None) -> _Emulated:
     """The same of a function or a program, which makes its launches itself, and on a GPU too where there is one.
 
-    folder: an empty one to work in.
+    folder: an empty one to work in.  stack: closes what runs the program.
     """
     from grader.checks import judge
     from grader.grading.functions import read_function, run_function, staged
@@ -257,7 +265,7 @@ def _called(grading: _Grading, reading: Reading, folder: Path, gpu: FunctionGpu 
     lab, checked = grading.lab, grading.checked
     submission = read_function(reading.found, staged(reading.found, reading.sources, lab, folder), lab)
     drawn, trials, drawn_trials = _trials(grading, submission)
-    by_variant, called = run_function(lab, submission, trials.oracle, drawn_trials, gpu)
+    by_variant, called = run_function(lab, submission, trials.oracle, drawn_trials, stack, gpu)
     sources = [_source(source) for source in submission.sources]
     for evidence in by_variant.values():
         if checked is not None:

@@ -9,7 +9,7 @@ are then computed in full.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log, prod, sqrt
 from typing import Literal
@@ -319,3 +319,8 @@ def blank(shape: tuple[int, ...], dtype: str) -> Array:
 def rows_of(shape: tuple[int, ...]) -> int:
     """How many rows an output of that shape has."""
     return prod(shape[:-1])
+
+
+def first_wrong(differences: Sequence[Difference]) -> Difference:
+    """The first of them that is no match, else the first."""
+    return next((d for d in differences if d.mismatches), differences[0])

@@ -56,7 +56,6 @@ from grader.lab.parts import (
     plain_text,
     reference_of,
     sibling,
-    sweeps_of,
     variant_of,
 )
 from grader.lab.records import (
@@ -72,6 +71,7 @@ from grader.lab.records import (
     Tolerance,
     Variant,
 )
+from grader.lab.sweeps import sweeps_of
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 
@@ -353,7 +353,7 @@ def load(folder: Path) -> Lab:
         # Looked into by the self-test alone: a lab is whole without its kernels.
         selftest=(folder / top.selftest).resolve() if top.selftest else None,
         timing=_timing(file, top.timing, sizes) if top.timing else None,
-        sweeps=sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing)),
+        sweeps=sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing), interface),
         repairs=top.repairs,
         drawn=_drawn(file, top.drawn, sizes),
         title_page=_title_page(top.title_page),

@@ -25,7 +25,7 @@ from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
 KEYS = {
-    **dict.fromkeys(("launch", "best", "sweeps"), ("kernel",)),
+    **dict.fromkeys(("launch", "best"), ("kernel",)),
     **dict.fromkeys(("memory", "harness"), ("function",)),
     **dict.fromkeys(("arguments", "stdin"), ("program",)),
     **dict.fromkeys(("signature", "files"), ("function", "program")),

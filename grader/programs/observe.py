@@ -160,14 +160,18 @@ def observe_each(
     return _observe(make, program, [(run, limits) for run in runs], enough, then)
 
 
-def observe_calls(program: Program, first: Start, limits: RunLimits, then: Then) -> list[Observation]:
+def observe_calls(
+    program: Program, first: Start, limits: RunLimits, then: Then, observer: Observer | None = None
+) -> list[Observation]:
     """Run a program compiled once: for what is wanted `first`, and for what `then` asks.
+
+    observer : of the program, to be used and left open; None: one is opened for this alone.
 
     Raises
     ------
     InternalError : the toolchain is not installed, or a process of ours failed.
     """
-    return _observe(partial(Observer, program), program, [(first, limits)], then=then)
+    return _observe(partial(Observer, program), program, [(first, limits)], then=then, kept=observer)
 
 
 def is_too_large(observation: Observation) -> bool:
@@ -285,11 +289,12 @@ def _observe(
     runs: Sequence[tuple[Start, RunLimits]],
     enough: Callable[[Observation], bool] = lambda _observation: False,
     then: Then | None = None,
+    kept: Observer | None = None,
 ) -> list[Observation]:
     if program.obstacle is not None:
         return [_not_run(program.obstacle, *program.obstacle_at)]
     observations: list[Observation] = []
-    with contextlib.closing(observer()) as running:
+    with contextlib.nullcontext(kept) if kept is not None else contextlib.closing(observer()) as running:
         for run in runs:
             observation = running.seen(*run)
             if observation is None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import prod
 
 from msgspec import structs
@@ -67,18 +68,14 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
     if case is None:
         return []
     tried = _Tried(called, evidence, first, case, of_host if first.check in OF_HOST else frozenset())
-    proofs, partly = 0, list[FoundRepair]()
-    with closing(Observer(called.program)) as observer:
-        if not tried.begin(observer):
-            return []
-        for parsed, change, program in tried.survivors(observer):
-            repairs = _graded(called, parsed, change, program, found, checks)
-            if repairs and all(repair.is_complete for repair in repairs):
-                return repairs
-            partly = partly or repairs
-            proofs += 1
-            if proofs >= MAX_PROOFS:
-                break
+    partly: list[FoundRepair] = []
+    if not tried.begin(called.observer):
+        return []
+    for parsed, change, program in islice(tried.survivors(called.observer), MAX_PROOFS):
+        repairs = _graded(called, parsed, change, program, found, checks)
+        if repairs and all(repair.is_complete for repair in repairs):
+            return repairs
+        partly = partly or repairs
     return partly
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.diagnosis.text import hazard_msg
-from grader.lab.compare import Difference, compare, sentinel
+from grader.lab.compare import Difference, compare, first_wrong, sentinel
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Parameter, Sizes
 from grader.launching.backend import (
@@ -30,17 +30,16 @@ from grader.launching.kernel import SizeRules, shape_at
 from grader.launching.trial import Run
 from grader.measured import Diagnosis
 from grader.message import msg
-from grader.programs.observe import Start, observe_calls
+from grader.programs.observe import Observer, Start, observe_calls
 from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, FunctionCall, Observation, RunLimits
 from grader.programs.sources import Program
-from grader.ptx.records import Hazard
 from grader.result import CaseKind
 from grader.running.drawn import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence, library_at, work_of_call
 from grader.running.explain import MAX_EXPLAINED, is_one_launch, not_brought, suspects, uncombined_blocks
 from grader.running.host_code import of_call
 from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
-from grader.running.runs import counters_of, together
+from grader.running.runs import counters_of, hazards_of, together
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Interpretation, LaunchPlan
 
@@ -110,8 +109,10 @@ class FunctionRuns:
     is_one_launch: bool = False
     calls: ClassVar[int] = CALLS
 
-    def of(self, program: Program, evidence: Evidence) -> Evidence:
+    def of(self, program: Program, evidence: Evidence, observer: Observer | None = None) -> Evidence:
         """`evidence` with the runs, what was counted at the observed size, and what the host code does wrong.
+
+        observer : of the program, which is left open; None: it is run by one of its own.
 
         Raises
         ------
@@ -144,7 +145,7 @@ class FunctionRuns:
                 return self.begun(cases[len(observations)], limits)
             return self._in_order(0, limits) if is_asked(replace(evidence, runs=tuple(runs))) else None
 
-        observations = observe_calls(program, *self.begun(cases[0], limits), after)
+        observations = observe_calls(program, *self.begun(cases[0], limits), after, observer)
         self.observations, reordered = observations[: len(cases)], observations[len(cases) :]
         if not runs:
             # It was not compiled.
@@ -268,10 +269,13 @@ class FunctionRuns:
                     case = self._case("correct", test.sizes, self.oracle.of_test(test))
                     yield replace(case, test=f"{variant.name}.{name}")
 
+    def once(self, sizes: Sizes) -> Case:
+        """One call at any sizes, with the lab's data."""
+        return Case("correct", sizes, (self.oracle.case(sizes, self._dtypes),))
+
     def timed(self, sizes: Sizes) -> Case:
         """One call with data of the submission's own; what has to come out the lab's reference is to say."""
-        dtypes = {p.name: p.dtype for p in self.lab.parameters if p.is_array}
-        return Case("correct", sizes, ((self.drawn_oracle.inputs(sizes, dtypes), {}),), is_timed=True)
+        return Case("correct", sizes, ((self.drawn_oracle.inputs(sizes, self._dtypes), {}),), is_timed=True)
 
     def outputs(self, case: Case, observation: Observation) -> dict[str, Array] | None:
         """What has come out of the one call of a case; None where it did not come to its end."""
@@ -295,8 +299,12 @@ class FunctionRuns:
             yield replace(self._case("correct", sizes, self.drawn_oracle.of_equal_values()), drawn=True)
 
     def _case(self, kind: CaseKind, sizes: Sizes, oracle: Oracle) -> Case:
-        dtypes = {p.name: p.dtype for p in self.lab.parameters if p.is_array}
-        return Case(kind, sizes, tuple(oracle.case(sizes, dtypes, again=bool(call)) for call in range(self.calls)))
+        data = (oracle.case(sizes, self._dtypes, again=bool(call)) for call in range(self.calls))
+        return Case(kind, sizes, tuple(data))
+
+    @property
+    def _dtypes(self) -> dict[str, str]:
+        return {p.name: p.dtype for p in self.lab.parameters if p.is_array}
 
     def _bytes(self, parameter: Parameter, sizes: Sizes) -> int:
         return prod(shape_at(self.lab, parameter.name, sizes)) * np.dtype(parameter.dtype).itemsize
@@ -406,6 +414,7 @@ class FunctionRuns:
 class Called:
     """How a function, or a program, was run, and how it is with a change.
 
+    observer: of the program as it is; whoever graded it closes it.
     files: of the submission.  changed: the program with a file's text replaced, by its name.
     graded: the evidence of every variant of such a program.
 
@@ -416,20 +425,10 @@ class Called:
 
     runs: FunctionRuns
     program: Program
+    observer: Observer
     files: Sequence[ParsedFile]
     changed: Callable[[str, str], Program]
     graded: Callable[[Program], Mapping[str, Evidence]]
-
-
-def hazards_of(observation: Observation) -> tuple[Hazard, ...]:
-    """Of all launches; a line of a library's is none of the student's."""
-    hazards = (h for call in observation.calls for launch in call.launches for h in launch.hazards)
-    return tuple(replace(h, file="", line=0) if h.file == LIBRARY else h for h in hazards)
-
-
-def first_wrong(differences: Sequence[Difference]) -> Difference:
-    """The first of them that is no match, else the first."""
-    return next((d for d in differences if d.mismatches), differences[0])
 
 
 def _raw(value: Array) -> bytes:

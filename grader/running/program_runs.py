@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from grader.lab.compare import Difference, compare
+from grader.lab.compare import Difference, compare, first_wrong
 from grader.lab.expected import Array
 from grader.lab.file_formats import from_file, longest, numbers_text, to_file
 from grader.lab.interfaces import filled_in
@@ -24,7 +24,8 @@ from grader.launching.trial import Run
 from grader.message import Message, msg
 from grader.programs.observe import Start
 from grader.programs.records import FunctionCall, Observation
-from grader.running.function_runs import Case, FunctionRuns, first_wrong, hazards_of, of_launches
+from grader.running.function_runs import Case, FunctionRuns, of_launches
+from grader.running.runs import hazards_of
 
 TEXTS = (".cu", ".cuh", ".cpp", ".cc", ".c", ".h", ".hpp")
 """Of the lab's own files, those that are compiled and not opened."""

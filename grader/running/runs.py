@@ -16,9 +16,9 @@ from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Run, Trials
 from grader.measured import Counters, LineCounters
 from grader.message import msg
-from grader.programs.records import LIBRARY, CallLaunch
+from grader.programs.records import LIBRARY, CallLaunch, Observation
 from grader.ptx.records import Counters as Raw
-from grader.ptx.records import LineCounter
+from grader.ptx.records import Hazard, LineCounter
 from grader.running.choosing import choose, is_made_impossible
 from grader.running.drawn import with_drawn_cases
 from grader.running.evidence import Evidence, work_of_kernel
@@ -127,6 +127,12 @@ def together(launches: Sequence[CallLaunch], own: str) -> Raw:
         sum(counted.sampled_blocks for counted in counters),
         sum(counted.total_blocks for counted in counters),
     )
+
+
+def hazards_of(observation: Observation) -> tuple[Hazard, ...]:
+    """Of all launches; a line of a library's is none of the student's."""
+    hazards = (h for call in observation.calls for launch in call.launches for h in launch.hazards)
+    return tuple(replace(h, file="", line=0) if h.file == LIBRARY else h for h in hazards)
 
 
 def run_variant(

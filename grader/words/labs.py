@@ -175,7 +175,10 @@ LABS: Texts = {
     "never_handed": N_("no argument, file or `stdin` brings it to the program; write {place} where it belongs"),
     "no_output_file": N_("missing key `file`: where the program leaves it; a file's name, {stdout} or {copied}"),
     "file_twice": N_("{file} is the file of {name!r} as well"),
-    "signature_returns": N_("the function must return nothing (got {got}); allowed: void"),
+    "signature_returns": N_(
+        "the function must return nothing (got {got}); allowed: void, or a `harness` of the lab's own that takes what "
+        "is returned"
+    ),
     "signature_lacks": N_("the signature must have this parameter once (got {signature}); name: {name}"),
     "signature_type": N_(
         "the signature has {got} for this parameter of kind {kind}; allowed: {wanted}, where T is one of {types}"
@@ -196,7 +199,8 @@ LABS: Texts = {
     "own_file": N_("the lab's own file is not accepted by the compiler: {what}"),
     "new_signature": N_(
         "no lab can be made of this signature (got {got!r}); allowed: a void function with a pointer to what it "
-        "writes, and a whole number for the size, every parameter with a name, of the types {types}"
+        "writes, and a whole number for the size, every parameter with a name, of the types {types}. Whatever else is "
+        "asked for, such as a struct that is returned, needs a `harness` of the lab's own (docs/labs.md)"
     ),
     "new_of_function": N_("{option} is for --interface function only"),
     "new_program_from": N_("a lab of a whole program is proposed from one: give --from with a solution"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from grader.grading import pipeline
 from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.lab.file import load
-from grader.lab.records import Lab
+from grader.lab.records import Lab, Sweep
 from grader.measured import Timing
 from grader.result import Check, Result
 
@@ -133,7 +134,8 @@ def grade(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Grade:
     return lambda source: graded(lab, source, tmp_path_factory.mktemp("work"))
 
 
-def graded(lab: Lab, source: str, folder: Path) -> Result:
+def graded(lab: Lab, source: str, folder: Path, sweeps: tuple[Sweep, ...] = ()) -> Result:
+    lab = replace(lab, sweeps=sweeps)
     path = folder / "solve.cu"
     path.write_text(source)
     with pytest.MonkeyPatch.context() as patch:
@@ -184,6 +186,19 @@ def test_nothing_is_kept_from_one_run_to_the_next(grade: Grade) -> None:
     got = largest(grade(KEEPS_ITS_ANSWER))
     # It does all of the work each time, and more.
     assert got.speedup is not None and got.speedup < 0.8
+
+
+def test_sweeps_are_timed_beside_the_labs_own(lab: Lab, tmp_path: Path) -> None:
+    (sweep,) = lab.sweeps
+    x = replace(sweep.x, values={**sweep.x.values, "gpu": (1 << 16, LARGEST)})
+    (record,) = graded(lab, SLOW, tmp_path, (replace(sweep, x=x),)).sweeps
+    assert record.backend == "gpu" and record.metrics == ["time", "gb_per_s"]
+    times = {(p.of, p.x): p.values["time"] for p in record.points if p.status == "ok"}
+    assert set(times) == {(of, n) for of in ("submission", "reference") for n in (1 << 16, LARGEST)}
+    for of in ("submission", "reference"):
+        assert times[of, LARGEST].value > 5 * times[of, 1 << 16].value
+    own = times["submission", LARGEST].low
+    assert own is not None and own > times["reference", LARGEST].value
 
 
 @pytest.mark.parametrize("name", ["convolution-2d", "image-blur"])

@@ -74,7 +74,7 @@ def test_the_built_in_one() -> None:
         ("{kind: input, shape: [n]}", "{kind: input, shape: [n -]}", "x.shape[0]", ["n -"]),
         ("{kind: input, shape: [n]}", "{kind: input, shape: [n - 1]}", "x.shape[0]", ["at least 1", "got 0"]),
         ("n: {kind: size}", "n: {kind: size, values: [1]}", "n.values", ["kind scalar"]),
-        ("interface: function", "interface: function\nsweeps: {}", "sweeps", ["interface: kernel"]),
+        ("seed: 1", "seed: 1\nlaunch: {block: [64], covers: [n]}", "launch", ["interface: kernel"]),
         ("timing: {sizes:", "timing: {l2: warm, sizes:", "timing.l2", ["interface: kernel"]),
         ("timing: {sizes: [{n: 65536}", "timing: {sizes: [{m: 65536}", "timing.sizes[0]", ["'m'"]),
         ("      coalescing: 10", "      technique: {points: 10, shared_memory: any}", "technique",

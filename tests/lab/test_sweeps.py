@@ -11,8 +11,8 @@ from grader.errors import FileError
 from grader.files import data_root
 from grader.lab import labs
 from grader.lab.file import load
-from grader.lab.parts import METRICS
 from grader.lab.records import Lab, Sweep
+from grader.lab.sweeps import METRICS
 
 SHIPPED = data_root() / "assignments"
 
@@ -132,17 +132,17 @@ def test_faults_beside_the_axis(tmp_path: Path, extra: str, words: list[str]) ->
 
 
 def test_rates_need_to_know_what_is_timed(tmp_path: Path) -> None:
-    from grader.lab.parts import sweeps_of
+    from grader.lab.sweeps import sweeps_of
     from grader.yaml_file import read
 
     lab = lab_with(tmp_path, TILE + "    metrics: {gpu: [gb_per_s]}\n")
     file = read(lab.path)
     assert isinstance(file.data, dict)
     with pytest.raises(FileError, match="gb_per_s needs the lab's `timing`"):
-        sweeps_of(file, file.data["sweeps"], ["naive"], ["rows", "cols"], lab.cases, is_timed=False)
+        sweeps_of(file, file.data["sweeps"], ["naive"], ["rows", "cols"], lab.cases, is_timed=False, interface="kernel")
 
 
-@pytest.mark.parametrize("name", sorted(lab.id for lab in labs.all_labs() if not lab.makes_launches))
+@pytest.mark.parametrize("name", sorted(lab.id for lab in labs.all_labs()))
 def test_the_shipped_labs_declare_sweeps(name: str) -> None:
     lab = labs.find(name)
     assert lab.sweeps

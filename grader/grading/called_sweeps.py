@@ -1,0 +1,247 @@
+"""Sweeps of a function or a program that has been graded: called at each size, the lab's own beside it, timed on a GPU
+or counted on the emulator.
+
+All variants of such a lab are one program of the student's, so each of its points serves every variant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack, closing, nullcontext, suppress
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from grader.gpu.bench import lab_files, metric_of
+from grader.gpu.functions import FunctionGpu, Untimed, series_at
+from grader.grading.counted_sweeps import KnownPoints, ended, record_of
+from grader.grading.functions import reference_program, runs_of
+from grader.grading.sweep_plan import Owner, Place, places
+from grader.grading.sweeps import find, keep
+from grader.lab.expected import Oracle
+from grader.lab.records import Lab, Sweep
+from grader.launching.backend import TAKES_LONG
+from grader.launching.trial import Run
+from grader.measured import Estimate, SweepPoint, SweepRecord
+from grader.message import Message, msg
+from grader.programs.observe import Observer, Setting
+from grader.programs.records import Observation
+from grader.programs.sources import Program
+from grader.running.evidence import Evidence, elements_of
+from grader.running.function_runs import LIMITS, Called, FunctionRuns
+from grader.running.runs import together
+from grader.submission.records import Missing
+from grader.timing import lock
+from grader.timing.sampling import Samples
+from grader.timing.summary import folder, key_of, reference, student
+
+_known: dict[str, KnownPoints] = {}
+"""Counts of the labs' own solutions, which are the same for every student that this process grades."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Swept:
+    """A program that is swept, and the variants that its points are of; what runs it, where it was run before."""
+
+    of: Owner
+    program: Program
+    variants: tuple[str, ...]
+    observer: Observer | None = None
+
+    def names(self, sweep: Sweep) -> list[str]:
+        """Those of the variants that a sweep asks for."""
+        return [name for name in self.variants if name in sweep.variants]
+
+
+def sweep_called(
+    lab: Lab,
+    called: Called | None,
+    by_variant: Mapping[str, Evidence],
+    digest: Mapping[str, str],
+    gpu: FunctionGpu | None,
+) -> list[SweepRecord]:
+    """All of the lab's sweeps: timed where the submission was timed, else counted.
+
+    called : how the student's is run; None where it was not.
+    digest : all of the submission's text, by name.
+
+    Raises
+    ------
+    FileError : the oracle cannot say what has to come out, or the lab's own files are wrong.
+    InternalError : no program can be run here.
+    """
+    reason = _unswept(called, by_variant)
+    left_out = {} if reason is None else dict.fromkeys(by_variant, reason)
+    own = (
+        [_Swept("submission", called.program, tuple(by_variant), called.observer)]
+        if called is not None and reason is None
+        else []
+    )
+    solutions: dict[str, list[str]] = {}
+    for variant in lab.variants:
+        solutions.setdefault(str(variant.reference.file), []).append(variant.name)
+    targets = own + [
+        _Swept("reference", reference_program(lab, names[0]), tuple(names)) for names in solutions.values()
+    ]
+    if own and called is not None and gpu is not None and gpu.card is not None:
+        with suppress(Untimed, lock.Busy):
+            return _timed_sweeps(_steady(lab, called.runs.drawn_lab.seed), targets, digest, gpu)
+    known = _known.setdefault(key_of({}, "called", lab_files(lab), "", "", ""), {})
+    runs = _steady(lab, lab.seed)
+    return [
+        record_of(sweep, "emulator", _counted_points(runs, sweep, targets, known), left_out) for sweep in lab.sweeps
+    ]
+
+
+def _steady(lab: Lab, drawn_seed: int) -> FunctionRuns:
+    """Runs of the lab in which nothing but the sizes changes from point to point: scalars have their first values."""
+    parameters = tuple(replace(p, values=p.values[:1]) for p in lab.parameters)
+    one, drawn = replace(lab, parameters=parameters), replace(lab, parameters=parameters, seed=drawn_seed)
+    return runs_of(one, Oracle(one), drawn, Oracle(drawn))
+
+
+def _unswept(called: Called | None, by_variant: Mapping[str, Evidence]) -> Message | None:
+    """Why the student's is not swept; None where it is."""
+    first = next(iter(by_variant.values()))
+    if isinstance(first.binding, Missing):
+        return msg("sweeps.no_kernel")
+    if called is None or not first.runs:
+        return msg("sweeps.not_run")
+    return None if all(run.is_right for run in first.runs) else msg("sweeps.results_wrong")
+
+
+# -- counted ----------------------------------------------------------------------------------
+
+
+def _counted_points(runs: FunctionRuns, sweep: Sweep, targets: list[_Swept], known: KnownPoints) -> list[SweepPoint]:
+    """Every point of a sweep on the emulator; those of the lab's own are kept in `known`."""
+    points: list[SweepPoint] = []
+    for target in targets:
+        names = target.names(sweep)
+        if not names:
+            continue
+        kept = known.get((sweep.id, names[0])) if target.of == "reference" else None
+        line = kept if kept is not None else _counted_line(runs, sweep, target)
+        if target.of == "reference":
+            known[sweep.id, names[0]] = line
+        points += [structs.replace(point, variant=name) for name in names for point in line]
+    return points
+
+
+def _counted_line(runs: FunctionRuns, sweep: Sweep, target: _Swept) -> list[SweepPoint]:
+    """The points of one program, under the name of its first variant."""
+    points: list[SweepPoint] = []
+    hopeless: Message | None = None
+    with nullcontext(target.observer) if target.observer else closing(Observer(target.program)) as observer:
+        for place in places(sweep, "emulator"):
+            point = _point(target, place)
+            if hopeless is not None:
+                points.append(_without(point, "failed", hopeless))
+                continue
+            case = runs.once(place.sizes)
+            observation = observer.seen(*runs.begun(case, LIMITS))
+            run = runs.judged(case, observation) if observation is not None else None
+            if observation is None or run is None:
+                points.append(_without(point, "failed", msg("sweeps.not_run")))
+                continue
+            if run.outcome.reason in TAKES_LONG:
+                # Each of the larger ones would take as long.
+                hopeless = ended(run.outcome)
+            points.append(_judged(point, run) or _counted(runs.lab, sweep, point, observation))
+    return points
+
+
+def _counted(lab: Lab, sweep: Sweep, point: SweepPoint, observation: Observation) -> SweepPoint:
+    """A point with what its launches did, for each element of the largest array, as the check `work` has it."""
+    launches = [launch for call in observation.calls for launch in call.launches]
+    counters = together(launches, "")
+    totals = {
+        "sectors": counters.total("sectors", "global"),
+        "wavefronts": counters.total("wavefronts", "shared"),
+        "instructions": sum(launch.thread_instructions for launch in launches if not launch.is_of_library),
+    }
+    elements = elements_of(lab, point.size)
+    return structs.replace(
+        point,
+        values={name: Estimate(value=round(totals[name] / elements, 6)) for name in sweep.metrics["emulator"]},
+        conflict_ways=max((c.ways for c in counters.by_line if c.space == "shared" and c.requests), default=None),
+    )
+
+
+# -- timed ------------------------------------------------------------------------------------
+
+
+def _timed_sweeps(
+    runs: FunctionRuns, targets: list[_Swept], digest: Mapping[str, str], gpu: FunctionGpu
+) -> list[SweepRecord]:
+    """All sweeps on the GPU; kept, and found again for the same work on the same device.
+
+    Raises
+    ------
+    Untimed : there are no times, or none that are the device's.
+    Busy : somebody else had the device all the time.
+    """
+    lab, card = runs.lab, gpu.card
+    assert card is not None
+    key = key_of(digest, f"called {runs.drawn_lab.seed}", lab_files(lab), "", card.name, card.driver)
+    file = folder() / f"{key}.sweeps.json"
+    stored = None if gpu.remeasure else find(file, {})
+    if stored is not None:
+        return stored
+    with ExitStack() as stack:
+        observers = {
+            _name(target): stack.enter_context(closing(Observer(target.program, Setting(on_gpu=True))))
+            for target in targets
+        }
+        stack.enter_context(lock.exclusive(card.uuid))
+        records = []
+        for sweep in lab.sweeps:
+            asked = [target for target in targets if target.names(sweep)]
+            beside = {_name(target): observers[_name(target)] for target in asked}
+            points = [(place, series_at(runs, beside, place.sizes)) for place in places(sweep, "gpu")]
+            rows = [
+                _timed_point(lab, sweep, target, name, place, outcome)
+                for target in asked
+                for name in target.names(sweep)
+                for place, outcome in points
+            ]
+            records.append(record_of(sweep, "gpu", rows, {}))
+    keep(file, records)
+    return records
+
+
+def _name(target: _Swept) -> str:
+    return (student if target.of == "submission" else reference)(target.variants[0])
+
+
+def _timed_point(
+    lab: Lab, sweep: Sweep, target: _Swept, variant: str, place: Place, outcome: Samples | Run
+) -> SweepPoint:
+    point = structs.replace(_point(target, place), variant=variant)
+    if not isinstance(outcome, Samples):
+        # It is the student's that went wrong; the lab's was not timed beside it.
+        return _judged(point, outcome) or _without(point, "failed", msg("sweeps.not_run"))
+    interval = outcome.median(_name(target))
+    if interval is None or not outcome.valid:
+        return _without(point, "failed", msg("sweeps.throttled"))
+    time = Estimate(value=interval.median, low=interval.low, high=interval.high)
+    values = {metric: metric_of(lab, metric, place.sizes, time) for metric in sweep.metrics["gpu"]}
+    return structs.replace(point, values=values)
+
+
+# -- points -----------------------------------------------------------------------------------
+
+
+def _point(target: _Swept, place: Place) -> SweepPoint:
+    return SweepPoint(variant=target.variants[0], of=target.of, x=place.x, line=place.line, size=dict(place.sizes))
+
+
+def _without(point: SweepPoint, status: str, reason: Message) -> SweepPoint:
+    return structs.replace(point, status=status, reason_said=reason)
+
+
+def _judged(point: SweepPoint, run: Run) -> SweepPoint | None:
+    """The point without values, where the run came out wrong or did not come to its end; None where it is right."""
+    if run.outcome.status != "ok":
+        return _without(point, "failed", ended(run.outcome))
+    return None if run.is_right else _without(point, "wrong", msg("sweeps.wrong"))
