@@ -96,6 +96,8 @@ def _placed(verdict: Verdict, evidence: Evidence) -> Verdict:
     """At the kernel that alone may have made a wrong output, else at what was called, where it names no line."""
     if verdict.line:
         return verdict
+    if "mismatches" in verdict.data and evidence.one_block is not None:
+        return replace(verdict, file=evidence.file_of(evidence.one_block.file), line=evidence.one_block.line)
     if "mismatches" in verdict.data and evidence.suspect is not None:
         return replace(verdict, file=evidence.file_of(evidence.suspect[0]), line=evidence.suspect[1])
     return replace(verdict, line=evidence.bound.kernel.line)
@@ -104,7 +106,22 @@ def _placed(verdict: Verdict, evidence: Evidence) -> Verdict:
 def _of_blocks(evidence: Evidence) -> Message | None:
     """That every block makes a result of its own, where these are never combined."""
     blocks = evidence.uncombined_blocks
-    return msg("checks.correct.hint_uncombined", blocks=blocks) if blocks else None
+    return msg("checks.correct.hint_uncombined", blocks=blocks) if blocks else of_one_block(evidence)
+
+
+def of_one_block(evidence: Evidence) -> Message | None:
+    """That a single block gets more than it has threads wherever the result is wrong."""
+    one = evidence.one_block
+    if one is None:
+        return None
+    return msg(
+        "checks.correct.hint_one_block",
+        kernel=one.kernel,
+        line=one.line,
+        name=one.name,
+        value=one.value,
+        threads=one.threads,
+    )
 
 
 def _of_constants(evidence: Evidence) -> Message | None:
@@ -375,9 +392,10 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
         failing = next((run for run in runs if dict(run.sizes) == verdict.data.get("sizes")), None)
         # Exact sizes have shown these as well, and other checks say where.
         of_run = of_hazards(evidence, diagnosis) if failing is not None and failing.outcome.hazards else None
-        hint = of_launch or launch.other_block(evidence) or verdict.hint or of_run or follow(verdict, evidence)
+        hint = of_launch or launch.other_block(evidence) or of_one_block(evidence) or verdict.hint or of_run
         # Not at a kernel: what lacks off the tile may well be a block of its launch.
-        return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
+        verdict = _placed(verdict, replace(evidence, suspect=None))
+        return replace(verdict, hint=hint or follow(verdict, evidence))
     return verdict
 
 

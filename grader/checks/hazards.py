@@ -155,12 +155,15 @@ def is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
 
 
 def _dynamic_hint(evidence: Evidence, hazard: Hazard) -> Message:
+    """At the size of the run that showed it: the number of bytes may be another one at each."""
     site = evidence.bound.requested
+    sizes = next((r.sizes for r in evidence.runs_of("correct", "observe") if hazard in r.outcome.hazards), {})
     fits_if_elements = hazard.offset_bytes // hazard.width_bytes < hazard.array_bytes
-    in_elements = site is not None and fits_if_elements and counts_elements(site)
-    if in_elements:
-        return msg("checks.memory_safety.hint_dynamic", array=hazard.array, bytes=hazard.array_bytes)
-    return msg("checks.memory_safety.hint_dynamic_short", array=hazard.array, bytes=hazard.array_bytes)
+    is_size = site is not None and isinstance(site.shared_expression, Name) and hazard.array_bytes in sizes.values()
+    in_elements = site is not None and fits_if_elements and (is_size or counts_elements(site))
+    name = "hint_dynamic" if in_elements else "hint_dynamic_short"
+    array, count = hazard.array, hazard.array_bytes
+    return msg(f"checks.memory_safety.{name}", array=array, bytes=count, sizes=sizes_msg(sizes))
 
 
 def counts_elements(site: LaunchSite) -> bool:

@@ -212,7 +212,8 @@ class CallSeen(msgspec.Struct):
 
     has_returned: it came back to the harness; else all below is what was seen until then.
     outputs: bytes of arrays that are wanted.  changed: arrays that it may only read, and changed.
-    freed: arrays of the harness's that it gave back.  strayed: arrays with "before" or "after": the host wrote there.
+    freed: arrays of the harness's that it gave back, with file and line.
+    strayed: arrays with "before" or "after": the host wrote there.
     by_host: outputs that the host filled, after it had copied the inputs out of the device's memory.
     not_of_device: outputs in the host's memory of which most did not come from the device.
     asked: what it had the device do, where that was asked for.
@@ -224,7 +225,7 @@ class CallSeen(msgspec.Struct):
     has_returned: bool = False
     outputs: dict[str, bytes] = {}
     changed: list[str] = []
-    freed: list[str] = []
+    freed: list[tuple[str, str, int]] = []
     strayed: list[tuple[str, str]] = []
     by_host: list[str] = []
     not_of_device: list[str] = []

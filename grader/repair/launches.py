@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -209,7 +209,7 @@ def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Ch
             edit = function.inserted(launch.block.end_byte, f", {factor} * sizeof(float)")
             yield Change("launch", launch.line, (edit,), 2.2, "shared_bytes", "no_bytes")
         return
-    source = launch.shared if _is_used_elsewhere(function, launch.shared) else source_of(function, launch.shared)
+    source = source_of(function, launch.shared, stops=_is_used_elsewhere)
     text = function.text(source)
     bracketed = text if source.type in ("identifier", "number_literal", "call_expression") else f"({text})"
     if "*" in text and source.type == "binary_expression":
@@ -317,10 +317,13 @@ def _definitions_above(function: Function, node: Node) -> list[Node]:
     return [value for value in values if value is not None]
 
 
-def source_of(function: Function, node: Node) -> Node:
-    """The expression behind a variable, where it is computed in the function; the node itself else."""
+def source_of(function: Function, node: Node, stops: Callable[[Function, Node], bool] = lambda _f, _n: False) -> Node:
+    """The expression behind a variable, where it is computed in the function; the node itself else.
+
+    stops: names that are not followed.
+    """
     for _step in range(MAX_STEPS):
-        given = _definitions(function, node) if node.type in NAMES else []
+        given = _definitions(function, node) if node.type in NAMES and not stops(function, node) else []
         # A number that has a name of its own is used elsewhere, too.
         if not given or given[0].type in ("argument_list", "parameter_list", "initializer_list", "number_literal"):
             break

@@ -26,6 +26,7 @@ from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.host import ANYWHERE, NAMED, WAITS
 from grader.repair.host_calls import directions_at, host_changes, waits
 from grader.repair.launches import grid_changes, launches_of
+from grader.repair.lifetimes import lifetime_changes
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.runtime_calls import host_of
 from grader.repair.symptom import LEAST_INSTRUCTIONS, SLOWER, faults
@@ -43,6 +44,8 @@ MAX_PROOFS = 2
 """Changes that are graded in full."""
 _PLANE = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[yz]\b")
 OF_HOST = ("launch", "host_code")
+OF_LIFETIMES = ("freed_array", "second_call", "second_call_with")
+"""Reasons of faults for which something lives on, or is given back, that should not."""
 EXCHANGED_AXES = (("index", "axes"), ("index", "axes_next"))
 """Changes of a kernel that exchanging the grid's two numbers in its launch may stand for."""
 MENDED = ("correct", "ragged_sizes", "memory_safety", "races", "launch", "host_code")
@@ -162,6 +165,7 @@ class _Tried:
         """Those with which all of the lab's own cases are right, in their order."""
         host = self.evidence.host
         is_of_host = bool(host.of_launch) or self.check.check in OF_HOST or any(f.kind == "copy" for f in host.faults)
+        is_of_host = is_of_host or self.check.data.get("reason") in OF_LIFETIMES
         ways = [self._of_device(observer), self._of_host()]
         for way in reversed(ways) if is_of_host else ways:
             for parsed, change, program in way:
@@ -251,6 +255,7 @@ class _Tried:
             changes += [change for line in waiting for change in waits(host, line)]
             changes += directions_at(host, {line for line, detail in named if detail == "direction"})
             changes += host_changes(host, (), (), ())
+            changes += lifetime_changes(host) if self.check.data.get("reason") in OF_LIFETIMES else ()
             for change in changes:
                 is_wanted = change.line in told or (waiting and change.detail == "stream")
                 cost = change.cost + (0.0 if is_wanted else 0.5) - (change.detail in details)

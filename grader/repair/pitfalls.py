@@ -1,5 +1,6 @@
 """Changes of what goes wrong in one known way: distances of shuffles that do not fit their lanes, differences that
-overflow, one element handled where several are left over, and sums whose digits float does not hold.
+overflow, one element handled where several are left over, sums whose digits float does not hold, and arguments of
+templates.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def pitfall_changes(function: Function) -> Iterator[Change]:
             yield from _distances(function, node)
         elif node.type == "call_expression":
             yield from _width(function, node)
+            yield from _template(function, node)
         elif node.type == "if_statement":
             yield from _left_over(function, node)
         elif operator_of(node) == "-":
@@ -101,6 +103,45 @@ def _halved_or_doubled(function: Function, node: Node) -> Iterator[str]:
         yield f"{function.text(left)} / 4"
     elif left is None:
         yield from (f"{text} / 2", f"2 * {text}")
+
+
+# -- templates -------------------------------------------------------------------------
+
+
+def _template(function: Function, node: Node) -> Iterator[Change]:
+    """`load<2 * ROWS>(…)` with another number: what other calls are given, one side of a product, another size."""
+    given = _given_to_template(node)
+    callee = node.child_by_field_name("function")
+    if callee is None or not given:
+        return
+    name = function.text(callee).partition("<")[0]
+    others = [
+        _given_to_template(other)
+        for item in function.parsed.functions.values()
+        if item.is_device
+        for other in descendants(item.node)
+        if other.type == "call_expression"
+        and (called := other.child_by_field_name("function")) is not None
+        and function.text(called).partition("<")[0] == name
+    ]
+    sizes = [v.name for v in function.known_at(node).values() if v.role == "size" and not v.start]
+    for place, argument in enumerate(given):
+        own = function.text(argument)
+        usual = [function.text(other[place]) for other in others if len(other) == len(given)]
+        sides = [argument.child_by_field_name(side) for side in ("left", "right")]
+        parts = [function.text(side) for side in sides if side is not None and side.type != "number_literal"]
+        costs = dict.fromkeys(sizes, 1.6) | dict.fromkeys(parts, 0.8) | dict.fromkeys(usual, 0.4)
+        for text, cost in costs.items():
+            if text != own:
+                edit = function.replaced(argument, text)
+                yield Change("expression", function.line(argument), (edit,), cost, "template", "template")
+
+
+def _given_to_template(call: Node) -> list[Node]:
+    """The arguments in angle brackets of what a call calls."""
+    callee = call.child_by_field_name("function")
+    given = callee.child_by_field_name("arguments") if callee is not None and "template" in callee.type else None
+    return [n for n in given.named_children if n.type != "comment"] if given is not None else []
 
 
 # -- differences -----------------------------------------------------------------------

@@ -148,7 +148,7 @@ def _tried(
     def right(one: _Tried, submission: Submission, *, soon: bool) -> Iterator[_Tried]:
         others = _others(failing, submission).items()
         kernels = {n: k for n, k in others if is_right(trials, k, known[n], budget, soon=soon)}
-        if kernels and not _spoils(trials, passing, submission, budget):
+        if kernels and not spoils(trials, passing, submission, budget):
             yield replace(one, kernels=kernels)
 
     for parsed, change, is_read in _ranked(original, failing, passing)[:MAX_TRIED]:
@@ -457,7 +457,7 @@ def _has_other_bytes(failing: Sequence[Failing], submission: Submission) -> bool
     return False
 
 
-def _spoils(
+def spoils(
     trials: Trials, passing: Sequence[tuple[BoundKernel, Evidence]], submission: Submission, budget: Budget
 ) -> bool:
     """Whether a variant that is right is so no more."""

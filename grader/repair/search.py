@@ -18,9 +18,9 @@ from grader.launching.trial import Trials
 from grader.message import Message, joined, msg, sentences_of
 from grader.repair.experiments import OtherLaunch, TurnedAway, other_launch, turned_away
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
-from grader.repair.function import Change, Function, functions_of
+from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.host import host_repairs
-from grader.repair.program import Failing, Rerun, program_repairs
+from grader.repair.program import Failing, Rerun, program_repairs, spoils
 from grader.repair.ranking import ranked_changes
 from grader.repair.screen import Budget, Screen
 from grader.repair.symptom import SEARCHED, symptom_of, symptom_of_order
@@ -53,7 +53,10 @@ Condition = TurnedAway | OtherLaunch
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """A variant whose kernel is searched: the functions that changes are made in, and what runs and grades them."""
+    """A variant whose kernel is searched: the functions that changes are made in, and what runs and grades them.
+
+    passing: the kernels of variants with no fault, which a change must leave right.
+    """
 
     name: str
     evidence: Evidence
@@ -61,6 +64,7 @@ class _Subject:
     parsed: ParsedFile
     screen: Screen
     proof: Proof
+    passing: Sequence[tuple[BoundKernel, Evidence]] = ()
 
     @property
     def parts(self) -> int:
@@ -102,7 +106,7 @@ def search(
     repairs += program_repairs(original, trials, drawn_trials, failing, passing, Budget(PROGRAM_WORK), rerun)
     mended = {repair.variant for repair in repairs if not repair.proof}
     left = [f for f in failing if f.name not in mended]
-    subjects = [s for f in left if (s := _subject(original, trials, drawn_trials, f)) is not None]
+    subjects = [s for f in left if (s := _subject(original, trials, drawn_trials, f, passing)) is not None]
     budget = Budget(MAX_WORK)
     repairs += _of_shared_functions(subjects, budget)
     mended = {repair.variant for repair in repairs if not repair.proof}
@@ -139,7 +143,13 @@ def _failing(
     return Failing(name, kernel, parsed, evidence, checks) if parsed is not None else None
 
 
-def _subject(original: Original, trials: Trials, drawn_trials: Trials, failing: Failing) -> _Subject | None:
+def _subject(
+    original: Original,
+    trials: Trials,
+    drawn_trials: Trials,
+    failing: Failing,
+    passing: Sequence[tuple[BoundKernel, Evidence]],
+) -> _Subject | None:
     kernel, parsed, evidence = failing.kernel, failing.parsed, failing.evidence
     symptom = symptom_of(evidence, failing.checks)
     functions = functions_of(parsed, kernel.binding.kernel.name)
@@ -147,7 +157,7 @@ def _subject(original: Original, trials: Trials, drawn_trials: Trials, failing: 
         return None
     screen = Screen(trials, kernel, functions, symptom)
     proof = Proof(trials, drawn_trials, original.rebind, parsed.source, kernel, evidence)
-    return _Subject(failing.name, evidence, failing.checks, parsed, screen, proof)
+    return _Subject(failing.name, evidence, failing.checks, parsed, screen, proof, passing)
 
 
 def _of_shared_functions(subjects: Sequence[_Subject], budget: Budget) -> list[FoundRepair]:
@@ -203,6 +213,9 @@ def _found(subject: _Subject, screen: Screen, budget: Budget, proofs: int, kind:
     """What makes one kernel right; kind: of the changes that are tried, "" for all."""
     ranked = ranked_changes(screen.functions, screen.kernel, subject.checks, screen.symptom)
     ranked = [(function, change) for function, change in ranked if kind in ("", change.kind)]
+    # What a kernel that is right calls, too, is wrong last of all.
+    right = _called(subject)
+    ranked.sort(key=lambda tried: tried[0].item.start in right)
     partial: FoundRepair | None = None
     for used, change in enumerate(screen.survivors(ranked, budget), start=1):
         repair = _graded(subject, change, budget)
@@ -215,9 +228,21 @@ def _found(subject: _Subject, screen: Screen, budget: Budget, proofs: int, kind:
     return partial
 
 
+def _called(subject: _Subject) -> dict[int, Function]:
+    """Functions of the kernel that one which is right calls as well, by where they begin."""
+    names = {kernel.binding.kernel.name for kernel, _evidence in subject.passing}
+    others = {f.item.start for name in names for f in functions_of(subject.parsed, name)}
+    return {f.item.start: f for f in subject.screen.functions[1:] if f.item.start in others}
+
+
 def _graded(subject: _Subject, change: Change, budget: Budget) -> FoundRepair | None:
-    """A change of a kernel graded in full: None where it mends nothing."""
+    """A change of a kernel graded in full: None where it mends nothing, or spoils what another kernel calls."""
     try:
+        if any(f.line(f.item.node) <= change.line <= f.item.node.end_point.row + 1 for f in _called(subject).values()):
+            text = changed(subject.parsed.source.text, change)
+            submission = subject.proof.rebind({subject.proof.source.path: replace(subject.proof.source, text=text)})
+            if spoils(subject.proof.trials, subject.passing, submission, budget):
+                return None
         graded = subject.proof.graded(change)
     except (FileError, UsageError):
         graded = None
@@ -255,8 +280,18 @@ DETAILS = {
     "bound": ("remainder", "shuffle"),
     "comparison": ("overflow",),
     "expression": (
-        *("shuffle_width", "cancellation", "digits", "division", "parentheses", "neighbour", "factor", "unused"),
-        *("unsigned", "signed", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
+        *(
+            "template",
+            "shuffle_width",
+            "cancellation",
+            "digits",
+            "division",
+            "parentheses",
+            "neighbour",
+            "factor",
+            "unused",
+        ),
+        *("unused", "unsigned", "signed", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
     ),
     "index": ("unused", "axes", "axes_next", "names_next", "tile", "macro", "macro_name"),
     "launch": (
@@ -289,7 +324,7 @@ DETAILS = {
             "missing",
             "missing_before",
         ),
-        *("wait", "kernel", "stream"),
+        *("wait", "kernel", "stream", "freed", "once"),
     ),
 }
 """Finer cases that have words of their own."""

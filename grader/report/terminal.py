@@ -250,7 +250,12 @@ def show_found_out(out: Console, before: Summary, guessed: Summary, after: Summa
     shown, known = ({(fault["message"], fault["hint"]) for fault in one["faults"]} for one in (before, guessed))
     fresh = [fault for fault in view["faults"] if (fault["message"], fault["hint"]) not in shown]
     hints = {fault["id"]: fault["hint"] for fault in before["faults"]}
-    found = [fault for fault in fresh if (fault["message"], fault["hint"]) not in known]
+    found = [
+        fault
+        for fault in fresh
+        if (fault["message"], fault["hint"]) not in known
+        and (fault["follows"] or fault["hint"] != hints.get(fault["id"], ""))
+    ]
     _show_hints(out, _("Found by trying changes"), found, hints)
     _show_hints(out, _("How to go on"), [fault for fault in fresh if fault not in found], hints)
 
@@ -268,7 +273,8 @@ def _show_hints(out: Console, title: str, faults: Sequence[FaultView], hints: Ma
         if fault["follows"] and fault["where"]:
             _hang(out, Text(f"{fault['where']}  {fault['code']}", style="cyan"), 3, 5)
         words = fault["message"] if fault["follows"] else fault["hint"]
-        hint = words.removesuffix(hints.get(fault["id"], "")).strip()
+        # What was known before was not that.
+        hint = words.removesuffix(hints.get(fault["id"], "")).strip() or fault["message"]
         _hang(out, Text("→ " + hint), 3, 5)
         _show_repair(out, fault)
     out.print()

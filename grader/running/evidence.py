@@ -325,6 +325,18 @@ class Instead:
 
 
 @dataclass(frozen=True, slots=True)
+class OneBlock:
+    """A launch of one block of `threads`, whose kernel's parameter `name` is more than that, `value`."""
+
+    kernel: str
+    file: str
+    line: int
+    name: str
+    value: int
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
 class HostCode:
     """The host code around one kernel.
 
@@ -391,6 +403,7 @@ class Evidence:
     launches: of a function, how many a call made at the observed size; None where that was not seen.
     suspect: of a function, file and line of the one kernel that may have made a wrong result; None where several may.
     uncombined_blocks: of a function, how many blocks make a result each, and nothing makes one of them; 0 of any other.
+    one_block: of a function, the launch of one block that is given more than it has threads wherever it is wrong.
     tests: what came of the variants' tests, by the ids of their checks; of those that are secret still, and that the
       kernel does not fit, nothing.
     right: what checks have counted of the lab's own solution, by check, as in their data; empty where it was not run.
@@ -429,6 +442,7 @@ class Evidence:
     launches: int | None = None
     suspect: tuple[str, int] | None = None
     uncombined_blocks: int = 0
+    one_block: OneBlock | None = None
     library_at: tuple[str, int] | None = None
     work: tuple[Work, ...] = ()
     reordered: Reordered | None = None

@@ -22,6 +22,7 @@ from grader.launching.trial import Run, Trials
 from grader.measured import Diagnosis
 from grader.programs.records import Observation, ProgramFinding
 from grader.result import CaseKind
+from grader.running.evidence import OneBlock
 
 MAX_TRIES = 8
 """Sizes that are run in search of the smallest wrong one."""
@@ -230,6 +231,31 @@ def uncombined_blocks(shown: Sequence[tuple[Run, Observation]], device_text: str
             blocks[run.is_right].append(prod(call.launches[0].grid))
     is_so = all(n == 1 for n in blocks[True]) and all(n > 1 for n in blocks[False])
     return blocks[False][0] if is_so and all(blocks.values()) else 0
+
+
+def one_block(shown: Sequence[tuple[Run, Observation]]) -> OneBlock | None:
+    """Of calls that are wrong just where a launch of one block is given a number that is more than its threads: that
+    launch in the first of them."""
+    more: dict[bool, list[dict[tuple[str, str, int, str], OneBlock]]] = {True: [], False: []}
+    within: set[tuple[str, str, int, str]] = set()
+    for run, observation in shown:
+        beyond = {}
+        for launch in observation.launches:
+            threads = prod(launch.block)
+            for given in launch.arguments if launch.grid == (1, 1, 1) else ():
+                if not isinstance(given.value, int) or given.value <= 1:
+                    continue
+                place = (launch.kernel, launch.file, launch.line, given.name)
+                if given.value > threads:
+                    beyond[place] = OneBlock(*place, given.value, threads)
+                else:
+                    within.add(place)
+        more[run.outcome.status == "ok" and run.is_right].append(beyond)
+    if not more[True] or not more[False] or any(run.outcome.hazards for run, _observation in shown):
+        return None
+    wrong = set.intersection(*(set(beyond) for beyond in more[False]))
+    wrong -= {place for beyond in more[True] for place in beyond}
+    return next((more[False][0][place] for place in sorted(wrong & within)), None)
 
 
 def not_brought(shown: Iterable[tuple[Run, Observation]]) -> Iterator[ProgramFinding]:

@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 
 from grader.diagnosis.first_wrong import WrongCase, diagnose
-from grader.diagnosis.text import hazard_msg
 from grader.lab.compare import Difference, compare, first_wrong, sentinel
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Parameter, Sizes
@@ -29,17 +28,18 @@ from grader.launching.backend import (
 from grader.launching.kernel import SizeRules, shape_at
 from grader.launching.trial import Run
 from grader.measured import Diagnosis
-from grader.message import msg
+from grader.message import Message, joined, msg
 from grader.programs.observe import Observer, Start, observe_calls
-from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, FunctionCall, Observation, RunLimits
+from grader.programs.records import CallArgument, CallSeen, FunctionCall, Observation, RunLimits
 from grader.programs.sources import Program
 from grader.result import CaseKind
 from grader.running.drawn import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence, library_at, work_of_call
-from grader.running.explain import MAX_EXPLAINED, is_one_launch, not_brought, suspects, uncombined_blocks
+from grader.running.explain import MAX_EXPLAINED, is_one_launch, not_brought, one_block, suspects, uncombined_blocks
 from grader.running.host_code import of_call
 from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
 from grader.running.runs import counters_of, hazards_of, together
+from grader.running.stopped import living_on, of_launches, stopped
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Interpretation, LaunchPlan
 
@@ -54,24 +54,13 @@ LIMITS = RunLimits(
     kernel_instructions=2 * INSTRUCTIONS_PER_LAUNCH,
     kernel_steps=STEPS_PER_LAUNCH,
 )
+MAX_KEPT = 4
+"""Variables that live on from call to call and are named."""
 FLAG_SHARE = 16
 """Arrays that are smaller than the output by more than this are no part of it, but what a program decides by."""
 _RETURNS_TO_HOST = re.compile(r"cublas\w*?(dot|nrm2|asum|am(?:ax|in))")
 SECOND_CALL = ("second_call", "second_call_with")
 """Reasons of calls that follow one that was right."""
-NO_FAULTS = frozenset({"programs.hangs", "programs.process_died", "programs.launch_seconds"})
-"""Ends that a clock or the machine has brought about."""
-NOT_OURS = frozenset(
-    f"programs.{name}"
-    for name in ("kernel_not_emulated", "emulator_cannot", "kernel_keeps_pointer", "kernel_waits_for_host")
-)
-"""Ends that come of what the emulator lacks."""
-OF_CARD: dict[str, tuple[str, str]] = {
-    "fault": ("fault", "call_ended"),
-    "hangs": ("fault", "call_ended"),
-    "unsupported": ("unsupported", "on_card"),
-}
-"""What a GPU has ended a launch with, by the finding that tells of it."""
 _PLAN = LaunchPlan((1, 1, 1), (), (), exact=False)
 """A function takes any size: nothing is rounded."""
 
@@ -97,6 +86,7 @@ class FunctionRuns:
 
     drawn: the lab with the seed that is drawn for the submission, and its oracle.
     observations: of each case, in order.  suspects: plain names of kernels, see `suspects`.
+    texts: of the program's files, by name.
     is_one_launch: whether every wrong call makes one launch and nothing else that a result may come out wrong by.
     """
 
@@ -107,6 +97,7 @@ class FunctionRuns:
     observations: list[Observation] = field(default_factory=list)
     suspects: frozenset[str] = frozenset()
     is_one_launch: bool = False
+    texts: Mapping[str, str] = field(default_factory=dict)
     calls: ClassVar[int] = CALLS
 
     def of(self, program: Program, evidence: Evidence, observer: Observer | None = None) -> Evidence:
@@ -120,6 +111,7 @@ class FunctionRuns:
         FileError : the oracle cannot say what has to come out.
         """
         cases = [*self.named(), *self._tests()]
+        self.texts = program.original
         runs: list[Run] = []
         tests: dict[str, Run] = {}
         shown: list[tuple[Case, Run, Observation]] = []
@@ -159,6 +151,7 @@ class FunctionRuns:
             runs=tuple(runs),
             tests=tests,
             diagnoses=self._diagnoses(shown),
+            one_block=one_block(judged),
             uncombined_blocks=uncombined_blocks(judged, "\n".join(program.whole.values())),
             unmeasured={"time": msg("runs.not_timed")},
             host=of_call(
@@ -337,6 +330,16 @@ class FunctionRuns:
         array = inputs[name]
         return CallArgument(name, b"", array.tobytes(), is_output=parameter.is_output, width_bytes=array.itemsize)
 
+    def _of_second_call(self, reason: str, said: Message) -> LaunchOutcome:
+        """That a call went wrong after one that was right: what has lived on since, and where that is, if it is one."""
+        kept = list(living_on(self.texts))
+        if not 0 < len(kept) <= MAX_KEPT:
+            return LaunchOutcome("fault", reason=reason, said=said)
+        names = [msg("pieces.in_line", name=name, line=line) for name, _file, line in kept]
+        lives = msg("launches.lives_on", n=len(names), names=msg("pieces.listed", items=names, more=False))
+        file, line = kept[0][1:] if len(kept) == 1 else ("", 0)
+        return LaunchOutcome("fault", reason=reason, said=joined(said, lives), line=line, file=file)
+
     # -- what came of a case ------------------------------------------------------------------
 
     def judged(self, case: Case, observation: Observation) -> Run | None:
@@ -347,7 +350,7 @@ class FunctionRuns:
             if returned is None:
                 return None
             return self._undone(case, self._differences(case.sizes, returned, inputs, expected), observation)
-        outcome = _stopped(observation, len(case.data))
+        outcome = stopped(observation, len(case.data))
         difference: Difference | None = None
         changed: tuple[str, ...] = ()
         if outcome is None:
@@ -363,7 +366,7 @@ class FunctionRuns:
                     reason = "second_call_with" if values else "second_call"
                     with_values = {"values": values} if values else {}
                     said = msg(f"launches.{reason}", what=what, **with_values)
-                    outcome = LaunchOutcome("fault", reason=reason, said=said)
+                    outcome = self._of_second_call(reason, said)
                     difference = None
                     break
                 difference, changed = wrong, tuple(dict.fromkeys((*changed, *call.changed)))
@@ -434,62 +437,3 @@ class Called:
 def _raw(value: Array) -> bytes:
     """A number as eight bytes that begin with its own."""
     return value.tobytes().ljust(8, b"\0")
-
-
-def of_launches(observation: Observation) -> LaunchOutcome | None:
-    """What stopped one of the launches, or kept it from being run; None where nothing did."""
-    finding = next((f for f in observation.findings if f.kind in OF_CARD), None) if observation.device else None
-    if finding is not None:
-        status, reason = OF_CARD[finding.kind]
-        return LaunchOutcome(status, reason=reason, said=finding.message, line=finding.line, file=finding.file)
-    cause = observation.cause
-    if cause is not None and cause.id in NO_FAULTS | NOT_OURS:
-        return LaunchOutcome("unsupported", reason=cause.id, said=cause)
-    for launch in (launch for call in observation.calls for launch in call.launches):
-        if launch.status == "too_many_steps":
-            said = msg("launches.emulator_steps")
-            return LaunchOutcome("unsupported", reason="steps", said=said, line=launch.line)
-        if launch.status in ("trap", "grid_sync", "endless"):
-            reason = launch.reason if launch.status == "endless" else launch.status
-            return _ended_in(launch, reason)
-        if launch.status in ("too_large", "too_slow"):
-            return _ended_in(launch, "instructions")
-        of_null = next((h for h in launch.hazards if h.detail == "null"), None)
-        if of_null is not None:
-            said = msg("launches.null_pointer", kernel=launch.kernel, what=hazard_msg(of_null))
-            at = msgspec.structs.replace(launch, line=of_null.line, file=of_null.file or launch.file)
-            return replace(_ended_in(at, "null_pointer"), said=said)
-    return None
-
-
-def _ended_in(launch: CallLaunch, reason: str) -> LaunchOutcome:
-    is_own = launch.file != LIBRARY
-    return LaunchOutcome("fault", reason=reason, line=launch.line if is_own else 0, file=launch.file if is_own else "")
-
-
-def _stopped(observation: Observation, wanted: int) -> LaunchOutcome | None:
-    """Why there is nothing to be compared: a launch that stopped, a call that did not return; None where there is."""
-    stopped = of_launches(observation)
-    if stopped is not None:
-        return stopped
-    cause = observation.cause
-    last = observation.calls[-1] if observation.calls else CallSeen()
-    if len(observation.calls) < wanted or not last.has_returned:
-        number = max(1, len(observation.calls))
-        if cause is not None:
-            place = next((f for f in reversed(observation.findings) if f.message == cause), None)
-            said = msg("launches.call_ended", number=number, what=cause)
-            line, file = (place.line, place.file) if place is not None else (0, "")
-            return LaunchOutcome("fault", reason="call_ended", said=said, line=line, file=file)
-        if not observation.calls:
-            return LaunchOutcome("fault", reason="left_before", said=msg("launches.left_before"))
-        return LaunchOutcome("fault", reason="left_early", said=msg("launches.left_early", number=number))
-    for call in observation.calls:
-        if call.by_host:
-            return LaunchOutcome("fault", reason="by_host", said=msg("launches.by_host", name=call.by_host[0]))
-        if call.freed:
-            return LaunchOutcome("fault", reason="freed_array", said=msg("launches.freed_array", name=call.freed[0]))
-        if call.strayed:
-            name, side = call.strayed[0]
-            return LaunchOutcome("fault", reason="strayed", said=msg(f"launches.strayed_{side}", name=name))
-    return None

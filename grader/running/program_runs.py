@@ -24,8 +24,9 @@ from grader.launching.trial import Run
 from grader.message import Message, msg
 from grader.programs.observe import Start
 from grader.programs.records import FunctionCall, Observation
-from grader.running.function_runs import Case, FunctionRuns, of_launches
+from grader.running.function_runs import Case, FunctionRuns
 from grader.running.runs import hazards_of
+from grader.running.stopped import of_launches
 
 TEXTS = (".cu", ".cuh", ".cpp", ".cc", ".c", ".h", ".hpp")
 """Of the lab's own files, those that are compiled and not opened."""

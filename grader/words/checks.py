@@ -390,6 +390,11 @@ CORRECT: Texts = {
         "With one block the result is right, with {blocks} it is wrong: nothing combines the results of the blocks "
         "into one. A second launch or an atomic operation has to do it."
     ),
+    "hint_one_block": N_(
+        "Line {line} launches {kernel} with one block of {threads} threads, and {name} = {value} there. Where {name} "
+        "is no more than the number of threads the result is right, where it is more it is wrong: the block has to "
+        "handle the rest as well, in a loop, or there have to be more blocks."
+    ),
     "hint_unset_variable": N_(
         "{name} is used in line {line} before it has a value, and what is computed from it is undefined: give it one "
         "where it is declared."

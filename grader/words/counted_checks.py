@@ -104,13 +104,14 @@ MEMORY_SAFETY: Texts = {
     "passed": N_("Every access is within its array, and nothing is read before it is written."),
     "more_lines": Plural("({n} more line does the same.)", "({n} more lines do the same.)"),
     "hint_dynamic": N_(
-        "The launch gives the array {array} a size of {bytes} bytes. The third argument of <<<grid, block, bytes>>> "
-        "counts bytes, not elements: it is the number of elements that the whole block stores there times "
-        "sizeof(float)."
+        "At {sizes} the launch gives the array {array} a size of {bytes} bytes. The third argument of "
+        "<<<grid, block, bytes>>> counts bytes, not elements: it is the number of elements that the whole block stores "
+        "there times the size of one."
     ),
     "hint_dynamic_short": N_(
-        "The launch gives the array {array} a size of {bytes} bytes. Work out by hand the largest index with which a "
-        "thread of the block uses it: it has to be below the number of elements that these bytes hold."
+        "At {sizes} the launch gives the array {array} a size of {bytes} bytes. Work out by hand the largest index "
+        "with which a thread of the block uses it there: it has to be below the number of elements that these bytes "
+        "hold."
     ),
     "hint_shared_unset": N_(
         "Shared memory holds whatever the previous block left there. Every element that is read must "

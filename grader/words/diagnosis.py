@@ -53,6 +53,7 @@ PIECES: Texts = {
     "local_memory": N_("the thread's local memory"),
     "of_local_memory": N_("of the thread's local memory"),
     "of_array": N_("of {array}"),
+    "in_line": N_("{name} (line {line})"),
 }
 
 

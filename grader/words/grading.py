@@ -315,6 +315,7 @@ LAUNCHES: Texts = {
     "second_call_with": N_(
         "The first call gives the right result, a second one in the same process, with {values}, does not: {what}"
     ),
+    "lives_on": Plural("This lives on from the first call: {names}.", "These live on from the first call: {names}."),
     "hint_second_call_with": N_(
         "Either the function is not right for these values, or something lives on from the first call (static and "
         "__device__ variables, memory that is kept) that has to be set anew."

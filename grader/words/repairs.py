@@ -122,6 +122,7 @@ REPAIRS: Texts = {
         "The array declared in line {line} is private to each thread: __shared__ is missing before its type."
     ),
     "expression_lost": N_("One of the sums is missing in what line {line} stores."),
+    "expression_template": N_("The function called in line {line} is given the wrong template argument."),
     "expression_shuffle_width": N_(
         "The width of the shuffle in line {line} is not the number of lanes that exchange values."
     ),
@@ -198,6 +199,13 @@ REPAIRS: Texts = {
     "host_missing": N_("A copy to the device is missing after line {line}."),
     "host_missing_before": N_("A copy to the device is missing before line {line}."),
     "host_wait": N_("Before line {line} the program has to wait for the device."),
+    "host_freed": N_(
+        "What line {line} frees may be the array of the caller: the pointers were swapped. Free the one that this "
+        "function allocated."
+    ),
+    "host_once": N_(
+        "The condition in line {line} lets its statements run in the first call only: they are needed in every call."
+    ),
     "host_kernel": N_("Line {line} launches the wrong kernel."),
     "turned_away": _turned_away,
     "turned_away_wrong": Plural(

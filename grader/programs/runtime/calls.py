@@ -266,7 +266,7 @@ def ends(state: State, _place: Place) -> int:
         if saw_inputs and wanted.is_output and array.is_of_host:
             call.by_host.append(wanted.name)
         if array.allocation is not None and state.memory.live.get(array.allocation.base) is not array.allocation:
-            call.freed.append(wanted.name)
+            call.freed.append((wanted.name, array.allocation.freed_file, array.allocation.freed_line))
             continue
         left = _left(state, array, call)
         if wanted.is_output:
