@@ -114,6 +114,10 @@ class TurnedAway:
         return joined(message, msg("repairs.guard_protects") if self.protects else None) or message
 
 
+Condition = TurnedAway | OtherLaunch
+"""What was seen of a wrong kernel, with no change of it that makes it right."""
+
+
 def turned_away(screen: Screen, variant: str, functions: Sequence[Function]) -> TurnedAway | None:
     """The condition without which most of what nobody wrote is right, else all of it written; None: there is none."""
     before = screen.unchanged()

@@ -106,18 +106,22 @@ def _stream_of(function: Function, node: Node) -> Node | None:
 
 
 def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
-    """That the host waits for the device before it does what stands in a line.
+    """That the host waits for the device before it does what stands in a line, and before the loops around that.
 
     launched: where it is launched what has to have ended; what is done in another function is called behind that.
     """
-    inside = next(
-        (f for f in host_functions(host.parsed) if f.line(f.item.node) <= line <= f.item.node.end_point.row + 1), None
-    )
-    for function in {id(c.function.item): c.function for c in host.calls}.values():
+    functions = list(host_functions(host.parsed))
+    inside = next((f for f in functions if f.line(f.item.node) <= line <= f.item.node.end_point.row + 1), None)
+    at_work = {c.function.item.start for c in host.calls} | {x.function.item.start for x in host.launches}
+    for function in (f for f in functions if f.item.start in at_work):
+        is_elsewhere = inside is not None and inside.item != function.item
         for node in function.statements:
-            is_it = function.line(node) == line
-            if launched and inside is not None and inside.item != function.item:
-                is_it = function.line(node) > launched and inside.item.name in host.parsed.words(node)
+            first, last = function.line(node), node.end_point.row + 1
+            is_it = first == line
+            if launched and is_elsewhere and inside is not None:
+                is_it = first > launched and inside.item.name in host.parsed.words(node)
+            elif 0 < launched < line:
+                is_it = launched < first <= line <= last
             if is_it and node.parent is not None and node.parent.type == "compound_statement":
                 edit = function.inserted(node.start_byte, f"cudaDeviceSynchronize();\n{function.indent(node)}")
                 yield Change("host", function.line(node), (edit,), 0.5, "wait", "wait")

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, is_rounded_down
-from grader.repair.several_places import replaced_in
+from grader.repair.several_places import numbers_of, replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
 from grader.submission.structs import fields_of
@@ -99,6 +99,7 @@ def launch_changes(
     if launch.function.text(launch.grid) != launch.function.text(launch.block):
         yield _exchanged(launch.function, launch.grid, launch.block, 2.4, "launch_order", "order")
     yield from _shared_changes(launch, constants)
+    yield from _opted_in(launch)
 
 
 def field_changes(parsed: ParsedFile) -> Iterator[Change]:
@@ -170,6 +171,34 @@ def _block_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
             yield Change("launch", function.line(axis), (edit,), 1.4, "block", "block")
 
 
+def shape_changes(launch: Launch) -> Iterator[Change]:
+    """A block of two sides that is not as wide, with as many threads: its warps are more compact."""
+    function = launch.function
+    axes = [source_of(function, axis) for axis in axes_of(function, launch.block)]
+    constants = function.parsed.constants
+    sides = [constants.evaluate(function.text(axis)) for axis in axes[:2]]
+    if len(axes) < 2 or axes[0].id == axes[1].id:
+        return
+    places = [_number_behind(function, axis) for axis in axes[:2]]
+    if places[0] is None or places[1] is None:
+        return
+    width, height = sides
+    if not isinstance(width, int) or not isinstance(height, int):
+        return
+    for other in dict.fromkeys((8, 16, 4)):
+        if other < width and width * height % other == 0:
+            edits = (places[0](str(other)), places[1](str(width * height // other)))
+            yield Change("launch", function.line(axes[0]), edits, 1.0, "block", "shape")
+
+
+def _number_behind(function: Function, node: Node) -> Callable[[str], Edit] | None:
+    """What puts another number where a side of a block is given one: there, or where its constant is."""
+    if node.type == "number_literal":
+        return lambda text: _replaced(function, node, text)
+    own = next((value for name, value in numbers_of(function.parsed) if name == function.text(node)), None)
+    return (lambda text: replaced_in(function.parsed, own, text)) if own is not None else None
+
+
 def _instance_changes(launch: Launch) -> Iterator[Change]:
     """A side of the block as a template's argument, where that is another: `kernel<32><<<grid, dim3(16, 16)>>>`."""
     function = launch.function
@@ -228,6 +257,22 @@ def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Ch
                 yield Change("launch", function.line(node), (edit,), cost, "shared_bytes", "too_few_bytes")
     edit = _replaced(function, source, f"2 * {bracketed}")
     yield Change("launch", function.line(source), (edit,), 2.6, "shared_bytes", "too_few_bytes")
+
+
+def _opted_in(launch: Launch) -> Iterator[Change]:
+    """The kernel's limit of dynamic shared memory raised to what the launch asks for."""
+    function, call = launch.function, launch.grid
+    while call.parent is not None and call.type != "call_expression":
+        call = call.parent
+    callee, statement = call.child_by_field_name("function"), call.parent
+    is_alone = statement is not None and statement.parent is not None and statement.type == "expression_statement"
+    if launch.shared is None or callee is None or statement is None or not is_alone:
+        return
+    if statement.parent is not None and statement.parent.type == "compound_statement":
+        asked = f"cudaFuncAttributeMaxDynamicSharedMemorySize, {function.text(launch.shared)}"
+        text = f"cudaFuncSetAttribute({function.text(callee)}, {asked});\n{function.indent(statement)}"
+        edit = function.inserted(statement.start_byte, text)
+        yield Change("launch", launch.line, (edit,), 3.0, "opt_in", "opt_in")
 
 
 def _calls_for_bytes(function: Function, source: Node) -> bool:

@@ -5,13 +5,14 @@ the first call of a function alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from grader.repair.function import Change, Function, condition_of, host_functions, parameter_nodes
-from grader.repair.runtime_calls import FREES, Call, Host
+from grader.repair.runtime_calls import ALLOCATES, FREES, Call, Host, statement_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, qualifiers_of
 
 _ALLOCATES = re.compile(r"\b(?:cuda(?:Host)?Malloc\w*|malloc|calloc|realloc|new)\b")
+MAX_SIZES = 3
 _OF_ONE_NAME = re.compile(r"\s*!?\s*(?P<name>[A-Za-z_]\w*)(?:\s*[=!]=\s*(?:0|false|true|NULL|nullptr))?\s*")
 
 
@@ -22,6 +23,41 @@ def lifetime_changes(host: Host) -> Iterator[Change]:
             yield from _freed(call)
     for function in host_functions(host.parsed):
         yield from _once(host.parsed, function)
+
+
+def initial_changes(host: Host, arrays: Collection[str]) -> Iterator[Change]:
+    """What an array holds before the first launch that is handed it: zeros, or the first element of another array,
+    which no maximum or minimum leaves wrong.
+
+    arrays: names of those that hold what nobody wrote, as the kernels' parameters or the host's variables are called.
+    """
+    seen: set[tuple[int, str]] = set()
+    for launch in host.launches:
+        function, known = launch.function, launch.function.known_at(launch.grid)
+        statement = statement_of(function, launch.grid)
+        given = [(place, function.text(node)) for place, node in enumerate(launch.arguments)]
+        pointers = [(place, text) for place, text in given if text in known and known[text].role == "array"]
+        for _place, name in pointers:
+            if statement is None or (function.item.start, name) in seen or name in _read_only(function):
+                continue
+            seen.add((function.item.start, name))
+            allocated = [c.text(1) for c in host.calls if c.name in ALLOCATES and c.text(0).endswith(f"&{name}")]
+            numbers = [v.name for v in known.values() if v.role == "size" and v.start == function.body.start_byte]
+            sizes = [*allocated, f"sizeof(*{name})", *(f"{number} * sizeof(*{name})" for number in numbers)]
+            plain = known[name].type.split()[-1:]
+            others = [other for _at, other in pointers if other != name and known[other].type.split()[-1:] == plain]
+            calls = [f"cudaMemset({name}, 0, {size})" for size in sizes[:MAX_SIZES]]
+            calls += [f"cudaMemcpy({name}, {other}, sizeof(*{name}), cudaMemcpyDeviceToDevice)" for other in others[:1]]
+            for number, call in enumerate(calls):
+                edit = function.inserted(statement.start_byte, f"{call};\n{function.indent(statement)}")
+                cost = 0.3 + 0.1 * number + (0.0 if name in arrays else 0.5)
+                yield Change("host", function.line(statement), (edit,), cost, "unset", "unset")
+
+
+def _read_only(function: Function) -> set[str]:
+    """Parameters that are pointers to constants."""
+    of_names = ((inner, inner.parent) for inner, _type in parameter_nodes(function.item))
+    return {declared_name(n) for n, o in of_names if o is not None and "const" in function.text(o).partition("*")[0]}
 
 
 def _freed(call: Call) -> Iterator[Change]:
@@ -46,7 +82,8 @@ def _swapped_with(function: Function, name: str) -> set[str]:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if node.type == "assignment_expression" and left is not None and right is not None:
             assigned.setdefault(function.text(left), set()).add(function.text(right))
-    return others | {other for other in assigned.get(name, ()) if other in assigned}
+    sides = {other for other, given in assigned.items() if name in given} | assigned.get(name, set())
+    return others | (sides & assigned.keys() if name in assigned else set())
 
 
 def _once(parsed: ParsedFile, function: Function) -> Iterator[Change]:

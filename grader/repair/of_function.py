@@ -25,8 +25,8 @@ from grader.repair.found import FoundRepair, judged
 from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.host import ANYWHERE, NAMED, WAITS
 from grader.repair.host_calls import directions_at, host_changes, waits
-from grader.repair.launches import grid_changes, launches_of
-from grader.repair.lifetimes import lifetime_changes
+from grader.repair.launches import grid_changes, launches_of, shape_changes
+from grader.repair.lifetimes import initial_changes, lifetime_changes
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.runtime_calls import host_of
 from grader.repair.symptom import LEAST_INSTRUCTIONS, SLOWER, faults
@@ -40,6 +40,8 @@ MAX_DEVICE = 96
 """Changes of device code that are run."""
 MAX_HOST = 8
 """The same of host code, which is compiled anew for each."""
+MAX_SHAPES = 4
+"""Other blocks that are graded, where a warp's lanes have unlike work."""
 MAX_PROOFS = 2
 """Changes that are graded in full."""
 _PLANE = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[yz]\b")
@@ -61,7 +63,7 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
     failed = {c.check: c for c in checks if c.status == "fail" and c.check in MENDED}
     first = next((failed[name] for name in MENDED if name in failed), None)
     if first is None:
-        return []
+        return _of_shapes(called, found, checks)
     evidence = found[first.variant]
     if evidence.uncombined_blocks:
         # One block that does it all would be right, and is not what is asked for.
@@ -80,6 +82,27 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
             return repairs
         partly = partly or repairs
     return partly
+
+
+def _of_shapes(called: Called, found: Mapping[str, Evidence], checks: Sequence[Check]) -> list[FoundRepair]:
+    """The first block of as many threads, but another shape, with which the lanes of a warp have like work."""
+    if not any(c.check == "divergence" and c.status == "fail" for c in checks):
+        return []
+    changes = [(p, change) for p in called.files for launch in launches_of(p) for change in shape_changes(launch)]
+    for parsed, change in changes[:MAX_SHAPES]:
+        program = changed_program(called, parsed, change)
+        repairs = _graded(called, parsed, change, program, found, checks) if program is not None else []
+        if repairs and all(repair.is_complete for repair in repairs):
+            return repairs
+    return []
+
+
+def changed_program(called: Called, parsed: ParsedFile, change: Change) -> Program | None:
+    """The program with a change, None where it cannot be read any more."""
+    try:
+        return called.changed(parsed.file, changed(parsed.source.text, change))
+    except (FileError, UsageError):
+        return None
 
 
 def _graded(
@@ -167,12 +190,20 @@ class _Tried:
         is_of_host = bool(host.of_launch) or self.check.check in OF_HOST or any(f.kind == "copy" for f in host.faults)
         is_of_host = is_of_host or self.check.data.get("reason") in OF_LIFETIMES
         ways = [self._of_device(observer), self._of_host()]
+        if self._unset:
+            yield from self._of_host("unset")
         for way in reversed(ways) if is_of_host else ways:
             for parsed, change, program in way:
                 if (change.kind, change.detail) in EXCHANGED_AXES:
                     # As the kernel is written neighbouring threads may well take neighbouring elements.
                     yield from self._of_host("axes")
                 yield parsed, change, program
+
+    @property
+    def _unset(self) -> set[str]:
+        """Arrays in global memory of which something is read that nobody wrote."""
+        hazards = [h for run in self.evidence.runs for h in run.outcome.hazards]
+        return {h.array for h in hazards if h.kind == "uninitialized" and h.space == "global"}
 
     def _of_device(self, observer: Observer) -> Iterator[tuple[ParsedFile, Change, Program]]:
         tried, own = 0, _code(self.called.program)
@@ -216,10 +247,7 @@ class _Tried:
         return not self.of_host or not self.of_host & _told_of_host(self.called.runs, case, observation)
 
     def _changed(self, parsed: ParsedFile, change: Change) -> Program | None:
-        try:
-            return self.called.changed(parsed.file, changed(parsed.source.text, change))
-        except (FileError, UsageError):
-            return None
+        return changed_program(self.called, parsed, change)
 
     def _ranked(self) -> list[tuple[ParsedFile, Change]]:
         """Changes of device code, likeliest first."""
@@ -256,6 +284,7 @@ class _Tried:
             changes += directions_at(host, {line for line, detail in named if detail == "direction"})
             changes += host_changes(host, (), (), ())
             changes += lifetime_changes(host) if self.check.data.get("reason") in OF_LIFETIMES else ()
+            changes += initial_changes(host, self._unset) if self._unset else ()
             for change in changes:
                 is_wanted = change.line in told or (waiting and change.detail == "stream")
                 cost = change.cost + (0.0 if is_wanted else 0.5) - (change.detail in details)

@@ -321,6 +321,8 @@ def _shifts(failing: Sequence[Failing]) -> dict[str, float]:
         shifts |= {"grid_rounded": -0.8, "grid_axes": -0.5, "macro": 1.0, "constant": 0.8}
     if any(h.space == "shared" for h in hazards):
         shifts |= {"block": -0.6, "shared_bytes": -0.7, "constant": -0.3}
+    if any(name.startswith("checks.launch.shared_bytes") for name in said):
+        shifts["opt_in"] = -2.5
     if not any(s.kernel.binding.kernel.shared_arrays for s in failing):
         shifts["shared_bytes"] = 3.0
     return shifts
@@ -408,6 +410,8 @@ def is_other(before: BoundKernel, after: BoundKernel) -> bool:
     file = before.binding.kernel.file
     same_code = before.submission.device_source.get(file) == after.submission.device_source.get(file)
     same_name = before.binding.expression == after.binding.expression
+    sites = before.binding.requested, after.binding.requested
+    same_name = same_name and len({site is not None and site.opts_in for site in sites}) == 1
     one, other = before.interpretation, after.interpretation
     return not (same_code and same_name and one.roles == other.roles and one.launch == other.launch)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import BARRIER, Change, Function, Variable, ancestors, is_statement
+from grader.repair.function import BARRIER, Access, Change, Function, Variable, ancestors, is_statement
 from grader.submission.cpp.tree import LOOPS, descendants
 from grader.submission.lexical import Edit
 
@@ -31,6 +31,7 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
         edit = function.replaced(barrier, ";")
         yield Change("barrier", function.line(barrier), (edit,), 3.5, "remove_barrier", "removed")
     yield from _both(function)
+    yield from _in_warps(function)
     for call in function.statements:
         text = function.text(call).replace(" ", "")
         if text.startswith("__syncwarp("):
@@ -109,6 +110,58 @@ def _both(function: Function) -> Iterator[Change]:
             if statement.type != "declaration":
                 edit = function.inserted(statement.end_byte, f"\n{function.indent(statement)}{CALL}")
                 yield Change("barrier", statement.end_point.row + 1, (edit, end), 2.3, "barrier", "loop_both")
+
+
+WARP_CALL = "__syncwarp();"
+
+
+def _in_warps(function: Function) -> Iterator[Change]:
+    """In a branch, or a device function, that has no barrier: __syncwarp() after each step, and where all lanes store,
+    between what a step reads and what it stores."""
+    for block in function.nodes:
+        if block.type != "compound_statement" or BARRIER in function.text(block):
+            continue
+        steps = [s for s in block.named_children if s.type in ("expression_statement", "if_statement", *LOOPS)]
+        steps = [step for step in steps if any(_stored_in(function, step))]
+        if not steps:
+            continue
+        edits: dict[bool, list[Edit]] = {False: [], True: []}
+        for step in steps:
+            body = step.child_by_field_name("body") if step.type in LOOPS else None
+            for is_split, of_way in edits.items():
+                of_way += _with_syncs(function, body if body is not None else step, is_split=is_split)
+        for is_split, of_way in edits.items():
+            if of_way:
+                cost = 1.4 if is_split else 1.2
+                yield Change("barrier", function.line(steps[0]), tuple(of_way), cost, "barrier", "warp")
+
+
+def _stored_in(function: Function, node: Node) -> Iterator[Access]:
+    """The elements of arrays that a statement assigns to."""
+    for access in function.accesses:
+        parent = access.node.parent
+        is_inside = node.start_byte <= access.node.start_byte < node.end_byte
+        is_assigned = parent is not None and parent.type == "assignment_expression"
+        if is_inside and parent is not None and is_assigned and parent.child_by_field_name("left") == access.node:
+            yield access
+
+
+def _with_syncs(function: Function, step: Node, *, is_split: bool) -> Iterator[Edit]:
+    """A step with __syncwarp() behind it; is_split: one between what is read and what is stored as well."""
+    inner = step.named_children[0] if step.type == "expression_statement" and step.named_children else None
+    left, right = (inner.child_by_field_name(side) if inner is not None else None for side in ("left", "right"))
+    operator = inner.child_by_field_name("operator") if inner is not None else None
+    if is_split and left is not None and right is not None and operator is not None and "[" in function.text(right):
+        text = f"{{ const auto read = {function.text(right)}; {WARP_CALL} "
+        text += f"{function.text(left)} {function.text(operator)} read; {WARP_CALL} }}"
+        yield function.replaced(step, text)
+    elif step.type == "compound_statement":
+        yield function.inserted(step.end_byte - 1, f"    {WARP_CALL}\n{function.indent(step)}")
+    elif step.parent is not None and step.parent.type in LOOPS:
+        yield function.inserted(step.start_byte, "{ ")
+        yield function.inserted(step.end_byte, f" {WARP_CALL} }}")
+    else:
+        yield function.inserted(step.end_byte, f" {WARP_CALL}")
 
 
 def _moved(function: Function, barrier: Node) -> Iterator[Change]:

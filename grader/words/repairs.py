@@ -98,6 +98,9 @@ REPAIRS: Texts = {
     "barrier_before_branch": N_("The barrier in line {line} is inside a branch: it belongs before it."),
     "barrier_in_branch": N_("The barrier in line {line} is inside a branch: it belongs after it."),
     "barrier_removed": N_("The barrier in line {line} must not be there."),
+    "barrier_warp": N_(
+        "The threads of a warp do not run in step: from line {line} on each step needs __syncwarp() after it."
+    ),
     "barrier_stronger": N_("__syncwarp() in line {line} orders one warp only: here the whole block has to wait."),
     "padding": N_("The row length of the shared array declared in line {line} is wrong."),
     "array_size": N_("The shared array declared in line {line} has the wrong size."),
@@ -180,6 +183,14 @@ REPAIRS: Texts = {
     "launch_too_few_bytes": N_(
         "In line {line} the size of the dynamic shared memory is too small for what the block stores there."
     ),
+    "launch_shape": N_(
+        "With the block of line {line} a warp takes a row of elements whose work differs too much: a narrower block of "
+        "as many threads gives it a compact piece."
+    ),
+    "launch_opt_in": N_(
+        "The launch in line {line} needs more dynamic shared memory than a kernel is given by default: call "
+        "cudaFuncSetAttribute before it to raise the limit."
+    ),
     "launch_instance": N_("The launch in line {line} uses the wrong template argument."),
     "launch_argument": N_("An argument of the launch in line {line} is wrong."),
     "launch_grid": N_("The launch in line {line} has the wrong number of blocks."),
@@ -202,6 +213,9 @@ REPAIRS: Texts = {
     "host_freed": N_(
         "What line {line} frees may be the array of the caller: the pointers were swapped. Free the one that this "
         "function allocated."
+    ),
+    "host_unset": N_(
+        "Before line {line} the array is given no initial value, and the kernel goes on from whatever is in it."
     ),
     "host_once": N_(
         "The condition in line {line} lets its statements run in the first call only: they are needed in every call."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from grader.repair.function import Function
 from grader.repair.statements import ONE_WAY, barrier_changes
 from tests.repair.kernels import changes
@@ -76,6 +78,32 @@ def test_a_barrier_in_a_branch_is_moved_behind_it() -> None:
 def test_a_barrier_of_a_warp_may_have_to_be_the_block_s() -> None:
     body = FILL.replace("\nout", "\n__syncwarp();\nout")
     assert made(body)[body.replace("__syncwarp", "__syncthreads")] == ("barrier", "stronger", 0.8)
+
+
+@pytest.mark.parametrize(
+    ("steps", "after"),
+    [
+        ("t[i] += t[i + 8];\nif (i < 4) t[i] += t[i + 4];", None),
+        ("for (int h = 8; h > 0; h /= 2) {\nif (i < h) t[i] += t[i + h];\n}", "{}"),
+        ("for (int h = 8; h > 0; h /= 2)\nif (i < h) t[i] += t[i + h];", "{}"),
+    ],
+)
+def test_steps_of_a_warp_need_its_barrier(steps: str, after: str | None) -> None:
+    body = f"int i = threadIdx.x;\n__shared__ float t[64];\n__syncthreads();\nif (i < 32) {{\n{steps}\n}}"
+    own = [text for text, (_group, detail, _cost) in made(body).items() if detail == "warp"]
+    plain = [text.replace("\n", "").replace(" ", "").count(";__syncwarp();") for text in own]
+    if after is None:
+        # After both; what all lanes store, they read first.
+        assert own[0] == body.replace("8];", "8]; __syncwarp();").replace("+ 4];", "+ 4]; __syncwarp();")
+        read = "{ const auto read = t[i + 8]; __syncwarp(); t[i] += read; __syncwarp(); }"
+        assert own[1] == body.replace("t[i] += t[i + 8];", read).replace("+ 4];", "+ 4]; __syncwarp();")
+    else:
+        assert plain[0] == 1 and own[0].index("__syncwarp") > own[0].index("t[i + h]")
+
+
+def test_steps_with_a_barrier_of_the_block_need_no_other() -> None:
+    body = f"__shared__ float t[16];\nif (n) {{\n{LOOP}\n}}"
+    assert not [detail for _group, detail, _cost in made(body).values() if detail == "warp"]
 
 
 def test_a_loop_that_only_reads_needs_none_within() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from grader.repair.function import Change, changed
 from grader.repair.host_calls import directions_at, host_changes, stream_changes, waits
-from grader.repair.launches import launch_changes, launches_of
+from grader.repair.launches import launch_changes, launches_of, shape_changes
 from grader.repair.runtime_calls import host_of
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
@@ -66,19 +66,21 @@ def test_a_second_free_need_not_be_there() -> None:
     assert (LAUNCH, FREE, "return 0;") in found
 
 
+@pytest.mark.parametrize("n", ["8", "argc > 1 ? atoi(argv[1]) : 8"])
 @pytest.mark.parametrize(
     ("uses", "after", "line"),
     [
-        ("", "int n = 8, size = n * sizeof(float);\nk<<<1, n, size>>>(d);", 2),
+        ("", "size = n * sizeof(float);\nk<<<1, n, size>>>(d);", 2),
+        ("j<<<1, n, size>>>(d);", "size = n * sizeof(float);\nj<<<1, n, size>>>(d);k<<<1, n, size>>>(d);", 2),
         # What the name stands for elsewhere stays as it is.
-        ("f(size);", "int n = 8, size = n;\nf(size);k<<<1, n, size * sizeof(float)>>>(d);", 3),
+        ("f(size);", "size = n;\nf(size);k<<<1, n, size * sizeof(float)>>>(d);", 3),
     ],
 )
 def test_the_bytes_of_shared_memory_are_changed_where_nothing_else_depends_on_them(
-    uses: str, after: str, line: int
+    uses: str, after: str, line: int, n: str
 ) -> None:
-    head = "int main() {\n"
-    text = f"{head}int n = 8, size = n;\n{uses}k<<<1, n, size>>>(d);\n}}\n"
+    head, after = "int main() {\n", f"int n = {n}, {after}"
+    text = f"{head}int n = {n}, size = n;\n{uses}k<<<1, n, size>>>(d);\n}}\n"
     parsed = parse(SourceText(Path("p.cu"), text, "utf-8"))
     found = {
         changed(text, c).removeprefix(head).removesuffix("\n}\n"): c.line
@@ -87,6 +89,42 @@ def test_the_bytes_of_shared_memory_are_changed_where_nothing_else_depends_on_th
         if c.detail == "bytes"
     }
     assert found.get(after) == line, found
+
+
+@pytest.mark.parametrize(
+    ("launch", "before"),
+    [
+        ("k<4><<<1, 32, n * sizeof(float)>>>(d);", "k<4>, {}, n * sizeof(float)"),
+        ("k<<<1, 32>>>(d);", ""),
+        ("switch (n) { case 1: k<<<1, 32, n>>>(d); }", ""),
+    ],
+)
+def test_the_limit_of_shared_memory_is_raised_before_a_launch(launch: str, before: str) -> None:
+    text = f"int main() {{\n{launch}\n}}\n"
+    (parsed,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in launch_changes(parsed, {}, ()) if c.detail == "opt_in"]
+    call = f"cudaFuncSetAttribute({before.format('cudaFuncAttributeMaxDynamicSharedMemorySize')});\n"
+    assert made == ([text.replace("k<4>", f"{call}k<4>", 1)] if before else [])
+
+
+@pytest.mark.parametrize(
+    ("head", "block", "after"),
+    [
+        ("", "block(32, 8);", ["block(8, 32);", "block(16, 16);", "block(4, 64);"]),
+        ("const int BX = 16;\n#define BY 4\n", "block(BX, BY);", None),
+        ("", "block(8, 8);", ["block(4, 16);"]),
+        ("", "block(n, 8);", []),
+        ("", "block(256);", []),
+    ],
+)
+def test_a_narrower_block_has_as_many_threads(head: str, block: str, after: list[str] | None) -> None:
+    text = f"{head}int main() {{\ndim3 {block}\nk<<<9, block>>>(d);\n}}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    expected = [text.replace(block, other) for other in after or ()]
+    if after is None:
+        numbers = [(8, 8), (4, 16)]
+        expected = [text.replace("= 16", f"= {x}").replace("BY 4", f"BY {y}") for x, y in numbers]
+    assert [changed(text, c) for c in shape_changes(launch)] == expected
 
 
 @pytest.mark.parametrize(
@@ -112,6 +150,9 @@ def test_a_number_of_blocks_is_rounded_up_where_it_is_defined(above: str, after:
     ("line", "launched", "before"),
     [
         (10, 0, 10),
+        # Before the loops that it stands in, those that launch left out.
+        (14, 12, 13),
+        (14, 0, 14),
         # In a function that the host calls: behind the launch, before that call.
         (4, 8, 10),
         (4, 0, None),
@@ -131,13 +172,20 @@ int main() {
     k<<<1, 32>>>(d);
     cudaGetLastError();
     check(d);
+    for (int pass = 0; pass < 2; pass++) {
+        k<<<1, 32>>>(d);
+        for (int i = 0; i < 8; i++) {
+            sum += d[i];
+        }
+    }
     cudaFree(d);
 }
 """
     found = list(waits(host_of(parse(SourceText(Path("p.cu"), text, "utf-8"))), line, launched))
     rows = text.split("\n")
     if before is not None:
-        rows.insert(before - 1, "    cudaDeviceSynchronize();")
+        indent = rows[before - 1][: -len(rows[before - 1].lstrip())]
+        rows.insert(before - 1, f"{indent}cudaDeviceSynchronize();")
     assert [(change.line, changed(text, change)) for change in found] == (
         [] if before is None else [(before, "\n".join(rows))]
     )

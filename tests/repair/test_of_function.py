@@ -17,7 +17,8 @@ from grader.message import msg
 from grader.repair import of_function
 from grader.repair.of_function import function_repairs
 from grader.result import Check
-from grader.running.explain import is_one_launch, suspects, uncombined_blocks
+from grader.running.explain import is_one_launch, one_block, suspects, uncombined_blocks
+from grader.running.stopped import living_on
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -197,6 +198,42 @@ def test_blocks_whose_results_nothing_combines(blocks: list[tuple[bool, int]], t
         run = SimpleNamespace(outcome=SimpleNamespace(status="ok"), is_right=is_right, difference=difference)
         shown.append((run, SimpleNamespace(calls=[SimpleNamespace(launches=launches)])))
     assert uncombined_blocks(shown, text) == right
+
+
+@pytest.mark.parametrize(
+    ("runs", "value"),
+    [
+        ([(True, 8), (False, 40), (False, 50)], 40),
+        # Right with more as well, never with less, wrong with less.
+        ([(True, 8), (True, 40), (False, 50)], 0),
+        ([(False, 40)], 0),
+        ([(True, 8), (False, 40), (False, 9)], 0),
+    ],
+)
+@pytest.mark.parametrize("grid", [1, 2])
+def test_one_block_that_gets_more_than_it_has_threads(runs: list[tuple[bool, int]], value: int, grid: int) -> None:
+    shown: Any = []
+    for is_right, count in runs:
+        given = [SimpleNamespace(name="a", value=None), SimpleNamespace(name="count", value=count)]
+        launch = SimpleNamespace(kernel="scan", file="", line=7, grid=(grid, 1, 1), block=(32, 1, 1), arguments=given)
+        run = SimpleNamespace(outcome=SimpleNamespace(status="ok", hazards=()), is_right=is_right)
+        shown.append((run, SimpleNamespace(launches=[launch])))
+    found = one_block(shown)
+    assert (found.value if found else 0) == (value if grid == 1 else 0)
+    assert found is None or (found.kernel, found.line, found.name, found.threads) == ("scan", 7, "count", 32)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("__device__ float total;\n__constant__ float w[9];\n", ["total"]),
+        ("static bool is_ready = false, *p;\nconst int N = 4;\n", ["is_ready", "p"]),
+        ("void solve() { static int calls = 0; static const int n = 4; int i; }\n", ["calls"]),
+        ("int main() { static int calls = 0; }\n__global__ void k() { __shared__ float s[4]; }\nvoid f();\n", []),
+    ],
+)
+def test_what_keeps_its_value_from_call_to_call(text: str, names: list[str]) -> None:
+    assert [(name, line) for name, _file, line in living_on({"k.cu": text})] == [(name, 1) for name in names]
 
 
 SAXPY = """__global__ void saxpy(float a, const float *x, float *y, int n) {

@@ -37,6 +37,13 @@ REST = """__global__ void k(const float *a, float *out, int n) {{
 """
 
 
+STEPS = """#define ROWS 8
+template <int STEP> __device__ void load(float *t, int n) {{ for (int i = 0; i < n; i += STEP) t[i] = 0; }}
+__global__ void j(float *t, int n) {{ load<{}>(t, n); }}
+__global__ void k(float *t, int n) {{ load<{}>(t, n); }}
+"""
+
+
 def made(text: str) -> dict[str, Change]:
     parsed = parse(SourceText(Path("k.cu"), text, "utf-8"))
     return {changed(text, c): c for function in functions_of(parsed, "k") for c in pitfall_changes(function)}
@@ -66,6 +73,8 @@ def made(text: str) -> dict[str, Change]:
             ("{ out[3 * pairs] = a[3 * pairs]", "for (int rest = n / 3 * 3; rest < n; ++rest) { out[rest] = a[rest]"),
             "remainder",
         ),
+        (STEPS, ("16", "2 * ROWS"), ("2 * ROWS>", "ROWS>"), "template"),
+        (STEPS, ("16", "2 * ROWS"), ("2 * ROWS>", "16>"), "template"),
     ],
 )
 def test_what_is_meant_is_tried_soon(text: str, wrong: tuple[str, ...], right: tuple[str, str], detail: str) -> None:
