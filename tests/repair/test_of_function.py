@@ -97,7 +97,8 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def search(runs: Runs, check: str = "correct", **host: Any) -> Any:
         parsed = parse(SourceText(Path("k.cu"), TEXT, "utf-8"))
-        called: Any = SimpleNamespace(runs=runs, program=program("", TEXT), files=[parsed], changed=program)
+        own = program("", TEXT)
+        called: Any = SimpleNamespace(runs=runs, program=own, observer=Watched(own), files=[parsed], changed=program)
         evidence: Any = SimpleNamespace(
             runs=[runs.judged(case, SimpleNamespace(text=TEXT)) for case in runs.named()],
             host=SimpleNamespace(**{"faults": (), "of_launch": ()} | host),
