@@ -55,7 +55,7 @@ class Lateness(Record, frozen=True):
     """Work that was handed in after its deadline.
 
     handed_in, deadline: ISO 8601; the student's extra time is part of the deadline.  days: begun days between them.
-    penalty_pct: what is taken off the points, in per cent of them; lost: in points.
+    penalty_pct: what is taken off the points, in per cent of them; lost: in points, lost_pending: of those pending.
     """
 
     handed_in: str
@@ -63,6 +63,7 @@ class Lateness(Record, frozen=True):
     days: int
     penalty_pct: float
     lost: float
+    lost_pending: float = 0.0
 
 
 class Decisions(Record, frozen=True):

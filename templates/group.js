@@ -29,13 +29,15 @@ for (const table of document.querySelectorAll("table.sortable")) {
   const folded = (text) => text.normalize("NFC").toLocaleLowerCase().replaceAll("ё", "е");
   const search = tools.querySelector("input"), filters = Array.from(tools.querySelectorAll("select"));
   const shown = tools.querySelector("output");
+  // A row may be of several states; a group's name may have blanks in it.
+  const of = (row, name) => name === "status" ? row.dataset.status.split(" ") : [row.dataset[name]];
   const apply = () => {
     const words = folded(search.value).split(/\s+/).filter(Boolean);
     let count = 0;
     for (const row of rows()) {
       const text = folded(row.textContent);
       const fits = words.every((word) => text.includes(word)) &&
-        filters.every((filter) => filter.value === "" || row.dataset[filter.name] === filter.value);
+        filters.every((filter) => filter.value === "" || of(row, filter.name).includes(filter.value));
       row.hidden = !fits;
       count += fits;
     }

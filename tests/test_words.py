@@ -226,3 +226,19 @@ def test_a_fault_is_named_for_what_was_found() -> None:
 def test_a_sentence_without_a_full_stop_gets_one_before_the_next() -> None:
     said = [verbatim(part) for part in ("expected a member name", "In this kernel, line 7: expected a ;", "See it.")]
     assert words.text(joined(*said)) == "expected a member name. In this kernel, line 7: expected a ; See it."
+
+
+@pytest.mark.parametrize(
+    ("reason", "path", "shown"),
+    [
+        ("out/.handed-in/x/Морозов Денис/transpose.cu: empty", "out/.handed-in/x/Морозов Денис", "transpose.cu: empty"),
+        ("/srv/a b/lab.cu: empty", "/srv/a b", "lab.cu: empty"),
+        ("g/ann: no .cu file; looked for transpose.cu", "g/ann", "no .cu file; looked for transpose.cu"),
+        ("l.cu: lies outside the student's folder g/ann", "g/ann", "l.cu: lies outside the student's folder ann"),
+        ("big/g/ann/x.cu and g/ann/y.cu, g/anna/z.cu", "g/ann", "big/g/ann/x.cu and y.cu, g/anna/z.cu"),
+        (f"{Path('ann').absolute()}/x.cu: empty", "ann", "x.cu: empty"),
+    ],
+)
+def test_a_refusal_names_files_as_the_student_does(reason: str, path: str, shown: str) -> None:
+    i18n.use("en")
+    assert words.text(msg("session.refused", reason=reason, path=path)) == shown

@@ -113,7 +113,7 @@ MOST_BYTES = {".cu": 1 << 20, ".ipynb": 8 << 20}
 LOOK_S = 0.1
 BODY_S = 60.0
 """So long a file may take to arrive: a connection that sends nothing more would be held for ever."""
-_NAME = re.compile(r"[^\w.+-]", re.ASCII)
+_NAME = re.compile(r"[^\w .+-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class Page:
         i18n.use(language)
         if content is None:
             return _complaint(_("the file is larger than {n} MB").format(n=MOST_BYTES[suffix] >> 20), 413)
-        stem = _NAME.sub("_", Path(request.query_params["name"]).stem)[:60].strip(".") or lab
+        stem = _NAME.sub("_", Path(request.query_params["name"]).stem)[:60].strip(". ") or lab
         try:
             job = self.jobs.hand_in(f"{stem}{suffix}", content, lab, language)
         except Full:
@@ -364,6 +364,8 @@ def _verdict(result: Result, job: Job, lab: Lab, numbers: Numbers) -> dict[str, 
 def _words() -> Mapping[str, str]:
     """What the script says, in the language in use."""
     return {
+        "which": _("Which lab is it? Choose it above."),
+        "check": _("Check"),
         "waiting": _("Waiting for its turn …"),
         "grading": _("Grading …"),
         "judged": _("The report is being made …"),

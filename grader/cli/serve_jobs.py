@@ -140,7 +140,9 @@ class Jobs:
             id = secrets.token_urlsafe(16)
             folder = self._folder / id
             # A report calls the student by the folder: here by what the file is called, since nobody says who they are.
-            job = Job(id, lab, language, folder, folder / HANDED_IN / Path(name).stem / name)
+            # One folder more, as what lies in a lab's folder is called by the one around that.
+            stem = Path(name).stem
+            job = Job(id, lab, language, folder, folder / HANDED_IN / stem / stem / name)
             self._jobs[id] = job
             self._forget()
         try:
@@ -230,7 +232,7 @@ class Jobs:
         try:
             task = task_of(job.file, options)
         except UsageError as error:
-            self._end(job, "refused", error.message)
+            self._refuse(job, error.message)
             return
         by_task[id(task)] = job
         job.change(state="grading")
@@ -243,7 +245,7 @@ class Jobs:
             case Graded(result=result):
                 self._graded(job, result, rendering)
             case Refused(message=message):
-                self._end(job, "refused", message)
+                self._refuse(job, message)
             case Failed(message=message):
                 self._end(job, "failed", message or msg("session.grader_slip"))
 
@@ -266,6 +268,9 @@ class Jobs:
         if reply is None or reply.event == "done":
             # Without a report the marks stand all the same.
             job.change(state="done")
+
+    def _refuse(self, job: Job, reason: Message) -> None:
+        self._end(job, "refused", msg("session.refused", reason=reason, path=str(job.file.parent)))
 
     def _end(self, job: Job, state: State, reason: Message) -> None:
         job.change(state=state, reason=reason)

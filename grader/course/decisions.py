@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from grader import yaml_file
-from grader.course.roster import Person, composed, parse_time, zoned
+from grader.course.roster import Matching, Person, composed, parse_time, zoned
 from grader.course.rules import GROUP_NAME, Rules, days_late, penalty_pct, read_rules
 from grader.errors import UsageError
 from grader.files import read_kept, write_atomically
@@ -27,6 +28,7 @@ from grader.result import Check, Decisions, Lateness, Override, Result, Score, m
 
 OVERRIDES_NAME = "overrides.yaml"
 
+_Decided = TypeVar("_Decided")
 _Points = Annotated[float, msgspec.Meta(ge=0, le=10_000)]
 _Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
 
@@ -228,11 +230,47 @@ class Decider:
     rules: Rules
     overrides: Overrides
 
-    def of_nobody(self, lab: str, students: Collection[str], labs: Collection[str]) -> list[Message]:
+    def for_people(self, people: Sequence[Person]) -> Decider:
+        """The same with everybody by their id, whatever the files call them: that, or what else is known of them.
+
+        Raises
+        ------
+        FileError : a file speaks of one person by two names.
+        """
+        ids, matching = {person.id for person in people}, Matching(people)
+
+        def known(name: str) -> str:
+            listed = None if name in ids else matching.find(Person(id=name, name=name))
+            return name if listed is None else listed.id
+
+        rules, overrides = self.rules, self.overrides
+        by_lab = {lab: _by_id(by_name, known, overrides.path, (lab,)) for lab, by_name in overrides.by_lab.items()}
+        handed_in: dict[str, dict[str, datetime]] = {}
+        for (name, lab), time in rules.handed_in.items():
+            handed_in.setdefault(lab, {})[name] = time
+        place = ("students",)
+        return Decider(
+            replace(
+                rules,
+                extra_days=_by_id(rules.extra_days, known, rules.path, place),
+                handed_in={
+                    (student, lab): time
+                    for lab, by_name in handed_in.items()
+                    for student, time in _by_id(by_name, known, rules.path, place).items()
+                },
+            ),
+            replace(overrides, by_lab=by_lab),
+        )
+
+    def of_nobody(self, lab: str, people: Sequence[Person], labs: Collection[str]) -> list[Message]:
         """What of the two files comes to nothing, as it speaks of nobody's work or of no lab.
 
-        students: those whose work for `lab` is graded.  labs: all that are known.
+        people: those whose work for `lab` is graded.  labs: all that are known.
         """
+        students = {person.id for person in people}
+        names = dict.fromkeys(
+            filter(None, (name for p in people for name in (p.id, p.login, p.name, p.email, p.number)))
+        )
         notices = []
         rules, overrides = self.rules, self.overrides
         for path, spoken_of in (
@@ -248,7 +286,7 @@ class Decider:
             for student in named:
                 if student in students:
                     continue
-                like = get_close_matches(student, students, 1)
+                like = get_close_matches(student, names, 1)
                 if like:
                     notice = msg("course.unknown_student_like", file=str(path), student=student, like=like[0])
                 else:
@@ -309,8 +347,27 @@ class Decider:
             days=days,
             penalty_pct=percent,
             lost=round(score.earned - earned, 2),
+            lost_pending=round(score.pending - pending, 2),
         )
         return msgspec.structs.replace(score, earned=earned, pending=pending), late, False
+
+
+def _by_id(
+    by_name: Mapping[str, _Decided], known: Callable[[str], str], path: Path | None, place: tuple[str, ...]
+) -> dict[str, _Decided]:
+    """What was decided, by students' ids.
+
+    Raises
+    ------
+    FileError : two names are one student's.
+    """
+    names: dict[str, str] = {}
+    for name in by_name:
+        first = names.setdefault(known(name), name)
+        if first != name:
+            assert path is not None
+            raise yaml_file.read(path).error(msg("course.decided_twice", first=first, second=name), (*place, name))
+    return {student: by_name[name] for student, name in names.items()}
 
 
 def find_decider(folders: Sequence[Path], out: Path) -> Decider:

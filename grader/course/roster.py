@@ -46,7 +46,8 @@ def sorted_as(name: str) -> str:
 class Person(Record, frozen=True):
     """A student as a roster or a learning system's export knows them; "" where nothing is known.
 
-    id: their folder's name, by which results go.  number: the university's (a record book's, an SIS id).
+    id: their folder's name, by which results go.  login: what the roster calls them, where that is something else.
+    number: the university's (a record book's, an SIS id).
     participant: Moodle's number of a participant, as its exports write it.  canvas_id: Canvas's number of a user.
     team: what those have in common who handed in one work together.
     place: in the roster, from 1; 0 for who is in none.
@@ -54,6 +55,7 @@ class Person(Record, frozen=True):
     """
 
     id: str
+    login: str = ""
     name: str = ""
     group: str = ""
     email: str = ""
@@ -395,7 +397,7 @@ class Matching:
 
 def _keys(person: Person) -> Iterator[tuple[str, str]]:
     """What tells who a student is, surest first."""
-    for name in ("participant", "number", "email", "id", "name"):
+    for name in ("participant", "number", "email", "id", "login", "name"):
         value = _folded(str(getattr(person, name)))
         if value:
             # A folder is called by any of them.
@@ -417,4 +419,5 @@ def merged(person: Person, listed: Person) -> Person:
     """What an export and the roster know of one student; the roster's word counts, but for the id of the results."""
     fields = {name: getattr(listed, name) or getattr(person, name) for name in Person.__struct_fields__}
     fields["handed_in"] = person.handed_in or listed.handed_in
-    return msgspec.structs.replace(person, **{**fields, "id": person.id})
+    login = listed.id if listed.id != person.id else ""
+    return msgspec.structs.replace(person, **{**fields, "id": person.id, "login": login})

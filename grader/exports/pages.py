@@ -27,7 +27,7 @@ from grader.report.summary import (
     title_of,
 )
 from grader.report.visible import visible, visible_line
-from grader.result import Check
+from grader.result import Check, Decisions
 from grader.similarity import Pair, alike
 from grader.timing.summary import marked
 from grader.words import check_title, said
@@ -98,11 +98,18 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All of it.  mean, median: in words, "" where nobody has a mark.  unjudged: graded, and without a verdict."""
+    """All of it.  mean, median: in words, "" where nobody has a mark.
+
+    unjudged: graded, and without a verdict.  missing: not graded, nothing: as nothing was handed in.
+    late: after the deadline; timeless: nobody knows whether they are.
+    """
 
     graded: int
     unjudged: int
     missing: int
+    nothing: int
+    late: int
+    timeless: int
     pending: int
     mean: str
     median: str
@@ -118,10 +125,15 @@ def overview(table: Table, language: str) -> Overview:
     numbers, names = Numbers(language), shown_names(table.entries)
     graded = [entry for entry in table.entries if entry.result is not None]
     shares = [share for entry in graded if entry.result and (share := percent(entry.result)) is not None]
+    nothing = sum(map(_has_nothing, table.entries))
+    decisions = [entry.result.decisions or Decisions() for entry in graded if entry.result]
     return Overview(
         graded=len(graded),
         unjudged=sum(bool(entry.result and entry.result.status == "not_judged") for entry in graded),
-        missing=len(table.entries) - len(graded),
+        missing=len(table.entries) - len(graded) - nothing,
+        nothing=nothing,
+        late=sum(it.late is not None for it in decisions),
+        timeless=sum(it.asks_time for it in decisions),
         pending=sum(bool(entry.result and entry.result.score.pending) for entry in graded),
         mean=numbers.percent(round(mean(shares), 1)) if shares else "",
         median=numbers.percent(round(median(shares), 1)) if shares else "",
@@ -304,9 +316,12 @@ def sheet_html(table: Table, language: str) -> str:
 
 def _on_paper(entry: Entry) -> str:
     """Why somebody has no mark, for all who sign the sheet: no folder of this machine, no log of the grader."""
-    nothing = msg("intake.nothing")
-    is_missing = isinstance(entry.reason, Message) and entry.reason.id == nothing.id
-    return visible_line(said(nothing)) if is_missing else _("not graded")
+    return visible_line(said(entry.reason)) if _has_nothing(entry) else _("not graded")
+
+
+def _has_nothing(entry: Entry) -> bool:
+    """Whether a student of the roster has handed in nothing."""
+    return isinstance(entry.reason, Message) and entry.reason.id == msg("intake.nothing").id
 
 
 def _sortable(entry: Entry, language: str) -> tuple[float, str]:
@@ -322,9 +337,13 @@ def rows_of(entries: Sequence[Entry], variants: Sequence[str], language: str) ->
         who = entry.who
         if entry.result is None:
             row = failed_row(entry.student, said(entry.reason))
+            row = replace(row, status="nothing" if _has_nothing(entry) else row.status)
         else:
             row = group_row(entry.result, variants, language, entry.report)
-        rows.append(replace(row, name=visible_line(shown[entry.student]), group=visible_line(who.group)))
+        name = visible_line(shown[entry.student])
+        # Where no roster names anybody, folders are what the teacher knows, and what the course's files may call them.
+        student = name if entry.person is not None and entry.person.name else row.student
+        rows.append(replace(row, student=student, name=name, group=visible_line(who.group)))
     return rows
 
 
@@ -389,10 +408,17 @@ def _view(
         left_name=names.get(pair.left, pair.left),
         right_name=names.get(pair.right, pair.right),
         share=numbers.percent(round(100 * pair.share)),
-        rare=pair.rare,
+        rare=tuple(map(_rare, pair.rare)),
         left=_side(sources.get(pair.left, ""), pair.left_lines) if is_whole else (),
         right=_side(sources.get(pair.right, ""), pair.right_lines) if is_whole else (),
     )
+
+
+def _rare(choice: str) -> str:
+    """A rare choice in words: its kind, then what it is."""
+    kind, _blank, text = choice.partition(" ")
+    shown = {"comment": _("comment “{text}”"), "string": _("string “{text}”"), "number": _("number {text}")}
+    return shown[kind].format(text=text)
 
 
 def _side(text: str, marked: tuple[int, ...]) -> tuple[SideLine, ...]:

@@ -35,7 +35,7 @@ from grader.report.job import ReportJob, make_job
 from grader.report.rendering import Reply
 from grader.report.summary import student_line
 from grader.report.visible import visible_line
-from grader.result import Result, weightier
+from grader.result import Decisions, Result, weightier
 from grader.words import text
 
 if TYPE_CHECKING:
@@ -202,12 +202,12 @@ class Group:
 
     def _grade(self, tasks: Sequence[GradeTask], out: Console, jobs: int) -> None:
         """Grade `tasks`, and render what is to be rendered."""
-        refused = [(work.student, work.refusal) for work in self.works if work.refusal]
+        refused = [(work.name, work.refusal) for work in self.works if work.refusal]
         at_once = min(jobs, len(tasks))
         tell = partial(_tell, out)
         with account(out, len(tasks) + len(refused)) as tally, self.open_pool(at_once, tell) as grading:
-            for student, reason in refused:
-                _tell_refused(student, reason, tally)
+            for name, reason in refused:
+                _tell_refused(name, reason, tally)
             feeder = Feeder(grading, jobs, self.gpus)
             feeder.submit(_for_marks(task) if self.marks_first else task for task in tasks)
             # Who has no marks yet of those that get them first, and who is to be graded once more.
@@ -274,7 +274,7 @@ class Group:
         if is_whole:
             self.cache.put(task, without_answers(outcome.result) if self._hides_answers else outcome.result)
         self._render(result, folder)
-        account.graded(student_line(result, self.language))
+        account.graded(student_line(result, self.language, self._rows.name(student)))
 
     @property
     def _hides_answers(self) -> bool:
@@ -308,7 +308,7 @@ class Group:
 
     def _refuse(self, student: str, reason: Message, code: int, account: Account) -> None:
         self._rows.refuse(student, reason, code)
-        _tell_refused(student, reason, account)
+        _tell_refused(self._rows.name(student), reason, account)
 
     def _failure(self, student: str, outcome: Failed) -> Message:
         log = self.outputs.write_log(student, outcome.details)
@@ -337,9 +337,10 @@ class Group:
         names = [variant.name for variant in self.lab.variants]
         rows = rows_of(entries, names, self.language)
         terminal.show_group(out, rows, names)
+        shown = {entry.student: row.student for entry, row in zip(entries, rows, strict=True)}
         missing = self._rows.missing
         if missing:
-            line = text(msg("session.not_graded", students=visible_line(", ".join(missing))))
+            line = text(msg("session.not_graded", students=", ".join(shown[name] for name in missing)))
             out.print(line, soft_wrap=True)
         models = gpu_models(entries)
         if len(models) > 1:
@@ -350,11 +351,15 @@ class Group:
         if self.lab.secret_tests:
             lines.append(text(msg("session.later_tests", tests=", ".join(self.lab.secret_tests))))
         rules = self.decider.rules.path
-        timeless = [
-            e.student for e in entries if e.result and e.result.decisions is not None and e.result.decisions.asks_time
-        ]
+        timeless = [shown[e.student] for e in entries if e.result and (e.result.decisions or Decisions()).asks_time]
         if timeless:
-            lines.append(text(msg("course.asks_time", students=visible_line(", ".join(timeless)), file=str(rules))))
+            lines.append(text(msg("course.asks_time", students=", ".join(timeless), file=str(rules))))
+        overrides = self.decider.overrides
+        decided = overrides.by_lab.get(self.lab.id, {})
+        unapplied = [shown[e.student] for e in entries if e.result is None and e.student in decided]
+        if unapplied:
+            students, file = ", ".join(unapplied), str(overrides.path)
+            lines.append(text(msg("course.not_applied", students=students, file=file)))
         lines.append(text(msg("session.results", folder=str(self.outputs.out))))
         for line in filter(None, (*lines, *self._announced.notices)):
             out.print(visible_line(line), soft_wrap=True)
@@ -365,8 +370,8 @@ def _tell(out: Console, notice: Message) -> None:
     out.print(visible_line(text(notice)), soft_wrap=True)
 
 
-def _tell_refused(student: str, reason: Message, account: Account) -> None:
-    account.graded(visible_line(f"! {student}: {text(reason)}"))
+def _tell_refused(name: str, reason: Message, account: Account) -> None:
+    account.graded(visible_line(f"! {name}: {text(reason)}"))
     account.rendered()
 
 

@@ -16,6 +16,7 @@ import msgspec
 from grader.checks.memory_accesses import TOLERANCE
 from grader.checks.speedup import said
 from grader.course.decisions import Decider, find_decider_again, see_that_decisions_are_known, undone, write_ledger
+from grader.course.roster import Person
 from grader.errors import UsageError, describe_os_error
 from grader.exports import COURSE_EXPORTS, EXPORTS, pages
 from grader.exports.entries import Entry, Table, rest_of, rules_of, source_of
@@ -269,6 +270,7 @@ def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]
         if run.rest != rest_of(by_id[run.lab]):
             raise UsageError(_what_changed(run, by_id[run.lab]))
         decider.overrides.validate(by_id[run.lab])
+        deciders[run.lab] = decider.for_people([entry.person or Person(id=entry.student) for entry in run.entries])
     rescorings = [_Rescoring(run, by_id[run.lab], deciders[run.lab], language) for run in runs]
     unclear = [line for rescoring in rescorings for line in rescoring.unclear()]
     for line in unclear:

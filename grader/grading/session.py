@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from grader.course.decisions import Decider, find_decider, write_ledger
-from grader.course.roster import read_roster
+from grader.course.roster import Person, read_roster
 from grader.errors import UsageError, describe_os_error
 from grader.grading import workers
 from grader.grading.cache import with_person
@@ -288,6 +288,8 @@ def grade(order: Order) -> int:
         roster = order.roster or decider.rules.roster
         listed = read_roster(roster) if roster is not None else None
         gathered = gather(order.paths, options.lab, known_labs, order.out, listed, lab.variants, order.is_single)
+        people = [work.person or Person(id=work.student) for work in gathered.works]
+        decider = decider.for_people(people)
         outputs = Outputs(order.out, options.lab, (work.student for work in gathered.works))
         outputs.discard_all_partial(started_s)
         tasks = {work.student: _task(work, options) for work in gathered.works if not work.refusal}
@@ -331,7 +333,7 @@ def grade(order: Order) -> int:
             marks_first=is_timed and options.sweeps and bool(lab.sweeps),
             gpus=gpus,
         )
-        ignored = decider.of_nobody(options.lab, {work.student for work in gathered.works}, known_labs)
+        ignored = decider.of_nobody(options.lab, people, known_labs)
         return group.grade(terminal.console(), jobs, (*gathered.notices, *ignored))
 
 

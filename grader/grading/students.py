@@ -43,6 +43,11 @@ class Work:
     refusal: Message | None = None
     person: Person | None = None
 
+    @property
+    def name(self) -> str:
+        """What the student is called where people read it."""
+        return self.person.name if self.person is not None and self.person.name else self.student
+
 
 @dataclass(frozen=True, slots=True)
 class Gathered:

@@ -354,6 +354,10 @@ class Rows:
         self._entries[place] = Entry(work.student, reason=reason, person=work.person)
         self._code = weightier((self._code, code))
 
+    def name(self, student: str) -> str:
+        """What a student is called where people read it."""
+        return self._works[self._places[student]].name
+
     def _person(self, student: str) -> Person | None:
         return self._works[self._places[student]].person
 

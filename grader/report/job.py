@@ -120,6 +120,8 @@ def _lines(result: Result, numbers: Numbers) -> Iterator[str]:
         cost = _("−{percent} of the points earned, {points} points").format(
             percent=numbers.percent(late.penalty_pct), points=numbers.points(late.lost)
         )
+        if late.lost_pending:
+            cost += _(", and {points} of those pending").format(points=numbers.points(late.lost_pending))
         times = _("submitted {handed_in}, due {deadline}").format(
             handed_in=_clock(late.handed_in), deadline=_clock(late.deadline)
         )

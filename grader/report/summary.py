@@ -419,8 +419,10 @@ class GroupCell:
 class GroupRow:
     """A student.
 
-    report: the address of their report.  cells: none where nothing was graded.  fault: the dearest.
+    student: what the terminal calls them.  report: the address of their report.  cells: none where nothing was graded.
+    fault: the dearest.
     decisions: why the mark is not the sum of the cells, a line for each thing that the teacher decided.
+    status: words that the page filters by.
     """
 
     student: str
@@ -432,6 +434,7 @@ class GroupRow:
     cells: tuple[GroupCell, ...]
     fault: str
     decisions: tuple[str, ...] = ()
+    status: str = "none"
 
 
 def group_row(result: Result, variants: Sequence[str], language: str, report: str = "") -> GroupRow:
@@ -449,6 +452,7 @@ def group_row(result: Result, variants: Sequence[str], language: str, report: st
         cells=tuple(_cell(result, name, numbers) for name in variants),
         fault=worst_fault(result),
         decisions=tuple(decided(result, language)),
+        status=result_status(result.status).key + (" late" if result.decisions and result.decisions.late else ""),
     )
 
 
@@ -459,10 +463,10 @@ def _cell(result: Result, variant: str, numbers: Numbers) -> GroupCell:
     return GroupCell(status.key, status.symbol, numbers.points(sum(check.earned for check in checks)))
 
 
-def student_line(result: Result, language: str) -> str:
-    """A submission in one line, for the running account of a long grading."""
+def student_line(result: Result, language: str, name: str) -> str:
+    """A submission in one line, for the running account of a long grading; name: what its student is called."""
     row = group_row(result, [], language)
-    return f"{result_status(result.status).symbol} {row.student}: {row.mark}"
+    return f"{result_status(result.status).symbol} {visible_line(name)}: {row.mark}"
 
 
 def failed_row(student: str, reason: str) -> GroupRow:

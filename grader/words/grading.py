@@ -4,6 +4,9 @@ cost nothing.
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from grader.i18n import _
 from grader.words import N_, Plural, Texts
 
@@ -79,8 +82,13 @@ CAUSES: Texts = {
 
 
 def refused(reason: str, path: str) -> str:
-    """Why a work is not graded, in the row of its student: without the path that the reason begins with."""
-    return reason.removeprefix(f"{path}: ")
+    """Why a work is not graded, in the row of its student: files are called as in the student's folder.
+
+    Where that lies on this machine is nothing to the student, nor to who reads the table.
+    """
+    folders = "|".join(re.escape(folder) for folder in (str(Path(path).absolute()), path))
+    inside = re.sub(rf"(?<![\w./-])(?:{folders})/", "", reason.removeprefix(f"{path}: "))
+    return re.sub(rf"(?<![\w./-])(?:{folders})(?![\w/-])", lambda match: Path(match[0]).name, inside)
 
 
 def with_bounds(what: str, bounds: str) -> str:

@@ -258,6 +258,8 @@ COURSE: Texts = {
     "roster_twice": N_("{path}, line {line}: {student} is listed twice"),
     "not_in_roster": N_("{student}: not in the roster"),
     "one_line_for_many": N_("{students}: any of them may be {listed} in the roster, so none is taken to be"),
+    "decided_twice": N_("{first} and {second} are one student: write what is decided under one of the two names"),
+    "not_applied": N_("{file}: what is decided of {students} has no effect, as there is no result to decide about"),
     "unknown_student": N_("{file} speaks of {student}, but nobody here goes by that name"),
     "unknown_student_like": N_("{file} speaks of {student}, but nobody here goes by that name; is it {like}?"),
     "unknown_lab": N_("{file} speaks of the lab {lab}, which is unknown; known labs: {known}"),

@@ -26,14 +26,23 @@ const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * s
 
 async function handIn(file) {
   const card = element("article");
-  const lab = labOf(file.name);
-  labs.value = lab.value;
-  card.append(element("h2", file.name + " · " + lab.text));
+  let lab = labOf(file.name);
+  const title = element("h2", file.name);
   const status = element("p", words.waiting);
   const checks = element("div", "", "wide");
   const rest = element("div");
-  card.append(status, checks, rest);
+  card.append(title, status, checks, rest);
   document.getElementById("jobs").prepend(card);
+  while (!lab.value) {
+    // Of several labs none is meant more than another.
+    status.textContent = words.which;
+    labs.focus();
+    await new Promise((resolve) => labs.addEventListener("change", resolve, { once: true }));
+    lab = labs.selectedOptions[0];
+  }
+  labs.value = lab.value;
+  title.textContent += " · " + lab.text;
+  status.textContent = words.waiting;
   const query = new URLSearchParams({ lab: lab.value, name: file.name, lang: words.language });
   for (;;) {
     let answer;
@@ -107,7 +116,7 @@ function table(checks) {
   const variants = [...new Set(checks.map((check) => check.variant))];
   if (!checks.length) return made;
   const head = made.createTHead().insertRow();
-  head.append(element("th"), ...variants.map((name) => element("th", name)));
+  head.append(element("th", words.check), ...variants.map((name) => element("th", name)));
   const body = made.createTBody();
   for (const title of new Set(checks.map((check) => check.title))) {
     const row = body.insertRow();

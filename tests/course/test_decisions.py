@@ -56,6 +56,9 @@ def test_each_begun_day_costs_down_to_the_floor(when: str, days: int, earned: fl
     assert result.score.earned == earned
     late = result.decisions.late if result.decisions else None
     assert (late.days if late else 0) == days
+    assert (late.lost_pending if late else 0) == 20 - result.score.pending
+    told = " ".join(decision_lines(result, "en"))
+    assert (f"and {20 - result.score.pending:g} of those pending" in told) == bool(days)
     # What is still to come is due as late.
     assert result.score.pending == 20 * earned / 80
     assert undone(result) == sample_results.passed()
@@ -236,13 +239,36 @@ def test_what_speaks_of_nobody_is_told(tmp_path: Path) -> None:
         "transpose:\n  ivanov: {note: good}\n  zzz: {total: {points: 9, reason: told all}}\nmatmul:\n  yyy: {note: x}\n"
     )
     decider = find_decider([tmp_path], tmp_path)
-    notices = decider.of_nobody("transpose", {"ivanov", "petrova"}, {"transpose", "matmul"})
+    people = [Person(id="ivanov"), Person(id="petrova")]
+    notices = decider.for_people(people).of_nobody("transpose", people, {"transpose", "matmul"})
     assert [(notice.id.removeprefix("course."), *list(notice.data.values())[1:]) for notice in notices] == [
         ("unknown_lab", "transposee", "matmul, transpose"),
         ("unknown_lab", "matmull", "matmul, transpose"),
         ("unknown_student_like", "petrva", "petrova"),
         ("unknown_student", "zzz"),
     ]
+
+
+@pytest.mark.parametrize(
+    "called", ["Ivanov Pyotr_77", "s2301", "u1@uni.example", "20-312", "Иванов Пётр", "Петр Иванов"]
+)
+def test_a_student_may_be_called_by_whatever_the_roster_knows(called: str, tmp_path: Path) -> None:
+    known = {"login": "s2301", "name": "Иванов Пётр", "email": "u1@uni.example", "number": "20-312"}
+    people = [Person(id="Ivanov Pyotr_77", **known), Person(id="other", name="Иванов Павел")]
+    (tmp_path / "overrides.yaml").write_text(f"transpose:\n  {called}: {{note: good}}\n", "utf-8")
+    (tmp_path / "group.yaml").write_text(
+        f"labs: {{transpose: {{deadline: 2026-10-01}}}}\n"
+        f"students:\n  {called}: {{extra_days: 1, handed_in: {{transpose: 2026-10-05}}}}\n",
+        "utf-8",
+    )
+    decider = find_decider([tmp_path], tmp_path).for_people(people)
+    assert list(decider.overrides.by_lab["transpose"]) == list(decider.rules.extra_days) == ["Ivanov Pyotr_77"]
+    assert list(decider.rules.handed_in) == [("Ivanov Pyotr_77", "transpose")]
+    assert decider.of_nobody("transpose", people, {"transpose"}) == []
+    with (tmp_path / "overrides.yaml").open("a", encoding="utf-8") as file:
+        file.write(f"  {'s2301' if called != 's2301' else 'u1@uni.example'}: {{note: better}}\n")
+    with pytest.raises(UsageError, match="are one student"):
+        find_decider([tmp_path], tmp_path).for_people(people)
 
 
 def test_decisions_in_two_places_are_asked_about(tmp_path: Path) -> None:

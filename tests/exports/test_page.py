@@ -52,6 +52,7 @@ def table() -> Table:
 def test_an_overview_counts_what_it_shows() -> None:
     seen = overview(table(), "en")
     assert (seen.graded, seen.missing, seen.pending) == (3, 1, 1 + bool(sample_results.failed().score.pending))
+    assert (seen.nothing, seen.late, seen.timeless) == (0, 0, 0)
     # 100, 80 and 31.25 per cent.
     assert [bin.count for bin in seen.bins] == [0, 0, 0, 1, 0, 0, 0, 0, 1, 1]
     assert (seen.mean, seen.median) == ("70.4\u00a0%", "80\u00a0%")
@@ -275,6 +276,11 @@ def test_decisions_stand_beside_the_mark_and_no_path_on_the_sheet() -> None:
         Entry("c", reason=msg("intake.nothing")),
     ]
     table = Table(LAB, entries)
+    seen = overview(table, "en")
+    assert (seen.graded, seen.missing, seen.nothing, seen.late) == (1, 1, 1, 1)
+    assert "1 graded · 1 not graded · 1 submitted nothing · 1 late" in page(table, "en").decode()
+    states = re.findall(r'data-status="([\w ]+)"', page(table, "en").decode())
+    assert states == ["none", "nothing", "pass late"]
     for made in (page(table, "en").decode(), course_page([table], "en").decode(), sheet_html(table, "en")):
         assert "2 days late" in made and "50 instead of 60: explained it" in made
     assert "/srv" in page(table, "en").decode()

@@ -127,7 +127,7 @@ def test_a_group_is_a_row_per_student() -> None:
 
 
 def test_the_running_account_is_one_line_each() -> None:
-    assert student_line(sample_results.failed(), "en") == "✗ petrova: 25 of 80"
+    assert student_line(sample_results.failed(), "en", "Петрова Анна") == "✗ Петрова Анна: 25 of 80"
 
 
 def test_a_worst_fault_is_cut_to_one_readable_length() -> None:
