@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.course.decisions import Decider, Overrides, find_decider, read_ledger, undone, write_ledger
-from grader.course.roster import Person
+from grader.course.roster import Person, merged
 from grader.course.rules import Penalty, Rules, days_late, penalty_pct, read_rules
 from grader.errors import FileError, UsageError
 from grader.lab import labs
@@ -253,8 +253,8 @@ def test_what_speaks_of_nobody_is_told(tmp_path: Path) -> None:
     "called", ["Ivanov Pyotr_77", "s2301", "u1@uni.example", "20-312", "Иванов Пётр", "Петр Иванов"]
 )
 def test_a_student_may_be_called_by_whatever_the_roster_knows(called: str, tmp_path: Path) -> None:
-    known = {"login": "s2301", "name": "Иванов Пётр", "email": "u1@uni.example", "number": "20-312"}
-    people = [Person(id="Ivanov Pyotr_77", **known), Person(id="other", name="Иванов Павел")]
+    listed = Person(id="s2301", name="Иванов Пётр", email="u1@uni.example", number="20-312")
+    people = [merged(Person(id="Ivanov Pyotr_77"), listed), Person(id="other", name="Иванов Павел")]
     (tmp_path / "overrides.yaml").write_text(f"transpose:\n  {called}: {{note: good}}\n", "utf-8")
     (tmp_path / "group.yaml").write_text(
         f"labs: {{transpose: {{deadline: 2026-10-01}}}}\n"
