@@ -38,6 +38,7 @@ from grader.compiler.headers import (
 from grader.compiler.nvrtc import header_folders
 from grader.compiler.result import (
     FROM_COMPILER,
+    STAND_IN,
     VERBOSE,
     Asked,
     Compile,
@@ -75,7 +76,6 @@ _OWN_SIGNALS = {getattr(signal, name) for name in _NAMES if hasattr(signal, name
 _INLINE = "// begin inline asm"
 _LIBRARY = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<(?:thrust|cub|cuda)/", re.MULTILINE)
 _SAFE_NAME = re.compile(r"[\w:][\w:<>,&*()\s+-]{0,199}")
-# Other names would be escaped in the PTX, or could hold what an option or a message is made of.
 _SAFE_FILE = re.compile(r"\w[\w.+-]{0,120}", re.ASCII)
 
 OPTIONS = (
@@ -182,7 +182,7 @@ class CompilerProcess:
         options: Sequence[str],
     ) -> CompileResult:
         given, source = next(iter(sources.items()))
-        file = given if _SAFE_FILE.fullmatch(given) else "source.cu"
+        file = given if _SAFE_FILE.fullmatch(given) else STAND_IN
         in_memory = {name: text for name, text in list(sources.items())[1:] if _SAFE_FILE.fullmatch(Path(name).name)}
         install = any(needs_bundled(text) for text in sources.values())
         ready = self._await_ready(install=install)

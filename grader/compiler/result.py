@@ -19,6 +19,11 @@ import msgspec
 from grader.compiler.diagnostics import Diagnostic, assembler_errors, diagnostics_of, static_arrays_too_large
 from grader.message import msg
 
+STAND_IN = "_source_.cu"
+"""What the PTX calls a source whose own name would be escaped there, or could hold what an option or a message is made
+of: one in a folder, with blanks, in Cyrillic.
+"""
+
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
     """NVRTC is loaded and the process confined.

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from itertools import groupby
+from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
 import msgspec
@@ -67,6 +68,16 @@ def put_in(words: Words, data: Mapping[str, object]) -> str:
             raise TypeError(f"{words.by} is no whole number")
         return ngettext(words.one, words.many, count).format(**data)
     return words(**data)
+
+
+def as_handed_in(reason: str, path: str) -> str:
+    """Why the work at `path` is not graded, with its files called as in the student's folder.
+
+    Where that lies on this machine is nothing to the student, nor to who reads the table.
+    """
+    folders = "|".join(re.escape(folder) for folder in (str(Path(path).absolute()), path))
+    within = rf"(?<![\w./-])(?:{folders})(/|: |(?![\w/-]))"
+    return re.sub(within, lambda match: "" if match[1] else Path(match[0]).name, reason)
 
 
 # Lines of a notebook's text in words, as lines of its cells: `14 of cell 3`.

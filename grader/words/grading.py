@@ -4,11 +4,8 @@ cost nothing.
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 from grader.i18n import _
-from grader.words import N_, Plural, Texts
+from grader.words import N_, Plural, Texts, as_handed_in
 
 PREDICT: Texts = {
     "for": N_("Predicted for {device} at {sizes}, not measured."),
@@ -81,16 +78,6 @@ CAUSES: Texts = {
 """What costs time and need not be there."""
 
 
-def refused(reason: str, path: str) -> str:
-    """Why a work is not graded, in the row of its student: files are called as in the student's folder.
-
-    Where that lies on this machine is nothing to the student, nor to who reads the table.
-    """
-    folders = "|".join(re.escape(folder) for folder in (str(Path(path).absolute()), path))
-    inside = re.sub(rf"(?<![\w./-])(?:{folders})/", "", reason.removeprefix(f"{path}: "))
-    return re.sub(rf"(?<![\w./-])(?:{folders})(?![\w/-])", lambda match: Path(match[0]).name, inside)
-
-
 def with_bounds(what: str, bounds: str) -> str:
     """What was refused, and what is short."""
     return f"{what} ({bounds})"
@@ -99,7 +86,7 @@ def with_bounds(what: str, bounds: str) -> str:
 SESSION: Texts = {
     "later_tests": N_("Tests not run, since students are not to know their results yet: {tests} (see --view)."),
     "repairs": N_("Smallest changes that make kernels right or faster, for the teacher: {folder}"),
-    "refused": refused,
+    "refused": as_handed_in,
     "with_bounds": with_bounds,
     "out": N_("--out {path}: {reason}"),
     "grading": N_("grading"),

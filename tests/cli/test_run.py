@@ -43,6 +43,27 @@ def test_a_program_prints_then_the_report_follows(capfdbinary: pytest.CaptureFix
     assert "x = d, n = 100" in told
 
 
+PAST = """#include <cstdio>
+__global__ void fill(int *a) {
+    a[threadIdx.x] = 1;
+}
+int main() {
+    int *a; cudaMalloc(&a, 64); fill<<<1, 32>>>(a); printf("%d", cudaDeviceSynchronize()); cudaFree(a);
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["past.cu", "lab 1/past.cu", "лаба.cu"])
+def test_a_kernels_fault_has_its_line_whatever_the_file_is_called(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_text(PAST)
+    assert run(["run", name, "--lang", "en"]) == 0
+    assert f"✗ {name}:3  Thread (16, 0, 0)" in capfdbinary.readouterr().err.decode()
+
+
 @pytest.mark.skipif(has_driver(), reason="there is a GPU")
 def test_where_there_is_no_gpu_a_program_does_not_run_on_one(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     program = str(PROGRAMS / "several_files" / "main.cu")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
+from grader.compiler.result import STAND_IN
 from grader.devices import SHARED_BYTES
 from grader.message import Message, msg
 from grader.programs.device import Device, LateEnd
@@ -193,9 +194,12 @@ class State:
         """What its harness calls, and what came of that: `runtime.calls.Calls`."""
 
     def own_file(self, path: str) -> str:
-        """What the program calls a file that a compiler names; `LIBRARY` where it is none of the program's."""
+        """What the program calls a file that a compiler names; `LIBRARY` where it is none of the program's.
+
+        `STAND_IN` is whichever file was compiled: `outcomes.place_in` knows that.
+        """
         name = posixpath.normpath(path.removeprefix("/"))
-        return name if self.sources.has(name) else LIBRARY
+        return name if self.sources.has(name) or name == STAND_IN else LIBRARY
 
     # -- what is told ------------------------------------------------------------------------
 
