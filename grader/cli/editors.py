@@ -221,6 +221,8 @@ def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
 
     from grader.exports.finding_formats import mark_text, write
     from grader.grading.session import graded_result
+    from grader.lab import labs
+    from grader.repair.saying import without_guesses
     from grader.report.numbers import Numbers, result_status
     from grader.report.visible import visible_line
 
@@ -232,6 +234,9 @@ def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
             # Where a barrier is missing shows only by trying one; all that ran before is remembered.
             result, more = graded_result(path, structs.replace(options, repairs=True), warm)
             seconds += more
+        elif labs.find(options.lab, [Path(folder) for folder in options.labs_folders]).repairs != "off":
+            # What a search may overrule, or the lab keep from students, is not said before it.
+            result = without_guesses(result)
     except UsageError as error:
         # Half a save, a file renamed: the next one is looked at again.
         print(f"■ ! {visible_line(' '.join(str(error).split()))}", flush=True)

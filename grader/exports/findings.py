@@ -227,10 +227,12 @@ def _faults(result: Result) -> Iterator[Finding]:
         if line is None and others:
             # The first error is one of another file than the kernel's.
             file, line, _message = others[0]
+        # Each error of the compiler has a line of its own; what this kernel has besides the first is none's of the rest.
+        said = others[0][2] if others and check.message.startswith(others[0][2]) else check.message
         yield Finding(
             check.check,
             _LEVELS[check.status],
-            _one_line(check.message),
+            _one_line(said),
             _one_line(check.hint),
             (check.variant,),
             file,

@@ -47,24 +47,27 @@ def conclusions(job: ReportJob) -> list[str]:
 def _correctness(variants: dict[str, Variant], numbers: Numbers) -> list[str]:
     """Which variants are right, alike ones in one sentence, and how wrong the others are."""
     alike: dict[tuple[str, int, int], list[str]] = {}
-    errors = [0.0]
+    errors: dict[str, float] = {}
     for name, variant in variants.items():
         cases = [c for c in variant.cases if c.status != "error"]
         if not cases:
             continue
-        wrong = sum(c.status == "fail" for c in cases)
+        # One size may be run on several data.
+        sizes = {tuple(c.size.items()) for c in cases}
+        wrong = len({tuple(c.size.items()) for c in cases if c.status == "fail"})
         largest = max((c.max_abs_error for c in cases if c.max_abs_error is not None), default=0.0)
         kind = "wrong" if wrong else "close" if largest else "exact"
-        if kind == "close":
-            errors.append(largest)
-        alike.setdefault((kind, wrong, len(cases)), []).append(name)
+        errors[name] = largest
+        alike.setdefault((kind, wrong, len(sizes)), []).append(name)
     texts = {
         "exact": _("{names}: the result is bit-exact at all tested sizes ({all})."),
         "close": _("{names}: the result is right at all tested sizes ({all}); the largest error is {error}."),
         "wrong": _("{names}: the result is wrong at {wrong} of the {all} tested sizes."),
     }
     return [
-        texts[kind].format(names=", ".join(names), wrong=wrong, all=total, error=numbers.error(max(errors)))
+        texts[kind].format(
+            names=", ".join(names), wrong=wrong, all=total, error=numbers.error(max(errors[name] for name in names))
+        )
         for (kind, wrong, total), names in alike.items()
     ]
 

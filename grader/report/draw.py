@@ -464,9 +464,15 @@ def _mark_gaps(axes: Axes, panel: Panel) -> None:
                       markeredgewidth=1.6, clip_on=False, zorder=4)  # fmt: skip
 
 
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def _plain(value: float, _position: float = 0.0) -> str:
-    """Without powers of ten: 0.25, 4, 1500."""
-    return f"{decimal(value):g}" if value < 1e5 else f"{value:.0e}"
+    """Without powers of ten, where that is short: 0.25, 4, 1500, 10⁵, 2·10⁶."""
+    if value < 1e5:
+        return f"{decimal(value):g}"
+    digit, power = f"{value:.0e}".split("e+")
+    return f"{digit}·10{str(int(power)).translate(_RAISED)}".removeprefix("1·")
 
 
 def _plain_minor(value: float, _position: float = 0.0) -> str:

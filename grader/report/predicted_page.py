@@ -32,6 +32,8 @@ COLOURS = {
     "launch": "#c4ccd4",
 }
 """Of what time goes to, in the order in which a bar shows it: memory from far to near, then the rest."""
+LEAST_RATIO = 0.01
+"""Of speeds: below it a kernel is as slow as that at least."""
 LEAST_PCT = 1.0
 """Of the time, to be a part of a bar."""
 MOST_LINES = 5
@@ -80,7 +82,11 @@ def _row(job: ReportJob, column: VariantView, variant: Variant, baseline: str, n
     for ratio, what in ((prediction.predicted_over_baseline, baseline), (prediction.predicted_speedup, reference)):
         if ratio is not None:
             low, high = (numbers.decimal(bound, 1) for bound in (ratio.low, ratio.high))
-            if ratio.is_sure:
+            if ratio.is_sure and ratio.value < 1:
+                low, high = (numbers.decimal(1 / max(bound, LEAST_RATIO), 1) for bound in (ratio.high, ratio.low))
+                times = numbers.times(1 / max(ratio.value, LEAST_RATIO))
+                said = msg("predict.slower", times=times, what=what, low=low, high=high)
+            elif ratio.is_sure:
                 said = msg("predict.ratio", times=numbers.times(ratio.value), what=what, low=low, high=high)
             else:
                 value = numbers.decimal(ratio.value, 1)

@@ -289,8 +289,9 @@ def title_of(check: Check) -> str:
 
 
 def _fault_of(check: Check) -> str:
-    """What a fault is known again by: of one that a run of the program showed, without what its own check says."""
-    if not check.data.get("seen") or check.message_said is None:
+    """What a fault is known again by: of one that a run of the program showed, without what its own check says; of what
+    does not compile, by the first error alone."""
+    if check.message_said is None or not (check.data.get("seen") or check.check == "compiles"):
         return check.message
     return repr(sentences_of(check.message_said)[0])
 

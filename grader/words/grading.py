@@ -11,6 +11,7 @@ PREDICT: Texts = {
     "for": N_("Predicted for {device} at {sizes}, not measured."),
     "for_beside": N_("Predicted for {device} at {sizes}, beside what was measured on {gpu}."),
     "ratio": N_("{times} as fast as {what} ({low} to {high})"),
+    "slower": N_("{times} slower than {what} ({low} to {high})"),
     "ratio_unsure": N_("speed over that of {what}: {ratio} ({low} to {high}), which of them is faster is not certain"),
     "unmeasured": N_("No predicted time was ever compared with a measured one on {device}."),
     "unknown_device": N_("no device {name}; allowed: {allowed}"),

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from grader import i18n
 from grader.cli import editors as watching
 from grader.cli import main as cli
 from tests.marks_only import put_marks_only
@@ -74,6 +75,22 @@ def test_check_says_what_mends_a_race(capsys: pytest.CaptureFixture[str]) -> Non
     assert code == 1
     assert "missing_barrier.cu:11:9: note: A barrier is missing after line 7." in out
     assert "__syncthreads();" not in out
+
+
+def test_watch_says_nothing_that_a_search_may_overrule_or_the_lab_withholds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A tile 16 wide: the block is not what mends it.  A tile without padding: how to pad it is the teacher's to tell."""
+    from grader.grading.options import GradeOptions, Warm
+
+    i18n.use("en")
+    options = GradeOptions(lab="transpose", backend="emulator", language="en", sweeps=False, repairs=False)
+    for student in ("volkova", "petrova"):
+        with Warm() as warm:
+            watching._grade(SAMPLES / student / "transpose.cu", options, warm)
+        told = capsys.readouterr().out
+        assert "which serves one word at a time." in told
+        assert "+ 1]" not in told and "32 threads wide" not in told
 
 
 def test_check_tells_a_stored_result_again(

@@ -37,8 +37,12 @@ def test_wrong_and_inexact_variants_are_told_apart() -> None:
     result = sample_results.passed()
     size = {"n": 8}
     changed = {
-        "naive": [Case(size=size, status="fail", max_abs_error=3.0), Case(size=size, status="pass", max_abs_error=0.0)],
-        "shared": [Case(size=size, status="pass", max_abs_error=0.0002)],
+        "naive": [
+            Case(size=size, status="fail", max_abs_error=3.0),
+            Case(size={"n": 9}, status="pass", max_abs_error=0.0),
+        ],
+        # One size on two data is one size, and each variant has its own largest error.
+        "shared": [Case(size=size, status="pass", max_abs_error=error) for error in (0.0001, 0.0002)],
         "padded": [Case(size=size, status="error")],
     }
     variants = {n: msgspec.structs.replace(v, cases=changed[n], counters=None) for n, v in result.variants.items()}

@@ -226,6 +226,14 @@ def test_no_gain_is_claimed_where_the_interval_holds_none(language: str, change:
     assert change in page and over in page
 
 
+def test_a_slower_kernel_is_said_to_be_slower() -> None:
+    slow = msgspec.structs.replace(TIME, predicted_over_baseline=Ratio(value=0.125, low=0.04, high=0.4))
+    view = predicted_times(job(with_time(naive=TIME, shared=slow)))
+    assert view is not None
+    facts = next(row["facts"] for row in view["rows"] if row["name"] == "shared")
+    assert "8\u00a0times slower than naive (2.5 to 25)" in [fact.replace(" times", "\u00a0times") for fact in facts]
+
+
 def test_what_a_gpu_took_stands_beside_what_was_predicted() -> None:
     result = with_time(shared=TIME, padded=TIME)
     timing = [Timing(size={"rows": 1, "cols": 1}, median_us=1.0), Timing(size=dict(TIME.size), median_us=1800.0)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec import structs
 
-from grader.message import joined, msg
+from grader.message import joined, msg, verbatim
 from grader.report.numbers import Numbers
 from grader.report.summary import shortened, summary, totals
 from grader.result import Check, Repair
+from grader.words import text
 from tests import sample_results
 from tests.report.jobs import job
 
@@ -58,6 +60,20 @@ def test_one_fault_of_all_variants_is_told_once() -> None:
     (fault,) = summary(job(result))["faults"]
     assert [v["name"] for v in fault["variants"]] == ["shared", "padded"]
     assert (fault["lost"], fault["where"]) == ("20", "transpose.cu:3")
+
+
+def test_the_first_error_of_a_program_is_told_once_whatever_else_its_kernels_lack() -> None:
+    first = verbatim("no semicolon")
+    inside = msg("checks.compiles.inside", line=9, message="no name")
+    checks = [
+        structs.replace(check("compiles", v, message=text(said), line=3, hint=hint), message_said=said)
+        for v, said, hint in (("shared", first, "fix it"), ("padded", joined(first, inside), "fix it, elsewhere"))
+        if said is not None
+    ]
+    result = msgspec.structs.replace(sample_results.failed(), checks=checks)
+    (fault,) = summary(job(result))["faults"]
+    assert ([v["name"] for v in fault["variants"]], fault["hint"]) == (["shared", "padded"], "fix it")
+    assert fault["message"] == "no semicolon"
 
 
 def test_what_kept_the_grader_from_judging_several_checks_is_told_once() -> None:
