@@ -106,7 +106,8 @@ def _verdict(view: Summary) -> str:
         follows = "".join(f"<br>· {escape(line)}" for line in fault["follows"])
         where = fault["where"].replace(f"{FILE}:", i18n._("line") + " ")
         head = " · ".join(filter(None, (fault["check"], names, where)))
-        items.append(f"<li><b>{escape(head)}</b>{code}<br>{escape(fault['message'])}{hint}{follows}</li>")
+        lost = f" −{fault['lost']}" if fault["lost"] else ""
+        items.append(f"<li><b>{escape(head)}</b>{lost}{code}<br>{escape(fault['message'])}{hint}{follows}</li>")
     listed = f"<ol>{''.join(items)}</ol>" if items else ""
     reasons = "".join(f"<p>{escape(line)}</p>" for line in view["unjudged"])
     return f"<p><b>{escape(status['symbol'])} {escape(status['word'])}: {escape(mark)}</b></p>{reasons}{listed}"

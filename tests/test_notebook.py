@@ -46,7 +46,7 @@ def test_a_cell_is_graded_in_a_real_kernel(tmp_path: Path, monkeypatch: pytest.M
 
     page = "".join(outputs(conflict, "text/html"))
     assert "needs work: 76 of 91 points" in page
-    assert "bank conflicts · padded · line 35" in page  # the magic's line is the first
+    assert "bank conflicts · padded · line 35</b> −10<br>" in page  # the magic's line is the first
     # Scripts, never the notebook's origin; of scripts the report's own.
     assert '<iframe sandbox="allow-scripts" srcdoc=' in page
     assert "script-src &#x27;sha256-" in page or "script-src &#39;sha256-" in page

@@ -173,6 +173,7 @@ def _epilog() -> str:
         ("1", _("some check failed")),
         ("2", _("wrong command line, lab or layout of a submission")),
         ("3", _("the grader itself failed")),
+        ("4", _("too little could be judged for a verdict")),
     ]
     blocks = ((_("Other commands:"), commands), (_("Exit codes:"), codes))
     paragraphs = []
@@ -333,7 +334,8 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort) as request:
         code = request.code if isinstance(request, Interrupted) else INTERRUPTED
         keeps_nothing = bool(arguments) and arguments[0] in KEEP_NOTHING
-        return complain(_("interrupted") if keeps_nothing else _("interrupted; finished results are kept"), code)
+        kept = _("interrupted; finished results are kept, and the same command goes on from there")
+        return complain(_("interrupted") if keeps_nothing else kept, code)
     except BrokenPipeError:
         # Whoever read our output (`| head`) has seen enough; Python must not complain of it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -227,7 +227,7 @@ def _faults(result: Result) -> Iterator[Finding]:
         if line is None and others:
             # The first error is one of another file than the kernel's.
             file, line, _message = others[0]
-        # Each error of the compiler has a line of its own; what this kernel has besides the first is none's of the rest.
+        # Each error of the compiler has a line of its own; what else this kernel has stands there.
         said = others[0][2] if others and check.message.startswith(others[0][2]) else check.message
         yield Finding(
             check.check,

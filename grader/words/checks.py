@@ -54,7 +54,7 @@ PRESENT: Texts = {
     "unreadable": N_("The kernel in line {start} cannot be read; the compiler says of line {line}: {message}"),
     "hint_unreadable": N_("Until that is fixed no kernel of the file can be found."),
     "hint_inactive": N_("Look at the #if around it, and at the line before it."),
-    "no_global": N_("The files have no kernel: there is no __global__ function in them."),
+    "no_global": N_("There is no __global__ function."),
     "hint_no_global": N_("A kernel is a function that begins with __global__ void. Is this the right file?"),
     "fault_empty": N_("empty kernel"),
     "found": N_("Found: kernel {kernel}."),

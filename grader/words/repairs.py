@@ -267,7 +267,7 @@ FASTER: Texts = {
     "padding": N_("{where}: rows of shared arrays an element longer"),
     "axes": N_("{where}: x and y of threads in each other's place"),
     "unrolled": N_("{where}: the loop unrolled"),
-    "launch": N_("{where}: another block"),
+    "launch": N_("{where}: blocks of another size"),
     "gain": N_("{variant}: predicted {times} as fast on {device} ({low} to {high})."),
     "unsure": N_(
         "{variant}: predicted {times} as fast on {device}, with an interval of {low} to {high}: only a measurement "
