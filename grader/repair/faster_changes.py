@@ -1,5 +1,5 @@
 """Changes that may make a right kernel faster: rows of shared arrays an element longer, axes of threads in each other's
-place, loops unrolled, another block.
+place, neighbouring elements for neighbouring threads, loops unrolled, another block.
 
 Each is tried: nothing here need be right, or fast.
 """
@@ -26,6 +26,8 @@ SQUARE_SIDES = (32, 16)
 """Sides of blocks that one constant makes square."""
 UNROLLED = 8
 """Steps of a loop that are made one; the compiler makes four of them one where nothing is said."""
+ALL_THREADS = "(gridDim.x * blockDim.x)"
+THREAD = "threadIdx.x"
 LOOPS = ("for_statement", "while_statement", "do_statement")
 
 
@@ -173,6 +175,102 @@ def _without_const(function: Function, declaration: Node) -> list[Edit]:
             following = function.parsed.source.text[edit.end : edit.end + 1]
             return [Edit(edit.start, edit.end + (following == " "), "")]
     return []
+
+
+# -- which elements a thread takes ------------------------------------------------------
+
+
+def strided_changes(function: Function) -> Iterator[Change]:
+    """Elements that a thread takes one after another, `for (i = t * each; i < t * each + each; ++i)`, taken in steps of
+    the number of all threads; the same of an index `t * each + k` in a loop over k."""
+    for loop in function.nodes:
+        if loop.type != "for_statement":
+            continue
+        name, start = _counter(function, loop)
+        condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
+        if start is None or condition is None or update is None or not _is_one_on(function.text(update), name):
+            continue
+        factors = _own_share(function, start)
+        if factors is None:
+            yield from _elements_of(function, loop, name)
+            continue
+        thread, each = factors
+        end = _end(function, condition, name, function.text(start)) or f"({each}) * {ALL_THREADS}"
+        edits = (
+            function.replaced(start, thread),
+            function.replaced(condition, f"{name} < {end}"),
+            function.replaced(update, f"{name} += {ALL_THREADS}"),
+        )
+        yield Change("bound", function.line(loop), edits, 1.5, "loop", "neighbours")
+
+
+def _elements_of(function: Function, loop: Node, name: str) -> Iterator[Change]:
+    """Indices `t * each + k` in a loop over k."""
+    for node in descendants(loop):
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        operator = node.child_by_field_name("operator")
+        if node.type != "binary_expression" or operator is None or operator.type != "+" or not left or not right:
+            continue
+        for share, other in ((left, right), (right, left)):
+            factors = _own_share(function, share) if function.text(other) == name else None
+            if factors is not None:
+                edit = function.replaced(node, f"{factors[0]} + {name} * {ALL_THREADS}")
+                yield Change("bound", function.line(node), (edit,), 1.5, "loop", "neighbours")
+
+
+def _counter(function: Function, loop: Node) -> tuple[str, Node | None]:
+    """What a loop counts in, and from where on; "" and None where it counts otherwise."""
+    begin = loop.child_by_field_name("initializer")
+    for node in descendants(begin) if begin is not None else ():
+        if node.type == "init_declarator":
+            return declared_name(node), node.child_by_field_name("value")
+        if node.type == "assignment_expression":
+            return declared_name(node.child_by_field_name("left")), node.child_by_field_name("right")
+    return "", None
+
+
+def _is_one_on(update: str, name: str) -> bool:
+    return re.sub(r"\s+", "", update) in (f"++{name}", f"{name}++", f"{name}+=1")
+
+
+def _own_share(function: Function, node: Node) -> tuple[str, str] | None:
+    """Number of the thread, and how many elements it takes, of `thread * each`, be it a variable's value."""
+    value = _value(function, node)
+    factors = _factors(value) if value is not None else None
+    if factors is None:
+        return None
+    numbers = [f for f in factors if (behind := _value(function, f)) is not None and THREAD in function.text(behind)]
+    others = [f for f in factors if f not in numbers]
+    return (function.text(numbers[0]), function.text(others[0])) if len(numbers) == 1 and others else None
+
+
+def _value(function: Function, node: Node) -> Node | None:
+    """What a name stands for, where it is declared with a value; any other expression itself, without parentheses."""
+    while node.type == "parenthesized_expression" and node.named_children:
+        node = node.named_children[0]
+    if node.type != "identifier":
+        return node
+    name = function.text(node)
+    own = [n for n in function.nodes if n.type == "init_declarator" and declared_name(n) == name]
+    value = own[0].child_by_field_name("value") if len(own) == 1 else None
+    return _value(function, value) if value is not None and value.type != "identifier" else value
+
+
+def _end(function: Function, condition: Node, name: str, start: str) -> str:
+    """What the counter stays below besides the end of its own share: `n` of `i < first + 16 && i < n`, and of
+    `i < min(first + 16, n)`; "" where there is nothing else."""
+    ends = []
+    for node in descendants(condition):
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        operator = node.child_by_field_name("operator")
+        if operator is None or operator.type != "<" or left is None or right is None or function.text(left) != name:
+            continue
+        value = _value(function, right) or right
+        given = value.child_by_field_name("arguments") if value.type == "call_expression" else None
+        ends += [function.text(one) for one in (given.named_children if given is not None else [right])]
+        if given is None and value is not right and start not in function.text(value):
+            ends.append(function.text(value))
+    return next((end for end in ends if not re.search(rf"\b{re.escape(start)}\b", end) and end.isidentifier()), "")
 
 
 # -- loops ----------------------------------------------------------------------------

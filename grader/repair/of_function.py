@@ -21,12 +21,13 @@ from grader.programs.observe import Observer
 from grader.programs.records import Observation
 from grader.programs.sources import Program
 from grader.repair.clues import clues_of
-from grader.repair.found import FoundRepair, judged
+from grader.repair.found import OF_COST, FoundRepair, judged
 from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.host import ANYWHERE, NAMED, WAITS
 from grader.repair.host_calls import directions_at, host_changes, waits
-from grader.repair.launches import grid_changes, launches_of, shape_changes
+from grader.repair.launches import grid_changes, launches_of
 from grader.repair.lifetimes import initial_changes, lifetime_changes
+from grader.repair.of_cost import COSTS, cheaper
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.runtime_calls import host_of
 from grader.repair.symptom import LEAST_INSTRUCTIONS, SLOWER, faults
@@ -40,8 +41,6 @@ MAX_DEVICE = 96
 """Changes of device code that are run."""
 MAX_HOST = 8
 """The same of host code, which is compiled anew for each."""
-MAX_SHAPES = 4
-"""Other blocks that are graded, where a warp's lanes have unlike work."""
 MAX_PROOFS = 2
 """Changes that are graded in full."""
 _PLANE = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[yz]\b")
@@ -63,7 +62,7 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
     failed = {c.check: c for c in checks if c.status == "fail" and c.check in MENDED}
     first = next((failed[name] for name in MENDED if name in failed), None)
     if first is None:
-        return _of_shapes(called, found, checks)
+        return _cheaper(called, found, checks)
     evidence = found[first.variant]
     if evidence.uncombined_blocks:
         # One block that does it all would be right, and is not what is asked for.
@@ -84,12 +83,13 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
     return partly
 
 
-def _of_shapes(called: Called, found: Mapping[str, Evidence], checks: Sequence[Check]) -> list[FoundRepair]:
-    """The first block of as many threads, but another shape, with which the lanes of a warp have like work."""
-    if not any(c.check == "divergence" and c.status == "fail" for c in checks):
+def _cheaper(called: Called, found: Mapping[str, Evidence], checks: Sequence[Check]) -> list[FoundRepair]:
+    """The first change with which what is right costs as little as each check wants; [] where none is found."""
+    failed = {c.check: c for c in checks if c.status == "fail"}
+    check = next((failed[name] for name in COSTS if name in failed), None)
+    if check is None or not OF_COST.issuperset(failed):
         return []
-    changes = [(p, change) for p in called.files for launch in launches_of(p) for change in shape_changes(launch)]
-    for parsed, change in changes[:MAX_SHAPES]:
+    for parsed, change in cheaper(called, check):
         program = changed_program(called, parsed, change)
         repairs = _graded(called, parsed, change, program, found, checks) if program is not None else []
         if repairs and all(repair.is_complete for repair in repairs):

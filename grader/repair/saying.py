@@ -37,7 +37,7 @@ DETAILS = {
         "loop",
     ),
     "initial_value": ("missing", "stored", "added", "positive", "zero"),
-    "bound": ("remainder", "shuffle"),
+    "bound": ("remainder", "shuffle", "neighbours"),
     "comparison": ("overflow",),
     "expression": (
         *(
@@ -53,7 +53,7 @@ DETAILS = {
         ),
         *("unused", "unsigned", "signed", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
     ),
-    "index": ("unused", "axes", "axes_next", "names_next", "tile", "macro", "macro_name"),
+    "index": ("unused", "axes", "axes_next", "names_next", "tile", "macro", "macro_name", "threads", "everything"),
     "launch": (
         "axes",
         "rounded",
@@ -69,6 +69,7 @@ DETAILS = {
         "instance",
         "opt_in",
         "shape",
+        "size",
     ),
     "host": (
         *(
@@ -86,7 +87,7 @@ DETAILS = {
             "missing",
             "missing_before",
         ),
-        *("wait", "kernel", "stream", "freed", "once", "unset"),
+        *("wait", "kernel", "stream", "freed", "once", "unset", "needless", "asynchronous"),
     ),
 }
 """Finer cases that have words of their own."""

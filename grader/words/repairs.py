@@ -167,12 +167,25 @@ REPAIRS: Texts = {
     ),
     "index_macro": N_("The macro defined in line {line} uses its parameters in the wrong places."),
     "index_macro_name": N_("The macro defined in line {line} uses a wrong name: one size or axis in place of another."),
+    "index_threads": N_(
+        "In line {line} the axes of the threads are the wrong way round: neighbouring threads, which differ in x, do "
+        "not access neighbouring elements."
+    ),
+    "index_everything": N_(
+        "From line {line} on the axes of the threads are the wrong way round: neighbouring threads, which differ in x, "
+        "do not access neighbouring elements."
+    ),
+    "bound_neighbours": N_(
+        "In line {line} each thread takes neighbouring elements: neighbouring threads should take neighbouring "
+        "elements, and each thread step by the number of all threads."
+    ),
     "constant": N_("The constant set in line {line} has the wrong value."),
     "launch_axes": N_("The two axes of the grid are swapped in line {line}."),
     "launch_rounded": N_(
         "Line {line} rounds the number of blocks down: elements that do not fill a whole block are left out."
     ),
     "launch_block": N_("The block size in line {line} is not the one that the kernel is written for."),
+    "launch_size": N_("The number of threads in a block in line {line} is unfavourable: another one is better."),
     "launch_arguments": N_("Two arguments of the launch in line {line} are swapped."),
     "launch_fields": N_("Two values of the struct are swapped in line {line}."),
     "launch_order": N_("The grid and the block are swapped in line {line}: the grid comes first."),
@@ -219,6 +232,10 @@ REPAIRS: Texts = {
     ),
     "host_once": N_(
         "The condition in line {line} lets its statements run in the first call only: they are needed in every call."
+    ),
+    "host_needless": N_("The call in line {line} is not needed."),
+    "host_asynchronous": N_(
+        "The copies in lines {line} to {to_line} make the host wait: use cudaMemcpyAsync in the stream of the launch."
     ),
     "host_kernel": N_("Line {line} launches the wrong kernel."),
     "turned_away": _turned_away,

@@ -1,0 +1,210 @@
+"""Functions and whole programs that are right and cost too much: changes of kernels, launches and calls, each graded.
+
+Device code that is changed is run at the observed size first, where its result has to stay right and what the check
+counts has to become less.  A change is shown where every check passes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from grader.errors import FileError, UsageError
+from grader.programs.records import RunLimits
+from grader.repair.clues import clues_of
+from grader.repair.faster_changes import axis_changes, block_changes, padding_changes, strided_changes
+from grader.repair.function import Change, Function, changed, functions_of, host_functions
+from grader.repair.host_calls import stream_changes
+from grader.repair.launches import launches_of, shape_changes
+from grader.repair.ranking import changes_of, in_order
+from grader.repair.runtime_calls import COPIES, statement_of
+from grader.repair.symptom import LEAST_INSTRUCTIONS, SLOWER
+from grader.result import Check
+from grader.running.function_runs import LIMITS, Called
+from grader.running.runs import together
+from grader.submission.cpp.tree import ParsedFile
+from grader.submission.lexical import Edit
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+COSTS = ("bank_conflicts", "coalescing", "divergence", "occupancy", "launches", "overlap")
+"""Checks of what right code costs that a change of one place may mend, in the order in which they are looked at."""
+COUNTED = {"bank_conflicts": ("wavefronts", "shared"), "coalescing": ("sectors", "global")}
+"""What has to become less, and of which memory."""
+OF_ACCESSES = ("index", "padding", "bound")
+"""Kinds of changes that an access's cost may be mended by."""
+MAX_DEVICE = 16
+"""Changes of device code that are run."""
+MAX_GRADED = 5
+"""Changes that are graded, which takes about as long as the submission's own grading."""
+WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaThreadSynchronize")
+_STREAM = 3
+"""Where a launch names its stream, among what stands between its brackets."""
+
+
+def cheaper(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]:
+    """Changes that may make `check` pass, which a right submission fails because of what it costs, in their order."""
+    changes = {
+        "bank_conflicts": (_of_device,),
+        "coalescing": (_of_device,),
+        "divergence": (_of_blocks, _of_device),
+        "occupancy": (_of_blocks,),
+        "launches": (_needless,),
+        "overlap": (_needless, _of_streams, _asynchronous),
+    }[check.check]
+    return islice((row for make in changes for row in make(called, check)), MAX_GRADED)
+
+
+# -- device code ------------------------------------------------------------------------------
+
+
+def _of_device(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]:
+    """Changes of kernels with which the observed case stays right, and costs less where that is counted."""
+    functions = [
+        function
+        for parsed in called.files
+        for name, item in parsed.functions.items()
+        if item.is_kernel
+        for function in functions_of(parsed, name)
+    ]
+    observed = _Observed(called)
+    before = observed.cost()
+    if before is None:
+        return
+    for function, change in islice(_ranked(functions, check), MAX_DEVICE):
+        after = observed.cost(function.parsed, change)
+        if after is not None and (check.check not in COUNTED or after < before):
+            yield function.parsed, change
+
+
+def _ranked(functions: Sequence[Function], check: Check) -> Iterator[tuple[Function, Change]]:
+    """Those made for the check first, then what may be wrong of the accesses in its lines."""
+    if check.check == "bank_conflicts":
+        for parsed in {id(f.parsed): f.parsed for f in functions}.values():
+            own = [function for function in functions if function.parsed is parsed]
+            yield from ((own[0], change) for change in padding_changes(own))
+    if check.check == "coalescing":
+        yield from ((f, change) for f in functions for change in strided_changes(f))
+    yield from ((f, change) for f in functions if f.is_kernel for change in axis_changes(f))
+    if check.check in COUNTED:
+        lines = [n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)]
+        ranked = in_order(clues_of(functions, check.check, [], None, lines, {}), changes_of(functions, {}, ()))
+        yield from (row for row in ranked if row[1].kind in OF_ACCESSES)
+
+
+@dataclass
+class _Observed:
+    """The observed case, run with changes of device code; each may do a few times as much as the program as it is."""
+
+    called: Called
+    limits: RunLimits = LIMITS
+
+    def cost(self, parsed: ParsedFile | None = None, change: Change | None = None) -> int | None:
+        """What is counted, with a change or without; None where the result is wrong."""
+        runs = self.called.runs
+        case = next(case for case in runs.named() if case.kind == "observe")
+        if parsed is None or change is None:
+            observation = self.called.observer.seen(*runs.begun(case, self.limits))
+        else:
+            try:
+                program = self.called.changed(parsed.file, changed(parsed.source.text, change))
+            except (FileError, UsageError):
+                return None
+            observation = self.called.observer.seen_with(program, *runs.begun(case, self.limits))
+        run = runs.judged(case, observation) if observation is not None else None
+        if observation is None or run is None or run.outcome.status != "ok" or not run.is_right:
+            return None
+        launches = [launch for call in observation.calls for launch in call.launches]
+        if change is None:
+            used = [launch.thread_instructions for launch in launches]
+            most = max(LEAST_INSTRUCTIONS, SLOWER * max(used, default=0))
+            self.limits = structs.replace(
+                LIMITS, launch_instructions=most, kernel_instructions=SLOWER * sum(used) + most
+            )
+        counters = together(launches, "")
+        return sum(counters.total(metric, space) for metric, space in COUNTED.values())
+
+
+# -- host code --------------------------------------------------------------------------------
+
+
+def _of_blocks(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]:
+    """Blocks of as many threads in another shape, for warps of like work; else of another size, with the grid that
+    follows."""
+    if check.check == "divergence":
+        yield from ((p, change) for p in called.files for launch in launches_of(p) for change in shape_changes(launch))
+        return
+    blocks = {
+        launch.kernel.partition("<")[0]: launch.block
+        for observation in called.runs.observations[:1]
+        for call in observation.calls
+        for launch in call.launches
+    }
+    for parsed in called.files:
+        for launch in launches_of(parsed):
+            if launch.callee in blocks:
+                for change in block_changes(launch, parsed, blocks[launch.callee]):
+                    yield parsed, replace(change, detail="size")
+
+
+def _needless(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]:
+    """Copies and waits that are left out: the one that is spoken of first, then the last of each kind."""
+    names = WAITS if check.check == "overlap" else (*COPIES, *WAITS)
+    rows: list[tuple[bool, int, ParsedFile, Change]] = []
+    for parsed in called.files:
+        for function in host_functions(parsed):
+            for node in function.nodes:
+                statement = statement_of(function, node) if _callee(function, node) in names else None
+                if statement is not None:
+                    is_told = function.line(node) == check.line
+                    change = Change(
+                        "host", function.line(node), (function.removed(statement),), 1.0, "call", "needless"
+                    )
+                    rows.append((not is_told, -len(rows), parsed, change))
+    rows.sort(key=lambda row: row[:2])
+    return ((parsed, change) for _is_other, _number, parsed, change in rows)
+
+
+def _of_streams(called: Called, _check: Check) -> Iterator[tuple[ParsedFile, Change]]:
+    """Launches and copies in another stream of their function."""
+    return ((parsed, change) for parsed in called.files for change in stream_changes(parsed))
+
+
+def _asynchronous(called: Called, _check: Check) -> Iterator[tuple[ParsedFile, Change]]:
+    """All copies beside a launch that names a stream put into that stream, so that the host goes on."""
+    for parsed in called.files:
+        for function in host_functions(parsed):
+            for node in function.nodes:
+                parts = [n for n in node.named_children if n.type != "comment"]
+                launch = statement_of(function, node)
+                if node.type != "kernel_call_syntax" or len(parts) <= _STREAM or launch is None:
+                    continue
+                copies = [n for n in function.nodes if _callee(function, n) == "cudaMemcpy"]
+                copies = [n for n in copies if _block(function, n) == launch.parent]
+                edits = [edit for copy in copies for edit in _in_stream(function, copy, function.text(parts[_STREAM]))]
+                if edits:
+                    lines = [function.line(copy) for copy in copies]
+                    yield parsed, Change("host", lines[0], tuple(edits), 1.0, "stream", "asynchronous", lines[-1])
+
+
+def _in_stream(function: Function, copy: Node, stream: str) -> Iterator[Edit]:
+    callee, given = copy.child_by_field_name("function"), copy.child_by_field_name("arguments")
+    if callee is not None and given is not None:
+        yield function.replaced(callee, "cudaMemcpyAsync")
+        yield function.inserted(given.end_byte - 1, f", {stream}")
+
+
+def _callee(function: Function, node: Node) -> str:
+    """What a call calls; "" of any other node."""
+    callee = node.child_by_field_name("function") if node.type == "call_expression" else None
+    return function.text(callee).partition("<")[0].strip() if callee is not None else ""
+
+
+def _block(function: Function, node: Node) -> Node | None:
+    statement = statement_of(function, node)
+    return statement.parent if statement is not None else None
