@@ -24,9 +24,11 @@ WIDE_BLOCKS = ((256,), (128,))
 """Blocks of one axis that are tried."""
 SQUARE_SIDES = (32, 16)
 """Sides of blocks that one constant makes square."""
+SMALL = 128
+"""Threads of a block, below which one of the same width and 256 threads is tried, too."""
 UNROLLED = 8
 """Steps of a loop that are made one; the compiler makes four of them one where nothing is said."""
-ALL_THREADS = "(gridDim.x * blockDim.x)"
+ALL_THREADS = "gridDim.x * blockDim.x"
 THREAD = "threadIdx.x"
 LOOPS = ("for_statement", "while_statement", "do_statement")
 
@@ -195,9 +197,9 @@ def strided_changes(function: Function) -> Iterator[Change]:
             yield from _elements_of(function, loop, name)
             continue
         thread, each = factors
-        end = _end(function, condition, name, function.text(start)) or f"({each}) * {ALL_THREADS}"
+        end = _end(function, condition, name, function.text(start)) or f"({each}) * ({ALL_THREADS})"
         edits = (
-            function.replaced(start, thread),
+            function.replaced(start, thread.removeprefix("(").removesuffix(")") if thread[0] == "(" else thread),
             function.replaced(condition, f"{name} < {end}"),
             function.replaced(update, f"{name} += {ALL_THREADS}"),
         )
@@ -214,7 +216,7 @@ def _elements_of(function: Function, loop: Node, name: str) -> Iterator[Change]:
         for share, other in ((left, right), (right, left)):
             factors = _own_share(function, share) if function.text(other) == name else None
             if factors is not None:
-                edit = function.replaced(node, f"{factors[0]} + {name} * {ALL_THREADS}")
+                edit = function.replaced(node, f"{factors[0]} + {name} * ({ALL_THREADS})")
                 yield Change("bound", function.line(node), (edit,), 1.5, "loop", "neighbours")
 
 
@@ -329,7 +331,8 @@ def _blocks(block: tuple[int, int, int], sides: Sequence[str]) -> list[tuple[int
         return [wide for wide in WIDE_BLOCKS if wide != (x,)]
     if sides[0] == sides[1]:
         return [(side, side) for side in SQUARE_SIDES if side != x]
-    return [wanted for wanted in ((y, x), (32, 8)) if wanted != (x, y)]
+    more = ((x, 256 // x),) if x * y < SMALL else ()
+    return [wanted for wanted in ((y, x), (32, 8), *more) if wanted != (x, y)]
 
 
 def _numbers_in_grid(launch: Launch, old: int, new: int) -> Iterator[Edit]:

@@ -19,14 +19,15 @@ from grader.repair.clues import clues_of
 from grader.repair.faster_changes import axis_changes, block_changes, padding_changes, strided_changes
 from grader.repair.function import Change, Function, changed, functions_of, host_functions
 from grader.repair.host_calls import stream_changes
-from grader.repair.launches import launches_of, shape_changes
+from grader.repair.launches import Launch, axes_of, launches_of, shape_changes, source_of
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.runtime_calls import COPIES, statement_of
+from grader.repair.several_places import axis_places
 from grader.repair.symptom import LEAST_INSTRUCTIONS, SLOWER
 from grader.result import Check
 from grader.running.function_runs import LIMITS, Called
 from grader.running.runs import together
-from grader.submission.cpp.tree import ParsedFile
+from grader.submission.cpp.tree import ParsedFile, descendants
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def cheaper(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]
     """Changes that may make `check` pass, which a right submission fails because of what it costs, in their order."""
     changes = {
         "bank_conflicts": (_of_device,),
-        "coalescing": (_of_device,),
+        "coalescing": (_of_device, _crossed),
         "divergence": (_of_blocks, _of_device),
         "occupancy": (_of_blocks,),
         "launches": (_needless,),
@@ -150,6 +151,49 @@ def _of_blocks(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Chang
             if launch.callee in blocks:
                 for change in block_changes(launch, parsed, blocks[launch.callee]):
                     yield parsed, replace(change, detail="size")
+
+
+def _crossed(called: Called, _check: Check) -> Iterator[tuple[ParsedFile, Change]]:
+    """Rows by y and columns by x in a kernel that has them the other way round, with the grid that follows."""
+    for parsed in called.files:
+        for launch in launches_of(parsed):
+            item = parsed.functions.get(launch.callee)
+            kernel = functions_of(parsed, launch.callee) if item is not None and item.is_kernel else []
+            values = _thread_values(kernel[0]) if kernel else {}
+            names = _grid_names(launch)
+            if set(values) == {"x", "y"} and len(names) == 2:
+                own, host = kernel[0], launch.function
+                edits = [own.replaced(values[a], own.text(values[b])) for a, b in (("x", "y"), ("y", "x"))]
+                for nodes, (other, *_rest) in (names, names[::-1]):
+                    edits += [host.replaced(node, host.text(other)) for node in nodes]
+                yield parsed, Change("index", own.line(values["x"]), tuple(edits), 1.5, "axis", "crossed")
+
+
+def _thread_values(kernel: Function) -> dict[str, Node]:
+    """By axis, the value of the first variable of a kernel that follows from its thread's index along that alone."""
+    values: dict[str, Node] = {}
+    for node in kernel.nodes:
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        axes = (
+            {kernel.text(axis) for base, axis in axis_places(kernel, value) if base == "threadIdx"} if value else set()
+        )
+        if value is not None and len(axes) == 1:
+            values.setdefault(axes.pop(), value)
+    return values
+
+
+def _grid_names(launch: Launch) -> list[list[Node]]:
+    """Of each axis of a grid of two, the places of the one name in it that is none of the block's."""
+    function = launch.function
+    sides = {function.text(n) for axis in axes_of(function, launch.block) for n in descendants(axis)}
+    found = []
+    for axis in axes_of(function, launch.grid)[:2]:
+        source = source_of(function, axis)
+        nodes = [n for n in descendants(source) if n.type == "identifier" and function.text(n) not in sides]
+        nodes = [n for n in nodes if n.parent is None or n.parent.type not in ("field_expression", "call_expression")]
+        if len({function.text(n) for n in nodes}) == 1:
+            found.append(nodes)
+    return found if len(axes_of(function, launch.grid)) == 2 else []
 
 
 def _needless(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]:

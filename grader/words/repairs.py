@@ -171,6 +171,10 @@ REPAIRS: Texts = {
         "In line {line} the axes of the threads are the wrong way round: neighbouring threads, which differ in x, do "
         "not access neighbouring elements."
     ),
+    "index_crossed": N_(
+        "Line {line} takes rows by x and columns by y: neighbouring threads, which differ in x, then access elements "
+        "that lie a row apart. Take columns by x and rows by y, and the grid with them."
+    ),
     "index_everything": N_(
         "From line {line} on the axes of the threads are the wrong way round: neighbouring threads, which differ in x, "
         "do not access neighbouring elements."
@@ -185,7 +189,7 @@ REPAIRS: Texts = {
         "Line {line} rounds the number of blocks down: elements that do not fill a whole block are left out."
     ),
     "launch_block": N_("The block size in line {line} is not the one that the kernel is written for."),
-    "launch_size": N_("The number of threads in a block in line {line} is unfavourable: another one is better."),
+    "launch_size": N_("The block in line {line} has an unfavourable number of threads."),
     "launch_arguments": N_("Two arguments of the launch in line {line} are swapped."),
     "launch_fields": N_("Two values of the struct are swapped in line {line}."),
     "launch_order": N_("The grid and the block are swapped in line {line}: the grid comes first."),

@@ -251,7 +251,7 @@ WEIGHED = "0.299f * pixel[0]"
 def failed(tmp_path: Path, text: str, lab: str = "saxpy", repairs: str = "student") -> list[Check]:
     file = tmp_path / f"{lab}.cu"
     file.write_text(text, "utf-8")
-    result = grade(file, replace(find(lab), repairs=repairs), GradeOptions(backend="emulator"))
+    result = grade(file, replace(find(lab), repairs=repairs, sweeps=()), GradeOptions(backend="emulator"))
     checks = [check for check in result.checks if check.status == "fail"]
     assert checks
     return checks
