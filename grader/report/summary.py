@@ -29,7 +29,7 @@ from grader.report.summary_views import (
     WaitingRow,
 )
 from grader.report.visible import visible, visible_line
-from grader.result import Check, Result, is_unjudged, judged_points
+from grader.result import Check, Decisions, Result, is_unjudged, judged_points
 from grader.words import check_title, fault_title
 
 FAULT_STATUSES = ("fail", "borderline", "error")
@@ -453,8 +453,14 @@ def group_row(result: Result, variants: Sequence[str], language: str, report: st
         cells=tuple(_cell(result, name, numbers) for name in variants),
         fault=worst_fault(result),
         decisions=tuple(decided(result, language)),
-        status=result_status(result.status).key + (" late" if result.decisions and result.decisions.late else ""),
+        status=" ".join([result_status(result.status).key, *_of_time(result)]),
     )
+
+
+def _of_time(result: Result) -> list[str]:
+    """What is known of the time of a work, where it has a deadline: "late", or "timeless" for nothing at all."""
+    decisions = result.decisions or Decisions()
+    return ["late"] * (decisions.late is not None) + ["timeless"] * decisions.asks_time
 
 
 def _cell(result: Result, variant: str, numbers: Numbers) -> GroupCell:

@@ -274,13 +274,17 @@ def test_decisions_stand_beside_the_mark_and_no_path_on_the_sheet() -> None:
         Entry("a", msgspec.structs.replace(sample_results.passed(), decisions=Decisions(late=late, total=given))),
         Entry("b", reason=msg("session.grader_failed", log="/srv/reports/b/grade-error.log")),
         Entry("c", reason=msg("intake.nothing")),
+        Entry("d", msgspec.structs.replace(sample_results.passed(), decisions=Decisions(asks_time=True))),
     ]
     table = Table(LAB, entries)
     seen = overview(table, "en")
-    assert (seen.graded, seen.missing, seen.nothing, seen.late) == (1, 1, 1, 1)
-    assert "1 graded · 1 not graded · 1 submitted nothing · 1 late" in page(table, "en").decode()
+    assert (seen.graded, seen.missing, seen.nothing, seen.late, seen.timeless) == (2, 1, 1, 1, 1)
+    assert (
+        "2 graded · 1 not graded · 1 submitted nothing · 1 late · 1 with no known time of submission"
+        in page(table, "en").decode()
+    )
     states = re.findall(r'data-status="([\w ]+)"', page(table, "en").decode())
-    assert states == ["none", "nothing", "pass late"]
+    assert states == ["none", "nothing", "pass late", "pass timeless"]
     for made in (page(table, "en").decode(), course_page([table], "en").decode(), sheet_html(table, "en")):
         assert "2 days late" in made and "50 instead of 60: explained it" in made
     assert "/srv" in page(table, "en").decode()
