@@ -35,17 +35,26 @@ def test_an_export_with_a_roster(
             for student, content in students.items():
                 archive.writestr(f"{student}_assignsubmission_file_/transpose.cu", content)
     (tmp_path / "roster.csv").write_text(
-        "name,group,e-mail,identifier\nИванов И. И.,101,i@x.ru,Participant 1\nПетрова Анна,102,,\nСидоров Пётр,102,,\n"
+        "id,name,group,e-mail,identifier\n"
+        "s1,Иванов И. И.,101,i@x.ru,Participant 1\ns2,Петрова Анна,102,,\ns3,Сидоров Пётр,102,,\n"
+    )
+    (tmp_path / "overrides.yaml").write_text(
+        "transpose:\n  i@x.ru: {total: {points: 90, reason: late at the defence}}\n"
+        "  s3: {total: {points: 60, reason: on paper}}\n"
     )
     options = ["--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en"]
     assert cli.run(["first.zip", "second.zip", "--roster", "roster.csv", *options]) == 2
     captured = capsys.readouterr()
     assert captured.err == "" and "Чужой: not in the roster" in captured.out
+    # People are called as the roster does, in the teacher's files too; nobody has a mark without a result.
+    assert "! Сидоров Пётр: nothing was submitted" in captured.out and "s3" not in captured.out
+    assert "what is decided of Сидоров Пётр has no effect" in captured.out
+    assert "! Чужой: transpose.cu: the file is empty" in captured.out
     table = list(csv.reader(io.StringIO((tmp_path / "reports" / f"{LAB}.csv").read_text("utf-8-sig"))))
     rows = {row[0]: row[1:5] + row[-2:-1] for row in table[1:]}
-    assert rows["Иванов Иван"] == ["Иванов И. И.", "101", "passed", "95", ""]
+    assert rows["Иванов Иван"] == ["Иванов И. И.", "101", "passed", "90", ""]
     assert rows["Анна Петрова"][:3] == ["Петрова Анна", "102", "passed"]
-    assert rows["Сидоров Пётр"] == ["Сидоров Пётр", "102", "not graded", "", "nothing was submitted"]
+    assert rows["s3"] == ["Сидоров Пётр", "102", "not graded", "", "nothing was submitted"]
     assert rows["Чужой"][2] == "not graded"
     assert "Иванов И. И." in (tmp_path / "reports" / "Иванов Иван" / LAB / "report.html").read_text("utf-8")
     # A roster's names are no part of what was graded; Moodle gets its own back.
