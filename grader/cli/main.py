@@ -166,6 +166,7 @@ def _epilog() -> str:
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),
         ("grade selftest [LAB]", _("whether a lab tells good kernels from bad ones")),
+        ("grade predict PATH", _("how long kernels take on a GPU that is not there")),
         ("grade calibrate LAB", _("thresholds of speed that fit this GPU")),
     ]
     codes = [

@@ -374,6 +374,14 @@ def test_the_language_is_the_one_asked_for_or_the_locales(
     assert cli.language_of(arguments, environment) == language
 
 
+def test_help_names_every_command_that_the_readme_does(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = (SAMPLES.parent / "README.md").read_text("utf-8").partition("## Commands")[2].partition("## Without")[0]
+    _code, out, _err = run(capsys, "--lang", "en", "--help")
+    commands = set(re.findall(r"grade ([a-z][\w-]*)", table))
+    assert {"predict", "serve"} <= commands <= set(re.findall(r"^ +grade ([\w-]+)", out, re.MULTILINE))
+    assert re.findall(r"^ +(\d)  ", out, re.MULTILINE) == ["0", "1", "2", "3", "4"]
+
+
 def test_help_speaks_the_language(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _code, out, _err = run(capsys, "--lang", "ru", "--help")
     assert "Папка для результатов и отчётов." in out
