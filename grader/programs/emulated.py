@@ -128,6 +128,7 @@ class Gpu(Loaded):
                 limits=limits,
                 counts_work=bounds.counts_work,
                 order=bounds.order,
+                unwatched_apart=not bounds.passes_over and not asked.at_host,
             )
             module = self.module(asked.unit, asked.entry)
             file = module.functions[asked.entry].location.file

@@ -6,6 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -29,6 +30,7 @@ from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.memory import Buffer, Device, MemoryArray, shared_window, workspace_of
 from grader.ptx.native.counted_runner import shortcuts_of
 from grader.ptx.native.engine import FEW_LANES, Engine
+from grader.ptx.native.thread_runner import Threads, reached_arrays
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
@@ -71,6 +73,8 @@ class Launch:
     order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
     cooperative: all blocks run side by side and may wait for each other (`cudaLaunchCooperativeKernel`).
     only: numbers of the blocks that are run, one after the other (None: all of the grid); they may not wait for others.
+    unwatched_apart: where observers see some batches and find nothing in them, threads of the others may run one after
+        the other.  What a kernel computes that is free of races is the same.
     """
 
     entry: str
@@ -89,6 +93,7 @@ class Launch:
     counts_work: bool = False
     order: int = 0
     only: Sequence[int] | None = None
+    unwatched_apart: bool = False
 
 
 def launch(module: Module, what: Launch) -> LaunchReport:
@@ -300,35 +305,46 @@ class _Run:
         self, outcome: Outcome, observed_instructions: int | None = None
     ) -> Iterator[tuple[BlockBatch, dict[str, int]]]:
         """The batches of the grid, one after the other, each with the addresses of its parameters and variables."""
+        sample = Sample(self._watched, observed_instructions)
+        for number in range(len(self._starts)):
+            watched = sample.takes(number)
+            before = outcome.budget.thread_instructions
+            with self._batch(outcome, *self._blocks_of(number), watched) as ready:
+                yield ready
+            if watched:
+                sample.note(outcome.budget.thread_instructions - before)
+
+    def _blocks_of(self, number: int) -> tuple[int, int]:
+        """First block of a batch, and how many it has."""
+        first = self._starts[number]
+        return first, min(self._together, self._total - first)
+
+    @contextmanager
+    def _batch(
+        self, outcome: Outcome, first: int, blocks: int, watched: bool
+    ) -> Iterator[tuple[BlockBatch, dict[str, int]]]:
         device, what = self.device, self._what
         shared_bytes = (what.shared_bytes, self._shared_bytes)
         workspace = workspace_of(device).base if what.cooperative else 0
-        order = Order(what.order)
         setting = Setting(device, outcome.hazards, outcome.budget, self._addresses, shared_bytes, workspace)
-        sample = Sample(self._watched, observed_instructions)
-        for number, first in enumerate(self._starts):
-            blocks = min(self._together, self._total - first)
-            watched, before = sample.takes(number), outcome.budget.thread_instructions
-            observers = outcome.observers if watched else ()
-            watchers = Watchers(observers) if observers else NOBODY
-            geometry = geometry_of(self._block, blocks, first, self._grid, order, shares=watchers.nobody)
-            shared = shared_window(self._slots, self.program.shared_layout, blocks, device.poison)
-            batch = BlockBatch(setting, geometry, shared, watchers)
-            try:
-                outcome.sampled_blocks += blocks if watched else 0
-                scene = Scene(geometry, outcome.hazards, outcome.budget)
-                for observer in observers:
-                    observer.begin(scene)
-                symbols = _parameter_arrays(batch, self._parameters)
-                symbols.update(batch.local_variables(0, self._function))
-                yield batch, symbols
-            finally:
-                self.program.forget()
-                batch.close()
-            if watched:
-                sample.note(outcome.budget.thread_instructions - before)
-            device.cycles += batch.clock + LAUNCH_CYCLES
-            outcome.add_remarks(batch)
+        observers = outcome.observers if watched else ()
+        watchers = Watchers(observers) if observers else NOBODY
+        geometry = geometry_of(self._block, blocks, first, self._grid, Order(what.order), shares=watchers.nobody)
+        shared = shared_window(self._slots, self.program.shared_layout, blocks, device.poison)
+        batch = BlockBatch(setting, geometry, shared, watchers)
+        try:
+            outcome.sampled_blocks += blocks if watched else 0
+            scene = Scene(geometry, outcome.hazards, outcome.budget)
+            for observer in observers:
+                observer.begin(scene)
+            symbols = _parameter_arrays(batch, self._parameters)
+            symbols.update(batch.local_variables(0, self._function))
+            yield batch, symbols
+        finally:
+            self.program.forget()
+            batch.close()
+        device.cycles += batch.clock + LAUNCH_CYCLES
+        outcome.add_remarks(batch)
 
     def _interpret(self, patience: int | None) -> Outcome:
         outcome = self._begin(patience)
@@ -341,12 +357,60 @@ class _Run:
         return outcome
 
     def _run_batches(self, outcome: Outcome) -> None:
+        observed_instructions = self._what.observed_instructions
+        threads = self._thread_by_thread()
+        if threads is None or threads.refused:
+            for batch, symbols in self._batches(outcome, observed_instructions):
+                self._interpret_batch(batch, symbols, outcome)
+            return
+        # The first batch, and those that are watched, tell how long the others are and whether their order shows.
+        sample = Sample(self._watched if self._what.observe else (), observed_instructions)
+        left, began = [], self.device.cycles
+        for number in range(len(self._starts)):
+            watched = sample.takes(number)
+            if number and not watched:
+                left.append(number)
+                continue
+            before = outcome.budget.thread_instructions
+            with self._batch(outcome, *self._blocks_of(number), watched) as (batch, symbols):
+                self._interpret_batch(batch, symbols, outcome)
+            if watched:
+                sample.note(outcome.budget.thread_instructions - before)
+        is_regular = threads.learn(self._what.observe and bool(self._watched), len(outcome.hazards))
+        if left and is_regular and self._run_threads(outcome, threads, left):
+            self.device.cycles += (self.device.cycles - began) * len(left) // (len(self._starts) - len(left))
+            return
+        for number in left:
+            with self._batch(outcome, *self._blocks_of(number), watched=False) as (batch, symbols):
+                self._interpret_batch(batch, symbols, outcome)
+
+    def _interpret_batch(self, batch: BlockBatch, symbols: dict[str, int], outcome: Outcome) -> None:
         lanes = min(self._total, self._together) * self._padded
         shortcuts = shortcuts_of(self._code) if lanes > FEW_LANES and not _told(outcome.observers) else {}
-        for batch, symbols in self._batches(outcome, self._what.observed_instructions):
-            registers = self._code.fresh_registers.copy()
-            first = Group(batch, batch.layout.root, [Frame(self._code, registers, symbols)], 0, ())
-            Scheduler(batch, shortcuts).run(first)
+        registers = self._code.fresh_registers.copy()
+        first = Group(batch, batch.layout.root, [Frame(self._code, registers, symbols)], 0, ())
+        Scheduler(batch, shortcuts).run(first)
+
+    def _thread_by_thread(self) -> Threads | None:
+        """The chance to have unwatched blocks carried out thread by thread."""
+        what = self._what
+        if not what.unwatched_apart or what.cooperative or what.counts_work or what.order or len(self._starts) < 2:
+            return None
+        variables = linked(self.program.module, self.device).variables.values()
+        return Threads(
+            self._code, self.device, reached_arrays(self.device, (raw for _, raw in self._parameters), variables)
+        )
+
+    def _run_threads(self, outcome: Outcome, threads: Threads, left: Sequence[int]) -> bool:
+        """Whether batches could be carried out thread by thread."""
+        ranges = [self._blocks_of(number) for number in left]
+        blocks = sum(count for _, count in ranges)
+        a_block = outcome.budget.thread_instructions // (self._total - blocks)
+        whole = threads.pays(a_block * blocks)
+        if whole is None:
+            return False
+        with self._batch(outcome, ranges[0][0], 1, watched=False) as (batch, symbols):
+            return threads.run(whole, batch, symbols, ranges, a_block, outcome.budget)
 
     def report(self, outcome: Outcome) -> LaunchReport:
         """What came of it."""

@@ -23,9 +23,26 @@ _ORDERED = {"eq", "lt", "le", "gt", "ge"}
 _OPPOSITE = {"ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}
 
 
+_CANONICAL = ("(select (local.tee $tf ", f") {_NAN} (f32.eq (local.get $tf) (local.get $tf)))")
+
+
 def canonical(expression: str) -> str:
     """A float32 result with the NaN of GPUs."""
-    return f"(select (local.tee $tf {expression}) {_NAN} (f32.eq (local.get $tf) (local.get $tf)))"
+    return expression.join(_CANONICAL)
+
+
+def with_any_nan(expression: str) -> str:
+    """What `canonical` was made of, if it was; else the same."""
+    begins, ends = _CANONICAL
+    if expression.startswith(begins) and expression.endswith(ends):
+        return expression[len(begins) : -len(ends)]
+    return expression
+
+
+def _passing_on(result: str, otherwise: str) -> str:
+    """A float64 result, or what says which NaN it is."""
+    number = "(f64.eq (local.tee $td " + result + ") (local.get $td))"
+    return f"(if (result f64) {number} (then (local.get $td)) (else {otherwise}))"
 
 
 def express(instruction: Instruction, read: Read) -> list[Result] | None:
@@ -46,7 +63,8 @@ def _add(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> 
         if any(x != "rn" for x in m[:-1]):
             return None
         if kind == "f64":
-            return f"(call ${i.opcode}64 {read(o[0], name)} {read(o[1], name)})", name
+            operands = f"{read(o[0], name)} {read(o[1], name)}"
+            return _passing_on(f"(f64.{i.opcode} {operands})", f"(call ${i.opcode}64 {operands})"), name
         return canonical(f"(f32.{i.opcode} {read(o[0], name)} {read(o[1], name)})"), name
     if len(m) != 1 or bits < 16:
         return None
@@ -90,7 +108,13 @@ def _fma(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> 
     name = m[-1]
     if tuple(m[:-1]) != ("rn",) or name not in ("f32", "f64"):
         return None
-    return f"(call $fma{name[1:]} {' '.join(read(x, name) for x in o)})", name
+    if name == "f64":
+        values = [read(x, name) for x in o]
+        operands = " ".join(f"(f64x2.splat {value})" for value in values)
+        fused = f"(f64x2.extract_lane 0 (f64x2.relaxed_madd {operands}))"
+        return _passing_on(fused, f"(call $fma64 {' '.join(values)})"), name
+    operands = " ".join(f"(f32x4.splat {read(x, name)})" for x in o)
+    return canonical(f"(f32x4.extract_lane 0 (f32x4.relaxed_madd {operands}))"), name
 
 
 def _div(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
@@ -124,6 +148,17 @@ def _reciprocal(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Re
         root = f"(f64.sqrt (f64.promote_f32 {read(o[0], 'f32')}))"
         return canonical(f"(f32.demote_f64 (f64.div (f64.const 1) {root}))"), "f32"
     return None
+
+
+def _approximate(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    if tuple(m) not in (("approx", "f32"), ("approx", "ftz", "f32")):
+        return None
+    value = read(o[0], "f32")
+    if len(m) == 3:
+        value = f"(call $flushed {value})"
+    number = {"sin": " (i32.const 2)", "cos": " (i32.const 3)"}.get(i.opcode, "")
+    result = f"(call ${'circular' if number else i.opcode} {value}{number})"
+    return (f"(call $flushed {result})" if len(m) == 3 else result), "f32"
 
 
 def _logic(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
@@ -295,6 +330,10 @@ _MAKERS: dict[str, Callable[[Instruction, Sequence[str], Sequence[Operand], Read
     "sqrt": _root,
     "rcp": _reciprocal,
     "rsqrt": _reciprocal,
+    "ex2": _approximate,
+    "lg2": _approximate,
+    "sin": _approximate,
+    "cos": _approximate,
     "and": _logic,
     "or": _logic,
     "xor": _logic,

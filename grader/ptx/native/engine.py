@@ -28,7 +28,7 @@ from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.memory import Device
 from grader.ptx.native import layout
 from grader.ptx.native.generate import Compiled
-from grader.ptx.native.host import LinearMemory, Unusual, call_of, fma64
+from grader.ptx.native.host import LinearMemory, Unusual, call_of, imports
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.pieces import is_refused
 from grader.ptx.observers.traffic import Traffic
@@ -66,10 +66,7 @@ class Runner:
         self._next_token = 1
         self._loaded: Lanes | None = None
         store = memory.store
-        i32, i64 = wasmtime.ValType.i32(), wasmtime.ValType.i64()
-        numpy_import = wasmtime.Func(store, wasmtime.FuncType([i32], []), self._numpy)
-        fma_import = wasmtime.Func(store, wasmtime.FuncType([i64, i64, i64], [i64]), fma64)
-        instance = wasmtime.Instance(store, compiled.module, [memory.memory, numpy_import, fma_import])
+        instance = wasmtime.Instance(store, compiled.module, [memory.memory, *imports(store, self._numpy)])
         run: Any = instance.exports(store)["run"]
         self._run: Callable[[], None] = lambda: run(store)
         self._error = wasmtime.WasmtimeError

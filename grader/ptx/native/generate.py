@@ -83,7 +83,8 @@ class Generator:
             return operands == (Immediate(0xFFFFFFFF),) or operands == (Immediate(-1),)
         return modifiers == ["sync"] and len(operands) == 1 and isinstance(operands[0], Immediate)
 
-    def _module(self, bodies: list[str]) -> str:
+    def prelude(self) -> str:
+        """What every module begins with: what it imports, the runtime, quick ways to places."""
         runtime = (Path(__file__).parent / "runtime.wat").read_text(encoding="utf-8")
         scratch = CONTEXT["SCRATCH"]
         names = {**CONTEXT, "BANKS": scratch, "WORDS": scratch + 64, "ADDRESSES": scratch + 64 + 4096}
@@ -91,6 +92,18 @@ class Generator:
         names["UNIT_LOG"] = 0 if self.out.narrow else 2
         for name, offset in names.items():
             runtime = runtime.replace("{" + name + "}", str(offset))
+        ways = "\n".join(way.text(self.observed, 1 if self.out.narrow else 4) for way in sorted(self.out.ways, key=str))
+        return f"""(module
+(import "host" "memory" (memory 1))
+(import "host" "numpy" (func $numpy (param i32)))
+(import "host" "fma64" (func $fma64_at_length (param i64 i64 i64) (result i64)))
+(import "host" "function" (func $function_at_length (param i32 i32) (result i32)))
+(global $observe i32 (i32.const {int(self.observed)}))
+{runtime}
+{ways}
+"""
+
+    def _module(self, bodies: list[str]) -> str:
         locals_ = " ".join(f"(local $r{r.index} {local_type(r)})" for r in self.registers.values())
         count = len(bodies)
         opened = "\n".join(f"(block $B{k}" for k in reversed(range(count)))
@@ -99,15 +112,7 @@ class Generator:
         for body in bodies:
             inner += [")", body]
         context = CONTEXT
-        ways = "\n".join(way.text(self.observed, 1 if self.out.narrow else 4) for way in sorted(self.out.ways, key=str))
-        return f"""(module
-(import "host" "memory" (memory 1))
-(import "host" "numpy" (func $numpy (param i32)))
-(import "host" "fma64" (func $fma64_at_length (param i64 i64 i64) (result i64)))
-(global $observe i32 (i32.const {int(self.observed)}))
-{runtime}
-{ways}
-(func $run (export "run")
+        return f"""{self.prelude()}(func $run (export "run")
  (local $b i32) (local $back i32) (local $n i32) (local $status i32) (local $first i32) (local $fuel i64)
  (local $issued i64) (local $k i32) (local $end i32) (local $w i32) (local $lane i32) (local $f i32) (local $l i32)
  (local $l8 i32) (local $p i32) (local $a i64) (local $count i32) (local $list i32) (local $space i32)

@@ -16,8 +16,9 @@ import numpy as np
 
 from grader.ptx.affine import Irregular
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Vector
+from grader.ptx.isa.floating import FUNCTIONS
 from grader.ptx.isa.instructions import lookup
-from grader.ptx.isa.rounding import canonical_nan, fma_f64
+from grader.ptx.isa.rounding import canonical_nan, float64_to_float32, fma_f64
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.lowering import warps
 from grader.ptx.machine.batch import BlockBatch, Frame, Group
@@ -37,6 +38,28 @@ def fma64(a: int, b: int, c: int) -> int:
     x, y, z = (np.array([bits & mask], np.uint64).view(np.float64) for bits in (a, b, c))
     with np.errstate(all="ignore"):
         return int(fma_f64(x, y, z).view(np.int64)[0])
+
+
+_FUNCTIONS = tuple(FUNCTIONS[name] for name in ("ex2", "lg2", "sin", "cos"))
+
+
+def function_f32(number: int, bits: int) -> int:
+    """An approximated function of float32 bits that is not certain at once; number: which one, as in `runtime.wat`."""
+    with np.errstate(all="ignore"):
+        result = _FUNCTIONS[number](np.array([bits & 0xFFFFFFFF], np.uint32).view(np.float32).astype(np.float64))
+        return int(float64_to_float32(result, "rn").view(np.int32)[0])
+
+
+def imports(store: Any, numpy_call: Callable[[int], None]) -> list[Any]:
+    """What generated code calls, besides memory; numpy_call: carries out what is left to `isa/`."""
+    import wasmtime
+
+    i32, i64 = wasmtime.ValType.i32(), wasmtime.ValType.i64()
+    return [
+        wasmtime.Func(store, wasmtime.FuncType([i32], []), numpy_call),
+        wasmtime.Func(store, wasmtime.FuncType([i64, i64, i64], [i64]), fma64),
+        wasmtime.Func(store, wasmtime.FuncType([i32, i32], [i32]), function_f32),
+    ]
 
 
 class Unusual(Exception):
@@ -147,7 +170,7 @@ def _bits(array: Array, register_bytes: int) -> Array:
 
 
 PAGE = 65536
-MAX_BYTES = 1 << 31
+MAX_BYTES = (1 << 32) - PAGE
 """More than that a launch is not given."""
 
 
@@ -159,9 +182,13 @@ class LinearMemory:
     """Arrays of a device laid out for generated code.
 
     bytes: all of it, as a view.  frames: (lanes, slots) uint64, the registers.
+
+    reached: ids of the arrays that are there; an access to any other is `Unusual` (None: all of the device's).
     """
 
-    def __init__(self, compiled: Compiled, batch: BlockBatch, device: Device, observed: bool) -> None:
+    def __init__(
+        self, compiled: Compiled, batch: BlockBatch, device: Device, observed: bool, reached: set[int] | None = None
+    ) -> None:
         import wasmtime
 
         self.generated = compiled.generated
@@ -183,7 +210,7 @@ class LinearMemory:
         rows: list[tuple[int, ...]] = []
         by_id: dict[int, tuple[int, ...]] = {}
         for array in device.arrays:
-            if array is None:
+            if array is None or (reached is not None and id(array) not in reached):
                 rows.append((0,) * 9)
                 continue
             if id(array) in by_id:
@@ -356,6 +383,11 @@ class LinearMemory:
         for block, (state, _) in generated.snapshots.items():
             self._view(state, np.uint32, 8)[:] = 0
             self.put(state + 24, self.snapshots[block])
+
+    def made_anew(self) -> list[tuple[int, int]]:
+        """(start, size) of what every block finds empty: the flags of its shared memory, its threads' variables."""
+        shared = [] if self._shared is None else [(self._shared[1], self._shared[3])]
+        return [*shared, *self._local]
 
     def close(self) -> None:
         """Give the memory back; nothing of this may be used afterwards."""

@@ -190,18 +190,7 @@ class Piece:
             elif instruction.opcode == "cvta":
                 self._convert_address(instruction)
             else:
-                results = express(instruction, self._read)
-                assert results is not None
-                first = instruction.operands[0]
-                targets = first.elements if isinstance(first, Vector) else (first,)
-                second = targets[1] if len(targets) > 1 else None
-                # Both results of p|q are computed before either is set: a target may be a source.
-                if isinstance(second, Register):
-                    self._lines.append(f"(local.set $q {results[1][0]})")
-                if isinstance(targets[0], Register):
-                    self._write(targets[0], *results[0])
-                if isinstance(second, Register):
-                    self._write(second, "(local.get $q)", "pred")
+                self._compute(instruction)
         if counted is not None:
             self._lines.append(f"(local.set $count (i32.add (local.get $count) {self._read_index(counted)}))")
         for index in sorted(self._written & needed):
@@ -248,6 +237,22 @@ class Piece:
                 *ended,
             ]
         )
+
+    def _compute(self, instruction: Instruction) -> None:
+        """Raises Unfit for what generated code leaves to `isa/`."""
+        results = express(instruction, self._read)
+        if results is None:
+            raise Unfit(instruction.text)
+        first = instruction.operands[0]
+        targets = first.elements if isinstance(first, Vector) else (first,)
+        second = targets[1] if len(targets) > 1 else None
+        # Both results of p|q are computed before either is set: a target may be a source.
+        if isinstance(second, Register):
+            self._lines.append(f"(local.set $q {results[1][0]})")
+        if isinstance(targets[0], Register):
+            self._write(targets[0], *results[0])
+        if isinstance(second, Register):
+            self._write(second, "(local.get $q)", "pred")
 
     def _request(self, site: Site) -> str:
         transfer = site.transfer
@@ -426,9 +431,16 @@ class Piece:
             self._load_elements(transfer)
         else:
             if transfer.space in SEEN:
-                lines.append("(global.set $version (i64.add (global.get $version) (i64.const 1)))")
+                self._note_change()
             for number, value in enumerate(values):
                 lines.append(element_store(spec.type_name, value, number * spec.element_bytes))
+
+    def _found(self, way: Way, kept: int) -> list[str]:
+        """Set `$p` to where a quick way leads; kept: where it keeps what it has found."""
+        return [f"(local.set $p (call {way.name} (local.get $a) (i32.const {kept}) (local.get $l)))"]
+
+    def _note_change(self) -> None:
+        self._lines.append("(global.set $version (i64.add (global.get $version) (i64.const 1)))")
 
     def _load_elements(self, transfer: Transfer) -> None:
         for number, element in enumerate(transfer.elements):
@@ -461,7 +473,7 @@ class Piece:
             way = Way(space, spec.op, width, copied)
             self.out.ways.add(way)
             kept = self.static.take(KEPT_BYTES)
-            lines.append(f"(local.set $p (call {way.name} (local.get $a) (i32.const {kept}) (local.get $l)))")
+            lines += self._found(way, kept)
         if not self.observed:
             return
         site = self._site(transfer)

@@ -13,76 +13,8 @@
   (func $c32 (param $r f32) (result f32)
     (select (local.get $r) (f32.const nan:0x7fffff) (f32.eq (local.get $r) (local.get $r))))
 
-  ;; isa/fma.py, fma_f32: only half-way cases and subnormal results are rounded by way of rounding to odd.
-  (func $fma32 (param $a f32) (param $b f32) (param $c f32) (result f32)
-    (local $t f64) (local $r f32) (local $key i32)
-    (local.set $t (f64.add (f64.mul (f64.promote_f32 (local.get $a)) (f64.promote_f32 (local.get $b)))
-                           (f64.promote_f32 (local.get $c))))
-    (local.set $r (f32.demote_f64 (local.get $t)))
-    (local.set $key (i32.sub (i32.shl (i32.reinterpret_f32 (local.get $r)) (i32.const 1)) (i32.const 0x01000000)))
-    (if (i32.or (i64.eq (i64.shl (i64.reinterpret_f64 (local.get $t)) (i64.const 35))
-                        (i64.const 0x8000000000000000))
-                (i32.gt_u (local.get $key) (i32.const 0xFE000000)))
-      (then (return (call $fma32_slowly (local.get $a) (local.get $b) (local.get $c) (local.get $r)))))
-    (local.get $r))
-
-  (func $fma32_slowly (param $a f32) (param $b f32) (param $c f32) (param $r f32) (result f32)
-    (local $x f64) (local $y f64) (local $t f64) (local $part f64) (local $error f64)
-    (if (f32.ne (local.get $r) (local.get $r)) (then (return (f32.const nan:0x7fffff))))
-    (local.set $x (f64.mul (f64.promote_f32 (local.get $a)) (f64.promote_f32 (local.get $b))))
-    (local.set $y (f64.promote_f32 (local.get $c)))
-    (local.set $t (f64.add (local.get $x) (local.get $y)))
-    (local.set $part (f64.sub (local.get $t) (local.get $x)))
-    (local.set $error (f64.add (f64.sub (local.get $x) (f64.sub (local.get $t) (local.get $part)))
-                               (f64.sub (local.get $y) (local.get $part))))
-    (f32.demote_f64 (call $odd (local.get $t) (local.get $error))))
-
-  ;; isa/rounding.py, to_odd.
-  (func $odd (param $t f64) (param $error f64) (result f64)
-    (local $bits i64)
-    (local.set $bits (i64.reinterpret_f64 (local.get $t)))
-    (if (i32.and (i32.and (f64.ne (local.get $error) (f64.const 0)) (i64.eqz (i64.and (local.get $bits) (i64.const 1))))
-                 (f64.lt (f64.abs (local.get $t)) (f64.const inf)))
-      (then
-        (if (i32.eq (f64.gt (local.get $error) (f64.const 0)) (f64.gt (local.get $t) (f64.const 0)))
-          (then (local.set $bits (i64.add (local.get $bits) (i64.const 1))))
-          (else (local.set $bits (i64.sub (local.get $bits) (i64.const 1)))))))
-    (f64.reinterpret_i64 (local.get $bits)))
-
-  ;; isa/fma.py, fma_f64: certain where the loss, taken a little smaller and a little larger, rounds the same way.
+  ;; isa/fma.py, fma_f64: which NaN comes out is not WebAssembly's to say.
   (func $fma64 (param $a f64) (param $b f64) (param $c f64) (result f64)
-    (local $p f64) (local $ah f64) (local $al f64) (local $bh f64) (local $bl f64) (local $e f64)
-    (local $t f64) (local $part f64) (local $loss f64) (local $r f64)
-    (local.set $p (f64.mul (local.get $a) (local.get $b)))
-    (if (f64.gt (f64.abs (local.get $p)) (f64.const 0x1p-900))
-      (then
-        (local.set $ah (f64.mul (local.get $a) (f64.const 134217729)))
-        (local.set $ah (f64.sub (local.get $ah) (f64.sub (local.get $ah) (local.get $a))))
-        (local.set $bh (f64.mul (local.get $b) (f64.const 134217729)))
-        (local.set $bh (f64.sub (local.get $bh) (f64.sub (local.get $bh) (local.get $b))))
-        (local.set $al (f64.sub (local.get $a) (local.get $ah)))
-        (local.set $bl (f64.sub (local.get $b) (local.get $bh)))
-        (local.set $e (f64.add (f64.add (f64.add
-            (f64.sub (f64.mul (local.get $ah) (local.get $bh)) (local.get $p))
-            (f64.mul (local.get $ah) (local.get $bl)))
-            (f64.mul (local.get $al) (local.get $bh)))
-            (f64.mul (local.get $al) (local.get $bl))))
-        (local.set $t (f64.add (local.get $p) (local.get $c)))
-        (local.set $part (f64.sub (local.get $t) (local.get $p)))
-        (local.set $loss (f64.add (local.get $e)
-            (f64.add (f64.sub (local.get $p) (f64.sub (local.get $t) (local.get $part)))
-                     (f64.sub (local.get $c) (local.get $part)))))
-        (local.set $r (f64.add (local.get $t) (f64.mul (local.get $loss) (f64.const 0x1.ffffffffffffep-1))))
-        (if (f64.eq (local.get $r)
-                    (f64.add (local.get $t) (f64.mul (local.get $loss) (f64.const 0x1.0000000000001p+0))))
-          (then (return (local.get $r)))))
-      (else
-        ;; A product of zero is exact.
-        (if (i32.and (i32.or (f64.eq (local.get $a) (f64.const 0)) (f64.eq (local.get $b) (f64.const 0)))
-                     (f64.eq (local.get $p) (f64.const 0)))
-          (then
-            (local.set $r (f64.add (local.get $p) (local.get $c)))
-            (if (f64.eq (local.get $r) (local.get $r)) (then (return (local.get $r))))))))
     (f64.reinterpret_i64 (call $fma64_at_length (i64.reinterpret_f64 (local.get $a))
         (i64.reinterpret_f64 (local.get $b)) (i64.reinterpret_f64 (local.get $c)))))
 
@@ -122,6 +54,104 @@
     (f32.reinterpret_i32 (i32.wrap_i64 (i64.or
       (i64.or (i64.shl (i64.shr_u (local.get $bits) (i64.const 63)) (i64.const 31)) (i64.const 0x7FC00000))
       (i64.and (i64.shr_u (local.get $bits) (i64.const 29)) (i64.const 0x3FFFFF))))))
+
+  ;; isa/floating.py, approximate: the float64 function, rounded once.  What is computed here is certain where it rounds
+  ;; as it would if it were a little smaller and a little larger; else the host computes it.
+  (func $certain (param $r f64) (param $error f64) (param $number i32) (param $a f32) (result f32)
+    (local $low f32)
+    (local.set $low (f32.demote_f64 (f64.sub (local.get $r) (f64.mul (local.get $r) (local.get $error)))))
+    (if (f32.eq (local.get $low) (f32.demote_f64 (f64.add (local.get $r) (f64.mul (local.get $r) (local.get $error)))))
+      (then (return (local.get $low))))
+    (f32.reinterpret_i32 (call $function_at_length (local.get $number) (i32.reinterpret_f32 (local.get $a)))))
+
+  (func $ex2 (param $a f32) (result f32)
+    (local $n f64) (local $r f64)
+    (if (f32.ne (local.get $a) (local.get $a)) (then (return (f32.const nan:0x7fffff))))
+    (local.set $r (f64.max (f64.const -1000) (f64.min (f64.const 1000) (f64.promote_f32 (local.get $a)))))
+    (local.set $n (f64.nearest (local.get $r)))
+    (local.set $r (f64.sub (local.get $r) (local.get $n)))
+    (local.set $r
+      (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add
+      (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul
+      (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.const 0x1.314964d5878a9p-44) (local.get $r))
+      (f64.const 0x1.816193166d0f9p-40)) (local.get $r)) (f64.const 0x1.c3bd650fc2986p-36)) (local.get $r))
+      (f64.const 0x1.e8cac7351bb25p-32)) (local.get $r)) (f64.const 0x1.e4cf5158b8ecap-28)) (local.get $r))
+      (f64.const 0x1.b5253d395e7c4p-24)) (local.get $r)) (f64.const 0x1.62c0223a5c824p-20)) (local.get $r))
+      (f64.const 0x1.ffcbfc588b0c7p-17)) (local.get $r)) (f64.const 0x1.430912f86c787p-13)) (local.get $r))
+      (f64.const 0x1.5d87fe78a6731p-10)) (local.get $r)) (f64.const 0x1.3b2ab6fba4e77p-7)) (local.get $r))
+      (f64.const 0x1.c6b08d704a0c0p-5)) (local.get $r)) (f64.const 0x1.ebfbdff82c58fp-3)) (local.get $r))
+      (f64.const 0x1.62e42fefa39efp-1)) (local.get $r)) (f64.const 0x1.0000000000000p+0)))
+    (call $certain
+      (f64.mul (local.get $r) (f64.reinterpret_i64
+        (i64.shl (i64.add (i64.trunc_sat_f64_s (local.get $n)) (i64.const 1023)) (i64.const 52))))
+      (f64.const 0x1p-47) (i32.const 0) (local.get $a)))
+
+  (func $lg2 (param $a f32) (result f32)
+    (local $bits i64) (local $n i64) (local $s f64) (local $q f64)
+    (if (i32.eqz (f32.lt (f32.const 0) (local.get $a)))
+      (then (return (select (f32.const -inf) (f32.const nan:0x7fffff) (f32.eq (local.get $a) (f32.const 0))))))
+    (if (f32.eq (local.get $a) (f32.const inf)) (then (return (local.get $a))))
+    (local.set $bits (i64.reinterpret_f64 (f64.promote_f32 (local.get $a))))
+    ;; A power of two, and what lies between the roots of 1/2 and of 2.
+    (local.set $n (i64.shr_s (i64.sub (local.get $bits) (i64.const 0x3FE6A09E667F3BCD)) (i64.const 52)))
+    (local.set $s (f64.reinterpret_i64 (i64.sub (local.get $bits) (i64.shl (local.get $n) (i64.const 52)))))
+    (local.set $s (f64.div (f64.sub (local.get $s) (f64.const 1)) (f64.add (local.get $s) (f64.const 1))))
+    (local.set $q (f64.mul (local.get $s) (local.get $s)))
+    (local.set $q (f64.mul (local.get $s)
+      (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add
+      (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul
+      (f64.const 0x1.00ecd7e080215p-3) (local.get $q)) (f64.const 0x1.1964ec6fc9491p-3)) (local.get $q))
+      (f64.const 0x1.3703c1f4d0ffep-3)) (local.get $q)) (f64.const 0x1.5b9ac9b743f0dp-3)) (local.get $q))
+      (f64.const 0x1.89f3b1694cffep-3)) (local.get $q)) (f64.const 0x1.c68f568d31760p-3)) (local.get $q))
+      (f64.const 0x1.0c9a84994022dp-2)) (local.get $q)) (f64.const 0x1.484b13d7c02a9p-2)) (local.get $q))
+      (f64.const 0x1.a61762a7aded9p-2)) (local.get $q)) (f64.const 0x1.2776c50ef9bfep-1)) (local.get $q))
+      (f64.const 0x1.ec709dc3a03fdp-1)) (local.get $q)) (f64.const 0x1.71547652b82fep+1))))
+    (call $certain (f64.add (f64.convert_i64_s (local.get $n)) (local.get $q))
+      (f64.const 0x1p-46) (i32.const 1) (local.get $a)))
+
+  ;; $number: 2 for a sine, 3 for a cosine.
+  (func $circular (param $a f32) (param $number i32) (result f32)
+    (local $n f64) (local $r f64) (local $q f64) (local $quadrant i32)
+    (if (f32.eq (f32.sub (local.get $a) (local.get $a)) (f32.const 0))
+      (then (if (f32.lt (f32.abs (local.get $a)) (f32.const 0x1p20))
+        (then
+          (if (f32.eq (local.get $a) (f32.const 0))
+            (then (return (select (local.get $a) (f32.const 1) (i32.eq (local.get $number) (i32.const 2))))))
+          (local.set $r (f64.promote_f32 (local.get $a)))
+          (local.set $n (f64.nearest (f64.mul (local.get $r) (f64.const 0x1.45f306dc9c883p-1))))
+          (local.set $r (f64.sub (local.get $r) (f64.mul (local.get $n) (f64.const 0x1.921fb54400000p+0))))
+          (local.set $r (f64.sub (local.get $r) (f64.mul (local.get $n) (f64.const 0x1.0b4611a600000p-34))))
+          (local.set $r (f64.sub (local.get $r) (f64.mul (local.get $n) (f64.const 0x1.3198a2e037073p-69))))
+          (local.set $q (f64.mul (local.get $r) (local.get $r)))
+          (local.set $quadrant (i32.add (i32.trunc_sat_f64_s (local.get $n)) (local.get $number)))
+          (if (i32.and (local.get $quadrant) (i32.const 1))
+            (then (local.set $r
+      (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add
+      (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.const -0x1.6827863b97d97p-53)
+      (local.get $q)) (f64.const 0x1.ae7f3e733b81fp-45)) (local.get $q)) (f64.const -0x1.93974a8c07c9dp-37))
+      (local.get $q)) (f64.const 0x1.1eed8eff8d898p-29)) (local.get $q)) (f64.const -0x1.27e4fb7789f5cp-22))
+      (local.get $q)) (f64.const 0x1.a01a01a01a01ap-16)) (local.get $q)) (f64.const -0x1.6c16c16c16c17p-10))
+      (local.get $q)) (f64.const 0x1.5555555555555p-5)) (local.get $q)) (f64.const -0x1.0000000000000p-1))
+      (local.get $q)) (f64.const 0x1.0000000000000p+0))))
+            (else (local.set $r (f64.mul (local.get $r)
+      (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add
+      (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.add (f64.mul (f64.const -0x1.2f49b46814157p-57)
+      (local.get $q)) (f64.const 0x1.952c77030ad4ap-49)) (local.get $q)) (f64.const -0x1.ae7f3e733b81fp-41))
+      (local.get $q)) (f64.const 0x1.6124613a86d09p-33)) (local.get $q)) (f64.const -0x1.ae64567f544e4p-26))
+      (local.get $q)) (f64.const 0x1.71de3a556c734p-19)) (local.get $q)) (f64.const -0x1.a01a01a01a01ap-13))
+      (local.get $q)) (f64.const 0x1.1111111111111p-7)) (local.get $q)) (f64.const -0x1.5555555555555p-3))
+      (local.get $q)) (f64.const 0x1.0000000000000p+0))))))
+          ;; Of sine, cosine, -sine, -cosine, from 2 on.
+          (if (i32.and (i32.sub (local.get $quadrant) (i32.const 2)) (i32.const 2))
+            (then (local.set $r (f64.neg (local.get $r)))))
+          (return (call $certain (local.get $r)
+            (f64.add (f64.const 0x1p-46) (f64.div (f64.const 0x1p-60) (f64.abs (local.get $r)))) (local.get $number) (local.get $a)))))))
+    (f32.reinterpret_i32 (call $function_at_length (local.get $number) (i32.reinterpret_f32 (local.get $a)))))
+
+  ;; Subnormal numbers as zeros.
+  (func $flushed (param $a f32) (result f32)
+    (select (f32.copysign (f32.const 0) (local.get $a)) (local.get $a)
+      (f32.lt (f32.abs (local.get $a)) (f32.const 0x1p-126))))
 
   (func $min32 (param $a f32) (param $b f32) (result f32)
     (if (f32.ne (local.get $a) (local.get $a)) (then (return (call $c32 (local.get $b)))))

@@ -1,0 +1,199 @@
+"""Decides which launches have their unwatched blocks carried out thread by thread, and does that.
+
+What is measured by the blocks that were watched says how long the others are; all of it is counted, so it is the same
+on every machine.  Anything unusual (a fault, a value that nobody wrote, threads that wait at different barriers) ends
+the attempt with nothing changed, and the interpreter has these blocks to do.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grader.ptx.limits import Budget, LimitExceeded
+from grader.ptx.machine import operands
+from grader.ptx.machine.batch import BlockBatch
+from grader.ptx.machine.code import Code
+from grader.ptx.memory import Device, MemoryArray
+from grader.ptx.native.host import LinearMemory, TooLarge, Unusual, imports
+from grader.ptx.native.whole_threads import FILLS, WholeThreads, whole_threads
+
+CHARGE = 4
+"""Thread-instructions that are charged as one: about two billion a second are carried out."""
+SLICE = 100_000_000
+"""Thread-instructions between two looks at the clock."""
+COMPILATION = 40_000_000
+LAUNCH = 2_000_000
+COPIED = 8
+"""What compiling a kernel, a launch, and a byte that is copied for one take, in thread-instructions of the
+interpreter's."""
+
+
+@dataclass
+class Wanted:
+    """Of a kernel: how many thread-instructions would have been worth it so far.
+
+    watched: observers have seen a launch and found nothing.  refused: they have found something, or it was tried in vain.
+    """
+
+    instructions: int = 0
+    watched: bool = False
+    refused: bool = False
+
+
+class Threads:
+    """A launch's chance to have blocks carried out thread by thread.
+
+    code: of the kernel.  reached: the arrays that its arguments and its module's variables lie in.
+    """
+
+    def __init__(self, code: Code, device: Device, reached: Iterable[MemoryArray]) -> None:
+        self._code, self._device = code, device
+        self._reached = {id(array): array for array in reached}
+        kept: dict[str, Wanted] = code.program.module.derived.setdefault("wanted threads", {})
+        self._wanted = kept.setdefault(code.name, Wanted())
+
+    @property
+    def refused(self) -> bool:
+        """Whether an earlier launch has found that the kernel cannot be carried out so."""
+        return self._wanted.refused
+
+    def learn(self, watched: bool, hazards: int) -> bool:
+        """What was found where observers have seen blocks; whether threads' order shows in nothing, for all is known."""
+        self._wanted.watched |= watched
+        self._wanted.refused |= hazards > 0
+        return self._wanted.watched and not self._wanted.refused
+
+    def pays(self, instructions: int) -> WholeThreads | None:
+        """The kernel's code, where so many thread-instructions that are left make up for what it takes."""
+        wanted = self._wanted
+        copied = sum(len(array.data) * (2 if array.valid is not None else 1) for array in self._reached.values())
+        if instructions < LAUNCH + copied // COPIED:
+            return None
+        wanted.instructions += instructions
+        if wanted.instructions < COMPILATION:
+            return None
+        whole = whole_threads(self._code)
+        wanted.refused = whole is None
+        return whole
+
+    def run(
+        self,
+        whole: WholeThreads,
+        batch: BlockBatch,
+        symbols: dict[str, int],
+        ranges: Sequence[tuple[int, int]],
+        a_block: int,
+        budget: Budget,
+    ) -> bool:
+        """Carry out (first, count) blocks of about so many thread-instructions; batch: any one block of the launch.
+
+        False where nothing was done.
+
+        Raises LimitExceeded.
+        """
+        memory: LinearMemory | None = None
+        try:
+            memory = LinearMemory(whole.compiled, batch, self._device, False, set(self._reached))
+            _Runner(self._code, whole, memory, batch, symbols, budget).run(ranges, a_block)
+            memory.commit()
+        except (Unusual, TooLarge):
+            self._wanted.refused = True
+            return False
+        except LimitExceeded:
+            assert memory is not None
+            memory.commit()
+            raise
+        finally:
+            if memory is not None:
+                memory.close()
+        return True
+
+
+class _Runner:
+    def __init__(
+        self,
+        code: Code,
+        whole: WholeThreads,
+        memory: LinearMemory,
+        batch: BlockBatch,
+        symbols: dict[str, int],
+        budget: Budget,
+    ) -> None:
+        import wasmtime
+
+        self._code, self._whole, self._memory, self._budget = code, whole, memory, budget
+        generated, places = whole.compiled.generated, whole.places
+        addresses = {**batch.addresses, **code.program.addresses, **symbols}
+        if any(name not in addresses for name, _ in generated.symbols):
+            raise Unusual
+        memory.begin(batch, addresses, {name: operands.compute(batch, name) for name in generated.specials})
+        grid = batch.geometry.grid
+        for number, value in enumerate(grid):
+            memory.put(places.grid + 4 * number, value)
+        memory.put(places.threads, batch.layout.threads)
+        fills = memory.made_anew()
+        if len(fills) > FILLS:
+            raise Unusual
+        for number, (start, size) in enumerate(fills):
+            memory.put(places.fills + 16 * number, start)
+            memory.put(places.fills + 16 * number + 4, size)
+        store = memory.store
+        instance = wasmtime.Instance(store, whole.compiled.module, [memory.memory, *imports(store, _unused)])
+        self._run: Any = instance.exports(store)["run"]
+        self._faults = (wasmtime.Trap, wasmtime.WasmtimeError)
+        self._sizes = np.array([block.size for block in code.blocks], np.int64)
+        self._lanes = batch.layout.padded
+
+    def run(self, ranges: Sequence[tuple[int, int]], a_block: int) -> None:
+        """Raises Unusual, and LimitExceeded."""
+        budget, limits = self._budget, self._budget.limits
+        code, memory = self._code, self._memory
+        visits = memory.words(self._whole.compiled.generated.visits, len(code.blocks))
+        used = unchecked = 0
+        last = ranges[-1][0] + ranges[-1][1]
+        for first, count in ranges:
+            while count:
+                blocks = min(count, max(SLICE // max(a_block, 1), 1))
+                try:
+                    self._run(memory.store, first, blocks)
+                except self._faults:
+                    raise Unusual from None
+                first, count, unchecked = first + blocks, count - blocks, unchecked + blocks * a_block
+                if count == 0 and unchecked < SLICE and first != last:
+                    continue
+                now, unchecked = int(visits @ self._sizes), 0
+                budget.thread_instructions += now - used
+                budget.charged += now // CHARGE - used // CHARGE
+                budget.issued += (now - used) // self._lanes
+                # No fewer than if threads of a warp had always gone together.
+                budget.warp_instructions += -(-(now - used) // 32)
+                used = now
+                line = code.blocks[int((visits * self._sizes).argmax())].line
+                limits.check(line, budget.charged, budget.issued)
+                if time.process_time() - budget.began_s > limits.seconds:
+                    raise limits.out_of_time(line)
+        for block, times in zip(code.blocks, visits.tolist(), strict=True):
+            block.executions += times
+
+
+def _unused(number: int) -> None:
+    raise AssertionError(number)
+
+
+def reached_arrays(device: Device, parameters: Iterable[bytes], variables: Iterable[MemoryArray]) -> list[MemoryArray]:
+    """The arrays that a kernel can reach by its arguments, as far as these say it, and its module's variables."""
+    arrays = {id(array): array for array in device.arrays if array is not None}
+    known = sorted(arrays.values(), key=lambda array: array.base)
+    bases = np.array([array.base for array in known], np.uint64)
+    found = {id(array): array for array in variables}
+    for raw in parameters:
+        words = np.frombuffer(raw[: len(raw) // 8 * 8], np.uint64)
+        for word, place in zip(words.tolist(), (np.searchsorted(bases, words, "right") - 1).tolist(), strict=True):
+            if place >= 0 and word <= known[place].base + known[place].size:
+                found[id(known[place])] = known[place]
+    return list(found.values())

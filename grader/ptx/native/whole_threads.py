@@ -1,0 +1,446 @@
+"""A kernel as WebAssembly that carries its threads from one barrier to the next, one thread after the other.
+
+What `generate.py` makes keeps the lanes of a warp in step, for observers.  Where nobody watches, and what was watched
+of the launch had no hazard, the order of threads between two barriers shows in nothing that they compute; a thread can
+then keep its registers in locals from barrier to barrier, in loops and conditions of WebAssembly's own.  There is a
+function for each place where threads begin: the kernel's first block, and what follows each barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from grader.ptx.dataflow import destinations
+from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Special
+from grader.ptx.isa.instructions import facts, is_barrier
+from grader.ptx.limits import UnsupportedInstruction
+from grader.ptx.machine.code import Code, CodeBlock
+from grader.ptx.native import layout
+from grader.ptx.native.arithmetic import canonical, with_any_nan
+from grader.ptx.native.generate import Compiled, Generator, engine, kept
+from grader.ptx.native.layout import Unfit, Way, local_type
+from grader.ptx.native.pieces import FRAME_BYTES, Kernel, Piece
+
+FILLS = 8
+"""At most so many regions are made anew for every block: the flags of its shared memory, and local variables."""
+ROUNDS = 1 << 26
+"""A thread that goes round its loops so often between two barriers is left to the interpreter."""
+_MOST_INSTRUCTIONS = 6000
+"""Of all functions of a kernel together, beyond which compiling them takes seconds."""
+_ON_ANY_NAN = frozenset({"add", "sub", "mul", "fma", "mad", "div", "setp", "min", "max", "sqrt", "rcp", "rsqrt", "neg", "abs"})
+"""Arithmetic on float32 that gives the same whichever NaN it is given."""
+_COORDINATES = {f"ctaid.{axis}": f"(global.get $block_{axis})" for axis in "xyz"}
+_PLAIN = {f"{name}.{axis}" for name in ("tid", "ntid", "nctaid") for axis in "xyz"} | {"laneid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Fields of a kernel's own in the context: the grid's sizes, threads of a block, and what is filled (`FILLS`)."""
+
+    grid: int
+    threads: int
+    fills: int
+
+
+@dataclass
+class WholeThreads:
+    """A kernel's machine code, and where its fields lie."""
+
+    compiled: Compiled
+    places: Places
+
+
+class _Body(Piece):
+    """Writes the instructions of one thread, whose registers are locals."""
+
+    def __init__(self, kernel: Kernel, loose: set[int]) -> None:
+        super().__init__(kernel)
+        self.read: set[int] = set()
+        self.set: set[int] = set()
+        self._loose = loose
+        self._is_arithmetic = False
+
+    def lines(self, instructions: Sequence[Instruction]) -> list[str]:
+        """The text of some instructions."""
+        self._lines = []
+        for instruction in instructions:
+            opcode = instruction.opcode
+            if facts(opcode).hint:
+                continue
+            if opcode in ("ld", "ldu", "st"):
+                self._transfer(instruction)
+            elif opcode == "mov":
+                self._move(instruction)
+            elif opcode == "cvta":
+                self._convert_address(instruction)
+            else:
+                self._compute(instruction)
+        return self._lines
+
+    def _compute(self, instruction: Instruction) -> None:
+        self._is_arithmetic = instruction.opcode in _ON_ANY_NAN and instruction.modifiers[-1:] == ("f32",)
+        super()._compute(instruction)
+        self._is_arithmetic = False
+
+    def _read_index(self, index: int) -> str:
+        self.read.add(index)
+        return f"(local.get $r{index})"
+
+    def _set(self, index: int, expression: str) -> None:
+        self.set.add(index)
+        if index in self._loose:
+            expression = with_any_nan(expression)
+        self._lines.append(f"(local.set $r{index} {expression})")
+
+    def _raw(self, operand: Operand, size_bits: int) -> tuple[str, str]:
+        if isinstance(operand, Special):
+            if operand.name in _COORDINATES:
+                return _COORDINATES[operand.name], "i32"
+            if operand.name not in _PLAIN:
+                raise Unfit(f"%{operand.name}")
+            self.out.specials.setdefault(operand.name, len(self.out.specials))
+        expression, kind = super()._raw(operand, size_bits)
+        if isinstance(operand, Register) and operand.index in self._loose and not self._is_arithmetic:
+            expression = canonical(expression)
+        return expression, kind
+
+    def _note_change(self) -> None:
+        """Nobody asks whether memory has changed."""
+
+    def _found(self, way: Way, kept: int) -> list[str]:
+        """In the array that this access went to last time it is found here, if what is loaded is written."""
+        quick = self.static.take(_QUICK_BYTES, 8)
+        log = way.width.bit_length() - 1
+        flags = "(i32.add (local.get $p) (local.get $flags))"
+        written = []
+        for offset in range(0, way.width, 8):
+            size = min(way.width - offset, 8)
+            kind, narrow = ("i64", "") if size == 8 else ("i32", "" if size == 4 else f"{8 * size}")
+            ones = f"({kind}.const {int.from_bytes(bytes([1]) * size, 'little')})"
+            if way.op == "store":
+                written.append(f"({kind}.store{narrow} offset={offset} {flags} {ones})")
+            else:
+                load = f"({kind}.load{narrow}{'_u' if narrow else ''} offset={offset} {flags})"
+                written.append(f"(br_if $slow ({kind}.ne {load} {ones}))")
+        # Rotated, an offset that is no multiple of the width is beyond every array.
+        place = f"(i64.rotr (i64.sub (local.get $a) (i64.load (i32.const {quick}))) (i64.const {log}))"
+        return [
+            "(block $found (block $slow",
+            f"(br_if $slow (i64.ge_u {place} (i64.load offset=8 (i32.const {quick}))))",
+            f"(local.set $p (i32.add (i32.wrap_i64 (local.get $a)) (i32.load offset=16 (i32.const {quick}))))",
+            f"(if (local.tee $flags (i32.load offset=20 (i32.const {quick}))) (then {' '.join(written)}))",
+            "(br $found))",
+            *super()._found(way, kept),
+            f"(call $remember (i32.const {kept}) (i32.const {quick}) (i32.const {log})))",
+        ]
+
+
+_QUICK_BYTES = 24
+_REMEMBER = """(func $remember (param $kept i32) (param $quick i32) (param $log i32)
+ (i64.store (local.get $quick) (i64.load (local.get $kept)))
+ (i64.store offset=8 (local.get $quick) (i64.const 0))
+ (if (i64.eqz (i64.load offset=8 (local.get $kept))) (then (return)))
+ (i64.store offset=8 (local.get $quick) (i64.shr_u
+  (i64.add (i64.load offset=8 (local.get $kept)) (i64.sub (i64.shl (i64.const 1) (i64.extend_i32_u (local.get $log))) (i64.const 1)))
+  (i64.extend_i32_u (local.get $log))))
+ (i32.store offset=16 (local.get $quick)
+  (i32.sub (i32.load offset=16 (local.get $kept)) (i32.wrap_i64 (i64.load (local.get $kept)))))
+ (i32.store offset=20 (local.get $quick) (if (result i32) (i32.load offset=20 (local.get $kept))
+  (then (i32.sub (i32.load offset=20 (local.get $kept)) (i32.load offset=16 (local.get $kept)))) (else (i32.const 0)))))"""
+"""Of an access the array that it went to last: its address, how many places it has of this width, what makes linear
+memory's address of an address, and of that its flags'."""
+
+
+def _loose(code: Code) -> set[int]:
+    """float32 registers that hold nothing but numbers and results of arithmetic.
+
+    Which NaN such a result is matters where its bits are looked at, and need not be settled before.
+    """
+    loose = {register.index for register in code.function.registers if register.type == "f32"}
+    loose -= set(code.live_in[0])
+    changed = True
+    while changed:
+        changed = False
+        for block in code.blocks:
+            for instruction in block.instructions:
+                if instruction.opcode in _ON_ANY_NAN and instruction.modifiers[-1:] == ("f32",):
+                    continue
+                source = instruction.operands[-1] if instruction.opcode == "mov" else None
+                if isinstance(source, Immediate) and source.value & 0x7FFFFFFF <= 0x7F800000:
+                    continue
+                if isinstance(source, Register) and source.index in loose:
+                    continue
+                written = loose & {register.index for register in destinations(instruction)}
+                loose -= written
+                changed |= bool(written)
+    return loose
+
+
+@dataclass
+class _Region:
+    """What is reached from a place without a barrier in between, and how its blocks follow each other.
+
+    order: number of a block in reverse postorder.  dominator: who every way to a block leads through last.
+    """
+
+    start: int
+    order: dict[int, int] = field(default_factory=dict)
+    dominator: dict[int, int] = field(default_factory=dict)
+    merges: set[int] = field(default_factory=set)
+    headers: set[int] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, start: int, successors: list[tuple[int, ...]]) -> _Region:
+        """The region from a block on.  Raises Unfit where a loop has two entries."""
+        region = cls(start)
+        after: list[int] = []
+        seen = {start}
+        stack = [(start, iter(successors[start]))]
+        while stack:
+            here, left = stack[-1]
+            following = next((s for s in left if s not in seen), None)
+            if following is None:
+                after.append(here)
+                stack.pop()
+            else:
+                seen.add(following)
+                stack.append((following, iter(successors[following])))
+        after.reverse()
+        region.order = {block: number for number, block in enumerate(after)}
+        before: dict[int, list[int]] = {block: [] for block in after}
+        for block in after:
+            for following in set(successors[block]):
+                before[following].append(block)
+        region._dominate(after, before)
+        for block in after:
+            forward = [b for b in before[block] if region.order[b] < region.order[block]]
+            if len(forward) > 1:
+                region.merges.add(block)
+            if len(forward) < len(before[block]):
+                region.headers.add(block)
+                if any(not region._dominates(block, b) for b in before[block] if b not in forward):
+                    raise Unfit("a loop with two entries")
+        return region
+
+    def _dominate(self, blocks: list[int], before: dict[int, list[int]]) -> None:
+        order, dominator = self.order, self.dominator
+        dominator[self.start] = self.start
+        changed = True
+        while changed:
+            changed = False
+            for block in blocks[1:]:
+                candidates = [b for b in before[block] if b in dominator]
+                common = candidates[0]
+                for other in candidates[1:]:
+                    while common != other:
+                        if order[common] > order[other]:
+                            common = dominator[common]
+                        else:
+                            other = dominator[other]
+                if dominator.get(block) != common:
+                    dominator[block] = common
+                    changed = True
+
+    def _dominates(self, above: int, block: int) -> bool:
+        while self.order[block] > self.order[above]:
+            block = self.dominator[block]
+        return block == above
+
+
+class _Writer(Generator):
+    """Turns one kernel into text.  Raises Unfit where it cannot."""
+
+    def __init__(self, code: Code) -> None:
+        super().__init__(code, observed=False, counts_work=False)
+        self.places = Places(self.static.take(16), self.static.take(8), self.static.take(16 * FILLS))
+        self._size = 0
+        self._loose = _loose(code)
+
+    def write(self) -> None:
+        """The module's text and its regions, in `out`."""
+        out, static, code = self.out, self.static, self.code
+        for variable in code.function.parameters:
+            out.parameters[variable.name] = static.take(max(variable.size_bytes, 1), 16)
+        out.visits = static.take(8 * len(code.blocks))
+        self._check()
+        ends = [self._is_barrier(block) for block in code.blocks]
+        successors = [() if ends[b.index] else code.graph.blocks[b.index].successors for b in code.blocks]
+        starts = [0] + sorted({block.next for block in code.blocks if ends[block.index]} - {0})
+        if any(ends[b.index] and b.next == 0 for b in code.blocks):
+            raise Unfit("a barrier before the first block")
+        functions = [self._function(_Region.of(start, successors)) for start in starts]
+        out.text = self.kernel.finish(
+            self.prelude() + "\n".join([*self._globals(), _REMEMBER, *functions, *map(self._phase, starts), self._run(starts)]) + ")"
+        )
+        out.end = static.end
+
+    def _is_barrier(self, block: CodeBlock) -> bool:
+        if not block.instructions or not is_barrier(block.last.opcode):
+            return False
+        if "warp" in block.last.modifiers:
+            raise Unfit(block.last.text)
+        return True
+
+    @staticmethod
+    def _globals() -> list[str]:
+        return [f"(global $block_{axis} (mut i32) (i32.const 0))" for axis in "xyz"]
+
+    # -- from one barrier to the next --------------------------------------------------
+
+    def _function(self, region: _Region) -> str:
+        """A thread from a place on: 0 where it has returned, or 1 + the block that follows the barrier that it is at."""
+        body = _Body(self.kernel, self._loose)
+        self._body, self._region = body, region
+        inside = "\n".join(self._tree(region.start))
+        live = set(self.code.live_in[region.start])
+        begin = []
+        for index in sorted(live):
+            kind = local_type(self.registers[index])
+            if region.start:
+                begin.append(f"(local.set $r{index} ({kind}.load offset={self.kernel.slot(index)} (local.get $f)))")
+            else:
+                ones = f"({kind}.const -1)" if kind[0] == "i" else f"({kind}.const nan:0x{'7fffff' if kind == 'f32' else 'fffffffffffff'})"
+                begin.append(f"(local.set $r{index} {ones})")
+        names = sorted(body.read | body.set | live)
+        locals_ = " ".join(f"(local $r{index} {local_type(self.registers[index])})" for index in names)
+        return f"""(func $from_{region.start} (param $f i32) (param $l i32) (param $lane i32) (result i32)
+ (local $rounds i32) (local $p i32) (local $a i64) (local $flags i32)
+ (local $ti i32) (local $ui i32) (local $q i32)
+ (local $tl i64) (local $ul i64) (local $tf f32) (local $uf f32) (local $td f64) (local $ud f64) {locals_}
+ {" ".join(begin)}
+ {inside}
+ unreachable)"""
+
+    def _tree(self, block: int) -> list[str]:
+        """A block and all that it dominates (Ramsey, Beyond Relooper, 2022)."""
+        region = self._region
+        below = [b for b, above in region.dominator.items() if above == block and b != block and b in region.merges]
+        below.sort(key=region.order.__getitem__, reverse=True)
+        text = self._within(block, below)
+        if block in region.headers:
+            count = "(local.tee $rounds (i32.add (local.get $rounds) (i32.const 1)))"
+            over = f"(if (i32.gt_u {count} (i32.const {ROUNDS})) (then unreachable))"
+            return [f"(loop $L{block}", over, *text, ")"]
+        return text
+
+    def _within(self, block: int, below: list[int]) -> list[str]:
+        if below:
+            return [f"(block $B{below[0]}", *self._within(block, below[1:]), ")", *self._tree(below[0])]
+        return self._one(self.code.blocks[block])
+
+    def _one(self, block: CodeBlock) -> list[str]:
+        self._size += block.size
+        if self._size > _MOST_INSTRUCTIONS:
+            raise Unfit("too many instructions")
+        at = self.out.visits + 8 * block.index
+        text = [f"(i64.store (i32.const {at}) (i64.add (i64.load (i32.const {at})) (i64.const 1)))"]
+        instructions, last = self._body_and_last(block)
+        text += self._body.lines(instructions)
+        successors = self.code.graph.blocks[block.index].successors
+        if last is None:
+            return [*text, *self._branch(block.index, block.next)]
+        if facts(last.opcode).ends == "leave":
+            return [*text, "(return (i32.const 0))"]
+        if is_barrier(last.opcode):
+            for index in self.code.live_in[block.next]:
+                kind = local_type(self.registers[index])
+                text.append(f"({kind}.store offset={self.kernel.slot(index)} (local.get $f) (local.get $r{index}))")
+                self._body.read.add(index)
+            return [*text, f"(return (i32.const {1 + block.next}))"]
+        if last.opcode == "trap":
+            return [*text, "unreachable"]
+        if last.guard is None:
+            return [*text, *self._branch(block.index, successors[0])]
+        condition = self._body._read_index(last.guard.register.index)
+        taken, other = successors if not last.guard.negated else successors[::-1]
+        return [
+            *text,
+            f"(if {condition} (then",
+            *self._branch(block.index, taken),
+            ") (else",
+            *self._branch(block.index, other),
+            "))",
+        ]
+
+    def _branch(self, here: int, target: int) -> list[str]:
+        region = self._region
+        if region.order[target] <= region.order[here]:
+            return [f"(br $L{target})"]
+        if target in region.merges:
+            return [f"(br $B{target})"]
+        return self._tree(target)
+
+    # -- all threads of a block, all blocks --------------------------------------------
+
+    def _phase(self, start: int) -> str:
+        """All threads of a block that have not returned, from a place on; where they are then, 0: all have returned."""
+        done = self.kernel.slot(-1)
+        alive = f"(i32.load offset={done} (local.get $f))"
+        skip = f"(br_if $passed {alive})" if start else f"(i32.store offset={done} (local.get $f) (i32.const 0))"
+        return f"""(func $phase_{start} (result i32)
+ (local $f i32) (local $l i32) (local $lane i32) (local $n i32) (local $to i32) (local $all i32)
+ (local.set $n (i32.load (i32.const {self.places.threads})))
+ (local.set $f (global.get $frames)) (local.set $l (global.get $lanes))
+ (loop $threads
+  (block $passed
+   {skip}
+   (local.set $to (call $from_{start} (local.get $f) (local.get $l) (local.get $lane)))
+   (if (i32.eqz (local.get $to))
+    (then (i32.store offset={done} (local.get $f) (i32.const 1)) (br $passed)))
+   (if (i32.eqz (local.get $all)) (then (local.set $all (local.get $to))))
+   (if (i32.ne (local.get $all) (local.get $to)) (then unreachable)))
+  (local.set $f (i32.add (local.get $f) (i32.const {FRAME_BYTES})))
+  (local.set $l (i32.add (local.get $l) (i32.const {layout.LANE_BYTES})))
+  (local.set $lane (i32.add (local.get $lane) (i32.const 1)))
+  (br_if $threads (i32.lt_u (local.get $lane) (local.get $n))))
+ (local.get $all))"""
+
+    def _run(self, starts: list[int]) -> str:
+        grid = self.places.grid
+        x, y = f"(i32.load (i32.const {grid}))", f"(i32.load offset=4 (i32.const {grid}))"
+        fills = []
+        for number in range(FILLS):
+            at = self.places.fills + 16 * number
+            fills.append(
+                f"(memory.fill (i32.load (i32.const {at})) (i32.const 0) (i32.load offset=4 (i32.const {at})))"
+            )
+        again = "\n".join(
+            f"(if (i32.eq (local.get $at) (i32.const {1 + start})) (then (local.set $at (call $phase_{start})) (br $phases)))"
+            for start in starts
+        )
+        return f"""(func (export "run") (param $b i32) (param $n i32) (local $at i32)
+ (global.set $frames (i32.load (i32.const {layout.CONTEXT["FRAMES"]})))
+ (global.set $lanes (i32.load (i32.const {layout.CONTEXT["LANES"]})))
+ (loop $blocks
+  (global.set $block_x (i32.rem_u (local.get $b) {x}))
+  (global.set $block_y (i32.rem_u (i32.div_u (local.get $b) {x}) {y}))
+  (global.set $block_z (i32.div_u (i32.div_u (local.get $b) {x}) {y}))
+  {" ".join(fills)}
+  (local.set $at (i32.const 1))
+  (loop $phases {again})
+  (local.set $b (i32.add (local.get $b) (i32.const 1)))
+  (local.set $n (i32.sub (local.get $n) (i32.const 1)))
+  (br_if $blocks (local.get $n))))"""
+
+
+def whole_threads(code: Code) -> WholeThreads | None:
+    """Machine code of a kernel, made at first use; None where the kernel has something that it cannot do."""
+    derived: dict[str, WholeThreads | None] = code.program.module.derived.setdefault("whole threads", {})
+    if code.name not in derived:
+        derived[code.name] = _compile(code)
+    return derived[code.name]
+
+
+def _compile(code: Code) -> WholeThreads | None:
+    try:
+        import wasmtime
+    except ImportError:
+        return None
+    writer = _Writer(code)
+    try:
+        writer.write()
+    except (Unfit, UnsupportedInstruction, RecursionError):
+        return None
+    binary = bytes(wasmtime.wat2wasm(writer.out.text))
+    return WholeThreads(Compiled(kept(wasmtime.Module(engine(), binary)), writer.out), writer.places)

@@ -1,0 +1,164 @@
+"""Blocks that nobody watches, thread by thread: memory and counts as where the interpreter runs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.ptx import Device, Launch, LaunchReport, LimitExceeded, Limits, launch
+from grader.ptx.native import thread_runner
+from tests.ptx.running import Bytes, compiled
+
+N = 40_960
+RNG = np.random.default_rng(7)
+FLOATS = RNG.standard_normal(N).astype(np.float32)
+BITS = RNG.integers(0, 1 << 32, N, dtype=np.uint32)
+WHERE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+KERNELS: dict[str, tuple[str, list[Any]]] = {
+    "a loop that each thread leaves at a time of its own": (
+        f"""__global__ void k(int* out, const unsigned* in) {{ {WHERE}
+            unsigned v = in[i] % 10007, n = 0; while (v != 1) {{ v = v & 1 ? 3 * v + 1 : v / 2; if (++n == 200) break; }}
+            out[i] = n; }}""",
+        [Bytes(4 * N), BITS],
+    ),
+    "nested loops with continue, break and switch": (
+        f"""__global__ void k(float* out, const float* in) {{ {WHERE} float s = 0;
+            for (int a = 0; a < i % 7; a++) {{ if (a == 3) continue;
+                for (int b = a; b < 9; b++) {{ if (in[i] * b > 4.f) break;
+                    switch ((a + b) % 4) {{ case 0: s += b; break; case 1: s -= a; case 2: s *= 1.5f; break; default: s = -s; }} }} }}
+            out[i] = s; }}""",
+        [Bytes(4 * N), FLOATS],
+    ),
+    "barriers in a loop, and threads that have returned": (
+        f"""__global__ void k(float* out, const float* in, int n) {{ __shared__ float s[256]; {WHERE}
+            int t = threadIdx.x; s[t] = 0; if (i >= n) return; s[t] = in[i]; __syncthreads();
+            for (int d = 1; d < 128; d *= 2) {{ float v = t >= d ? s[t - d] : 0; __syncthreads(); s[t] += v; __syncthreads(); }}
+            out[i] = s[t]; }}""",
+        [np.zeros(N, np.float32), FLOATS, np.int32(N - 256)],
+    ),
+    "a barrier in the middle of a condition that the block agrees on": (
+        f"""__global__ void k(int* out, const unsigned* in) {{ __shared__ unsigned s[256]; {WHERE} int t = threadIdx.x;
+            s[t] = in[i]; __syncthreads(); unsigned v = s[t];
+            if (blockIdx.x % 3) {{ v ^= s[255 - t]; __syncthreads(); s[t] = v; __syncthreads(); v += s[(t + 7) % 256]; }}
+            out[i] = v; }}""",
+        [Bytes(4 * N), BITS],
+    ),
+    "NaNs whose bits are looked at": (
+        f"""__global__ void k(unsigned* out, const float* in) {{ {WHERE} float z = in[i], v = 0;
+            for (int a = 0; a < 4; a++) {{ v = v * z + a; v = -v; }} float w = z + 1; out[i] = __float_as_uint(v);
+            out[i + {N}] = __float_as_uint(w > v ? w : v) ^ __float_as_uint(fminf(v, w)); ((float*)out)[i + 2 * {N}] = z; }}""",
+        [Bytes(12 * N), BITS.view(np.float32)],
+    ),
+    "double precision, fused and not": (
+        f"""__global__ void k(double* out, const unsigned* in) {{ {WHERE}
+            double a = __hiloint2double(in[i], 77), b = in[(i + 9) % {N}] * 1e-9, s = 0;
+            for (int k = 0; k < 5; k++) s = s * b + a / (k + 1) - b * a; out[i] = sqrt(fabs(s)); }}""",
+        [Bytes(8 * N), BITS],
+    ),
+    "functions that are approximated": (
+        f"""__global__ void k(float* out, const float* in) {{ {WHERE} float v = in[i];
+            out[i] = __expf(v) + __logf(fabsf(v)) * __sinf(v * 40) - __cosf(v) + expf(v / 3) + powf(fabsf(v), 1.7f)
+                + rsqrtf(v * v + 1) + sinf(v * 3) + tanhf(v); }}""",
+        [Bytes(4 * N), FLOATS],
+    ),
+    "narrow, wide and misfit numbers": (
+        f"""__global__ void k(unsigned char* out, const uint4* in) {{ {WHERE} uint4 v = in[i / 4];
+            short a = v.x; signed char b = v.y >> 3; unsigned long long c = (unsigned long long)v.z << 32 | v.w;
+            c = c / (i + 1) + a * b + c % 1000003 + __popc(v.x) + __clz(v.y) + __umulhi(v.x, v.z) + (c >> (i & 63));
+            out[i] = c; ((unsigned short*)(out + {N}))[i] = c >> 8; }}""",
+        [Bytes(3 * N), BITS],
+    ),
+    "arrays of a thread's own": (
+        f"""__global__ void k(int* out, const unsigned* in) {{ {WHERE} int h[8]; for (int a = 0; a < 8; a++) h[a] = a;
+            for (int a = 0; a < 20; a++) h[(in[i] >> a) & 7] += a; int s = 0; for (int a = 0; a < 8; a++) s = s * 31 + h[a];
+            out[i] = s; }}""",
+        [Bytes(4 * N), BITS],
+    ),
+    "three dimensions and a variable of the module": (
+        """__constant__ float weights[3] = {0.5f, 0.25f, 2.f}; __device__ int count[3];
+        __global__ void k(float* out, const float* in) {
+            int i = ((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x) * 256
+                + (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+            out[i] = in[i] * weights[threadIdx.y % 3] + count[blockIdx.z % 3]; }""",
+        [Bytes(4 * N), FLOATS],
+    ),
+}
+
+
+def run(source: str, arguments: list[Any], apart: bool, grid: Any, block: Any, **more: Any) -> tuple[Any, ...]:
+    module = compiled(source)
+    device = Device()
+    passed = [
+        device.buffer(f"arg{k}", int(a) if isinstance(a, Bytes) else a) if isinstance(a, np.ndarray | Bytes) else a
+        for k, a in enumerate(arguments)
+    ]
+    options = {"observe": True, "observed_batches": 1, **more}
+    report: LaunchReport = launch(
+        module, Launch(module.entries()[0], grid, block, passed, device=device, unwatched_apart=apart, **options)
+    )
+    arrays = [array for array in device.arrays if array is not None]
+    written = [array.valid.tobytes() for array in arrays if array.valid is not None]
+    known = module.derived.get("wanted threads", {})
+    done = any(wanted.instructions and not wanted.refused for wanted in known.values())
+    return done, report, [array.data.tobytes() for array in arrays], written
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_runner, "COMPILATION", 0)
+    monkeypatch.setattr(thread_runner, "LAUNCH", 0)
+    monkeypatch.setattr(thread_runner, "COPIED", 1 << 30)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_memory_and_counts(name: str) -> None:
+    source, arguments = KERNELS[name]
+    shape = ((10, 4, 4), (16, 8, 2)) if "dimensions" in name else ((N // 256,), (256,))
+    _, expected, memory, written = run(source, arguments, False, *shape)
+    done, got, same_memory, same_written = run(source, arguments, True, *shape)
+    assert done
+    assert same_memory == memory
+    assert same_written == written
+    assert got.thread_instructions == expected.thread_instructions
+    assert got.opcode_counts == expected.opcode_counts
+
+
+LAST = "blockIdx.x == gridDim.x - 1"
+
+
+@pytest.mark.parametrize(
+    ("body", "hazard"),
+    [
+        ("out[i + 64 * (blockIdx.x > 80)] = i;", "out_of_bounds"),
+        ("__shared__ int s[256]; if (blockIdx.x < 80) s[threadIdx.x] = i; out[i] = s[threadIdx.x];", "uninitialized"),
+        ("if (blockIdx.x < 80 || threadIdx.x < 100) __syncthreads(); else __syncthreads(); out[i] = i;", ""),
+    ],
+)
+def test_what_is_wrong_in_a_block_that_nobody_watches_is_told_as_ever(body: str, hazard: str) -> None:
+    source = f"__global__ void k(int* out) {{ {WHERE} {body} }}"
+    arguments = [Bytes(4 * N)]
+    _, expected, memory, _ = run(source, arguments, False, (N // 256,), (256,))
+    _, got, same_memory, _ = run(source, arguments, True, (N // 256,), (256,))
+    assert [h.kind for h in got.hazards] == [h.kind for h in expected.hazards]
+    assert not hazard or hazard in {h.kind for h in got.hazards}
+    assert same_memory == memory
+
+
+def test_a_race_that_was_seen_leaves_the_order_as_it_is() -> None:
+    source = f"__global__ void k(int* out, const unsigned* in) {{ {WHERE} out[i / 2] += in[i]; out[i / 3] = i; }}"
+    _, expected, memory, _ = run(source, [np.zeros(N, np.int32), BITS], False, (N // 256,), (256,))
+    done, got, same_memory, _ = run(source, [np.zeros(N, np.int32), BITS], True, (N // 256,), (256,))
+    assert not done
+    assert got.hazards
+    assert same_memory == memory
+
+
+def test_limits_hold() -> None:
+    source = f"__global__ void k(int* out, int n) {{ {WHERE} int s = i; for (int a = 0; a < n; a++) s = s * 5 + (s >> a % 7); out[i] = s; }}"
+    with pytest.raises(LimitExceeded) as raised:
+        run(source, [Bytes(4 * N), np.int32(3000)], True, (N // 256,), (256,), limits=Limits(instructions=200_000_000))
+    assert raised.value.kind == "instructions"
+    assert raised.value.line == 1
