@@ -26,6 +26,9 @@ OBSERVED_BATCHES = 32
 LATER_BATCHES = 2
 """Of a launch once `RunLimits.watched_instructions` have been watched."""
 
+PRINTED_BYTES = 1 << 20
+"""What one launch may print: as much as the buffer of a GPU holds, which has it in another form."""
+
 _CLOCK = re.compile(r"%(?:clock|globaltimer)")
 
 
@@ -106,6 +109,8 @@ class Gpu(Loaded):
         before = self.memory.snapshot() if bounds.passes_over and threads * 200 > limit else None
         observe = observe and (threads * 200 <= limit or not bounds.passes_over)
         limits = Limits(limit, bounds.launch_issued, asked.steps_left, bounds.steps_after_fault, bounds.launch_seconds)
+        if not bounds.passes_over:
+            limits.printf_bytes = PRINTED_BYTES
         batches = OBSERVED_BATCHES if threads > OBSERVED_THREADS else None
         watchable = bounds.watched_instructions - self._watched_instructions
         if watchable < 0 and threads > BATCH_LANES:

@@ -11,7 +11,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from grader.ptx.frontend.nodes import Function, Module
+from grader.ptx.configuration import (
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_STATIC_SHARED,
+    Argument,
+    check_launch_bounds,
+    packed_parameters,
+    parameter_arrays,
+    three,
+)
+from grader.ptx.frontend.nodes import Module
 from grader.ptx.geometry import Order, geometry_of
 from grader.ptx.limits import (
     MAX_THREADS,
@@ -20,6 +30,7 @@ from grader.ptx.limits import (
     LimitExceeded,
     Limits,
     Sample,
+    TakesLong,
     resident_blocks,
     side_by_side,
     spread,
@@ -27,25 +38,18 @@ from grader.ptx.limits import (
 from grader.ptx.lowering.program import Linker, program_of
 from grader.ptx.machine.batch import BlockBatch, Frame, Group, Outcome, Setting
 from grader.ptx.machine.scheduler import Scheduler
-from grader.ptx.memory import Buffer, Device, MemoryArray, shared_window, workspace_of
+from grader.ptx.memory import Buffer, Device, shared_window, workspace_of
 from grader.ptx.native.counted_runner import shortcuts_of
 from grader.ptx.native.engine import FEW_LANES, Engine
-from grader.ptx.native.thread_runner import Threads, reached_arrays
+from grader.ptx.native.thread_runner import CAUTION, Threads, reached_arrays
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
-from grader.ptx.records import FIRE_AND_FORGET, TAIL_LAUNCH, DeviceLaunch, Index3, LaunchReport
+from grader.ptx.records import FIRE_AND_FORGET, TAIL_LAUNCH, DeviceLaunch, LaunchReport
 from grader.ptx.work import work_of
 
 LAUNCH_CYCLES = 4096
 """Between one batch's end and the next one's start."""
-
-MAX_BLOCK: Index3 = (1024, 1024, 64)
-MAX_GRID: Index3 = (2**31 - 1, 65535, 65535)
-MAX_STATIC_SHARED = 48 * 1024
-"""Limits of every device since compute capability 3.0 (CUDA C++ programming guide, technical specifications)."""
-
-Argument = Buffer | np.generic | bytes
 
 # glibc hands out blocks above a threshold by mmap and gives them back at once, which makes every temporary array of
 # a batch cost its page faults anew.  Freeing one large block raises the threshold for good (mallopt(3),
@@ -241,19 +245,19 @@ class _Run:
         if function is None or not function.is_entry:
             raise LaunchError(f"no kernel {entry!r} in the module; there are: {', '.join(module.entries()) or 'none'}")
         self._function = function
-        self._grid, self._block = _three(what.grid, "grid", MAX_GRID), _three(what.block, "block", MAX_BLOCK)
+        self._grid, self._block = three(what.grid, "grid", MAX_GRID), three(what.block, "block", MAX_BLOCK)
         self._threads = math.prod(self._block)
         if self._threads > MAX_THREADS:
             text = f"block {self._block} has {self._threads} threads, at most {MAX_THREADS} are allowed"
             raise LaunchError(text, "threads", self._threads, MAX_THREADS)
-        _check_launch_bounds(function, self._block)
+        check_launch_bounds(function, self._block)
         needs = self.program.needs(entry)
         self._slots = self.program.shared_slots(entry, what.shared_bytes)
         needed = self._shared_bytes = needs.static_bytes + what.shared_bytes
         if needed > what.max_shared_bytes:
             text = f"{needed} bytes of shared memory a block, at most {what.max_shared_bytes}"
             raise LaunchError(text, "shared_memory", needed, what.max_shared_bytes)
-        self._parameters = _parameters(function, what.arguments)
+        self._parameters = packed_parameters(function, what.arguments)
         self._addresses = linked(module, device, what.limits).addresses
         self._code = self.program.code(entry)
         self._total = math.prod(self._grid)
@@ -337,7 +341,7 @@ class _Run:
             scene = Scene(geometry, outcome.hazards, outcome.budget)
             for observer in observers:
                 observer.begin(scene)
-            symbols = _parameter_arrays(batch, self._parameters)
+            symbols = parameter_arrays(batch, self._parameters)
             symbols.update(batch.local_variables(0, self._function))
             yield batch, symbols
         finally:
@@ -347,21 +351,49 @@ class _Run:
         outcome.add_remarks(batch)
 
     def _interpret(self, patience: int | None) -> Outcome:
-        outcome = self._begin(patience)
+        threads = self._thread_by_thread() if patience is None else None
+        if threads is None or threads.refused:
+            return self._carried(self._begin(patience), None)
+        batch_lanes = min(self._total, self._together) * self._padded
+        put_back = threads.undo() if self._what.observe and batch_lanes > FEW_LANES else None
+        if put_back is None:
+            return self._carried(self._begin(None), threads)
         try:
-            self._run_batches(outcome)
+            return self._carried(self._begin(CAUTION // batch_lanes), threads)
+        except TakesLong:
+            put_back()
+        # Of so long a kernel a few blocks are watched, in generated code.
+        few = range(max(FEW_LANES // 2 // self._padded, 1))
+        if len(few) < self._total:
+            what = replace(
+                self._what, only=few, unwatched_apart=False, observed_batches=None, observed_instructions=None
+            )
+            outcome = _Run(self.program.module, what).carry_out()
+            if self._go_on(outcome, threads, [(few.stop, self._total - few.stop)], len(few)):
+                return outcome
+            put_back()
+        return self._carried(self._begin(None), None)
+
+    def _carried(self, outcome: Outcome, threads: Threads | None) -> Outcome:
+        try:
+            self._run_batches(outcome, threads)
         except LimitExceeded as error:
             if error.kind == "steps":
                 error.steps, error.hazards = outcome.budget.steps, tuple(outcome.hazards.report())
             raise
         return outcome
 
-    def _run_batches(self, outcome: Outcome) -> None:
+    def _run_batches(self, outcome: Outcome, threads: Threads | None) -> None:
         observed_instructions = self._what.observed_instructions
-        threads = self._thread_by_thread()
-        if threads is None or threads.refused:
+        if threads is None:
             for batch, symbols in self._batches(outcome, observed_instructions):
                 self._interpret_batch(batch, symbols, outcome)
+            return
+        if (
+            not self._what.observe
+            and threads.a_thread
+            and self._run_threads(outcome, threads, [(0, self._total)], threads.a_thread * self._threads)
+        ):
             return
         # The first batch, and those that are watched, tell how long the others are and whether their order shows.
         sample = Sample(self._watched if self._what.observe else (), observed_instructions)
@@ -374,15 +406,23 @@ class _Run:
             before = outcome.budget.thread_instructions
             with self._batch(outcome, *self._blocks_of(number), watched) as (batch, symbols):
                 self._interpret_batch(batch, symbols, outcome)
+            outcome.budget.patience = None
             if watched:
                 sample.note(outcome.budget.thread_instructions - before)
-        is_regular = threads.learn(self._what.observe and bool(self._watched), len(outcome.hazards))
-        if left and is_regular and self._run_threads(outcome, threads, left):
+        ranges = [self._blocks_of(number) for number in left]
+        if self._go_on(outcome, threads, ranges, self._total - sum(count for _, count in ranges)):
             self.device.cycles += (self.device.cycles - began) * len(left) // (len(self._starts) - len(left))
             return
-        for number in left:
-            with self._batch(outcome, *self._blocks_of(number), watched=False) as (batch, symbols):
+        for first, count in ranges:
+            with self._batch(outcome, first, count, watched=False) as (batch, symbols):
                 self._interpret_batch(batch, symbols, outcome)
+
+    def _go_on(self, outcome: Outcome, threads: Threads, ranges: Sequence[tuple[int, int]], done: int) -> bool:
+        """Whether the blocks that are left, after so many, could be carried out thread by thread."""
+        a_block = outcome.budget.thread_instructions // done
+        watched = self._what.observe and bool(self._watched)
+        is_regular = threads.learn(watched, len(outcome.hazards), a_block // self._threads)
+        return bool(ranges) and is_regular and self._run_threads(outcome, threads, ranges, a_block)
 
     def _interpret_batch(self, batch: BlockBatch, symbols: dict[str, int], outcome: Outcome) -> None:
         lanes = min(self._total, self._together) * self._padded
@@ -394,23 +434,21 @@ class _Run:
     def _thread_by_thread(self) -> Threads | None:
         """The chance to have unwatched blocks carried out thread by thread."""
         what = self._what
-        if not what.unwatched_apart or what.cooperative or what.counts_work or what.order or len(self._starts) < 2:
+        if not what.unwatched_apart or what.cooperative or what.counts_work or what.order:
+            return None
+        if self._total < 2 or self._total * self._padded <= FEW_LANES:
             return None
         variables = linked(self.program.module, self.device).variables.values()
         return Threads(
             self._code, self.device, reached_arrays(self.device, (raw for _, raw in self._parameters), variables)
         )
 
-    def _run_threads(self, outcome: Outcome, threads: Threads, left: Sequence[int]) -> bool:
-        """Whether batches could be carried out thread by thread."""
-        ranges = [self._blocks_of(number) for number in left]
-        blocks = sum(count for _, count in ranges)
-        a_block = outcome.budget.thread_instructions // (self._total - blocks)
-        whole = threads.pays(a_block * blocks)
-        if whole is None:
+    def _run_threads(self, outcome: Outcome, threads: Threads, ranges: Sequence[tuple[int, int]], a_block: int) -> bool:
+        """Whether (first, count) blocks of about so many thread-instructions could be carried out thread by thread."""
+        if not threads.pays(a_block * sum(count for _, count in ranges)):
             return False
         with self._batch(outcome, ranges[0][0], 1, watched=False) as (batch, symbols):
-            return threads.run(whole, batch, symbols, ranges, a_block, outcome.budget)
+            return threads.run(batch, symbols, ranges, a_block, outcome.budget)
 
     def report(self, outcome: Outcome) -> LaunchReport:
         """What came of it."""
@@ -455,51 +493,3 @@ def linked(module: Module, device: Device, limits: Limits | None = None) -> Link
     if cached is None:
         cached = device.modules[id(module)] = (module, Linker(program_of(module), device, limits or Limits()))
     return cached[1]
-
-
-def _three(sizes: Sequence[int], what: str, limits: Index3) -> Index3:
-    padded = (*[int(size) for size in sizes], 1, 1, 1)[:3]
-    for axis, size, limit in zip("xyz", padded, limits, strict=True):
-        if not 1 <= size <= limit:
-            raise LaunchError(f"{what}.{axis} is {size}, allowed are 1 to {limit}")
-    return padded[0], padded[1], padded[2]
-
-
-def _check_launch_bounds(function: Function, block: Index3) -> None:
-    """What `__launch_bounds__()` and `__block_size__()` promise must hold (PTX ISA, .maxntid and .reqntid)."""
-    threads = block[0] * block[1] * block[2]
-    for name, numbers in function.launch_bounds:
-        if name == "maxntid" and threads > math.prod(numbers):
-            raise LaunchError(f"the block has {threads} threads, __launch_bounds__ allows {math.prod(numbers)}")
-        if name == "reqntid" and block != numbers:
-            raise LaunchError(f"the block is {block}, the kernel requires {numbers}")
-
-
-def _parameters(function: Function, arguments: Sequence[Argument]) -> list[tuple[str, bytes]]:
-    if len(arguments) != len(function.parameters):
-        raise LaunchError(f"{function.name} takes {len(function.parameters)} arguments, {len(arguments)} were given")
-    packed = []
-    for parameter, argument in zip(function.parameters, arguments, strict=True):
-        if isinstance(argument, Buffer):
-            raw = argument.address.to_bytes(8, "little")
-        elif isinstance(argument, bytes):
-            raw = argument
-        else:
-            raw = argument.tobytes()
-        if len(raw) != parameter.size_bytes:
-            raise LaunchError(f"argument {parameter.name} takes {parameter.size_bytes} bytes, {len(raw)} were given")
-        packed.append((parameter.name, raw))
-    return packed
-
-
-def _parameter_arrays(batch: BlockBatch, parameters: list[tuple[str, bytes]]) -> dict[str, int]:
-    window = batch.local
-    symbols = {}
-    batch.parameters = dict(parameters)
-    for name, raw in parameters:
-        data = np.zeros(-(-len(raw) // 16) * 16, np.uint8)
-        data[: len(raw)] = np.frombuffer(raw, np.uint8)
-        array = MemoryArray(name, "param", window.next_base(), len(raw), data, read_only=True)
-        window.arrays.append(array)
-        symbols[name] = array.base
-    return symbols

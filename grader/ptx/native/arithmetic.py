@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from grader.ptx.frontend.nodes import Instruction, Operand
+from grader.ptx.frontend.nodes import Immediate, Instruction, Operand
 from grader.ptx.native.layout import TYPES, converted
 
 Read = Callable[[Operand, str], str]
@@ -83,6 +83,8 @@ def _mul(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> 
         return f"({kind}.mul {a} {b})", name
     if m[0] == "wide" and bits == 16:
         return f"(i32.mul {a} {b})", ("s32" if signed else "u32")
+    if bits == 64 and m[0] == "hi":
+        return f"(call $high_{'s' if signed else 'u'}64 {a} {b})", name
     if bits != 32:
         return None
     s = "s" if signed else "u"
@@ -106,6 +108,8 @@ def _mad(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> 
 
 def _fma(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
     name = m[-1]
+    if tuple(m) == ("rm", "f32"):
+        return f"(call $fma32_down {' '.join(read(x, name) for x in o)})", name
     if tuple(m[:-1]) != ("rn",) or name not in ("f32", "f64"):
         return None
     if name == "f64":
@@ -140,6 +144,9 @@ def _root(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) ->
 
 
 def _reciprocal(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    if tuple(m) == ("approx", "ftz", "f32"):
+        flushing = _reciprocal(i, ("approx", "f32"), o, lambda operand, name: f"(call $flushed {read(operand, name)})")
+        return None if flushing is None else (f"(call $flushed {flushing[0]})", "f32")
     if len(m) != 2 or m[1] != "f32":
         return None
     if i.opcode == "rcp" and m[0] in ("rn", "approx"):
@@ -277,6 +284,79 @@ def _select(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) 
     return f"(select {read(o[0], name)} {read(o[1], name)} {read(o[2], 'pred')})", name
 
 
+def _funnel(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    if len(m) != 3 or m[2] != "b32":
+        return None
+    low, high, amount = (read(operand, "u32") for operand in o)
+    both = f"(i64.or (i64.shl (i64.extend_i32_u {high}) (i64.const 32)) (i64.extend_i32_u {low}))"
+    if m[1] == "wrap":
+        by = f"(i64.extend_i32_u (i32.and {amount} (i32.const 31)))"
+    else:
+        by = f"(i64.extend_i32_u (select {amount} (i32.const 32) (i32.lt_u {amount} (i32.const 32))))"
+    if m[0] == "l":
+        return f"(i32.wrap_i64 (i64.shr_u (i64.shl {both} {by}) (i64.const 32)))", "b32"
+    return f"(i32.wrap_i64 (i64.shr_u {both} {by}))", "b32"
+
+
+def _number(operand: Operand, most: int) -> int | None:
+    """A place or a number of bits that is known, up to `most`."""
+    if not isinstance(operand, Immediate) or not 0 <= operand.value <= most:
+        return None
+    return operand.value
+
+
+def _insert(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    if len(m) != 1 or name not in ("b32", "b64") or len(o) != 4:
+        return None
+    kind, bits, _ = TYPES[name]
+    place, count = _number(o[2], bits - 1), _number(o[3], bits)
+    if place is None or count is None:
+        return None
+    mask = ((1 << count) - 1) << place & ((1 << bits) - 1)
+    moved = f"({kind}.and ({kind}.shl {read(o[0], name)} ({kind}.const {place})) ({kind}.const {mask}))"
+    return f"({kind}.or {moved} ({kind}.and {read(o[1], name)} ({kind}.const {~mask & ((1 << bits) - 1)})))", name
+
+
+def _extract(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    kind, bits, signed = TYPES.get(name, ("", 0, False))
+    if len(m) != 1 or bits < 32 or kind.startswith("f"):
+        return None
+    place, count = _number(o[1], bits - 1), _number(o[2], bits)
+    if place is None or not count or place + count > bits:
+        return None
+    up = f"({kind}.shl {read(o[0], name)} ({kind}.const {bits - place - count}))"
+    return f"({kind}.shr_{'s' if signed else 'u'} {up} ({kind}.const {bits - count}))", name
+
+
+def _reverse(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    return (f"(call $reversed {read(o[0], 'b32')})", "b32") if tuple(m) == ("b32",) else None
+
+
+def _logic_of_three(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    table = _number(o[3], 255) if len(o) == 4 and tuple(m) == ("b32",) else None
+    if table is None:
+        return None
+    values = [read(operand, "b32") for operand in o[:3]]
+    total = "(i32.const 0)"
+    for row in range(8):
+        if table >> row & 1:
+            chosen = [v if row >> 2 - k & 1 else f"(i32.xor {v} (i32.const -1))" for k, v in enumerate(values)]
+            total = f"(i32.or {total} (i32.and {chosen[0]} (i32.and {chosen[1]} {chosen[2]})))"
+    return total, "b32"
+
+
+def _copy_sign(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    if len(m) != 1 or name not in ("f32", "f64"):
+        return None
+    return f"({name}.copysign {read(o[1], name)} {read(o[0], name)})", name
+
+
+_WHOLE = {"rzi": "trunc", "rni": "nearest", "rmi": "floor", "rpi": "ceil"}
+
+
 def _count(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
     name = m[-1]
     if len(m) != 1 or name not in ("b32", "b64"):
@@ -295,6 +375,12 @@ def _convert(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read)
     kind, _, signed = TYPES[source]
     value = read(o[0], source)
     floats = ("f32", "f64")
+    if target == source == "f32" and rounding in _WHOLE:
+        return canonical(f"(f32.{_WHOLE[rounding]} {value})"), target
+    if target == source == "f32" and rounding == "sat":
+        # Of a NaN and of -0 comes 0.
+        least = f"(select (local.tee $tf {value}) (f32.const 0) (f32.gt (local.get $tf) (f32.const 0)))"
+        return f"(f32.min {least} (f32.const 1))", target
     if target not in floats and source not in floats:
         if rounding:
             return None
@@ -307,7 +393,7 @@ def _convert(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read)
         return f"({target}.convert_{kind}_{'s' if signed else 'u'} {value})", target
     if target not in floats:
         # Of a NaN comes 0 from f32 to 32 bits only, which is what truncation gives.
-        whole = {"rzi": "trunc", "rni": "nearest", "rmi": "floor", "rpi": "ceil"}.get(rounding)
+        whole = _WHOLE.get(rounding)
         if whole is None or source != "f32" or target not in ("s32", "u32"):
             return None
         inner = value if whole == "trunc" else f"(f32.{whole} {value})"
@@ -346,6 +432,12 @@ _MAKERS: dict[str, Callable[[Instruction, Sequence[str], Sequence[Operand], Read
     "neg": _sign,
     "setp": _compare,
     "selp": _select,
+    "shf": _funnel,
+    "bfi": _insert,
+    "bfe": _extract,
+    "brev": _reverse,
+    "lop3": _logic_of_three,
+    "copysign": _copy_sign,
     "popc": _count,
     "clz": _count,
     "cvt": _convert,

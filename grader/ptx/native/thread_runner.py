@@ -8,7 +8,7 @@ the attempt with nothing changed, and the interpreter has these blocks to do.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,19 @@ from grader.ptx.machine import operands
 from grader.ptx.machine.batch import BlockBatch
 from grader.ptx.machine.code import Code
 from grader.ptx.memory import Device, MemoryArray
-from grader.ptx.native.host import LinearMemory, TooLarge, Unusual, imports
-from grader.ptx.native.whole_threads import FILLS, WholeThreads, whole_threads
+from grader.ptx.native.generate import Compiled
+from grader.ptx.native.host import LinearMemory, TooLarge, Unusual
+from grader.ptx.native.imports import imports
+from grader.ptx.native.whole_threads import FILLS, Places, written
 
 CHARGE = 4
 """Thread-instructions that are charged as one: about two billion a second are carried out."""
 SLICE = 100_000_000
 """Thread-instructions between two looks at the clock."""
+CAUTION = 200_000_000
+"""Thread-instructions after which a first launch whose blocks all run side by side begins anew, with few of them."""
+MAX_UNDONE_BYTES = 256 << 20
+"""Of arrays, beyond which none does."""
 COMPILATION = 40_000_000
 LAUNCH = 2_000_000
 COPIED = 8
@@ -37,12 +43,14 @@ interpreter's."""
 class Wanted:
     """Of a kernel: how many thread-instructions would have been worth it so far.
 
-    watched: observers have seen a launch and found nothing.  refused: they have found something, or it was tried in vain.
+    watched: observers have seen a launch and found nothing.  refused: they have found something, or it was in vain.
+    a_thread: thread-instructions of one thread in the latest launch, 0 before the first.
     """
 
     instructions: int = 0
     watched: bool = False
     refused: bool = False
+    a_thread: int = 0
 
 
 class Threads:
@@ -59,31 +67,48 @@ class Threads:
 
     @property
     def refused(self) -> bool:
-        """Whether an earlier launch has found that the kernel cannot be carried out so."""
+        """Whether the kernel cannot be carried out so, or an earlier launch has found that."""
+        self._wanted.refused |= written(self._code) is None
         return self._wanted.refused
 
-    def learn(self, watched: bool, hazards: int) -> bool:
-        """What was found where observers have seen blocks; whether threads' order shows in nothing, for all is known."""
+    @property
+    def a_thread(self) -> int:
+        """Thread-instructions of one thread, where a launch has been watched, has shown nothing, and told; else 0."""
+        return self._wanted.a_thread if self._wanted.watched else 0
+
+    def undo(self) -> Callable[[], None] | None:
+        """Keep what the arrays hold; what is returned puts it back.  None where nothing is to be undone."""
+        arrays = [array for array in self._reached.values() if not array.read_only]
+        if self._wanted.a_thread or sum(len(array.data) for array in arrays) > MAX_UNDONE_BYTES:
+            return None
+        kept = [(array, array.data.copy(), None if array.valid is None else array.valid.copy()) for array in arrays]
+
+        def put_back() -> None:
+            for array, data, valid in kept:
+                array.data[:] = data
+                if valid is not None and array.valid is not None:
+                    array.valid[:] = valid
+
+        return put_back
+
+    def learn(self, watched: bool, hazards: int, a_thread: int) -> bool:
+        """What was found where observers have seen blocks; whether the order of threads is known to show in nothing."""
+        self._wanted.a_thread = a_thread
         self._wanted.watched |= watched
         self._wanted.refused |= hazards > 0
         return self._wanted.watched and not self._wanted.refused
 
-    def pays(self, instructions: int) -> WholeThreads | None:
-        """The kernel's code, where so many thread-instructions that are left make up for what it takes."""
+    def pays(self, instructions: int) -> bool:
+        """Whether so many thread-instructions that are left make up for what it takes."""
         wanted = self._wanted
         copied = sum(len(array.data) * (2 if array.valid is not None else 1) for array in self._reached.values())
         if instructions < LAUNCH + copied // COPIED:
-            return None
+            return False
         wanted.instructions += instructions
-        if wanted.instructions < COMPILATION:
-            return None
-        whole = whole_threads(self._code)
-        wanted.refused = whole is None
-        return whole
+        return wanted.instructions >= COMPILATION
 
     def run(
         self,
-        whole: WholeThreads,
         batch: BlockBatch,
         symbols: dict[str, int],
         ranges: Sequence[tuple[int, int]],
@@ -96,10 +121,15 @@ class Threads:
 
         Raises LimitExceeded.
         """
+        whole = written(self._code)
+        compiled = whole.compiled() if whole is not None else None
+        if whole is None or compiled is None:
+            self._wanted.refused = True
+            return False
         memory: LinearMemory | None = None
         try:
-            memory = LinearMemory(whole.compiled, batch, self._device, False, set(self._reached))
-            _Runner(self._code, whole, memory, batch, symbols, budget).run(ranges, a_block)
+            memory = LinearMemory(compiled, batch, self._device, observed=False, reached=set(self._reached))
+            _Runner(self._code, compiled, whole.places, memory, batch, symbols, budget).run(ranges, a_block)
             memory.commit()
         except (Unusual, TooLarge):
             self._wanted.refused = True
@@ -118,7 +148,8 @@ class _Runner:
     def __init__(
         self,
         code: Code,
-        whole: WholeThreads,
+        compiled: Compiled,
+        places: Places,
         memory: LinearMemory,
         batch: BlockBatch,
         symbols: dict[str, int],
@@ -126,8 +157,8 @@ class _Runner:
     ) -> None:
         import wasmtime
 
-        self._code, self._whole, self._memory, self._budget = code, whole, memory, budget
-        generated, places = whole.compiled.generated, whole.places
+        self._code, self._memory, self._budget = code, memory, budget
+        self._generated = generated = compiled.generated
         addresses = {**batch.addresses, **code.program.addresses, **symbols}
         if any(name not in addresses for name, _ in generated.symbols):
             raise Unusual
@@ -143,7 +174,7 @@ class _Runner:
             memory.put(places.fills + 16 * number, start)
             memory.put(places.fills + 16 * number + 4, size)
         store = memory.store
-        instance = wasmtime.Instance(store, whole.compiled.module, [memory.memory, *imports(store, _unused)])
+        instance = wasmtime.Instance(store, compiled.module, [memory.memory, *imports(store, _unused)])
         self._run: Any = instance.exports(store)["run"]
         self._faults = (wasmtime.Trap, wasmtime.WasmtimeError)
         self._sizes = np.array([block.size for block in code.blocks], np.int64)
@@ -153,7 +184,7 @@ class _Runner:
         """Raises Unusual, and LimitExceeded."""
         budget, limits = self._budget, self._budget.limits
         code, memory = self._code, self._memory
-        visits = memory.words(self._whole.compiled.generated.visits, len(code.blocks))
+        visits = memory.words(self._generated.visits, len(code.blocks))
         used = unchecked = 0
         last = ranges[-1][0] + ranges[-1][1]
         for first, count in ranges:

@@ -20,7 +20,7 @@ from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import canonical, with_any_nan
 from grader.ptx.native.generate import Compiled, Generator, engine, kept
 from grader.ptx.native.layout import Unfit, Way, local_type
-from grader.ptx.native.pieces import FRAME_BYTES, Kernel, Piece
+from grader.ptx.native.pieces import FRAME_BYTES, Generated, Kernel, Piece
 
 FILLS = 8
 """At most so many regions are made anew for every block: the flags of its shared memory, and local variables."""
@@ -28,7 +28,9 @@ ROUNDS = 1 << 26
 """A thread that goes round its loops so often between two barriers is left to the interpreter."""
 _MOST_INSTRUCTIONS = 6000
 """Of all functions of a kernel together, beyond which compiling them takes seconds."""
-_ON_ANY_NAN = frozenset({"add", "sub", "mul", "fma", "mad", "div", "setp", "min", "max", "sqrt", "rcp", "rsqrt", "neg", "abs"})
+_ON_ANY_NAN = frozenset(
+    {"add", "sub", "mul", "fma", "mad", "div", "setp", "min", "max", "sqrt", "rcp", "rsqrt", "neg", "abs"}
+)
 """Arithmetic on float32 that gives the same whichever NaN it is given."""
 _COORDINATES = {f"ctaid.{axis}": f"(global.get $block_{axis})" for axis in "xyz"}
 _PLAIN = {f"{name}.{axis}" for name in ("tid", "ntid", "nctaid") for axis in "xyz"} | {"laneid"}
@@ -45,10 +47,22 @@ class Places:
 
 @dataclass
 class WholeThreads:
-    """A kernel's machine code, and where its fields lie."""
+    """A kernel's text, and where its fields lie."""
 
-    compiled: Compiled
+    generated: Generated
     places: Places
+    _compiled: Compiled | None = None
+
+    def compiled(self) -> Compiled | None:
+        """Its machine code; None where there is no WebAssembly runtime for this platform."""
+        if self._compiled is None:
+            try:
+                import wasmtime
+            except ImportError:
+                return None
+            binary = bytes(wasmtime.wat2wasm(self.generated.text))
+            self._compiled = Compiled(kept(wasmtime.Module(engine(), binary)), self.generated)
+        return self._compiled
 
 
 class _Body(Piece):
@@ -142,12 +156,14 @@ _REMEMBER = """(func $remember (param $kept i32) (param $quick i32) (param $log 
  (i64.store offset=8 (local.get $quick) (i64.const 0))
  (if (i64.eqz (i64.load offset=8 (local.get $kept))) (then (return)))
  (i64.store offset=8 (local.get $quick) (i64.shr_u
-  (i64.add (i64.load offset=8 (local.get $kept)) (i64.sub (i64.shl (i64.const 1) (i64.extend_i32_u (local.get $log))) (i64.const 1)))
+  (i64.add (i64.load offset=8 (local.get $kept))
+   (i64.sub (i64.shl (i64.const 1) (i64.extend_i32_u (local.get $log))) (i64.const 1)))
   (i64.extend_i32_u (local.get $log))))
  (i32.store offset=16 (local.get $quick)
   (i32.sub (i32.load offset=16 (local.get $kept)) (i32.wrap_i64 (i64.load (local.get $kept)))))
  (i32.store offset=20 (local.get $quick) (if (result i32) (i32.load offset=20 (local.get $kept))
-  (then (i32.sub (i32.load offset=20 (local.get $kept)) (i32.load offset=16 (local.get $kept)))) (else (i32.const 0)))))"""
+  (then (i32.sub (i32.load offset=20 (local.get $kept)) (i32.load offset=16 (local.get $kept))))
+  (else (i32.const 0)))))"""
 """Of an access the array that it went to last: its address, how many places it has of this width, what makes linear
 memory's address of an address, and of that its flags'."""
 
@@ -266,12 +282,14 @@ class _Writer(Generator):
         self._check()
         ends = [self._is_barrier(block) for block in code.blocks]
         successors = [() if ends[b.index] else code.graph.blocks[b.index].successors for b in code.blocks]
-        starts = [0] + sorted({block.next for block in code.blocks if ends[block.index]} - {0})
+        starts = [0, *sorted({block.next for block in code.blocks if ends[block.index]} - {0})]
         if any(ends[b.index] and b.next == 0 for b in code.blocks):
             raise Unfit("a barrier before the first block")
         functions = [self._function(_Region.of(start, successors)) for start in starts]
         out.text = self.kernel.finish(
-            self.prelude() + "\n".join([*self._globals(), _REMEMBER, *functions, *map(self._phase, starts), self._run(starts)]) + ")"
+            self.prelude()
+            + "\n".join([*self._globals(), _REMEMBER, *functions, *map(self._phase, starts), self._run(starts)])
+            + ")"
         )
         out.end = static.end
 
@@ -289,7 +307,7 @@ class _Writer(Generator):
     # -- from one barrier to the next --------------------------------------------------
 
     def _function(self, region: _Region) -> str:
-        """A thread from a place on: 0 where it has returned, or 1 + the block that follows the barrier that it is at."""
+        """A thread from a place on: 0 where it has returned, or 1 + the block behind the barrier that it is at."""
         body = _Body(self.kernel, self._loose)
         self._body, self._region = body, region
         inside = "\n".join(self._tree(region.start))
@@ -300,7 +318,11 @@ class _Writer(Generator):
             if region.start:
                 begin.append(f"(local.set $r{index} ({kind}.load offset={self.kernel.slot(index)} (local.get $f)))")
             else:
-                ones = f"({kind}.const -1)" if kind[0] == "i" else f"({kind}.const nan:0x{'7fffff' if kind == 'f32' else 'fffffffffffff'})"
+                ones = (
+                    f"({kind}.const -1)"
+                    if kind[0] == "i"
+                    else f"({kind}.const nan:0x{'7fffff' if kind == 'f32' else 'fffffffffffff'})"
+                )
                 begin.append(f"(local.set $r{index} {ones})")
         names = sorted(body.read | body.set | live)
         locals_ = " ".join(f"(local $r{index} {local_type(self.registers[index])})" for index in names)
@@ -406,7 +428,8 @@ class _Writer(Generator):
                 f"(memory.fill (i32.load (i32.const {at})) (i32.const 0) (i32.load offset=4 (i32.const {at})))"
             )
         again = "\n".join(
-            f"(if (i32.eq (local.get $at) (i32.const {1 + start})) (then (local.set $at (call $phase_{start})) (br $phases)))"
+            f"(if (i32.eq (local.get $at) (i32.const {1 + start}))"
+            f" (then (local.set $at (call $phase_{start})) (br $phases)))"
             for start in starts
         )
         return f"""(func (export "run") (param $b i32) (param $n i32) (local $at i32)
@@ -424,23 +447,15 @@ class _Writer(Generator):
   (br_if $blocks (local.get $n))))"""
 
 
-def whole_threads(code: Code) -> WholeThreads | None:
-    """Machine code of a kernel, made at first use; None where the kernel has something that it cannot do."""
+def written(code: Code) -> WholeThreads | None:
+    """A kernel's text, made at first use, and its code once that is wanted; None where it has something unfit."""
     derived: dict[str, WholeThreads | None] = code.program.module.derived.setdefault("whole threads", {})
     if code.name not in derived:
-        derived[code.name] = _compile(code)
+        writer = _Writer(code)
+        try:
+            writer.write()
+        except (Unfit, UnsupportedInstruction, RecursionError):
+            derived[code.name] = None
+        else:
+            derived[code.name] = WholeThreads(writer.out, writer.places)
     return derived[code.name]
-
-
-def _compile(code: Code) -> WholeThreads | None:
-    try:
-        import wasmtime
-    except ImportError:
-        return None
-    writer = _Writer(code)
-    try:
-        writer.write()
-    except (Unfit, UnsupportedInstruction, RecursionError):
-        return None
-    binary = bytes(wasmtime.wat2wasm(writer.out.text))
-    return WholeThreads(Compiled(kept(wasmtime.Module(engine(), binary)), writer.out), writer.places)

@@ -20,7 +20,8 @@ WHERE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 KERNELS: dict[str, tuple[str, list[Any]]] = {
     "a loop that each thread leaves at a time of its own": (
         f"""__global__ void k(int* out, const unsigned* in) {{ {WHERE}
-            unsigned v = in[i] % 10007, n = 0; while (v != 1) {{ v = v & 1 ? 3 * v + 1 : v / 2; if (++n == 200) break; }}
+            unsigned v = in[i] % 10007, n = 0; while (v != 1) {{ v = v & 1 ? 3 * v + 1 : v / 2;
+                if (++n == 200) break; }}
             out[i] = n; }}""",
         [Bytes(4 * N), BITS],
     ),
@@ -28,28 +29,32 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
         f"""__global__ void k(float* out, const float* in) {{ {WHERE} float s = 0;
             for (int a = 0; a < i % 7; a++) {{ if (a == 3) continue;
                 for (int b = a; b < 9; b++) {{ if (in[i] * b > 4.f) break;
-                    switch ((a + b) % 4) {{ case 0: s += b; break; case 1: s -= a; case 2: s *= 1.5f; break; default: s = -s; }} }} }}
+                    switch ((a + b) % 4) {{ case 0: s += b; break; case 1: s -= a; case 2: s *= 1.5f; break;
+                    default: s = -s; }} }} }}
             out[i] = s; }}""",
         [Bytes(4 * N), FLOATS],
     ),
     "barriers in a loop, and threads that have returned": (
         f"""__global__ void k(float* out, const float* in, int n) {{ __shared__ float s[256]; {WHERE}
             int t = threadIdx.x; s[t] = 0; if (i >= n) return; s[t] = in[i]; __syncthreads();
-            for (int d = 1; d < 128; d *= 2) {{ float v = t >= d ? s[t - d] : 0; __syncthreads(); s[t] += v; __syncthreads(); }}
+            for (int d = 1; d < 128; d *= 2) {{ float v = t >= d ? s[t - d] : 0; __syncthreads(); s[t] += v;
+                __syncthreads(); }}
             out[i] = s[t]; }}""",
         [np.zeros(N, np.float32), FLOATS, np.int32(N - 256)],
     ),
     "a barrier in the middle of a condition that the block agrees on": (
         f"""__global__ void k(int* out, const unsigned* in) {{ __shared__ unsigned s[256]; {WHERE} int t = threadIdx.x;
             s[t] = in[i]; __syncthreads(); unsigned v = s[t];
-            if (blockIdx.x % 3) {{ v ^= s[255 - t]; __syncthreads(); s[t] = v; __syncthreads(); v += s[(t + 7) % 256]; }}
+            if (blockIdx.x % 3) {{ v ^= s[255 - t]; __syncthreads(); s[t] = v; __syncthreads();
+                v += s[(t + 7) % 256]; }}
             out[i] = v; }}""",
         [Bytes(4 * N), BITS],
     ),
     "NaNs whose bits are looked at": (
         f"""__global__ void k(unsigned* out, const float* in) {{ {WHERE} float z = in[i], v = 0;
             for (int a = 0; a < 4; a++) {{ v = v * z + a; v = -v; }} float w = z + 1; out[i] = __float_as_uint(v);
-            out[i + {N}] = __float_as_uint(w > v ? w : v) ^ __float_as_uint(fminf(v, w)); ((float*)out)[i + 2 * {N}] = z; }}""",
+            out[i + {N}] = __float_as_uint(w > v ? w : v) ^ __float_as_uint(fminf(v, w));
+                ((float*)out)[i + 2 * {N}] = z; }}""",
         [Bytes(12 * N), BITS.view(np.float32)],
     ),
     "double precision, fused and not": (
@@ -71,9 +76,30 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
             out[i] = c; ((unsigned short*)(out + {N}))[i] = c >> 8; }}""",
         [Bytes(3 * N), BITS],
     ),
+    "bits moved about": (
+        f"""__global__ void k(unsigned* out, const unsigned* in) {{
+                {WHERE} unsigned a = in[i], b = in[(i + 1) % {N}], c, d, e;
+            asm("lop3.b32 %0, %1, %2, %3, 0x5D;" : "=r"(c) : "r"(a), "r"(b), "r"(i));
+            asm("bfe.u32 %0, %1, 5, 11;" : "=r"(d) : "r"(a)); asm("bfe.s32 %0, %1, 20, 12;" : "=r"(e) : "r"(b));
+            out[i] = c ^ d ^ e ^ __brev(a) ^ __funnelshift_l(a, b, i) ^ __funnelshift_r(a, b, i / 3)
+                ^ __funnelshift_lc(a, b, i % 40) ^ __funnelshift_rc(b, a, i % 40);
+            unsigned long long u = (unsigned long long)a << 32 | b;
+                asm("bfi.b32 %0, %1, %2, 3, 9;" : "=r"(c) : "r"(a), "r"(b));
+            out[i + {N}] = __umul64hi(u, u * 7 + 3) ^ __mul64hi(u, -u * 5) ^ c; }}""",
+        [Bytes(8 * N), BITS],
+    ),
+    "float32 rounded in other ways": (
+        f"""__global__ void k(float* out, const float* in) {{ {WHERE} float a = in[i], b = in[(i + 1) % {N}], c;
+            asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(c) : "f"(b));
+            out[i] = __fmaf_rd(a, b, in[(i + 2) % {N}]); out[i + {N}] = c;
+                out[i + 2 * {N}] = __saturatef(a) + copysignf(b, a);
+            out[i + 3 * {N}] = __fmaf_rd(a, 1.f, -a) + floorf(a) + ceilf(b) * truncf(a) - rintf(b); }}""",
+        [Bytes(16 * N), BITS.view(np.float32)],
+    ),
     "arrays of a thread's own": (
         f"""__global__ void k(int* out, const unsigned* in) {{ {WHERE} int h[8]; for (int a = 0; a < 8; a++) h[a] = a;
-            for (int a = 0; a < 20; a++) h[(in[i] >> a) & 7] += a; int s = 0; for (int a = 0; a < 8; a++) s = s * 31 + h[a];
+            for (int a = 0; a < 20; a++) h[(in[i] >> a) & 7] += a; int s = 0; for (int a = 0; a < 8;
+                a++) s = s * 31 + h[a];
             out[i] = s; }}""",
         [Bytes(4 * N), BITS],
     ),
@@ -149,7 +175,7 @@ def test_what_is_wrong_in_a_block_that_nobody_watches_is_told_as_ever(body: str,
 
 def test_a_race_that_was_seen_leaves_the_order_as_it_is() -> None:
     source = f"__global__ void k(int* out, const unsigned* in) {{ {WHERE} out[i / 2] += in[i]; out[i / 3] = i; }}"
-    _, expected, memory, _ = run(source, [np.zeros(N, np.int32), BITS], False, (N // 256,), (256,))
+    _, _, memory, _ = run(source, [np.zeros(N, np.int32), BITS], False, (N // 256,), (256,))
     done, got, same_memory, _ = run(source, [np.zeros(N, np.int32), BITS], True, (N // 256,), (256,))
     assert not done
     assert got.hazards
@@ -157,7 +183,8 @@ def test_a_race_that_was_seen_leaves_the_order_as_it_is() -> None:
 
 
 def test_limits_hold() -> None:
-    source = f"__global__ void k(int* out, int n) {{ {WHERE} int s = i; for (int a = 0; a < n; a++) s = s * 5 + (s >> a % 7); out[i] = s; }}"
+    loop = "for (int a = 0; a < n; a++) s = s * 5 + (s >> a % 7);"
+    source = f"__global__ void k(int* out, int n) {{ {WHERE} int s = i; {loop} out[i] = s; }}"
     with pytest.raises(LimitExceeded) as raised:
         run(source, [Bytes(4 * N), np.int32(3000)], True, (N // 256,), (256,), limits=Limits(instructions=200_000_000))
     assert raised.value.kind == "instructions"
