@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.isa.floating import FUNCTIONS
 from grader.ptx.isa.rounding import float64_to_float32, fma_f64
 
 
@@ -19,13 +18,13 @@ def fma64(a: int, b: int, c: int) -> int:
         return int(fma_f64(x, y, z).view(np.int64)[0])
 
 
-_FUNCTIONS = tuple(FUNCTIONS[name] for name in ("ex2", "lg2", "sin", "cos"))
-
-
 def function_f32(number: int, bits: int) -> int:
     """An approximated function of float32 bits that is not certain at once; number: which one, as in `runtime.wat`."""
+    from grader.ptx.isa.floating import FUNCTIONS
+
+    function = FUNCTIONS[("ex2", "lg2", "sin", "cos")[number]]
     with np.errstate(all="ignore"):
-        result = _FUNCTIONS[number](np.array([bits & 0xFFFFFFFF], np.uint32).view(np.float32).astype(np.float64))
+        result = function(np.array([bits & 0xFFFFFFFF], np.uint32).view(np.float32).astype(np.float64))
         return int(float64_to_float32(result, "rn").view(np.int32)[0])
 
 
