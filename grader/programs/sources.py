@@ -69,8 +69,8 @@ _CAUSES = (
 # What of it a program that does need it mentions; included and never used, it is left out.
 _USES = {
     "threads": r"\b(?:condition_variable\w*|barrier|latch|\w*semaphore|stop_token|stop_source)\b",
-    "thrust": r"\bthrust\b",
-    "cub": r"\bcub\b",
+    "thrust": r"\b(?:thrust\b|THRUST_)",
+    "cub": r"\b(?:cub\b|CUB_)",
     "opencv": r"\b(?:cv|cv[A-Z]\w*|IplImage|Mat|imread|imwrite)\b",
     "mpi": r"\bMPI_",
     "library": r"\b(?:cufft|cusparse|cusolver|cudnn|nccl|nvml|npp|cutlass|gl|glu|glut|cudaGL)\w*",

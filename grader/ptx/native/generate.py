@@ -65,7 +65,7 @@ class Generator:
     def _check(self) -> None:
         for block in self.code.blocks:
             for instruction in block.instructions:
-                if is_refused(instruction.opcode):
+                if self._is_refused(instruction):
                     raise Unfit(instruction.text)
                 if is_barrier(instruction.opcode) and not self._is_plain_barrier(instruction):
                     raise Unfit(instruction.text)
@@ -74,6 +74,9 @@ class Generator:
                     self.out.narrow |= transfer.space in SEEN and transfer.spec.width < 4
         if any(info.spins for info in self.code.loop_at_header.values()):
             raise Unfit("a loop that waits for another thread")
+
+    def _is_refused(self, instruction: Instruction) -> bool:
+        return is_refused(instruction.opcode)
 
     @staticmethod
     def _is_plain_barrier(instruction: Instruction) -> bool:

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from grader.ptx.dataflow import destinations
-from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Special
+from grader.ptx.dataflow import destinations, sources
+from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Operand, Register, Special
 from grader.ptx.isa.instructions import facts, is_barrier
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import canonical, with_any_nan
 from grader.ptx.native.generate import Compiled, Generator, engine, kept
-from grader.ptx.native.layout import Unfit, Way, local_type
+from grader.ptx.native.layout import KEPT_BYTES, TYPES, Unfit, Way, converted, local_type
 from grader.ptx.native.pieces import FRAME_BYTES, Generated, Kernel, Piece
 
 FILLS = 8
@@ -88,6 +88,8 @@ class _Body(Piece):
                 self._move(instruction)
             elif opcode == "cvta":
                 self._convert_address(instruction)
+            elif opcode in ("atom", "red"):
+                self._update(instruction)
             else:
                 self._compute(instruction)
         return self._lines
@@ -118,6 +120,30 @@ class _Body(Piece):
         if isinstance(operand, Register) and operand.index in self._loose and not self._is_arithmetic:
             expression = canonical(expression)
         return expression, kind
+
+    def _update(self, instruction: Instruction) -> None:
+        """An atomic update whose turn does not matter: nobody asks what was there before."""
+        update = _update_of(instruction)
+        assert update is not None
+        space, operation, name = update
+        *_, address, value = instruction.operands
+        kind, bits, signed = TYPES[name]
+        if not isinstance(address, Address) or address.base is None:
+            raise Unfit(instruction.text)
+        expression, have = self._raw(address.base, 64)
+        place = f"(i64.add {converted(expression, have, 'i64')} (i64.const {address.offset}))"
+        operand = self._read(value, name)
+        way = Way(space, "load", bits // 8)
+        self.out.ways.add(way)
+        self._lines += [f"(local.set $a {place})", *self._found(way, self.static.take(KEPT_BYTES))]
+        before, letter = f"({kind}.load (local.get $p))", "i" if kind == "i32" else "l"
+        if operation in ("min", "max"):
+            compare = f"{kind}.{'lt' if operation == 'min' else 'gt'}_{'s' if signed else 'u'}"
+            old, new = f"(local.tee $t{letter} {before})", f"(local.tee $u{letter} {operand})"
+            after = f"(select {old} {new} ({compare} (local.get $t{letter}) (local.get $u{letter})))"
+        else:
+            after = f"({kind}.{operation} {before} {operand})"
+        self._lines.append(f"({kind}.store (local.get $p) {after})")
 
     def _note_change(self) -> None:
         """Nobody asks whether memory has changed."""
@@ -166,6 +192,19 @@ _REMEMBER = """(func $remember (param $kept i32) (param $quick i32) (param $log 
   (else (i32.const 0)))))"""
 """Of an access the array that it went to last: its address, how many places it has of this width, what makes linear
 memory's address of an address, and of that its flags'."""
+
+
+_SCOPES = frozenset({"relaxed", "cta", "cluster", "gpu", "sys", "global", "shared", "shared::cta"})
+
+
+def _update_of(instruction: Instruction) -> tuple[str, str, str] | None:
+    """(space, operation, type) of an atomic whose order among others like it changes nothing in memory."""
+    given = instruction.modifiers
+    rest = [modifier for modifier in given if modifier not in _SCOPES]
+    space = "shared" if "shared" in given or "shared::cta" in given else "global" if "global" in given else ""
+    if len(rest) != 2 or not space or rest[0] not in ("add", "min", "max", "and", "or", "xor"):
+        return None
+    return (space, rest[0], rest[1]) if rest[1] in ("u32", "s32", "b32", "u64", "s64", "b64") else None
 
 
 def _loose(code: Code) -> set[int]:
@@ -272,6 +311,7 @@ class _Writer(Generator):
         self.places = Places(self.static.take(16), self.static.take(8), self.static.take(16 * FILLS))
         self._size = 0
         self._loose = _loose(code)
+        self._read = {r.index for b in code.blocks for i in b.instructions for r in sources(i)}
 
     def write(self) -> None:
         """The module's text and its regions, in `out`."""
@@ -292,6 +332,12 @@ class _Writer(Generator):
             + ")"
         )
         out.end = static.end
+
+    def _is_refused(self, instruction: Instruction) -> bool:
+        if instruction.opcode not in ("atom", "red"):
+            return super()._is_refused(instruction)
+        asked = {register.index for register in destinations(instruction)} & self._read
+        return bool(asked) or _update_of(instruction) is None
 
     def _is_barrier(self, block: CodeBlock) -> bool:
         if not block.instructions or not is_barrier(block.last.opcode):

@@ -96,6 +96,16 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
             out[i + 3 * {N}] = __fmaf_rd(a, 1.f, -a) + floorf(a) + ceilf(b) * truncf(a) - rintf(b); }}""",
         [Bytes(16 * N), BITS.view(np.float32)],
     ),
+    "atomics whose turn does not matter": (
+        f"""__global__ void k(unsigned* out, const unsigned* in) {{ __shared__ unsigned h[64]; {WHERE} int t = threadIdx.x;
+            if (t < 64) h[t] = 0; __syncthreads();
+            for (int a = 0; a < 4; a++) atomicAdd(&h[in[i] >> 8 * a & 63], a + 1);
+            __syncthreads(); if (t < 64) atomicAdd(out + t, h[t]);
+            atomicMax((int*)out + 64, (int)in[i]); atomicMin(out + 65, in[i]); atomicXor(out + 66, in[i]);
+            atomicMax(out + 67, in[i]); atomicAnd(out + 68, in[i] | 7); atomicOr(out + 69, 1 << (i & 15));
+            atomicAdd((unsigned long long*)out + 40 + i % 3, (unsigned long long)in[i]); }}""",
+        [np.arange(100, dtype=np.uint32), BITS],
+    ),
     "arrays of a thread's own": (
         f"""__global__ void k(int* out, const unsigned* in) {{ {WHERE} int h[8]; for (int a = 0; a < 8; a++) h[a] = a;
             for (int a = 0; a < 20; a++) h[(in[i] >> a) & 7] += a; int s = 0; for (int a = 0; a < 8;
