@@ -97,8 +97,8 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
         [Bytes(16 * N), BITS.view(np.float32)],
     ),
     "atomics whose turn does not matter": (
-        f"""__global__ void k(unsigned* out, const unsigned* in) {{ __shared__ unsigned h[64]; {WHERE} int t = threadIdx.x;
-            if (t < 64) h[t] = 0; __syncthreads();
+        f"""__global__ void k(unsigned* out, const unsigned* in) {{ __shared__ unsigned h[64]; {WHERE}
+            int t = threadIdx.x; if (t < 64) h[t] = 0; __syncthreads();
             for (int a = 0; a < 4; a++) atomicAdd(&h[in[i] >> 8 * a & 63], a + 1);
             __syncthreads(); if (t < 64) atomicAdd(out + t, h[t]);
             atomicMax((int*)out + 64, (int)in[i]); atomicMin(out + 65, in[i]); atomicXor(out + 66, in[i]);
