@@ -22,7 +22,8 @@ from grader.ptx.memory import Device, MemoryArray
 from grader.ptx.native.generate import Compiled
 from grader.ptx.native.host import LinearMemory, TooLarge, Unusual
 from grader.ptx.native.imports import imports
-from grader.ptx.native.whole_threads import FILLS, Places, written
+from grader.ptx.native.thread_meetings import FILLS, Places
+from grader.ptx.native.whole_threads import written
 
 CHARGE = 4
 """Thread-instructions that are charged as one: about two billion a second are carried out."""

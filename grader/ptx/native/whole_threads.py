@@ -9,21 +9,20 @@ function for each place where threads begin: the kernel's first block, and what 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from grader.ptx.dataflow import destinations, sources
 from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Operand, Register, Special
-from grader.ptx.isa.instructions import facts, is_barrier
+from grader.ptx.isa.instructions import facts
 from grader.ptx.limits import UnsupportedInstruction
-from grader.ptx.machine.code import Code, CodeBlock
-from grader.ptx.native import layout
+from grader.ptx.machine.code import Code
 from grader.ptx.native.arithmetic import canonical, with_any_nan
 from grader.ptx.native.generate import Compiled, Generator, engine, kept
 from grader.ptx.native.layout import KEPT_BYTES, TYPES, Unfit, Way, converted, local_type
-from grader.ptx.native.pieces import FRAME_BYTES, Generated, Kernel, Piece
+from grader.ptx.native.pieces import Generated, Kernel, Piece
+from grader.ptx.native.thread_flow import Node, Region, nodes_of
+from grader.ptx.native.thread_meetings import FILLS, Meetings, Places
 
-FILLS = 8
-"""At most so many regions are made anew for every block: the flags of its shared memory, and local variables."""
 ROUNDS = 1 << 26
 """A thread that goes round its loops so often between two barriers is left to the interpreter."""
 _MOST_INSTRUCTIONS = 6000
@@ -34,15 +33,6 @@ _ON_ANY_NAN = frozenset(
 """Arithmetic on float32 that gives the same whichever NaN it is given."""
 _COORDINATES = {f"ctaid.{axis}": f"(global.get $block_{axis})" for axis in "xyz"}
 _PLAIN = {f"{name}.{axis}" for name in ("tid", "ntid", "nctaid") for axis in "xyz"} | {"laneid"}
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Fields of a kernel's own in the context: the grid's sizes, threads of a block, and what is filled (`FILLS`)."""
-
-    grid: int
-    threads: int
-    fills: int
 
 
 @dataclass
@@ -232,77 +222,6 @@ def _loose(code: Code) -> set[int]:
     return loose
 
 
-@dataclass
-class _Region:
-    """What is reached from a place without a barrier in between, and how its blocks follow each other.
-
-    order: number of a block in reverse postorder.  dominator: who every way to a block leads through last.
-    """
-
-    start: int
-    order: dict[int, int] = field(default_factory=dict)
-    dominator: dict[int, int] = field(default_factory=dict)
-    merges: set[int] = field(default_factory=set)
-    headers: set[int] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, start: int, successors: list[tuple[int, ...]]) -> _Region:
-        """The region from a block on.  Raises Unfit where a loop has two entries."""
-        region = cls(start)
-        after: list[int] = []
-        seen = {start}
-        stack = [(start, iter(successors[start]))]
-        while stack:
-            here, left = stack[-1]
-            following = next((s for s in left if s not in seen), None)
-            if following is None:
-                after.append(here)
-                stack.pop()
-            else:
-                seen.add(following)
-                stack.append((following, iter(successors[following])))
-        after.reverse()
-        region.order = {block: number for number, block in enumerate(after)}
-        before: dict[int, list[int]] = {block: [] for block in after}
-        for block in after:
-            for following in set(successors[block]):
-                before[following].append(block)
-        region._dominate(after, before)
-        for block in after:
-            forward = [b for b in before[block] if region.order[b] < region.order[block]]
-            if len(forward) > 1:
-                region.merges.add(block)
-            if len(forward) < len(before[block]):
-                region.headers.add(block)
-                if any(not region._dominates(block, b) for b in before[block] if b not in forward):
-                    raise Unfit("a loop with two entries")
-        return region
-
-    def _dominate(self, blocks: list[int], before: dict[int, list[int]]) -> None:
-        order, dominator = self.order, self.dominator
-        dominator[self.start] = self.start
-        changed = True
-        while changed:
-            changed = False
-            for block in blocks[1:]:
-                candidates = [b for b in before[block] if b in dominator]
-                common = candidates[0]
-                for other in candidates[1:]:
-                    while common != other:
-                        if order[common] > order[other]:
-                            common = dominator[common]
-                        else:
-                            other = dominator[other]
-                if dominator.get(block) != common:
-                    dominator[block] = common
-                    changed = True
-
-    def _dominates(self, above: int, block: int) -> bool:
-        while self.order[block] > self.order[above]:
-            block = self.dominator[block]
-        return block == above
-
-
 class _Writer(Generator):
     """Turns one kernel into text.  Raises Unfit where it cannot."""
 
@@ -310,6 +229,8 @@ class _Writer(Generator):
         super().__init__(code, observed=False, counts_work=False)
         self.places = Places(self.static.take(16), self.static.take(8), self.static.take(16 * FILLS))
         self._size = 0
+        self._nodes: list[Node] = []
+        self._meetings: dict[int, Node] = {}
         self._loose = _loose(code)
         self._read = {r.index for b in code.blocks for i in b.instructions for r in sources(i)}
 
@@ -320,17 +241,16 @@ class _Writer(Generator):
             out.parameters[variable.name] = static.take(max(variable.size_bytes, 1), 16)
         out.visits = static.take(8 * len(code.blocks))
         self._check()
-        ends = [self._is_barrier(block) for block in code.blocks]
-        successors = [() if ends[b.index] else code.graph.blocks[b.index].successors for b in code.blocks]
-        starts = [0, *sorted({block.next for block in code.blocks if ends[block.index]} - {0})]
-        if any(ends[b.index] and b.next == 0 for b in code.blocks):
+        self._nodes = nodes = nodes_of(code)
+        self._meetings = {number: node for number, node in enumerate(nodes) if node.meeting is not None}
+        successors = [() if node.meeting is not None else node.successors for node in nodes]
+        starts = [0, *sorted({node.successors[0] for node in self._meetings.values()})]
+        if len(set(starts)) < len(starts):
             raise Unfit("a barrier before the first block")
-        functions = [self._function(_Region.of(start, successors)) for start in starts]
-        out.text = self.kernel.finish(
-            self.prelude()
-            + "\n".join([*self._globals(), _REMEMBER, *functions, *map(self._phase, starts), self._run(starts)])
-            + ")"
-        )
+        functions = [self._function(Region.of(start, successors)) for start in starts]
+        around = Meetings(self.kernel, self.places, self._meetings).texts(starts)
+        parts = [*self._globals(), _REMEMBER, *functions, *around]
+        out.text = self.kernel.finish(self.prelude() + "\n".join(parts) + ")")
         out.end = static.end
 
     def _is_refused(self, instruction: Instruction) -> bool:
@@ -339,25 +259,18 @@ class _Writer(Generator):
         asked = {register.index for register in destinations(instruction)} & self._read
         return bool(asked) or _update_of(instruction) is None
 
-    def _is_barrier(self, block: CodeBlock) -> bool:
-        if not block.instructions or not is_barrier(block.last.opcode):
-            return False
-        if "warp" in block.last.modifiers:
-            raise Unfit(block.last.text)
-        return True
-
     @staticmethod
     def _globals() -> list[str]:
         return [f"(global $block_{axis} (mut i32) (i32.const 0))" for axis in "xyz"]
 
     # -- from one barrier to the next --------------------------------------------------
 
-    def _function(self, region: _Region) -> str:
+    def _function(self, region: Region) -> str:
         """A thread from a place on: 0 where it has returned, or 1 + the block behind the barrier that it is at."""
         body = _Body(self.kernel, self._loose)
         self._body, self._region = body, region
         inside = "\n".join(self._tree(region.start))
-        live = set(self.code.live_in[region.start])
+        live = self._needed(region.start)
         begin = []
         for index in sorted(live):
             kind = local_type(self.registers[index])
@@ -395,39 +308,54 @@ class _Writer(Generator):
     def _within(self, block: int, below: list[int]) -> list[str]:
         if below:
             return [f"(block $B{below[0]}", *self._within(block, below[1:]), ")", *self._tree(below[0])]
-        return self._one(self.code.blocks[block])
+        return self._one(block)
 
-    def _one(self, block: CodeBlock) -> list[str]:
-        self._size += block.size
+    def _needed(self, number: int) -> set[int]:
+        node = self._nodes[number]
+        return set(self.code.live_in[node.block.index]) if node.is_first else node.needed
+
+    def _one(self, number: int) -> list[str]:
+        node = self._nodes[number]
+        block = node.block
+        self._size += len(node.instructions)
         if self._size > _MOST_INSTRUCTIONS:
             raise Unfit("too many instructions")
         at = self.out.visits + 8 * block.index
-        text = [f"(i64.store (i32.const {at}) (i64.add (i64.load (i32.const {at})) (i64.const 1)))"]
-        instructions, last = self._body_and_last(block)
-        text += self._body.lines(instructions)
-        successors = self.code.graph.blocks[block.index].successors
-        if last is None:
-            return [*text, *self._branch(block.index, block.next)]
-        if facts(last.opcode).ends == "leave":
-            return [*text, "(return (i32.const 0))"]
-        if is_barrier(last.opcode):
-            for index in self.code.live_in[block.next]:
+        text = (
+            [f"(i64.store (i32.const {at}) (i64.add (i64.load (i32.const {at})) (i64.const 1)))"]
+            if node.is_first
+            else []
+        )
+        if node.meeting is not None:
+            text += self._body.lines(node.instructions)
+            told = {register.index for register in sources(node.meeting)}
+            kept = self._needed(node.successors[0]) - {register.index for register in destinations(node.meeting)}
+            for index in sorted(kept | told):
                 kind = local_type(self.registers[index])
                 text.append(f"({kind}.store offset={self.kernel.slot(index)} (local.get $f) (local.get $r{index}))")
                 self._body.read.add(index)
-            return [*text, f"(return (i32.const {1 + block.next}))"]
+            return [*text, f"(return (i32.const {1 + number}))"]
+        last = node.instructions[-1] if node.instructions else None
+        if last is not None and not (facts(last.opcode).ends or last.opcode == "trap"):
+            last = None
+        text += self._body.lines(node.instructions[:-1] if last is not None else node.instructions)
+        successors = node.successors
+        if last is None:
+            return [*text, *self._branch(number, successors[0])]
+        if facts(last.opcode).ends == "leave":
+            return [*text, "(return (i32.const 0))"]
         if last.opcode == "trap":
             return [*text, "unreachable"]
         if last.guard is None:
-            return [*text, *self._branch(block.index, successors[0])]
+            return [*text, *self._branch(number, successors[0])]
         condition = self._body._read_index(last.guard.register.index)
         taken, other = successors if not last.guard.negated else successors[::-1]
         return [
             *text,
             f"(if {condition} (then",
-            *self._branch(block.index, taken),
+            *self._branch(number, taken),
             ") (else",
-            *self._branch(block.index, other),
+            *self._branch(number, other),
             "))",
         ]
 
@@ -438,59 +366,6 @@ class _Writer(Generator):
         if target in region.merges:
             return [f"(br $B{target})"]
         return self._tree(target)
-
-    # -- all threads of a block, all blocks --------------------------------------------
-
-    def _phase(self, start: int) -> str:
-        """All threads of a block that have not returned, from a place on; where they are then, 0: all have returned."""
-        done = self.kernel.slot(-1)
-        alive = f"(i32.load offset={done} (local.get $f))"
-        skip = f"(br_if $passed {alive})" if start else f"(i32.store offset={done} (local.get $f) (i32.const 0))"
-        return f"""(func $phase_{start} (result i32)
- (local $f i32) (local $l i32) (local $lane i32) (local $n i32) (local $to i32) (local $all i32)
- (local.set $n (i32.load (i32.const {self.places.threads})))
- (local.set $f (global.get $frames)) (local.set $l (global.get $lanes))
- (loop $threads
-  (block $passed
-   {skip}
-   (local.set $to (call $from_{start} (local.get $f) (local.get $l) (local.get $lane)))
-   (if (i32.eqz (local.get $to))
-    (then (i32.store offset={done} (local.get $f) (i32.const 1)) (br $passed)))
-   (if (i32.eqz (local.get $all)) (then (local.set $all (local.get $to))))
-   (if (i32.ne (local.get $all) (local.get $to)) (then unreachable)))
-  (local.set $f (i32.add (local.get $f) (i32.const {FRAME_BYTES})))
-  (local.set $l (i32.add (local.get $l) (i32.const {layout.LANE_BYTES})))
-  (local.set $lane (i32.add (local.get $lane) (i32.const 1)))
-  (br_if $threads (i32.lt_u (local.get $lane) (local.get $n))))
- (local.get $all))"""
-
-    def _run(self, starts: list[int]) -> str:
-        grid = self.places.grid
-        x, y = f"(i32.load (i32.const {grid}))", f"(i32.load offset=4 (i32.const {grid}))"
-        fills = []
-        for number in range(FILLS):
-            at = self.places.fills + 16 * number
-            fills.append(
-                f"(memory.fill (i32.load (i32.const {at})) (i32.const 0) (i32.load offset=4 (i32.const {at})))"
-            )
-        again = "\n".join(
-            f"(if (i32.eq (local.get $at) (i32.const {1 + start}))"
-            f" (then (local.set $at (call $phase_{start})) (br $phases)))"
-            for start in starts
-        )
-        return f"""(func (export "run") (param $b i32) (param $n i32) (local $at i32)
- (global.set $frames (i32.load (i32.const {layout.CONTEXT["FRAMES"]})))
- (global.set $lanes (i32.load (i32.const {layout.CONTEXT["LANES"]})))
- (loop $blocks
-  (global.set $block_x (i32.rem_u (local.get $b) {x}))
-  (global.set $block_y (i32.rem_u (i32.div_u (local.get $b) {x}) {y}))
-  (global.set $block_z (i32.div_u (i32.div_u (local.get $b) {x}) {y}))
-  {" ".join(fills)}
-  (local.set $at (i32.const 1))
-  (loop $phases {again})
-  (local.set $b (i32.add (local.get $b) (i32.const 1)))
-  (local.set $n (i32.sub (local.get $n) (i32.const 1)))
-  (br_if $blocks (local.get $n))))"""
 
 
 def written(code: Code) -> WholeThreads | None:

@@ -106,6 +106,18 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
             atomicAdd((unsigned long long*)out + 40 + i % 3, (unsigned long long)in[i]); }}""",
         [np.arange(100, dtype=np.uint32), BITS],
     ),
+    "shuffles and votes of whole warps": (
+        f"""__global__ void k(unsigned* out, const unsigned* in) {{ __shared__ unsigned s[8]; {WHERE}
+            int t = threadIdx.x; unsigned v = in[i], w = 0;
+            for (int d = 16; d > 0; d >>= 1) v += __shfl_down_sync(~0u, v, d);
+            w = __shfl_sync(~0u, v, 5) ^ __shfl_xor_sync(~0u, in[i], 3, 8) ^ __shfl_up_sync(~0u, in[i], 2, 16);
+            w += __ballot_sync(~0u, in[i] & 1) + __all_sync(~0u, in[i] > 9) + 2 * __any_sync(~0u, in[i] < 1u << 27);
+            if (t % 32 == 0) s[t / 32] = v; __syncthreads();
+            if (t < 32) {{ v = t < 8 ? s[t] : 0; for (int d = 4; d; d /= 2) v += __shfl_down_sync(~0u, v, d);
+                __syncwarp(); if (t == 0) s[0] = v; }}
+            __syncthreads(); out[i] = w + s[0]; }}""",
+        [Bytes(4 * N), BITS],
+    ),
     "arrays of a thread's own": (
         f"""__global__ void k(int* out, const unsigned* in) {{ {WHERE} int h[8]; for (int a = 0; a < 8; a++) h[a] = a;
             for (int a = 0; a < 20; a++) h[(in[i] >> a) & 7] += a; int s = 0; for (int a = 0; a < 8;
