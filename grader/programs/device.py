@@ -153,7 +153,7 @@ class Loaded:
         return name
 
     def _entry(self, unit: int, symbol: str) -> str | None:
-        names = (_entry_of(module.entries(), symbol) for module in self._modules[unit].values())
+        names = (_entry_of(module.entries(), symbol) for module in self._modules.get(unit, {}).values())
         return next((name for name in names if name is not None), None)
 
     def parameter_sizes(self, unit: int, entry: str) -> list[int]:

@@ -19,7 +19,7 @@ from grader.programs.runtime.calls import Calls
 from grader.programs.runtime.copies import H2D, MAX_ROWS, Rows, memcpy_2d, memset_2d
 from grader.programs.runtime.devices import model_of
 from grader.programs.runtime.ordering import NOWHERE
-from grader.programs.runtime.state import CudaError, ProgramEnded, State
+from grader.programs.runtime.state import CudaError, Kernel, ProgramEnded, State
 from grader.programs.sandbox.guest import BYTES_PER_INSTRUCTION, BadPointer, Guest
 from grader.programs.sandbox.process import Code
 from grader.programs.sandbox.wasi import HANDLERS, Surroundings, Wasi
@@ -39,6 +39,7 @@ MODULE = """
     i64.const 131071 i64.and global.set $next local.get 1)
   (func (export "grader_free") (param i64))
   (func (export "grader_call") (param i64 i64))
+  (func (export "fflush") (param i64) (result i32) i32.const 0)
   (func (export "grader_call_stream") (param i64 i64 i32 i64))
   (func (export "grader_demangle") (param i64) (result i64) i64.const 0))
 """
@@ -234,6 +235,14 @@ def function_of(state: State, name: str) -> Any:
     found = table.find(state, "cuda", name)
     assert found is not None
     return found[1]
+
+
+@pytest.mark.parametrize(("symbol", "code"), [("k", 0), ("none", 98)])
+def test_a_kernel_is_launched_by_its_handle_before_its_file_is_loaded(symbol: str, code: int) -> None:
+    state, _wasi = make()
+    state.kernels[77] = Kernel(0, symbol, "k", ())
+    state.guest.pack("QQ", 8192, 8192 + 64, 8192 + 64)
+    assert function_of(state, "cuLaunchKernel")(77, 1, 1, 1, 1, 1, 1, 0, 0, 8192, 0, 1, 0) == code
 
 
 def test_more_reflectors_than_a_matrix_has_columns_are_refused_as_lapack_does() -> None:

@@ -16,7 +16,7 @@ from grader.programs.runtime.libraries.calls import MAX_HANDLES, Refused, guarde
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.outcomes import Configured
-from grader.programs.runtime.registration import demangled
+from grader.programs.runtime.registration import demangled, entry_of
 from grader.programs.runtime.state import CudaError, Kernel, ProgramEnded, State
 from grader.programs.sandbox.process import Wanted
 
@@ -244,7 +244,7 @@ def launch(
     kernel = state.kernels.get(function)
     if kernel is None:
         raise CudaError(_INVALID_HANDLE)
-    entry = state.gpu.entry(kernel.unit, kernel.symbol) or kernel.symbol
+    entry = entry_of(state, kernel)
     sizes = state.gpu.parameter_sizes(kernel.unit, entry)
     if extra and not parameters:
         values = _packed(state, extra, sizes)
