@@ -72,6 +72,7 @@ def grade(
     command: str = "",
     listeners: Listeners = NOBODY,
     warm: Warm | None = None,
+    processes: int = 1,
 ) -> Result:
     """Grade the work at `path` (a student's folder or one `.cu` file).
 
@@ -81,6 +82,7 @@ def grade(
     command : the command line that repeats this grading, kept in the result.
     listeners : told of it while it goes on.
     warm : what earlier gradings of this student's files have left; None: all is done anew.
+    processes : that may follow launches for predictions at once.
 
     Raises
     ------
@@ -177,7 +179,7 @@ def grade(
             if processor is not None:
                 from grader.grading.predictions import with_predictions
 
-                sweeps = with_predictions(sweeps, lab, original, by_variant, processor, compiler)
+                sweeps = with_predictions(sweeps, lab, original, by_variant, processor, compiler, processes)
             result = structs.replace(result, sweeps=sweeps)
             if listeners.swept is not None:
                 listeners.swept(told(result))

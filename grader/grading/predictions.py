@@ -15,6 +15,7 @@ from msgspec import structs
 from grader.checks.speedup import predicted_figures
 from grader.gpu.bench import lab_files, metric_of
 from grader.grading.counted_sweeps import compiled_together, targets_of
+from grader.grading.followers import predict_launches
 from grader.grading.sweep_plan import PreparedPoint, Target, places, prepare
 from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab, Sizes, Sweep
@@ -27,7 +28,16 @@ from grader.result import Check, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
 from grader.timing.instructions import Processor, named_like, read_device
-from grader.timing.prediction import figures, predict_kernel, record_of, with_ratios
+from grader.timing.prediction import (
+    FollowedLaunch,
+    Prediction,
+    figures,
+    followed,
+    not_followed,
+    predict_kernel,
+    record_of,
+    with_ratios,
+)
 from grader.timing.summary import key_of
 
 if TYPE_CHECKING:
@@ -169,10 +179,11 @@ def with_predictions(
     evidence: Mapping[str, Evidence],
     processor: Processor,
     compiler: CompilerProcess,
+    processes: int = 1,
 ) -> list[SweepRecord]:
     """Sweeps that were run, with predicted times of the student's kernels; over kinds of host memory there are none.
 
-    evidence: by variant, tells which kernels are right.
+    evidence: by variant, tells which kernels are right.  processes: that may be at work at once.
     """
     targets = [target for target in targets_of(lab, original, evidence)[0] if target.of == "submission"]
     sweeps = {sweep.id: sweep for sweep in lab.sweeps if not sweep.host_memory}
@@ -182,10 +193,23 @@ def with_predictions(
             ProgramStore(compiler, processor.architecture, thread),
         )
         planned = {name: _planned(lab, sweep, targets, stores) for name, sweep in sweeps.items()}
-        points = {
-            name: [_point(lab, sweeps[name], p, processor, stores) if isinstance(p, PreparedPoint) else p for p in plan]
+        launches = {
+            (name, number): followed(point.kernel, point.place.sizes, processor, stores, MOST_STEPS)
             for name, plan in planned.items()
+            for number, point in enumerate(plan)
+            if isinstance(point, PreparedPoint)
         }
+    following = {place: launch for place, launch in launches.items() if not isinstance(launch, Message)}
+    predictions = dict(zip(following, predict_launches(list(following.values()), processes), strict=True))
+    points = {
+        name: [
+            _point(lab, sweeps[name], p, predictions.get((name, number)), launches[name, number])
+            if isinstance(p, PreparedPoint)
+            else p
+            for number, p in enumerate(plan)
+        ]
+        for name, plan in planned.items()
+    }
     return [
         structs.replace(record, predicted=points[record.id], predicted_device=processor.name)
         if points.get(record.id)
@@ -211,12 +235,11 @@ def _planned(
 
 
 def _point(
-    lab: Lab, sweep: Sweep, point: PreparedPoint, processor: Processor, stores: tuple[ProgramStore, ProgramStore]
+    lab: Lab, sweep: Sweep, point: PreparedPoint, predicted: Prediction | None, launch: FollowedLaunch | Message
 ) -> SweepPoint:
     sizes = point.place.sizes
-    predicted = predict_kernel(point.kernel, sizes, processor, stores, MOST_STEPS)
-    if isinstance(predicted, Message):
-        return point.infeasible("failed", predicted)
+    if isinstance(launch, Message) or predicted is None:
+        return point.infeasible("failed", launch if isinstance(launch, Message) else not_followed(launch))
     low, high = predicted.interval_us
     time = Estimate(value=predicted.time_us, low=low, high=high)
     metrics = dict.fromkeys(("time", *sweep.metrics["gpu"]))

@@ -114,7 +114,7 @@ def grade_with_report(
 
     try:
         with limits.bounded_memory(memory_bytes()):
-            result = grade_here(task, lab, judged, swept=swept)
+            result = grade_here(task, lab, judged, swept=swept, processes=cores())
     except Exception as error:
         if not marks:
             raise

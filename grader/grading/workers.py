@@ -108,10 +108,11 @@ def grade_here(
     warm: Warm | None = None,
     checked: Callable[[list[Check]], None] | None = None,
     swept: Callable[[Result], None] | None = None,
+    processes: int = 1,
 ) -> Result:
     """Grade in this process; `lab` saves reading it again, `judged` is called once all checks are judged.
 
-    warm, checked, swept: see `pipeline.grade`.
+    warm, checked, swept, processes: see `pipeline.grade`.
 
     Raises
     ------
@@ -145,6 +146,7 @@ def grade_here(
                 checked=checked,
             ),
             warm=warm,
+            processes=processes,
         )
     except OSError as error:
         if not _is_below(error, task.file):

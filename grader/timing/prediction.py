@@ -256,6 +256,26 @@ FEW_STEPS = 4_000
 """The same of the blocks beside it, which tell what is shared."""
 
 
+@dataclass(frozen=True, slots=True)
+class FollowedLaunch:
+    """All that a launch's prediction follows from, as data that another process can be sent.
+
+    arguments: of each the bytes of an array, or the type and the bytes of a number.  resident: blocks at once on a
+    multiprocessor.  cache_bytes: of L1.  most_steps: PTX instructions of the block that is followed to its end.
+    """
+
+    ptx: str
+    entry: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    arguments: tuple[tuple[int, str, bytes], ...]
+    resident: int
+    cache_bytes: int
+    processor: Processor
+    most_steps: int
+
+
 def predict_kernel(
     kernel: BoundKernel,
     sizes: Sizes,
@@ -263,7 +283,26 @@ def predict_kernel(
     stores: tuple[ProgramStore, ProgramStore],
     most_steps: int = MOST_STEPS,
 ) -> Prediction | Message:
-    """The time of one launch at some sizes, or why there is none.
+    """The time of one launch at some sizes, or why there is none; see `followed`."""
+    launch = followed(kernel, sizes, processor, stores, most_steps)
+    if isinstance(launch, Message):
+        return launch
+    return predict_launch(launch) or not_followed(launch)
+
+
+def not_followed(launch: FollowedLaunch) -> Message:
+    """Why there is no prediction of what could not be followed to its end."""
+    return msg("predict.not_followed", most=launch.most_steps)
+
+
+def followed(
+    kernel: BoundKernel,
+    sizes: Sizes,
+    processor: Processor,
+    stores: tuple[ProgramStore, ProgramStore],
+    most_steps: int = MOST_STEPS,
+) -> FollowedLaunch | Message:
+    """A launch that can be followed, or why it cannot.
 
     most_steps: PTX instructions of the block that is followed to its end.  stores: compile to PTX, which is executed,
     and to the device's machine code, which says how many registers it takes.
@@ -271,17 +310,17 @@ def predict_kernel(
     """
     if not kernel.sizes.fits(sizes):
         return msg("predict.sizes")
-    followed = kernel.load(stores[0], sizes)
-    if followed.entry is None:
-        return msg("predict.not_compiled", error=followed.built.error)
-    module = _parsed(followed.built.result.ptx)
-    why_not = why_unpredictable(module, followed.entry)
+    loaded = kernel.load(stores[0], sizes)
+    if loaded.entry is None:
+        return msg("predict.not_compiled", error=loaded.built.error)
+    ptx = loaded.built.result.ptx
+    why_not = why_unpredictable(_parsed(ptx), loaded.entry)
     if why_not is not None:
         return why_not
     machine = kernel.load(stores[1], sizes)
     if machine.entry is None:
         return msg("predict.not_compiled", error=machine.built.error)
-    request = kernel.launch_without_data(followed, sizes)
+    request = kernel.launch_without_data(loaded, sizes)
     takes = machine.built.result.resources[machine.entry]
     shared = request.shared_bytes + takes.shared_bytes
     for axis, blocks, most in zip("xyz", request.grid, MAX_GRID, strict=True):
@@ -293,31 +332,50 @@ def predict_kernel(
     for a in request.arguments:
         if isinstance(a, ScalarArgument) and isinstance(a.value, int) and a.converted() != a.value:
             return msg("predict.cut_off", value=a.value)
-    arguments = [
-        Argument(size_bytes=(prod(a.shape) + a.start) * np.dtype(a.dtype).itemsize)
+    arguments = tuple(
+        ((prod(a.shape) + a.start) * np.dtype(a.dtype).itemsize, "", b"")
         if isinstance(a, BufferArgument)
-        else Argument(number=a.converted())
+        else (0, (number := a.converted()).dtype.str, number.tobytes())
         for a in request.arguments
-    ]
-    if sum(argument.size_bytes for argument in arguments) > MOST_BYTES:
+    )
+    if sum(size_bytes for size_bytes, _dtype, _number in arguments) > MOST_BYTES:
         return msg("predict.too_large", most=MOST_BYTES >> 30)
-    together, neighbours = sampled_blocks(request.grid, resident, processor)
-    numbers = [*together, *(number for number in neighbours if number >= 0)]
-    traces = follow(
-        module,
+    return FollowedLaunch(
+        ptx,
         request.entry,
         request.grid,
         request.block,
         request.shared_bytes,
         arguments,
-        [(numbers[0], most_steps), *((number, FEW_STEPS) for number in numbers[1:])],
+        resident,
+        processor.cache_bytes(resident, shared),
+        processor,
+        most_steps,
+    )
+
+
+def predict_launch(launch: FollowedLaunch) -> Prediction | None:
+    """The time of a launch; None where it could not be followed to its end."""
+    processor = launch.processor
+    together, neighbours = sampled_blocks(launch.grid, launch.resident, processor)
+    numbers = [*together, *(number for number in neighbours if number >= 0)]
+    traces = follow(
+        _parsed(launch.ptx),
+        launch.entry,
+        launch.grid,
+        launch.block,
+        launch.shared_bytes,
+        [
+            Argument(number=np.frombuffer(number, dtype)[0]) if dtype else Argument(size_bytes=size_bytes)
+            for size_bytes, dtype, number in launch.arguments
+        ],
+        [(numbers[0], launch.most_steps), *((number, FEW_STEPS) for number in numbers[1:])],
     )
     if len(traces) < len(numbers) or not traces[0].complete:
-        return msg("predict.not_followed", most=most_steps)
+        return None
     rest = traces[len(together) :]
     beside = [rest.pop(0) if number >= 0 else None for number in neighbours]
-    cache = processor.cache_bytes(resident, shared)
-    asked = profile(traces[: len(together)], beside, request.grid, resident, cache, processor)
+    asked = profile(traces[: len(together)], beside, launch.grid, launch.resident, launch.cache_bytes, processor)
     return predict(asked, processor, FITTED)
 
 
