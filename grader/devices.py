@@ -69,6 +69,9 @@ shows whatever the tolerance.  Arithmetic makes another NaN (0x7FFFFFFF on a GPU
 INTEGER_SENTINEL_BYTE = 0xA5
 """The same for integers: no value that a kernel comes by without meaning to, as 0 and -1 are."""
 
+UNSET_BYTE = 0x7B
+"""The same where nobody knows the elements: a large number of every type, 2e9 or 1e36, that no tolerance hides."""
+
 GUARD_BYTE = 0x5C
 """What lies on either side of an array on a GPU, where no fault tells of an access out of bounds."""
 

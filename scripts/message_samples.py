@@ -52,6 +52,7 @@ DATA: Mapping[str, Value] = {
     "groups": "12",
     "judged": "12",
     "label": "sum =",
+    "shown": "256, 4270.0",
     "returns": "void",
     "stdout": "stdout",
     "used": 812,

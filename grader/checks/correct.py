@@ -13,6 +13,7 @@ import numpy as np
 from grader.checks import hazards, launch
 from grader.checks.base import Verdict, failed, not_applicable, passed
 from grader.checks.outcomes import explained, grid_left_out, seen_at, verdict_of_runs
+from grader.devices import UNSET_BYTE
 from grader.diagnosis.text import hazard_msg
 from grader.lab import formula
 from grader.lab.checks import CorrectSettings, Settings
@@ -78,7 +79,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     hint = (
         launch.first(evidence, verdict.data.get("sizes"))
         or _of_narrow_parameter(evidence, verdict.data.get("sizes"))
-        or (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
+        or (msg("checks.correct.hint_drawn") if _is_of_the_draw(runs) else None)
         or _of_threads(evidence, verdict.diagnosis)
         or _of_few_threads(evidence, named)
         or _of_blocks(evidence)
@@ -86,6 +87,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or _of_unset(evidence, verdict.diagnosis)
         or verdict.hint
         or of_hazards(evidence, verdict.diagnosis)
+        or _of_unwritten(evidence, verdict.diagnosis)
         or follow(verdict, evidence)
     )
     hint = launch.other_block(evidence) or hint
@@ -101,6 +103,23 @@ def _placed(verdict: Verdict, evidence: Evidence) -> Verdict:
     if "mismatches" in verdict.data and evidence.suspect is not None:
         return replace(verdict, file=evidence.file_of(evidence.suspect[0]), line=evidence.suspect[1])
     return replace(verdict, line=evidence.bound.kernel.line)
+
+
+def _is_of_the_draw(runs: Sequence[Run]) -> bool:
+    """Whether sizes and data of the lab's own are right, and those of the drawn case alone make something wrong."""
+    wrong = [run for run in runs if verdict_of_runs([run]) is not None]
+    return all(run.drawn and run.outcome.reason != "undone" for run in wrong)
+
+
+def _of_unwritten(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:
+    """That the host copies elements back which nothing has written, where the first wrong element is one of them."""
+    if diagnosis is None or diagnosis.got is None:
+        return None
+    dtype = np.dtype(evidence.lab.parameter(diagnosis.output).dtype)
+    unset = float(np.frombuffer(bytes([UNSET_BYTE]) * dtype.itemsize, dtype)[0])
+    for array, _file, line in evidence.host.unwritten if np.isclose(diagnosis.got, unset, rtol=1e-4) else ():
+        return msg("remedies.copied_unwritten", name=array, line=line)
+    return None
 
 
 def _of_blocks(evidence: Evidence) -> Message | None:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from math import prod
 
 from grader.checks import base
-from grader.checks.base import Verdict, failed, not_measured, passed
+from grader.checks.base import Verdict, failed, not_applicable, not_measured, passed
 from grader.devices import BANKS, SECTOR_BYTES, WARP_LANES
 from grader.lab import formula
 from grader.lab.checks import BankConflictSettings, CoalescingSettings, TechniqueSettings
@@ -150,6 +150,9 @@ def judge_bank_conflicts(evidence: Evidence, settings: BankConflictSettings) -> 
     counters = evidence.counters
     if counters is None:
         return not_measured(evidence.unmeasured.get("counters", msg("checks.not_counted")))
+    if not counters.shared_requests and evidence.lab.makes_launches:
+        # How it is done is the student's choice there; `uses` asks for shared memory.
+        return not_applicable(msg("checks.bank_conflicts.none_used"))
     if not counters.shared_requests:
         return failed(
             msg("checks.bank_conflicts.no_shared"),

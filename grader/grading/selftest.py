@@ -6,7 +6,8 @@ The kernels lie in the folder that the lab file names by `selftest`, with a tabl
     bad/missing_barrier.cu: {variants: [shared], fails: {shared.races: 11}}
 
 A kernel is told right when exactly its variants were found in it, exactly those checks fail, each at its line, and no
-check errs.  Speed is left out: what is fast enough depends on the machine.
+check errs.  Speed is left out: what is fast enough depends on the machine.  Of a variant that was not found only
+`present` can fail, and does so unasked where another one was: a file need not hold all.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from grader.lab import labs
 from grader.lab.expected import Oracle
 from grader.lab.records import Lab
 from grader.message import Message, as_message, msg, sizes_msg
-from grader.result import Result
+from grader.result import Check, Result
+from grader.running.evidence import OF_DATA
 from grader.yaml_file import YamlFile, choose, read
 
 TABLE = "verdicts.yaml"
@@ -43,6 +45,10 @@ MACHINE_DEPENDENT = ("speedup",)
 """Checks whose verdict is the machine's as much as the kernel's."""
 NOT_OF_THE_KERNEL = ("host_code",)
 """Where kernels are asked for, host code of a specimen is there to show its launches, unless its verdict names it."""
+
+
+ABSENT = ".present"
+"""What fails of a variant that was not found."""
 
 
 class _Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,9 +103,9 @@ def specimens(lab: Lab) -> list[Specimen]:
         return []
     if not lab.selftest.is_dir():
         raise read(lab.path).error(msg("selftest.no_folder", path=str(lab.selftest)), ("selftest",))
-    if not (lab.selftest / TABLE).is_file():
+    file = read(lab.selftest / TABLE) if (lab.selftest / TABLE).is_file() else None
+    if file is None or file.data is None:
         raise FileError(msg("selftest.no_table", lab=lab.id), lab.selftest / TABLE)
-    file = read(lab.selftest / TABLE)
     table = file.decode(dict[str, Any])
     checks = {f"{v.name}.{spec.check}" for v in lab.variants for spec in v.checks}
     listed = [_specimen(file, lab, lab.selftest, name, data, checks) for name, data in table.items()]
@@ -107,6 +113,15 @@ def specimens(lab: Lab) -> list[Specimen]:
     for name in sorted(there - table.keys()):
         raise file.error(msg("selftest.no_verdict", name=name, lab=lab.id))
     return listed
+
+
+def own_solutions(lab: Lab) -> list[Specimen]:
+    """What the lab of a function or a program measures others by, which has to be right as theirs has."""
+    if not lab.makes_launches or len(lab.variants) > 1:
+        return []
+    variant = lab.variants[0]
+    file = variant.reference.file
+    return [Specimen(lab.id, f"{file.parent.name}/{file.name}", file, frozenset({variant.name}), {})]
 
 
 def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, checks: set[str]) -> Specimen:
@@ -121,7 +136,7 @@ def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, c
                 (name, "variants", index),
             )
     for check in verdict.fails:
-        if check not in checks or check.partition(".")[0] not in verdict.variants:
+        if check not in checks or (check.partition(".")[0] not in verdict.variants and not check.endswith(ABSENT)):
             raise file.error(
                 msg("selftest.unknown_check", check=check, allowed=choose(check, checks)),
                 (name, "fails", check),
@@ -219,8 +234,8 @@ def without_verdict(lab: Lab) -> list[str]:
     """
     if lab.selftest is None:
         return []
-    table = lab.selftest / TABLE
-    known = read(table).decode(dict[str, Any]) if table.is_file() else {}
+    file = read(lab.selftest / TABLE) if (lab.selftest / TABLE).is_file() else None
+    known = file.decode(dict[str, Any]) if file is not None and file.data is not None else {}
     kinds = (*KINDS, UNCAUGHT)
     found = [f"{kind}/{path.name}" for kind in kinds for path in sorted((lab.selftest / kind).glob("*.cu"))]
     return [name for name in found if name not in known]
@@ -243,12 +258,7 @@ def record(
             found.append(Recorded(name, problems=(why or msg("selftest.failed", reason=name),)))
             continue
         bound = [n for n, variant in outcome.result.variants.items() if variant.kernel]
-        left_out = _left_out(lab, ())
-        fails = {
-            c.id: c
-            for c in outcome.result.checks
-            if c.variant in bound and c.check not in left_out and c.status == "fail"
-        }
+        fails = _fails(lab, outcome.result, bound, is_good=name.startswith("good/"))
         erring = [c for c in outcome.result.checks if c.variant in bound and c.status == "error"]
         if erring or (name.startswith("good/") and (fails or not bound)):
             said = [
@@ -274,9 +284,25 @@ def record(
     rows = [one.row for one in found if one.row]
     if rows:
         table = lab.selftest / TABLE
-        before = table.read_text("utf-8").rstrip("\n") if table.is_file() else HEAD
+        before = (table.read_text("utf-8").rstrip("\n") if table.is_file() else "") or HEAD
         write_atomically(table, "\n".join([before, *rows, ""]).encode())
     return found
+
+
+def _fails(lab: Lab, result: Result, bound: Sequence[str], is_good: bool) -> dict[str, Check]:
+    """The failed checks that a kernel's verdict is made of, by id.
+
+    Of a wrong one in which no variant was found: that none was.  Of one that nothing else fails for: host code by which
+    data are wrong; what it does not look at is no fault of a specimen's.
+    """
+    failed = {c.id: c for c in result.checks if c.status == "fail"}
+    if not bound:
+        return {name: c for name, c in failed.items() if name.endswith(ABSENT)}
+    failed = {name: c for name, c in failed.items() if c.variant in bound}
+    counted = {name: c for name, c in failed.items() if c.check not in _left_out(lab, ())}
+    if counted or is_good:
+        return counted
+    return {name: c for name, c in failed.items() if set(c.data.get("kinds", ())) & set(OF_DATA)}
 
 
 def problems(specimen: Specimen, outcome: Outcome) -> list[Message]:
@@ -298,12 +324,12 @@ def _problems(specimen: Specimen, result: Result) -> list[Message]:
             msg(
                 "selftest.binding",
                 got=", ".join(sorted(bound)) or msg("selftest.nothing"),
-                expected=", ".join(sorted(specimen.variants)),
+                expected=", ".join(sorted(specimen.variants)) or msg("selftest.nothing"),
             )
         )
     fails: dict[str, int | None] = {}
     for check in result.checks:
-        if check.variant not in bound or check.check in specimen.left_out:
+        if check.check in specimen.left_out or (check.variant not in bound and check.id not in specimen.fails):
             continue
         if check.status == "fail":
             fails[check.id] = check.line
@@ -339,9 +365,10 @@ def selftest(
         for one in record(lab, backend, jobs, labs_folders) if lab.selftest is not None else ():
             for said in told_of(one):
                 out.print(words.text(said), soft_wrap=True)
-    all_specimens = [specimen for lab in chosen for specimen in specimens(lab)]
-    if not all_specimens:
+    with_verdict = {lab.id: specimens(lab) for lab in chosen}
+    if not any(with_verdict.values()):
         raise UsageError(msg("selftest.lab_without", lab=lab_id or ""))
+    all_specimens = [one for lab in chosen for one in (*own_solutions(lab), *with_verdict[lab.id])]
     count = 0
 
     def tell(outcome: SpecimenOutcome) -> None:

@@ -42,20 +42,15 @@ from grader.lab.parameters import KINDS
 from grader.lab.parts import (
     BACKENDS,
     FULL_MARKS,
-    LANGUAGES,
     LaunchPart,
-    Part,
     ReferencePart,
-    TextPart,
     case_of,
     check_known,
     check_patterns,
     check_points,
     formula_text,
     launch_of,
-    plain_text,
     reference_of,
-    sibling,
     variant_of,
 )
 from grader.lab.records import (
@@ -72,6 +67,7 @@ from grader.lab.records import (
     Variant,
 )
 from grader.lab.sweeps import sweeps_of
+from grader.lab.texts import Part, TextOrTexts, TextPart, plain_text, sibling, task_text
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 
@@ -152,7 +148,7 @@ class _TestPart(Part, frozen=True):
     values: dict[str, float] = {}
     seed: int | None = None
     inputs: str = "inputs"
-    about: TextPart | None = None
+    about: TextOrTexts | None = None
 
 
 SHOWN = ("open", "name", "after 2026-12-01", "after 2026-12-01 18:00 Europe/Moscow")
@@ -247,8 +243,8 @@ class _TitlePage(Part, frozen=True):
 
 
 class _Lab(Part, frozen=True):
-    title: TextPart
-    aim: TextPart
+    title: TextOrTexts
+    aim: TextOrTexts
     reference: str
     parameters: dict[str, Any]
     sizes: dict[str, Any]
@@ -337,7 +333,7 @@ def load(folder: Path) -> Lab:
         path=file.path,
         title=plain_text(top.title),
         aim=plain_text(top.aim),
-        task={language: sibling(file, folder / f"task.{language}.md").read_text("utf-8") for language in LANGUAGES},
+        task=task_text(file, folder),
         parameters=parameters,
         launch=launch,
         variants=variants,
@@ -393,11 +389,7 @@ def _drawn(file: YamlFile, part: _Drawn, sizes: list[str]) -> Drawn:
 def _title_page(part: _TitlePage) -> dict[str, Text]:
     """What is given for the title page; a text without languages is the same in all."""
     given = {name: getattr(part, name) for name in part.__struct_fields__}
-    return {
-        name: plain_text(text) if isinstance(text, TextPart) else dict.fromkeys(LANGUAGES, str(text))
-        for name, text in given.items()
-        if text != ""
-    }
+    return {name: plain_text(text) for name, text in given.items() if text != ""}
 
 
 def _parameter(file: YamlFile, name: str, data: object, interface: str, is_typed: bool) -> Parameter:

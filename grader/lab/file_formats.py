@@ -22,6 +22,8 @@ NUMBER_BYTES = 64
 """Of a number in a text, with what stands around it."""
 MORE_BYTES = 1 << 16
 """What may stand in a text besides its numbers."""
+SHOWN_NUMBERS, SHOWN_CHARACTERS = 5, 20
+"""Of numbers that were printed, the first, to tell where they come from."""
 _PICTURES = {"pgm": (b"P5", b"P2"), "ppm": (b"P6", b"P3")}
 # Nothing that has matched is given back, and none begins within another: a text is gone through once.
 _NUMBER = re.compile(
@@ -167,6 +169,9 @@ def _numbers_in(data: bytes) -> list[str]:
 
 def _numbers(file: str, found: Sequence[str], shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array | Message:
     """Numbers as an array, or what keeps them from being one."""
+    if file == STDOUT and len(found) > prod(shape):
+        shown = ", ".join(word[:SHOWN_CHARACTERS] for word in found[:SHOWN_NUMBERS])
+        return msg("outputs.printed", file=file, got=len(found), expected=prod(shape), shown=shown)
     if len(found) != prod(shape):
         return msg("outputs.numbers", file=file, got=len(found), expected=prod(shape))
     if dtype.kind == "f":

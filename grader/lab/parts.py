@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from grader.devices import MAX_THREADS_PER_BLOCK
 from grader.lab import formula
 from grader.lab.checks import CHECKS, OF_FUNCTIONS, OF_INTERFACES, OF_KERNELS, OF_PROGRAMS
@@ -23,27 +21,11 @@ from grader.lab.records import (
     SmallerBlock,
     Variant,
 )
+from grader.lab.texts import Part, TextOrTexts, plain_text, sibling
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
-LANGUAGES = ("en", "ru")
 BACKENDS = ("emulator", "gpu")
-
-
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of the file's parts."""
-
-
-class TextPart(Part, frozen=True):
-    """A text in every language."""
-
-    en: str
-    ru: str
-
-
-def plain_text(part: TextPart) -> dict[str, str]:
-    """The text by language."""
-    return {language: getattr(part, language) for language in LANGUAGES}
 
 
 def formula_text(file: YamlFile, keys: KeyPath, text: str | int, names: list[str]) -> str:
@@ -90,13 +72,6 @@ def check_patterns(file: YamlFile, keys: KeyPath, patterns: list[str]) -> None:
             raise file.error(msg("labs.pattern", error=str(error), pattern=pattern), (*keys, i)) from error
 
 
-def sibling(file: YamlFile, path: Path, keys: KeyPath = ()) -> Path:
-    """`path`, if it is a file."""
-    if not path.is_file():
-        raise file.error(msg("labs.no_file", path=str(path)), keys)
-    return path
-
-
 # The `variants` of a lab file, and what its other parts share with them: launches and reference kernels.
 
 FULL_MARKS = 100.0
@@ -132,7 +107,7 @@ class _SmallerBlockPart(Part, frozen=True):
 
 
 class _VariantPart(Part, frozen=True):
-    title: TextPart
+    title: TextOrTexts
     checks: dict[str, Any]
     reference: ReferencePart | str
     tests: dict[str, Any] = {}

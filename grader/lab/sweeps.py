@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from grader.lab.parts import Part, TextPart, check_known, check_patterns, formula_text, plain_text
+from grader.lab.parts import check_known, check_patterns, formula_text
 from grader.lab.records import Cases, Sizes, Sweep, SweepParameter
+from grader.lab.texts import Part, TextOrTexts, plain_text
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
@@ -30,7 +31,7 @@ Mode = Literal["pageable", "pinned", "write_combined", "mapped"]
 
 class _SweepParameter(Part, frozen=True):
     name: str
-    label: TextPart
+    label: TextOrTexts
     values: list[int] | dict[str, list[int]]
     sizes: dict[str, str | int] = {}
     block: list[str | int] = []
@@ -39,7 +40,7 @@ class _SweepParameter(Part, frozen=True):
 
 
 class _Sweep(Part, frozen=True):
-    title: TextPart
+    title: TextOrTexts
     x: _SweepParameter
     variants: list[str] = []
     lines: _SweepParameter | None = None

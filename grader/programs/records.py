@@ -51,6 +51,8 @@ class RunLimits(msgspec.Struct, frozen=True):
     order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
     undoes_bytes: after each launch all arrays of at least so many bytes are as before it, as if the kernel had
     done nothing: what comes out right all the same, no kernel has computed.  0: nothing is undone.
+    fills: what the device hands out begins with bytes that nobody means, as on a device that others used before:
+    a result that hangs on it is seen to be wrong.  Else it is zero, as a driver hands it out.
     looks: what goes into launches and copies is looked at, for what can be told of it.
     launch_seconds: of processor time; on a GPU, that the host waits for it.
     wall_seconds: of the whole run, by the clock on the wall: ends what hangs.
@@ -73,12 +75,13 @@ class RunLimits(msgspec.Struct, frozen=True):
     keeps_steps: bool = False
     order: int = 0
     undoes_bytes: int = 0
+    fills: bool = False
     looks: bool = True
 
 
 def for_gpu(limits: RunLimits, seconds: float) -> RunLimits:
     """Limits of a run whose kernels a GPU runs, which has memory of its own: each may take so many seconds."""
-    return msgspec.structs.replace(limits, looks=False, device_bytes=NO_LIMIT, launch_seconds=seconds)
+    return msgspec.structs.replace(limits, looks=False, fills=False, device_bytes=NO_LIMIT, launch_seconds=seconds)
 
 
 class ProgramFinding(msgspec.Struct, frozen=True):

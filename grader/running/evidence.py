@@ -349,6 +349,7 @@ class HostCode:
     never_launches: its program comes to its end, whatever it is started with, and has not launched the kernel.
     launched_instead: what it launches in that one's place, where that is seen.
     suspected: what may be meant, and is wrong where the program itself calls the results of a right kernel wrong.
+    unwritten: array, file and line of copies to the host of what nobody had written.
     """
 
     is_there: bool
@@ -360,6 +361,7 @@ class HostCode:
     never_launches: bool = False
     launched_instead: Instead | None = None
     suspected: tuple[HostFault, ...] = ()
+    unwritten: tuple[tuple[str, str, int], ...] = ()
 
     def counted(self, of: Literal["all", "data"]) -> tuple[HostFault, ...]:
         """Those of its faults that a check costs points for which is asked for all, or for those of the data."""

@@ -222,6 +222,7 @@ class FunctionRuns:
 
     def begun(self, case: Case, limits: RunLimits) -> tuple[Start, RunLimits]:
         """How a case is begun, and within which limits."""
+        limits = msgspec.structs.replace(limits, fills=True)
         if not case.undone:
             return self._start(case), limits
         largest = max(prod(shape_at(self.lab, p.name, case.sizes)) for p in self.lab.parameters if p.is_output)

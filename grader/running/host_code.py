@@ -193,6 +193,7 @@ def of_call(
     faults: list[HostFault] = []
     untidy: dict[tuple[str, int, object], HostFault] = {}
     wrong_at: dict[HostFault, list[Sizes]] = {}
+    unwritten: dict[tuple[str, str, int], None] = {}
     for sizes, observation in runs:
         for finding in observation.findings:
             kind = _kind_of(finding.kind)
@@ -200,6 +201,8 @@ def of_call(
                 continue
             if finding.kind == "never_read" and not _is_unread(runs, finding):
                 continue
+            if finding.message.id == "programs.copy_unwritten" and finding.line:
+                unwritten[str(finding.message.data["array"]), finding.file, finding.line] = None
             if finding.kind == "leak":
                 # Each case has sizes of its own, and the same array is left each time.
                 fault = HostFault("copy", finding.file, finding.line, finding.message)
@@ -233,6 +236,7 @@ def of_call(
         faults=tuple({(fault.file, fault.line, fault.message.id): fault for fault in reversed(faults)}.values())[::-1],
         of_launch=tuple(replace(fault, sizes=tuple(sizes)) for fault, sizes in wrong_at.items()),
         untidy=tuple(untidy.values()),
+        unwritten=tuple(unwritten),
         never_launches=not has_launched and bool(calls) and all(call.has_returned for call in calls),
     )
 

@@ -232,6 +232,7 @@ def failed(conflict: str, also: str | None, efficiency: str | None) -> str:
 BANK_CONFLICTS: Texts = {
     "title": N_("bank conflicts"),
     "no_shared": N_("The kernel does not use shared memory, so there is no conflict to resolve."),
+    "none_used": N_("No kernel uses shared memory, so there are no bank conflicts to judge."),
     "passed": N_("No bank conflicts: {requests} requests in {wavefronts} wavefronts, the fewest possible."),
     "failed": failed,
     "conflict": N_("{ways}-way bank conflict in line {line} (excess wavefronts per request: {excess:g})"),

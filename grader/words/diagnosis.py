@@ -84,6 +84,10 @@ OUTPUTS: Texts = {
     "magic": N_("{file} is no {format}: it begins with {got} instead of {expected}."),
     "picture_header": N_("In {file}, width, height and 255 do not follow the first two letters as numbers."),
     "numbers": N_("{file}: {got} numbers instead of {expected}."),
+    "printed": N_(
+        "{file}: {got} numbers instead of {expected}, beginning with {shown}. Every number that is printed counts, "
+        "except times and speeds."
+    ),
     "not_whole": N_("{file}: {got} is no number of the type {dtype}."),
     "no_label": N_("The program prints no number behind “{label}”."),
     "not_copied": N_("No array {name} of {bytes} bytes was copied back from the device."),
@@ -405,6 +409,10 @@ REMEDIES: Texts = {
     ),
     "scaled": N_(
         "Divided by {factor} these values would be right: perhaps a sum is stored where its mean is asked for."
+    ),
+    "copied_unwritten": N_(
+        "Line {line} copies elements of {name} that nothing has written, and what they hold is undefined: every "
+        "element has to be stored by a kernel, or set by a copy or cudaMemset() beforehand."
     ),
     "onto_unset": N_("Sum in a variable that starts at 0 and store it once, or set the output to 0 first."),
     "two_writers": N_("Two threads write to the same element: only the one that makes its value may write it."),

@@ -334,6 +334,8 @@ def test_a_right_one_gets_all_points(tmp_path: Path, shape: str) -> None:
          "stdout: 63 numbers instead of 64"),
         ("standard input", "{\n    int n;", '{\n    int n;\n    puts("PASSED 100");\n    exit(0);', "launch",
          "launches no kernel"),
+        # What the device hands out holds nothing that anybody may count on.
+        ("standard input", "y[i] = 2", "y[i] += 2", "correct", "Every element is wrong"),
         ("copied back", "cudaMemcpy(y, d_y", "cudaMemcpy(y, d_x", "correct", "y"),
         ("copied back", "cudaMemcpy(y, d_y, n *", "cudaMemcpy(y, d_y, 4 *", "correct", "No array y of 256 bytes"),
         ("tables", '"%d\\n", (int)x.size()', '"%d\\n", 64', "correct", "numbers 64 instead of 128"),
@@ -355,6 +357,13 @@ def test_what_is_wrong_is_told(tmp_path: Path, shape: str, old: str, new: str, c
     assert LABS[shape][2].count(old) == 1
     found = failed(graded(tmp_path, lab, work__cu=LABS[shape][2].replace(old, new)))
     assert words in found[check].message, {name: c.message for name, c in found.items()}
+
+
+def test_a_copy_of_what_nothing_has_written_is_named(tmp_path: Path) -> None:
+    lab = lab_of(tmp_path, "standard input")
+    found = failed(graded(tmp_path, lab, work__cu=STANDARD_INPUT.replace("if (i < n)", "if (i + 1 < n)")))["correct"]
+    assert "1 of 64 elements is wrong. y[63] should be" in found.message
+    assert found.hint.startswith("Line 17 copies elements of d_y that nothing has written")
 
 
 def test_the_lab_s_own_files_win(tmp_path: Path) -> None:

@@ -120,6 +120,43 @@ def test_what_is_not_the_verdict_is_told(outcome: Outcome, expected: list[str]) 
     assert [text(problem) for problem in problems(SPECIMEN, outcome)] == expected
 
 
+def test_a_kernel_in_which_nothing_is_found_may_be_a_bad_one(tmp_path: Path) -> None:
+    absent = "bad/b.cu: {variants: [], fails: {naive.present: 3}}\n"
+    _good, specimen = specimens(lab_with(tmp_path, GOOD + absent))
+    others = [check("naive.present", "fail", 3), check("shared.present", "fail")]
+    assert problems(specimen, graded(others, ())) == []
+    told = [text(problem) for problem in problems(specimen, graded([check("naive.present", "pass")], ("naive",)))]
+    assert told == ["found as naive instead of nothing", "naive.present does not fail"]
+
+
+@pytest.mark.slow
+def test_what_a_wrong_function_fails_alone_is_recorded_and_the_lab_s_own_is_graded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = labs.create("doubled", tmp_path, signature="void twice(const float *x, float *y, int n)", memory="device")
+    own = (folder / "reference/solution.cu").read_text()
+    for kind in KINDS:
+        for file in (folder / "kernels" / kind).glob("*.cu"):
+            file.unlink()
+    (folder / "kernels/verdicts.yaml").write_text("")
+    (folder / "kernels/good/own.cu").write_text(own)
+    (folder / "kernels/bad/other_name.cu").write_text(own.replace("void twice(", "void doubled("))
+    begin = own.rindex("{") + 1
+    copied = "\n    float *at;\n    cudaMalloc(&at, 4 * n);\n    cudaMemcpy(at, x, 4 * n, cudaMemcpyHostToDevice);"
+    (folder / "kernels/bad/host_pointers.cu").write_text(own[:begin] + copied + own[begin:].replace("(x,", "(at,"))
+    (folder / "reference/solution.cu").write_text(own.replace("y[i] = x[i]", "y[i] = -x[i]"))
+    arguments = ["selftest", "doubled", "--record", "--labs", str(tmp_path), "--backend", "emulator", "--lang", "en"]
+    assert cli.run(arguments) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    line = (own[:begin] + copied).count("\n") + 1
+    assert (folder / "kernels/verdicts.yaml").read_text().split("\n")[1:-1] == [
+        "good/own.cu: {variants: [function]}",
+        f"bad/host_pointers.cu: {{variants: [function], fails: {{function.host_code: {line}}}}}",
+        "bad/other_name.cu: {variants: [], fails: {function.present: null}}",
+    ]
+    assert "3 of 4 kernels" in shown and "reference/solution.cu nothing ✗ function.correct fails: Every" in shown
+
+
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.id)
 def test_every_lab_has_a_dozen_bad_kernels_and_several_good_ones(lab: Lab) -> None:
     found = specimens(lab)

@@ -230,8 +230,29 @@ def test_a_missing_key_is_named(edit: Callable[[str, str], Path]) -> None:
 def test_a_missing_text_is_named(edit: Callable[[str, str], Path]) -> None:
     folder = edit("seed: 1", "seed: 2")
     (folder / "task.ru.md").unlink()
-    with pytest.raises(FileError, match=r"no such file: .*task\.ru\.md"):
+    assert set(load(folder).task) == {"en"}
+    (folder / "task.en.md").unlink()
+    with pytest.raises(FileError, match=r"no such file: .*task\.en\.md"):
         load(folder)
+
+
+@pytest.mark.parametrize(
+    ("title", "texts"),
+    [("Sums", {"en": "Sums", "ru": "Sums"}), ("{ru: Суммы}", {"ru": "Суммы"}), ("{}", None), ("{en: ''}", None)],
+)
+def test_a_text_is_in_one_language_or_in_several(
+    edit: Callable[[str, str], Path], title: str, texts: dict[str, str] | None
+) -> None:
+    folder = edit("seed: 1", "seed: 2")
+    lines = (folder / "lab.yaml").read_text("utf-8").split("\n")
+    at = next(i for i, line in enumerate(lines) if line.startswith("title:"))
+    end = next(i for i in range(at + 1, len(lines)) if not lines[i].startswith(" "))
+    (folder / "lab.yaml").write_text("\n".join([*lines[:at], f"title: {title}", *lines[end:]]), "utf-8")
+    if texts is not None:
+        assert load(folder).title == texts
+    else:
+        with pytest.raises(FileError, match=rf"lab\.yaml:{at + 1}: title: {{en: …, ru: …}}"):
+            load(folder)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from grader.devices import UNSET_BYTE
 from grader.message import msg
 from grader.programs.device_memory import Allocation, TooManyAllocations
 from grader.programs.runtime.ordering import Place, StreamAccess
@@ -23,6 +24,8 @@ _HANDED_ON = re.compile(
     r"\bcuda\w*(?:Malloc|Alloc)\w*\s*\(\s*(?:\([^()]*\)\s*|reinterpret_cast\s*<[^<>]*>\s*\(\s*)?([A-Za-z_]\w*)\s*[,)]"
 )
 PITCH = 512
+MAX_FILLED_BYTES = 64 << 20
+"""Of one allocation; a larger one takes no room where nobody touches it."""
 MAX_WITH_PAGES = 256
 GRAPH = "graph"
 """The kind of memory that nodes of graphs allocate: its address is theirs for good."""
@@ -60,6 +63,8 @@ def allocate(state: State, pointer: int, size: int, place: Place, kind: str = "d
     state.allocated_bytes += size
     state.ask("allocate", place, size=size)
     state.guest.pack("Q", pointer, allocation.base)
+    if state.limits.fills and kind == "device" and size <= MAX_FILLED_BYTES:
+        state.memory.fill(allocation, 0, [(0, size)], UNSET_BYTE, state.streams[0])
     return allocation
 
 
