@@ -61,7 +61,10 @@ def new_lab_command() -> click.Command:
             click.Option(
                 ["--interface"],
                 type=click.Choice(["kernel", "function", "program"]),
-                help=_("What students hand in.  [default: kernel; function with --signature; what --from has]"),
+                help=_(
+                    "What students hand in; program only with --from.  "
+                    "[default: kernel; function with --signature; what --from has]"
+                ),
             ),
             click.Option(
                 ["--signature"],

@@ -21,6 +21,7 @@ from grader.lab.checks import (
     CoalescingSettings,
     DivergenceSettings,
     HostCodeSettings,
+    LaunchesSettings,
     Settings,
     WorkSettings,
     kind_of,
@@ -64,6 +65,7 @@ def measured(lab: Lab, file: Path) -> Measured:
         "divergence": DivergenceSettings(max_idle=1.0),
         "work": WorkSettings(),
         "atomics": AtomicsSettings(),
+        "launches": LaunchesSettings(max_launches=1 << 30),
     }
     return _said(_graded(_with(lab, {v.name: permissive for v in lab.variants}), file))
 

@@ -16,8 +16,9 @@ from grader.message import Message, msg
 from grader.programs.observation import observed
 from grader.proposing.probing import Probe, ProbedFunction, Relation, relation_of
 from grader.proposing.programs import ProgramProbe
+from grader.proposing.proposal import FILL_IN, Proposal
 from grader.proposing.solution import Candidate, Solution, of_launches, of_source, read, with_const, with_parameters
-from grader.proposing.writing import FILL_IN, Proposal, faults_of, files_of, write
+from grader.proposing.writing import faults_of, files_of, write
 
 Say = Callable[["Message | str"], None]
 MOST_CONSTANTS = 4096

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from grader.lab.parameters import DTYPES
-from grader.proposing.probing import ProbedFunction, Relation, Shape
+from grader.lab.texts import LANGUAGES
 from grader.proposing.programs import ProgramPlan
-from grader.proposing.solution import Candidate, Launched, Solution
+from grader.proposing.proposal import FILL_IN, Fault, Proposal
+from grader.proposing.solution import Launched
+from grader.proposing.texts import command, oracle, task
 from grader.repair.function import Change, Function, changed, condition_of, functions_of
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import declared_name
@@ -25,15 +26,6 @@ from grader.submission.source import SourceText
 MOST = 12
 _PADDED = re.compile(r"(?P<extent>.*\S)\s*\+\s*1\s*")
 _GUARD = re.compile(r"<|>|==")
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A wrong solution.  name: of its file, without ending.  line: where something is missing."""
-
-    name: str
-    text: str
-    line: int
 
 
 def faults_of(source: SourceText) -> list[Fault]:
@@ -90,70 +82,6 @@ _LINE = {
     3: ([32, 64], [1, 31, 33, 45], 32),
 }
 """By the number of axes that the largest array, or the work, has: multiples of blocks, others, the observed one."""
-FILL_IN = "FILL IN"
-"""What stands in every line that the teacher has to write."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """What a lab is made of.
-
-    candidates: of a kernel lab one for each variant, else the function.  relations: by output.  measured: of the
-    solution, by check, what the check says of it; empty before it was graded.  plan: of a whole program, whose arrays
-    and numbers are its candidate's arguments.
-    """
-
-    name: str
-    solution: Solution
-    candidates: tuple[Candidate, ...]
-    probed: ProbedFunction
-    relations: Mapping[str, Relation | None]
-    is_of_kernels: bool
-    faults: tuple[Fault, ...] = ()
-    measured: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    plan: ProgramPlan | None = None
-
-    @property
-    def first(self) -> Candidate:
-        """That everything was told of."""
-        return self.candidates[0]
-
-    @property
-    def shapes(self) -> Mapping[str, Shape]:
-        """Of arrays; with their axes as the relations need them."""
-        known = next((r for r in self.relations.values() if r is not None), None)
-        return {**self.probed.shapes, **(known.shapes if known is not None else {})}
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the teacher need write nothing before the lab grades."""
-        is_known = self.plan is None or not self.plan.unknown
-        has_all = is_known and len(self.probed.shapes) == len(self._arrays)
-        return has_all and bool(self.relations) and all(self.relations.values())
-
-    @property
-    def _arrays(self) -> list[str]:
-        return [a.name for a in self.first.signature.arguments if a.pointers]
-
-    def kind(self, name: str) -> str:
-        """Of an array, as the lab file calls it."""
-        relation = self.relations.get(name)
-        if relation is not None and relation.begins_at_zero:
-            return "output"
-        return self.probed.kinds.get(name, "")
-
-    @property
-    def variants(self) -> list[str]:
-        """By name."""
-        if not self.is_of_kernels:
-            return ["function" if self.plan is None else "program"]
-        return [re.sub(r"[^a-z0-9_]", "_", self.launched(c).kernel.name.lower()) for c in self.candidates]
-
-    @staticmethod
-    def launched(candidate: Candidate) -> Launched:
-        """Of a candidate that is a kernel's."""
-        assert candidate.launched is not None
-        return candidate.launched
 
 
 def files_of(proposal: Proposal) -> dict[str, str]:
@@ -163,19 +91,10 @@ def files_of(proposal: Proposal) -> dict[str, str]:
         "lab.yaml": _lab(proposal),
         "starter.cu": _starter(proposal),
         "reference/solution.cu": source,
-        "reference/oracle.py": _oracle(proposal),
+        "reference/oracle.py": oracle(proposal),
         "kernels/good/solution.cu": source,
     }
-    for language, text in (("en", "Write"), ("ru", "Напишите")):
-        what = (
-            ", ".join(f"`{v}`" for v in proposal.variants)
-            if proposal.is_of_kernels
-            else f"`{proposal.first.signature.spelled}`"
-            if proposal.plan is None
-            else {"en": "a program that is started as ", "ru": "программу, которая запускается так: "}[language]
-            + f"`{_command(proposal.plan)}`"
-        )
-        files[f"task.{language}.md"] = f"{text} {what}.\n\n<!-- {FILL_IN}: the task, as students read it. -->\n"
+    files |= {f"task.{language}.md": task(proposal, language) for language in LANGUAGES}
     for fault in proposal.faults:
         files[f"kernels/bad/{fault.name}.cu"] = fault.text
     return files
@@ -200,12 +119,6 @@ def _lab(proposal: Proposal) -> str:
         memory = f"memory: {proposal.probed.memory} # where its pointers lead"
         head += ["interface: function", f"signature: '{proposal.first.signature.spelled}'", memory, ""]
     return "\n".join([*head, *_parameters(proposal), "", *_sizes(proposal), "", *_variants(proposal)]) + "\n"
-
-
-def _command(plan: ProgramPlan) -> str:
-    """How the program is started, as one types it."""
-    words = " ".join(["program", *plan.arguments]).replace("{", "").replace("}", "")
-    return words + " < input" * bool(plan.stdin)
 
 
 def _started(plan: ProgramPlan) -> list[str]:
@@ -267,6 +180,9 @@ def _sizes(proposal: Proposal) -> list[str]:
     axes = max(1, *free, min(len(sizes), 3))
     correct, ragged, observed = _LINE[min(axes, 3)] if sizes else ([], [], 1)
     rows = [dict.fromkeys(sizes, value) for value in correct]
+    if proposal.probed.is_any_size and len(rows) > 1:
+        # Width and height in each other's place are the same in a square.
+        rows[-1] |= dict.fromkeys(list(sizes)[1::2], correct[0])
     others = [{n: ragged[(i + k) % len(ragged)] for k, n in enumerate(sizes)} for i in range(len(ragged))]
     seen = {n: int(v) for n, v in proposal.first.values.items() if n in sizes}
     main = (
@@ -319,7 +235,8 @@ def _variants(proposal: Proposal) -> list[str]:
             rows.append(f"    reference: {{file: solution.cu, kernel: {one.kernel.name}, {plan}}}")
         else:
             rows.append("    reference: solution.cu")
-        rows += ["    checks:", *_checks(proposal, name, points)]
+        is_shared = proposal.is_of_kernels and proposal.launched(candidate).kernel.uses_shared
+        rows += ["    checks:", *_checks(proposal, name, points, is_shared)]
     return rows
 
 
@@ -342,7 +259,7 @@ def _numbers(values: Sequence[int]) -> str:
     return f"[{', '.join(map(str, values[: last + 1]))}]"
 
 
-def _checks(proposal: Proposal, variant: str, points: int) -> list[str]:
+def _checks(proposal: Proposal, variant: str, points: int, is_shared: bool) -> list[str]:
     """Weights by what the solution has, thresholds by what it was measured to do."""
     measured = {
         check.partition(".")[2]: data for check, data in proposal.measured.items() if check.startswith(f"{variant}.")
@@ -363,15 +280,17 @@ def _checks(proposal: Proposal, variant: str, points: int) -> list[str]:
         ("work", "per_element", "max_per_element"),
         ("divergence", "idle", "max_idle"),
         ("atomics", "global_per_element", "max_global"),
+        ("launches", "launches", "max_launches"),
     ):
         if key in measured.get(check, {}):
             got = _number(measured[check], key)
-            if not got:
+            if not got or (check == "launches" and got == 1):
                 continue
-            settings = f"{limit}: {min(got * 1.25, 1) if check == 'divergence' else got * 1.25:.4g}"
-            comments.append(
-                f"      # {check}: {{points: 5, {settings}}} # the solution: {got:g}, with a quarter of room"
-            )
+            room = got if check == "launches" else min(got * 1.25, 1) if check == "divergence" else got * 1.25
+            note = f"the solution: {got:g}{', with a quarter of room' * (room > got)}"
+            comments.append(f"      # {check}: {{points: 5, {limit}: {room:.4g}}} # {note}")
+    if is_shared:
+        comments.append("      # technique: {points: 5, shared_memory: staged} # where all of an input goes through it")
     scale = points / 100
     rows, given = [], 0
     for check, text in weights.items():
@@ -387,80 +306,9 @@ def _number(data: Mapping[str, object], key: str) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _oracle(proposal: Proposal) -> str:
-    calls = len(proposal.probed.samples)
-    inputs, notes = [], []
-    for a in proposal.first.signature.arguments:
-        if not a.pointers or proposal.kind(a.name) not in ("input", "in_out"):
-            continue
-        shape = ", ".join(_python(extent) for extent in proposal.shapes.get(a.name, ()))
-        dtype = np.dtype(DTYPES[a.type])
-        most = 256 if dtype == np.uint8 else 10
-        is_real = dtype.kind == "f" and proposal.plan is None
-        drawn = f"rng.integers(-32, 33, ({shape},)) / 16" if is_real else f"rng.integers(0, {most}, ({shape},))"
-        inputs.append(f'        "{a.name}": {drawn},')
-    outputs = []
-    for name, relation in proposal.relations.items():
-        shape = ", ".join(proposal.shapes.get(name, ()))
-        if relation is None:
-            notes.append(f"{name}, an array of shape ({shape})")
-        else:
-            text = relation.text
-            if relation.begins_at_zero:
-                text = text.partition(" + ")[2]
-            outputs.append(f'        "{name}": {text},')
-    remark = (
-        f"The formulas gave what the solution gave at {calls} calls of two sizes; whether that is your task, you know."
-        if not notes
-        else f"{FILL_IN}: `expected` has to be written; until then the lab grades nothing."
-    )
-    body = ["    return {", *outputs, "    }"]
-    if notes or not proposal.relations:
-        wanted = "; ".join(notes) or "every output"
-        body = [
-            f"    # {FILL_IN}: return a dict with {wanted}, computed with NumPy in double precision",
-            "    # from `inputs` (arrays and scalars by name) and `sizes`.",
-            *(f"    # {line}".rstrip() for line in _quoted(proposal.solution.reference)),
-            f'    raise NotImplementedError("expected() has to return {wanted}")',
-        ]
-    return "\n".join(
-        [
-            f'"""What must come out, computed with NumPy, by no student\'s code.\n\n{remark}\n"""',
-            "\nfrom __future__ import annotations\n\nimport numpy as np\n\n",
-            f"def inputs(sizes, rng):\n    # {_why(proposal)} {FILL_IN} where the task needs others.",
-            "    return {",
-            *inputs,
-            "    }\n\n\ndef expected(inputs, sizes):",
-            *body,
-            "",
-        ]
-    )
-
-
-def _why(proposal: Proposal) -> str:
-    return "Sixteenths: sums and products of a few are exact." if proposal.plan is None else "Small whole numbers."
-
-
-def _quoted(text: str) -> list[str]:
-    return ["", "What the solution's own file computes for comparison:", *text.split("\n")] if text else []
-
-
-def _python(extent: str) -> str:
-    return (
-        re.sub(r"[A-Za-z_]\w*(?!\w*\()", lambda m: f'sizes["{m[0]}"]', extent)
-        if "ceil_div" not in extent
-        else _rounded(extent)
-    )
-
-
-def _rounded(extent: str) -> str:
-    name, tile = extent.removeprefix("ceil_div(").removesuffix(")").split(", ")
-    return f'-(-sizes["{name}"] // {tile})'
-
-
 def _starter(proposal: Proposal) -> str:
     if proposal.plan is not None:
-        head = f"// Started as: {_command(proposal.plan)}"
+        head = f"// Started as: {command(proposal.plan)}"
         return f"{head}\n#include <cstdio>\n\nint main(int argc, char **argv)\n{{\n    // Your code.\n}}\n"
     if not proposal.is_of_kernels:
         head = "// The grader calls this function; kernels and launches are yours."

@@ -209,7 +209,7 @@ LABS: Texts = {
         "{name}: a lab's name is lower-case letters and digits, in words joined by hyphens, at most {limit} "
         "characters: row-sums"
     ),
-    "new_exists": N_("a lab or a folder of that name exists: {path}"),
+    "new_exists": N_("a lab or a folder of that name exists: {path}; choose another name"),
     "cannot_write": N_("{path}: {reason}"),
     "new_made": N_("The lab is in {folder}; it is ready to be graded:"),
 }

@@ -123,7 +123,7 @@ def test_selftest_says_when_an_array_changes_nothing(
     command = ["selftest", "mine", "--backend", "emulator", "--lang", "en"]
     assert cli.run(command) == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "2 of 2 kernels got the expected verdict" in said
+    assert "3 of 3 kernels got the expected verdict" in said
     assert "oracle.py:" in said and "`expected` gives the same whatever stands in `y` (in_out)" in said
     oracle.write_text(drawn.replace('"y": result', '"y": result + inputs["y"]'))
     assert Oracle(load(folder)).without_effect() is None
