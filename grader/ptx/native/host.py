@@ -166,6 +166,7 @@ class LinearMemory:
         self.observed = observed
         self._end = self.generated.end
         self._arrays: list[tuple[MemoryArray, int, int]] = []
+        self._rows_of: dict[int, list[int]] = {}
         lanes = batch.layout.blocks * batch.layout.padded
         self.lane_count = lanes
         self.list = self._take(4 * lanes)
@@ -182,12 +183,15 @@ class LinearMemory:
             if array is None or (reached is not None and id(array) not in reached):
                 rows.append((0,) * 9)
                 continue
+            self._rows_of.setdefault(id(array), []).append(len(rows))
             if id(array) in by_id:
                 # A large array fills several neighbourhoods.
                 rows.append(by_id[id(array)])
                 continue
             data = self._take(len(array.data))
-            valid = self._take(len(array.data)) if array.valid is not None else 0
+            # Where all is written, nothing has to be looked up or noted.
+            is_partial = array.valid is not None and not array.valid.all()
+            valid = self._take(len(array.data)) if is_partial else 0
             constant = array.space == "const"
             history = 0
             if observed and not constant:
@@ -366,7 +370,8 @@ class LinearMemory:
     def commit(self) -> None:
         """Bring what was written to the device's arrays."""
         for array, data, valid in self._arrays:
-            if array.read_only:
+            rows = [self.global_table + layout.ARRAY_BYTES * row for row in self._rows_of[id(array)]]
+            if not any(self.get(row + layout.STORED) for row in rows):
                 continue
             array.data[:] = self.bytes[data : data + len(array.data)]
             if valid:

@@ -107,7 +107,9 @@ THREAD_BITS = 10
 ARRAY_BYTES = 64
 """Of an array (i32 each): where row 0 lies, its size, where the flags of what was written lie (0: all was), where its
 history lies (0: not kept), bytes from row to row, what numbers the rows (`ROWS`), 1 if read-only, offset in its block's
-storage (1 for constant memory); its address on the device (i64)."""
+storage (1 for constant memory); its address on the device (i64); at `STORED`, 1 once something was stored."""
+
+STORED = 40
 
 ROWS = {"": 0, "block": 1, "lane": 2}
 

@@ -31,8 +31,10 @@ SLICE = 100_000_000
 """Thread-instructions between two looks at the clock."""
 CAUTION = 200_000_000
 """Thread-instructions after which a first launch whose blocks all run side by side begins anew, with few of them."""
-MAX_UNDONE_BYTES = 256 << 20
+MAX_UNDONE_BYTES = 32 << 20
 """Of arrays, beyond which none does."""
+MAX_COPIED_BYTES = 1 << 30
+"""Of arrays, and what is known to be written of them, beyond which a launch is left to the interpreter."""
 COMPILATION = 40_000_000
 LAUNCH = 2_000_000
 COPIED = 8
@@ -103,7 +105,7 @@ class Threads:
         """Whether so many thread-instructions that are left make up for what it takes."""
         wanted = self._wanted
         copied = sum(len(array.data) * (2 if array.valid is not None else 1) for array in self._reached.values())
-        if instructions < LAUNCH + copied // COPIED:
+        if instructions < LAUNCH + copied // COPIED or copied > MAX_COPIED_BYTES:
             return False
         wanted.instructions += instructions
         return wanted.instructions >= COMPILATION

@@ -123,9 +123,11 @@ class _Body(Piece):
         expression, have = self._raw(address.base, 64)
         place = f"(i64.add {converted(expression, have, 'i64')} (i64.const {address.offset}))"
         operand = self._read(value, name)
-        way = Way(space, "load", bits // 8)
-        self.out.ways.add(way)
-        self._lines += [f"(local.set $a {place})", *self._found(way, self.static.take(KEPT_BYTES))]
+        self._lines.append(f"(local.set $a {place})")
+        # It is written already, and written to.
+        for way in (Way(space, "load", bits // 8), Way(space, "store", bits // 8)):
+            self.out.ways.add(way)
+            self._lines += self._found(way, self.static.take(KEPT_BYTES))
         before, letter = f"({kind}.load (local.get $p))", "i" if kind == "i32" else "l"
         if operation in ("min", "max"):
             compare = f"{kind}.{'lt' if operation == 'min' else 'gt'}_{'s' if signed else 'u'}"
