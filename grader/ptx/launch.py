@@ -358,10 +358,13 @@ class _Run:
         put_back = threads.undo() if self._what.observe and batch_lanes > FEW_LANES else None
         if put_back is None:
             return self._carried(self._begin(None), threads)
+        outcome = self._begin(CAUTION // batch_lanes)
         try:
-            return self._carried(self._begin(CAUTION // batch_lanes), threads)
+            return self._carried(outcome, threads)
         except TakesLong:
             put_back()
+        if threads.is_slower_than(outcome.budget):
+            return self._carried(self._begin(None), None)
         # Of so long a kernel a few blocks are watched, in generated code.
         few = range(max(FEW_LANES // 2 // self._padded, 1))
         if len(few) < self._total:
@@ -421,7 +424,7 @@ class _Run:
         """Whether the blocks that are left, after so many, could be carried out thread by thread."""
         a_block = outcome.budget.thread_instructions // done
         watched = self._what.observe and bool(self._watched)
-        is_regular = threads.learn(watched, len(outcome.hazards), a_block // self._threads)
+        is_regular = threads.learn(watched, len(outcome.hazards), outcome.budget, done * self._threads)
         return bool(ranges) and is_regular and self._run_threads(outcome, threads, ranges, a_block)
 
     def _interpret_batch(self, batch: BlockBatch, symbols: dict[str, int], outcome: Outcome) -> None:

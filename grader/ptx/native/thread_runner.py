@@ -27,6 +27,8 @@ from grader.ptx.native.whole_threads import written
 
 CHARGE = 4
 """Thread-instructions that are charged as one: about two billion a second are carried out."""
+AT_ONCE_CHARGE = 8
+"""Where the interpreter charges thread-instructions as one on the average, it is faster."""
 SLICE = 100_000_000
 """Thread-instructions between two looks at the clock."""
 CAUTION = 200_000_000
@@ -94,12 +96,21 @@ class Threads:
 
         return put_back
 
-    def learn(self, watched: bool, hazards: int, a_thread: int) -> bool:
-        """What was found where observers have seen blocks; whether the order of threads is known to show in nothing."""
-        self._wanted.a_thread = a_thread
-        self._wanted.watched |= watched
-        self._wanted.refused |= hazards > 0
-        return self._wanted.watched and not self._wanted.refused
+    def learn(self, watched: bool, hazards: int, budget: Budget, threads: int) -> bool:
+        """What was found where observers have seen blocks; whether the others may and should be carried out so.
+
+        budget: what so many threads took in the interpreter, which is faster where loops are carried out at once.
+        """
+        wanted = self._wanted
+        wanted.a_thread = budget.thread_instructions // threads
+        wanted.watched |= watched
+        wanted.refused |= hazards > 0 or self.is_slower_than(budget)
+        return wanted.watched and not wanted.refused
+
+    def is_slower_than(self, budget: Budget) -> bool:
+        """Whether the interpreter carries out most of the kernel's loops at once; it keeps the kernel then."""
+        self._wanted.refused |= budget.charged * AT_ONCE_CHARGE < budget.thread_instructions
+        return self._wanted.refused
 
     def pays(self, instructions: int) -> bool:
         """Whether so many thread-instructions that are left make up for what it takes."""

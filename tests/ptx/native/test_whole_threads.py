@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -211,3 +212,26 @@ def test_limits_hold() -> None:
         run(source, [Bytes(4 * N), np.int32(3000)], True, (N // 256,), (256,), limits=Limits(instructions=200_000_000))
     assert raised.value.kind == "instructions"
     assert raised.value.line == 1
+
+
+def test_loops_that_are_carried_out_at_once_stay_with_the_interpreter() -> None:
+    source = """__global__ void k(float* out, const float* a, const float* b, int n) { float v = 0;
+        int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+        for (int m = 0; m < n; m++) v += a[y * n + m] * b[m * n + x]; out[y * n + x] = v; }"""
+    arguments = [Bytes(4 * N), FLOATS, FLOATS, np.int32(192)]
+    done, report, _, _ = run(source, arguments, True, (12, 12), (16, 16))
+    assert not done
+    assert report.charged * 8 < report.thread_instructions
+
+
+def test_of_a_long_kernel_whose_blocks_run_side_by_side_a_few_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["grader.ptx.launch"], "CAUTION", 3_000_000)
+    source = f"""__global__ void k(int* out, const unsigned* in) {{ {WHERE} int s = out[i];
+        for (int a = 0; a < 300; a++) s = s * 3 + (in[(i + a) % 4096] >> (s & 7)); out[i] = s; }}"""
+    arguments = [np.arange(4096, dtype=np.int32), BITS[:4096]]
+    _, expected, memory, _ = run(source, arguments, False, (16,), (256,), observed_batches=None)
+    done, got, same_memory, _ = run(source, arguments, True, (16,), (256,), observed_batches=None)
+    assert done
+    assert same_memory == memory
+    assert got.thread_instructions == expected.thread_instructions
+    assert (got.counters.sampled_blocks, got.counters.total_blocks) == (2, 16)
