@@ -47,6 +47,10 @@ _HOLDS: dict[str, Callable[[int, int], bool]] = {
 }  # fmt: skip
 
 
+SPARSE = 4
+"""How often as large as what a loop accesses the part of an array may be that it is accessed in."""
+
+
 @dataclass
 class Progress:
     """An iteration in terms of the first.
@@ -330,6 +334,9 @@ class CountedLoop:
             low, high = low + resolved.shift, high + resolved.shift
             first, last = low + min(0, further * step), high + max(0, further * step) + word
             if array.space != "global" or array.rows or first < 0 or last > array.size:
+                raise Irregular
+            if last - first > SPARSE * progress.trips * lanes.n * word:
+                # What lies between the accesses is copied, too.
                 raise Irregular
             if isinstance(access, Store) and array.read_only:
                 raise Irregular
