@@ -31,11 +31,11 @@ from grader.ptx.native.counted_loops import (
     UNROLLED,
     VECTOR_BYTES,
     Form,
-    Load,
     Placed,
     Shape,
     Store,
     form_of,
+    spans_of,
 )
 from grader.ptx.native.host import LoopModule
 from grader.ptx.observers.interface import RepeatedAccesses
@@ -335,16 +335,19 @@ class CountedLoop:
             first, last = low + min(0, further * step), high + max(0, further * step) + word
             if array.space != "global" or array.rows or first < 0 or last > array.size:
                 raise Irregular
-            if last - first > SPARSE * progress.trips * lanes.n * word:
-                # What lies between the accesses is copied, too.
-                raise Irregular
             if isinstance(access, Store) and array.read_only:
                 raise Irregular
-            if isinstance(access, Load) and array.valid is not None:
-                flags = array.valid[array.storage + first : array.storage + last]
-                if not flags.all() and (step or not _is_written(flags, resolved, low, word)):
-                    raise Irregular
             places.append(Placed(resolved, step, low, isinstance(access, Store)))
+        touched = dict.fromkeys((id(where.address.array) for where in places), 0)
+        for where in places:
+            touched[id(where.address.array)] += progress.trips * lanes.n * word
+        for array, low, high in spans_of(places, progress.trips, word).values():
+            if high - low > SPARSE * touched[id(array)]:
+                # What lies between the accesses would be copied, too.
+                raise Irregular
+        for where in places:
+            if not where.stores:
+                _check_written(where, progress.trips, word)
         if self.form.stores:
             _check_apart(places, progress.trips, word)
         return places
@@ -419,6 +422,16 @@ def _is_written(flags: Array, resolved: ResolvedAddress, low: int, word: int) ->
     """Whether all that lanes load was written; flags: of the bytes from the lowest on."""
     starts = resolved.offsets() - low
     return all(flags[starts + byte].all() for byte in range(word))
+
+
+def _check_written(where: Placed, trips: int, word: int) -> None:
+    array = where.address.array
+    if array.valid is None:
+        return
+    ((_, low, high),) = spans_of([where], trips, word).values()
+    flags = array.valid[array.storage + low : array.storage + high]
+    if not flags.all() and (where.step or not _is_written(flags, where.address, where.low, word)):
+        raise Irregular
 
 
 def _check_apart(places: list[Placed], trips: int, word: int) -> None:
