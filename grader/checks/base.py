@@ -8,6 +8,7 @@ from math import prod
 from types import MappingProxyType
 
 from grader.devices import WARP_LANES
+from grader.diagnosis.text import used_again
 from grader.measured import Counters, Diagnosis, ElementRange
 from grader.message import Message, msg
 from grader.result import CheckStatus, SkipReason
@@ -117,7 +118,7 @@ def remedy(diagnosis: Diagnosis) -> Message | None:
         divided = _divided(diagnosis, factor)
         if divided is not None:
             return divided
-        return msg("remedies.formula")
+        return msg("remedies.formula_again" if used_again(diagnosis) else "remedies.formula")
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from grader.lab.compare import Difference
 from grader.measured import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
@@ -339,8 +340,19 @@ def _origin(diagnosis: Diagnosis, writer: ElementWriter, around: Circumstances) 
     if diagnosis.surplus:
         rows.append(msg("diagnosis.surplus", elements=ranges_msg(diagnosis.surplus)))
     if diagnosis.compared and not diagnosis.missing and not diagnosis.surplus:
-        rows.append(msg("diagnosis.right_elements"))
+        rows.append(msg("diagnosis.right_elements_again" if used_again(diagnosis) else "diagnosis.right_elements"))
     return rows
+
+
+SHOWN_READ = 64
+"""Ranges of what was read that a diagnosis has at most."""
+
+
+def used_again(diagnosis: Diagnosis) -> bool:
+    """Whether the writer's value was made from more readings than there are elements: a sum may hold one twice."""
+    return len(diagnosis.read) < SHOWN_READ and diagnosis.uses > sum(
+        prod(high - low + 1 for low, high in one.ranges) for one in diagnosis.read
+    )
 
 
 def _by_way_of(read: ElementRead, writer: ElementWriter, axes: int) -> list[Message]:

@@ -113,6 +113,16 @@ class Trials:
             return Run(kind, sizes, refused, None, backend=self.backend.name)
         return self._run(kernel, loaded, kind, sizes, observe=observe, instructions=instructions)
 
+    def of_first_block(self, kernel: BoundKernel, sizes: Sizes, instructions: int) -> Run:
+        """The same of the first block alone, watched: what its own threads do among each other, at a size at which
+        watching all of them would take long.  The output is wrong wherever others would have written it.
+        """
+        loaded = kernel.load(self.programs, sizes)
+        if self._refused(kernel, sizes) is not None or loaded.entry is None:
+            return self.run(kernel, "correct", sizes)
+        wanted = {"observe": True, "instructions": instructions, "grid": (1, 1, 1)}
+        return self._run(kernel, loaded, "correct", sizes, **wanted)
+
     def _run(self, kernel: BoundKernel, loaded: Loaded, kind: CaseKind, sizes: Sizes, **wanted: Any) -> Run:
         """A launch that can be tried; wanted: fields of the `LaunchRequest`."""
         projected, inputs, expected = self._case(kernel, sizes)

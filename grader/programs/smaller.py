@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 MAX_TRIES = 4
 WANTED = 512
@@ -25,7 +26,13 @@ _LIST = re.compile(
 _MORE = re.compile(rf",\s*(?P<name>\w+)\s*=\s*{_NUMBER}")
 _ASSIGNED = re.compile(rf"(?<![\w.>=!<])(?P<name>[A-Za-z_]\w*)\s*=\s*{_NUMBER}(?=\s*;)")
 # `run(2000)`, where nothing else is a size.
-_HANDED_IN = re.compile(rf"\b(?P<name>[A-Za-z_]\w*)\s*\(\s*{_NUMBER}(?=\s*[,)])")
+_HANDED_IN = re.compile(rf"\b(?P<name>[A-Za-z_]\w*)\s*\(\s*(?:[A-Za-z_]\w*\s*,\s*){{0,3}}{_NUMBER}(?=\s*[,)])")
+# `16 * 1024 * 1024`, by itself or in a list of sizes.
+_FACTORS = r"(?P<number>\d{1,6}(?:\s*\*\s*\d{1,6}){1,3})"
+_PRODUCTS = (
+    re.compile(rf"{_INTEGER}(?P<name>\w+)\s*(?:\[\w*\])?\s*=\s*(?:\{{(?:\s*[\w ]+,)*\s*)?{_FACTORS}(?=\s*[,;}}])"),
+    re.compile(rf"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)[ \t]+\(?{_FACTORS}\)?[ \t]*$", re.M),
+)
 _NO_CALL = re.compile(r"sleep|seed|srand|exit|alloc|reserve|resize|time|delay", re.IGNORECASE)
 _SHIFT = re.compile(r"(?P<name>\w+)?\s*=?\s*\b(?P<base>[1-9]\d{0,3})[uUlL]{0,3}\s*<<\s*\(?(?P<number>\d{2})(?![\w.])")
 _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$", re.IGNORECASE)
@@ -107,6 +114,11 @@ def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, Change]]:
             after = halved(before, wanted)
             if before >= 2 * wanted and after < before and not _NO_SIZE.search(match["name"]):
                 yield before, _change(file, text, match, str(after), after)
+    for match in (match for pattern in _PRODUCTS for match in pattern.finditer(text)):
+        before = prod(map(int, match["number"].split("*")))
+        after = halved(before, wanted)
+        if before >= 2 * wanted and after < before and not _NO_SIZE.search(match["name"]):
+            yield before, _change(file, text, match, str(after), after)
     for match in _HANDED_IN.finditer(text):
         before = int(match["number"])
         after = halved(before, wanted)

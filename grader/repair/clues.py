@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.diagnosis.text import used_again
 from grader.measured import Diagnosis, Element, ElementRange, ElementRead
 from grader.ptx.records import Hazard
 from grader.repair.function import Change, Function, only_leaves
@@ -39,9 +40,10 @@ _ORDER = ("race", "barrier_divergence", "warp_sync", "out_of_bounds", "uninitial
 
 # What each symptom makes likelier (less) or less likely (more), by a change's group or kind.
 _SHIFTS: Mapping[str, Mapping[str, float]] = {
-    "race": {"barrier": -1.7, "move_barrier": -0.6, "remove_barrier": 1.0, "": 0.8},
+    "race": {"atomic": -0.6, "barrier": -1.7, "move_barrier": -0.6, "remove_barrier": 1.0, "": 0.8},
     "repeated": {"number": -1.0, "add_term": -0.5, "index": -0.3},
     "collide": {
+        "atomic": -1.6,
         "add_term": -1.9,
         "times": -1.7,
         "subtract": -1.2,
@@ -51,7 +53,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
         "barrier": 0.6,
         "": 0.3,
     },
-    "write_write": {"times": -1.8, "index": -1.0, "axis": -1.0, "barrier": 1.2, "": 0.3},
+    "write_write": {"atomic": -1.8, "times": -1.8, "index": -1.0, "axis": -1.0, "barrier": 1.2, "": 0.3},
     "barrier_divergence": {"move_barrier": -0.8, "guard": -0.3, "": 0.6},
     "warp_sync": {"barrier": -1.0, "": 0.0},
     "out_of_bounds": {"comparison": -0.8, "guard": -0.5, "bound": -0.5, "array": -0.4, "barrier": 2.5, "zero": 1.5},
@@ -83,6 +85,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     },
     "exact": {"derived_guard": 1.2, "wrap": 1.6, "ternary": 1.4, "return": 1.8, "barrier": 0.9, "array": 1.0},
     "unwritten": {
+        "returns": -2.0,
         "index": -0.8,
         "loop": -1.0,
         "comparison": -0.7,
@@ -102,6 +105,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "moved": {"add_term": -2.0, "subtract": -2.0},
     "bank_conflicts": {"array": -1.5, "": 1.5},
     "close": {},
+    "again": {"else_zero": -2.0, "reset": -0.8, "bound": -0.6, "comparison": -0.4},
     "coalescing": {"axis": -1.2, "exchange": -0.5, "": 0.8},
 }
 
@@ -369,6 +373,8 @@ def _symptoms(diagnosis: Diagnosis) -> list[str]:
     expected, got = diagnosis.expected, diagnosis.got
     if expected and got is not None and abs(got - expected) < CLOSE * abs(expected):
         symptoms.append("close")
+    if diagnosis.compared and not diagnosis.missing and not diagnosis.surplus and used_again(diagnosis):
+        symptoms.append("again")
     if rule in ("whole", "zero"):
         symptoms.append("whole")
     return symptoms

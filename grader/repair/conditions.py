@@ -359,6 +359,9 @@ def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[st
         if row is not None:
             rows, columns = f"{_side(function, row)} < {axes[0]}", f"{_side(function, column)} < {axes[1]}"
             return [f"{rows} && {columns}", rows, columns]
+    if len(axes) > 2:
+        # A block may copy what several of the first axis have in one row.
+        return [f"{_side(function, index)} < {' * '.join(axes)}"]
     return []
 
 

@@ -23,7 +23,8 @@ from grader.repair.faster_changes import axis_changes, block_changes, padding_ch
 from grader.repair.found import OF_GPU, OF_OTHERS, Proof, diff_lines, effect_msg
 from grader.repair.function import Change, changed, functions_of
 from grader.repair.launches import launches_of
-from grader.repair.program import READING, Rerun, is_other, is_right, kernels_at, rebound
+from grader.repair.program import READING, Rerun, is_other, is_right, rebound
+from grader.repair.program_changes import kernels_at
 from grader.repair.screen import Budget
 from grader.result import Check, Result
 from grader.running.evidence import Evidence

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function
-from grader.repair.launches import Launch, axes_of, source_of
+from grader.repair.launch_sources import axes_of, source_of
+from grader.repair.launches import Launch
 from grader.repair.several_places import OTHER, array_changes, axis_places, numbers_of, replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit

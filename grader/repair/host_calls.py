@@ -25,6 +25,7 @@ STREAM_AT = {"cudaStreamSynchronize": 0, "cudaMemcpyAsync": 4, "cudaMemsetAsync"
 """Calls that name a stream, and where."""
 MAX_NAMES = 6
 MAX_STREAMS = 3
+_AT_WORK = re.compile(r"\bcuda[A-Z]|<<<")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _LEADING = re.compile(r"^(?:d|h|dev|device|host|g|gpu|cpu|c|const)_?(?=[A-Z_a-z])", re.IGNORECASE)
 
@@ -112,8 +113,7 @@ def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
     """
     functions = list(host_functions(host.parsed))
     inside = next((f for f in functions if f.line(f.item.node) <= line <= f.item.node.end_point.row + 1), None)
-    at_work = {c.function.item.start for c in host.calls} | {x.function.item.start for x in host.launches}
-    for function in (f for f in functions if f.item.start in at_work):
+    for function in (f for f in functions if _AT_WORK.search(f.text(f.body))):
         is_elsewhere = inside is not None and inside.item != function.item
         for node in function.statements:
             first, last = function.line(node), node.end_point.row + 1
@@ -125,7 +125,7 @@ def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
             if is_it and node.parent is not None and node.parent.type == "compound_statement":
                 edit = function.inserted(node.start_byte, f"cudaDeviceSynchronize();\n{function.indent(node)}")
                 yield Change("host", function.line(node), (edit,), 0.5, "wait", "wait")
-                return
+                break
 
 
 # -- which arrays, which way, how much -------------------------------------------------

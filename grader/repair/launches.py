@@ -1,27 +1,34 @@
-"""Changes of host code at a launch: its grid, its block, its shared bytes, its arguments, where each is defined."""
+"""Changes of host code at a launch: its grid, its block, its shared bytes, its arguments."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function, host_functions, is_rounded_down
+from grader.repair.function import Change, Function, host_functions
+from grader.repair.launch_sources import (
+    NAMES,
+    axes_of,
+    first_name,
+    identifiers,
+    listed,
+    macros_rounded_up,
+    remainders,
+    rounded_down,
+    rounded_up,
+    same_numbers,
+    source_of,
+)
 from grader.repair.several_places import numbers_of, replaced_in
-from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
+from grader.submission.cpp.tree import ParsedFile, declared_name
 from grader.submission.lexical import Edit
 from grader.submission.structs import fields_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_STEPS = 4
-"""Variables that are followed from a launch to where their values come from."""
-NAMES = ("identifier", "type_identifier", "parameter_declaration")
-"""What a variable may be to the parser, which takes `dim3 grid(x, y)` for a function of types x and y."""
-_QUOTIENT = re.compile(r"[\s(]*(\w+|\(\w+\))\s*/\s*(\w+|\(\w+\))[\s)]*")
 MAX_FACTORS = 8
 """Names that a number of bytes is multiplied by."""
 
@@ -53,14 +60,14 @@ def launches_of(parsed: ParsedFile) -> list[Launch]:
                 continue
             callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
             asked = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
-            parts = _listed(asked) if asked is not None else []
+            parts = listed(asked) if asked is not None else []
             if callee is None or arguments is None or len(parts) < 2:
                 continue
             name = function.text(callee).partition("<")[0].strip()
             shared = parts[2] if len(parts) > 2 else None
-            handed = tuple(_listed(arguments))
+            handed = tuple(listed(arguments))
             of_template = callee.child_by_field_name("arguments") if callee.type == "template_function" else None
-            given = tuple(_listed(of_template)) if of_template is not None else ()
+            given = tuple(listed(of_template)) if of_template is not None else ()
             launches.append(Launch(function, function.line(node), name, parts[0], parts[1], shared, handed, given))
     return launches
 
@@ -99,6 +106,7 @@ def launch_changes(
     if launch.function.text(launch.grid) != launch.function.text(launch.block):
         yield _exchanged(launch.function, launch.grid, launch.block, 2.4, "launch_order", "order")
     yield from _shared_changes(launch, constants)
+    yield from _raised_elsewhere(launch)
     yield from _opted_in(launch)
 
 
@@ -112,7 +120,7 @@ def field_changes(parsed: ParsedFile) -> Iterator[Change]:
                 continue
             type_node = kind.child_by_field_name("type")
             name = function.text(type_node).removeprefix("struct ").strip() if type_node is not None else ""
-            values, fields = _listed(value), fields_of(parsed, name)
+            values, fields = listed(value), fields_of(parsed, name)
             if declarator.type != "identifier" or not 1 < len(values) == len(fields):
                 continue
             values = [(n.child_by_field_name("value") or n) if n.type == "initializer_pair" else n for n in values]
@@ -129,14 +137,15 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
     if len(axes) >= 2 and function.text(axes[0]) != function.text(axes[1]):
         yield _exchanged(function, axes[0], axes[1], 1.0, "grid_axes", "axes")
         # `(rows + BX - 1) / BX, (cols + BY - 1) / BY`: the sizes are in each other's place, the block's sides are not.
-        names = [name for axis in axes[:2] if (name := _first_name(function, axis)) is not None]
+        names = [name for axis in axes[:2] if (name := first_name(function, axis)) is not None]
         is_part = [name.id for name in names] != [axis.id for axis in axes[:2]]
         if is_part and len({function.text(name) for name in names}) == 2:
             yield _exchanged(function, names[0], names[1], 1.05, "grid_axes", "axes")
-    down = [node for axis in axes for node in _rounded_down(function, axis)]
+    yield from (change for axis in axes for change in remainders(function, source_of(function, axis)))
+    down = [node for axis in axes for node in rounded_down(function, axis)]
     down = list({node.id: node for node in down}.values())
-    rounded = [(node, edit) for node in down if (edit := _rounded_up(function, node)) is not None]
-    rounded += [(node, edit) for axis in axes for node, edit in _macros_rounded_up(function, axis)]
+    rounded = [(node, edit) for node in down if (edit := rounded_up(function, node)) is not None]
+    rounded += [(node, edit) for axis in axes for node, edit in macros_rounded_up(function, axis)]
     down, edits = [node for node, _edit in rounded], tuple(dict.fromkeys(edit for _node, edit in rounded))
     if edits:
         line = min(function.line(node) for node in down)
@@ -154,20 +163,20 @@ def _block_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
     for count, name in enumerate(others):
         cost = 1.5 + 0.3 * count
         if len(axes) >= 2:
-            both = tuple(_replaced(function, axis, name) for axis in axes[:2])
+            both = tuple(function.replaced(axis, name) for axis in axes[:2])
             if axes[0].id != axes[1].id:
                 yield Change("launch", function.line(axes[0]), both, cost, "block", "block")
         for axis in axes[:2]:
-            edit = _replaced(function, axis, name)
+            edit = function.replaced(axis, name)
             yield Change("launch", function.line(axis), (edit,), cost + 0.1, "block", "block")
-            in_grid = _same_numbers(function, launch.grid, axis, name)
+            in_grid = same_numbers(function, launch.grid, axis, name)
             if in_grid:
                 yield Change("launch", function.line(axis), (edit, *in_grid), cost + 0.2, "block", "block")
     named = {function.text(axis) for axis in axes}
     for axis in axes[:2]:
         # One side as long as the other: `TILE, TILE` for `TILE, TILE / 2`.
         for other in sorted(name for name in named if name in constants and name != function.text(axis)):
-            edit = _replaced(function, axis, other)
+            edit = function.replaced(axis, other)
             yield Change("launch", function.line(axis), (edit,), 1.4, "block", "block")
 
 
@@ -194,9 +203,15 @@ def shape_changes(launch: Launch) -> Iterator[Change]:
 def _number_behind(function: Function, node: Node) -> Callable[[str], Edit] | None:
     """What puts another number where a side of a block is given one: there, or where its constant is."""
     if node.type == "number_literal":
-        return lambda text: _replaced(function, node, text)
+        return lambda text: function.replaced(node, text)
     own = next((value for name, value in numbers_of(function.parsed) if name == function.text(node)), None)
     return (lambda text: replaced_in(function.parsed, own, text)) if own is not None else None
+
+
+def sides_at(launch: Launch) -> set[int]:
+    """Where the sides of its block are given their numbers, in characters of the file."""
+    function = launch.function
+    return {function.at(source_of(function, axis).start_byte) for axis in axes_of(function, launch.block)}
 
 
 def _instance_changes(launch: Launch) -> Iterator[Change]:
@@ -206,7 +221,7 @@ def _instance_changes(launch: Launch) -> Iterator[Change]:
     for node in launch.given:
         for side in sides:
             if side != function.text(node) and (side.isdigit() or side.isidentifier()):
-                edit = _replaced(function, node, side)
+                edit = function.replaced(node, side)
                 yield Change("launch", function.line(node), (edit,), 1.4, "block", "instance")
 
 
@@ -244,18 +259,18 @@ def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Ch
     if "*" in text and source.type == "binary_expression":
         bracketed = text
     if "sizeof" not in text and not _calls_for_bytes(function, source):
-        edit = _replaced(function, source, f"{bracketed} * sizeof(float)")
+        edit = function.replaced(source, f"{bracketed} * sizeof(float)")
         yield Change("launch", function.line(source), (edit,), 1.2, "shared_bytes", "bytes")
     for factor in factors:
-        edit = _replaced(function, source, f"{bracketed} * {factor}")
+        edit = function.replaced(source, f"{bracketed} * {factor}")
         yield Change("launch", function.line(source), (edit,), 1.7, "shared_bytes", "too_few_bytes")
-    for node in _identifiers(function, source):
+    for node in identifiers(function, source):
         for name in factors:
             if name != function.text(node):
-                edit = _replaced(function, node, f"({name})" if " " in name else name)
+                edit = function.replaced(node, f"({name})" if " " in name else name)
                 cost = 1.3 if name == threads else 1.9
                 yield Change("launch", function.line(node), (edit,), cost, "shared_bytes", "too_few_bytes")
-    edit = _replaced(function, source, f"2 * {bracketed}")
+    edit = function.replaced(source, f"2 * {bracketed}")
     yield Change("launch", function.line(source), (edit,), 2.6, "shared_bytes", "too_few_bytes")
 
 
@@ -275,6 +290,24 @@ def _opted_in(launch: Launch) -> Iterator[Change]:
         yield Change("launch", launch.line, (edit,), 3.0, "opt_in", "opt_in")
 
 
+def _raised_elsewhere(launch: Launch) -> Iterator[Change]:
+    """A call of cudaFuncSetAttribute that raises the limit of another kernel, of the launched one instead."""
+    function = launch.function
+    for node in function.nodes:
+        callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if node.type != "call_expression" or callee is None or given is None or launch.shared is None:
+            continue
+        arguments = listed(given)
+        is_limit = len(arguments) == 3 and "MaxDynamicSharedMemorySize" in function.text(arguments[1])
+        if (
+            function.text(callee) == "cudaFuncSetAttribute"
+            and is_limit
+            and function.text(arguments[0]) != launch.callee
+        ):
+            edit = function.replaced(arguments[0], launch.callee)
+            yield Change("launch", function.line(node), (edit,), 2.8, "opt_in", "opt_in_other")
+
+
 def _calls_for_bytes(function: Function, source: Node) -> bool:
     """Whether a function of the file is called that counts in bytes itself."""
     names = function.parsed.words(source) & function.parsed.functions.keys() if source.type == "call_expression" else ()
@@ -286,184 +319,11 @@ def _is_used_elsewhere(function: Function, shared: Node) -> bool:
     name = function.text(shared)
     if shared.type not in NAMES:
         return False
-    uses = {n.start_byte for n in _identifiers(function, function.body) if function.text(n) == name}
-    launches = [_listed(node) for node in function.nodes if node.type == "kernel_call_syntax"]
+    uses = {n.start_byte for n in identifiers(function, function.body) if function.text(n) == name}
+    launches = [listed(node) for node in function.nodes if node.type == "kernel_call_syntax"]
     given = {parts[2].start_byte for parts in launches if len(parts) > 2}
     declared = {n.start_byte for n in function.nodes if n.type == "init_declarator" and declared_name(n) == name}
     return bool(uses - given - declared)
-
-
-# -- where what is launched comes from -------------------------------------------------
-
-
-def axes_of(function: Function, node: Node) -> list[Node]:
-    """What the sides of a grid or a block are given where it is defined; the node itself where it is a number."""
-    if node.type == "call_expression":
-        callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if callee is not None and arguments is not None and function.text(callee) == "dim3":
-            return _listed(arguments)
-        return [node]
-    if node.type == "initializer_list":
-        return _listed(node)
-    if node.type not in NAMES:
-        return [node]
-    set_apart = _members(function, node)
-    if set_apart:
-        return set_apart
-    for given in _definitions(function, node):
-        if given.type in ("argument_list", "parameter_list", "initializer_list"):
-            return _listed(given)
-        if given.type == "call_expression":
-            return axes_of(function, given)
-        if given.type != "identifier":
-            return [node]
-    return [node]
-
-
-def _members(function: Function, node: Node) -> list[Node]:
-    """What `grid.x` and `grid.y` are set to before a launch."""
-    name = function.text(node)
-    by_axis: dict[str, Node] = {}
-    for other in function.nodes:
-        left = other.child_by_field_name("left") if other.type == "assignment_expression" else None
-        right = other.child_by_field_name("right") if left is not None else None
-        if left is not None and right is not None and other.start_byte < node.start_byte:
-            for axis in "xy":
-                if function.text(left).replace(" ", "") == f"{name}.{axis}":
-                    by_axis[axis] = right
-    return [by_axis[axis] for axis in "xy" if axis in by_axis] if "x" in by_axis else []
-
-
-def _definitions(function: Function, node: Node) -> list[Node]:
-    """What a variable is given, the last definition before its use first."""
-    name, definitions = function.text(node), []
-    for other in function.nodes:
-        if other.start_byte >= node.start_byte:
-            break
-        if other.type == "init_declarator" and declared_name(other) == name:
-            value = other.child_by_field_name("value")
-            given = value or next((c for c in other.named_children if c.type == "argument_list"), None)
-            definitions += [given] if given is not None else []
-        elif other.type == "function_declarator" and declared_name(other) == name:
-            given = other.child_by_field_name("parameters")
-            definitions += [given] if given is not None else []
-        elif other.type == "assignment_expression":
-            left, right = other.child_by_field_name("left"), other.child_by_field_name("right")
-            if left is not None and right is not None and function.text(left) == name:
-                definitions.append(right)
-    return definitions[::-1]
-
-
-def _definitions_above(function: Function, node: Node) -> list[Node]:
-    """What a variable at file level is given, `const int BLOCKS = N / TILE`."""
-    items = function.parsed.by_name.get(function.text(node), ())
-    declared = [n for item in items if item.kind == "variable" and item.active for n in item.node.named_children]
-    values = [n.child_by_field_name("value") for n in declared if n.type == "init_declarator"]
-    return [value for value in values if value is not None]
-
-
-def source_of(function: Function, node: Node, stops: Callable[[Function, Node], bool] = lambda _f, _n: False) -> Node:
-    """The expression behind a variable, where it is computed in the function; the node itself else.
-
-    stops: names that are not followed.
-    """
-    for _step in range(MAX_STEPS):
-        given = _definitions(function, node) if node.type in NAMES and not stops(function, node) else []
-        # A number that has a name of its own is used elsewhere, too.
-        if not given or given[0].type in ("argument_list", "parameter_list", "initializer_list", "number_literal"):
-            break
-        node = given[0]
-    return node
-
-
-def _rounded_down(function: Function, node: Node, depth: int = 0) -> Iterator[Node]:
-    """The divisions that a number of blocks comes from and that are not rounded up."""
-    if depth > MAX_STEPS:
-        return
-    if node.type in NAMES:
-        given = _definitions(function, node) or _definitions_above(function, node)
-        if given and given[0].type != "argument_list":
-            yield from _rounded_down(function, given[0], depth + 1)
-    elif node.type == "binary_expression":
-        operator = node.child_by_field_name("operator")
-        if operator is not None and operator.type == "/":
-            if is_rounded_down(function, node):
-                yield node
-            return
-        for child in node.named_children:
-            yield from _rounded_down(function, child, depth)
-    elif node.type in ("parenthesized_expression", "call_expression", "argument_list", "cast_expression"):
-        for child in node.named_children:
-            yield from _rounded_down(function, child, depth)
-
-
-def _rounded_up(function: Function, node: Node) -> Edit | None:
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if left is None or right is None:
-        return None
-    divisor = function.text(right)
-    bracketed = f"({divisor})" if right.type == "binary_expression" else divisor
-    return function.replaced(node, f"({function.text(left)} + {divisor} - 1) / {bracketed}")
-
-
-def _macros_rounded_up(function: Function, node: Node) -> Iterator[tuple[Node, Edit]]:
-    """Of the macros that a number of blocks is written with, `#define BLOCKS (N / TILE)`, their bodies rounded up."""
-    for name in sorted(function.parsed.words(source_of(function, node))):
-        for item in function.parsed.by_name.get(name, ()):
-            body = item.node.child_by_field_name("value") if item.kind == "macro" and item.active else None
-            quotient = _QUOTIENT.fullmatch(function.text(body)) if body is not None else None
-            if body is not None and quotient is not None:
-                above, below = quotient.groups()
-                yield body, replaced_in(function.parsed, body, f"(({above} + {below} - 1) / {below})")
-
-
-def _same_numbers(function: Function, grid: Node, side: Node, name: str) -> tuple[Edit, ...]:
-    """A grid's literals that equal a side of the block, or one less, with the constant in their place."""
-    text = function.text(side)
-    if not text.isdigit():
-        return ()
-    edits = []
-    for axis in axes_of(function, grid):
-        for node in _numbers(source_of(function, axis)):
-            if function.text(node) == text:
-                edits.append(function.replaced(node, name))
-            elif function.text(node) == str(int(text) - 1):
-                edits.append(function.replaced(node, f"{name} - 1"))
-    return tuple(edits)
-
-
-def _numbers(node: Node) -> Iterator[Node]:
-    if node.type == "number_literal":
-        yield node
-    for child in node.named_children:
-        yield from _numbers(child)
-
-
-def _identifiers(function: Function, node: Node) -> Iterator[Node]:
-    if node.type == "identifier":
-        yield node
-    if node.type != "sizeof_expression":
-        for child in node.named_children:
-            yield from _identifiers(function, child)
-
-
-def _listed(node: Node) -> list[Node]:
-    return [n for n in node.named_children if n.type != "comment"]
-
-
-def _replaced(function: Function, node: Node, text: str) -> Edit:
-    return function.replaced(node, text)
-
-
-def _first_name(function: Function, node: Node) -> Node | None:
-    """The first variable of an expression: what is divided, where a number of blocks is computed."""
-    names = (item for item in descendants(node) if item.type == "identifier" and not _is_callee(item))
-    return next(names, None)
-
-
-def _is_callee(node: Node) -> bool:
-    parent = node.parent
-    return parent is not None and parent.type == "call_expression" and parent.child_by_field_name("function") == node
 
 
 def _exchanged(function: Function, one: Node, other: Node, cost: float, group: str, detail: str) -> Change:

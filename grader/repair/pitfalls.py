@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.calls import arguments_of
-from grader.repair.function import Change, Function, operator_of
+from grader.repair.function import BUILTINS, Change, Function, operator_of
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 
 if TYPE_CHECKING:
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 _SHUFFLE = re.compile(r"__shfl_(?:up|down|xor)_sync")
 _SIGNED = re.compile(r"(?:const|volatile|signed|long|short|int|int(?:16|32|64)_t|\s)+")
+_UNSIGNED = re.compile(r"\bunsigned\b|\bu?size_t\b|\bu(?:int|short|char|long)(?:\d+_t)?\b")
 _DOUBLED = re.compile(r"\*=\s*2$|<<=\s*1$")
 _HALVED = re.compile(r"/=\s*2$|>>=\s*1$")
 _OF_ZERO = ("<", ">", "<=", ">=")
 LIKELY = 0.3
 """What a change costs of which nothing but the fault it is for gives occasion."""
 
+MOST_SIDE = 16
+"""Of a small matrix whose results are kept elsewhere, where nothing says how large it may be."""
 PRECISION = "precision"
 """The group of what helps where results are nearly right, and is tried there alone."""
 
@@ -33,11 +36,15 @@ def pitfall_changes(function: Function) -> Iterator[Change]:
     for node in function.nodes:
         if node.type == "for_statement":
             yield from _distances(function, node)
+            yield from _in_place(function, node)
         elif node.type == "call_expression":
             yield from _width(function, node)
+            yield from _below_zero(function, node)
             yield from _template(function, node)
         elif node.type == "if_statement":
             yield from _left_over(function, node)
+        elif operator_of(node) == "&&" and operator_of(_around(node)) != "&&":
+            yield from _flattened(function, node)
         elif operator_of(node) == "-":
             yield from _compared(function, node)
     yield from _in_double(function)
@@ -109,7 +116,8 @@ def _halved_or_doubled(function: Function, node: Node) -> Iterator[str]:
 
 
 def _template(function: Function, node: Node) -> Iterator[Change]:
-    """`load<2 * ROWS>(…)` with another number: what other calls are given, one side of a product, another size."""
+    """`load<2 * ROWS>(…)` with another number: what other calls are given, one side of a product, another size;
+    `dot<int>(…)` with a type that has fractions."""
     given = _given_to_template(node)
     callee = node.child_by_field_name("function")
     if callee is None or not given:
@@ -131,6 +139,9 @@ def _template(function: Function, node: Node) -> Iterator[Change]:
         sides = [argument.child_by_field_name(side) for side in ("left", "right")]
         parts = [function.text(side) for side in sides if side is not None and side.type != "number_literal"]
         costs = dict.fromkeys(sizes, 1.6) | dict.fromkeys(parts, 0.8) | dict.fromkeys(usual, 0.4)
+        if _SIGNED.fullmatch(own) or own.startswith("unsigned"):
+            # A number of such a type has no fraction.
+            costs |= {"float": 0.3}
         for text, cost in costs.items():
             if text != own:
                 edit = function.replaced(argument, text)
@@ -150,7 +161,10 @@ def _given_to_template(call: Node) -> list[Node]:
 def _compared(function: Function, node: Node) -> Iterator[Change]:
     """`a - b > 0` as `a > b`; a difference whose sign alone is used as one of comparisons."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if left is None or right is None or not (_is_signed(function, left) or _is_signed(function, right)):
+    if left is None or right is None:
+        return
+    wraps = _is_unsigned(function, left) or _is_unsigned(function, right)
+    if not wraps and not (_is_signed(function, left) or _is_signed(function, right)):
         return
     one, other = function.text(left), function.text(right)
     line, outer = function.line(node), _around(node)
@@ -158,7 +172,10 @@ def _compared(function: Function, node: Node) -> Iterator[Change]:
         operator, inner = outer.child_by_field_name("operator"), outer.child_by_field_name("right")
         if operator is not None and inner is not None:
             edit = function.replaced(outer, f"{one} {operator.type} {other}")
-            yield Change("comparison", line, (edit,), LIKELY, "overflow", "overflow")
+            detail = "wrapped" if wraps else "overflow"
+            yield Change("comparison", line, (edit,), LIKELY, "overflow", detail)
+        return
+    if wraps:
         return
     if outer.type == "return_statement":
         name = function.item.name.rpartition("::")[2]
@@ -169,6 +186,33 @@ def _compared(function: Function, node: Node) -> Iterator[Change]:
     if _has_sign_used(function, name, is_called=outer.type == "return_statement"):
         edit = function.replaced(node, f"({one} > {other}) - ({one} < {other})")
         yield Change("comparison", line, (edit,), LIKELY, "overflow", "overflow")
+
+
+def _below_zero(function: Function, call: Node) -> Iterator[Change]:
+    """`max(y - r, 0)` of unsigned numbers, which is never negative, as `y > r ? y - r : 0`."""
+    callee, given = call.child_by_field_name("function"), arguments_of(call)
+    if callee is None or function.text(callee).rpartition("::")[2] not in ("max", "MAX") or len(given) != 2:
+        return
+    for one, other in (given, given[::-1]):
+        left, right = one.child_by_field_name("left"), one.child_by_field_name("right")
+        if (
+            operator_of(one) != "-"
+            or left is None
+            or right is None
+            or not re.fullmatch(r"0[uUlL]*", function.text(other))
+        ):
+            continue
+        if _is_unsigned(function, left) or _is_unsigned(function, right):
+            text = f"({function.text(left)} > {function.text(right)} ? {function.text(one)} : 0)"
+            edit = function.replaced(call, text)
+            yield Change("expression", function.line(call), (edit,), LIKELY, "wrapped", "wrapped")
+
+
+def _is_unsigned(function: Function, node: Node) -> bool:
+    """Whether something is a variable declared as an unsigned number, or a number of a thread or a block."""
+    variable = function.known_at(node).get(function.text(node))
+    is_own = function.text(node).partition(".")[0] in BUILTINS
+    return is_own or (variable is not None and _UNSIGNED.search(variable.type) is not None)
 
 
 def _has_sign_used(function: Function, name: str, *, is_called: bool) -> bool:
@@ -210,6 +254,123 @@ def _is_signed(function: Function, node: Node) -> bool:
     """Whether something is declared as a signed integer, or as an element of an array of such."""
     variable = function.known_at(node).get(function.text(node).partition("[")[0])
     return variable is not None and _SIGNED.fullmatch(variable.type) is not None
+
+
+# -- results in the place of what they are made of ---------------------------------------
+
+
+def _in_place(function: Function, loop: Node) -> Iterator[Change]:
+    """A loop that stores row by row into the array which later rows are made of, with its results kept elsewhere until
+    all are there."""
+    body, condition = loop.child_by_field_name("body"), loop.child_by_field_name("condition")
+    end = condition.child_by_field_name("right") if condition is not None else None
+    counted = condition.child_by_field_name("left") if condition is not None else None
+    if body is None or condition is None or end is None or counted is None or operator_of(condition) != "<":
+        return
+    inside = [a for a in function.accesses if body.start_byte <= a.node.start_byte < body.end_byte]
+    for access in inside:
+        store, index = access.node.parent, access.node.child_by_field_name("indices")
+        variable = function.known_at(access.node).get(access.array)
+        is_stored = store is not None and store.type == "assignment_expression"
+        if not is_stored or store is None or store.child_by_field_name("left") != access.node or index is None:
+            continue
+        others = [a for a in inside if a.array == access.array and function.text(a.node) != function.text(access.node)]
+        made = _row_and_column(function, index.named_children[0]) if index.named_children else None
+        is_row = made is not None and made[0] == function.text(counted)
+        if variable is None or not others or made is None or not is_row:
+            continue
+        sides = [int(text) for node in function.nodes if (text := _side_of_local(function, node))]
+        size, bound = max(sides, default=MOST_SIDE) ** 2, f"{function.text(end)} * {made[2]}"
+        indent, kind = function.indent(loop), variable.type.split()[-1]
+        edits = (
+            function.inserted(loop.start_byte, f"{kind} kept[{size}];\n{indent}"),
+            function.replaced(access.node, f"kept[{function.text(index.named_children[0])}]"),
+            function.inserted(
+                loop.end_byte, f"\n{indent}for (int e = 0; e < {bound}; ++e)\n{indent}    {access.array}[e] = kept[e];"
+            ),
+        )
+        yield Change("expression", access.line, edits, LIKELY, "in_place", "in_place")
+
+
+def _side_of_local(function: Function, node: Node) -> str:
+    """The number of elements of a thread's own array, where it is written as a number."""
+    size = node.child_by_field_name("size") if node.type == "array_declarator" else None
+    text = function.text(size) if size is not None else ""
+    declaration = node.parent
+    is_own = declaration is not None and "__shared__" not in function.text(declaration)
+    return text if is_own and re.fullmatch(r"[1-9]\d?", text) else ""
+
+
+# -- borders ---------------------------------------------------------------------------
+
+
+def _flattened(function: Function, node: Node) -> Iterator[Change]:
+    """`a >= 0 && a < rows * cols` of `a = r * cols + c` as tests of r and of c, which a border needs each."""
+    parts = list(_conjuncts(node))
+    tests = [(part, found) for part in parts if (found := _tested(function, part)) is not None]
+    for name in dict.fromkeys(name for _part, (name, _limit) in tests):
+        value = next(
+            (
+                n.child_by_field_name("value")
+                for n in function.nodes
+                if n.type == "init_declarator" and declared_name(n) == name and n.end_byte < node.start_byte
+            ),
+            None,
+        )
+        limit = next((limit for _part, (other, limit) in tests if other == name and limit is not None), None)
+        made = _row_and_column(function, value) if value is not None else None
+        if made is None or limit is None:
+            continue
+        row, column, width = made
+        sides = [function.text(side) for side in limit]
+        if width not in sides or len(sides) != 2:
+            continue
+        height = sides[1 - sides.index(width)]
+        is_low = any(other == name and end is None for _part, (other, end) in tests)
+        low = f"{row} >= 0 && {column} >= 0 && " if is_low else ""
+        rest = [function.text(part) for part in parts if part not in [p for p, (other, _l) in tests if other == name]]
+        text = " && ".join([f"{low}{row} < {height} && {column} < {width}", *rest])
+        yield Change("guard", function.line(node), (function.replaced(node, text),), LIKELY, "guard", "flattened")
+
+
+def _conjuncts(node: Node) -> Iterator[Node]:
+    if operator_of(node) == "&&":
+        for side in ("left", "right"):
+            inner = node.child_by_field_name(side)
+            yield from _conjuncts(inner) if inner is not None else ()
+    elif (
+        node.type == "parenthesized_expression" and node.named_children and operator_of(node.named_children[0]) == "&&"
+    ):
+        yield from _conjuncts(node.named_children[0])
+    else:
+        yield node
+
+
+def _tested(function: Function, node: Node) -> tuple[str, tuple[Node, Node] | None] | None:
+    """The name that is tested by `a >= 0`, or by `a < r * c`, with the two factors."""
+    while node.type == "parenthesized_expression" and node.named_children:
+        node = node.named_children[0]
+    left, right, sign = node.child_by_field_name("left"), node.child_by_field_name("right"), operator_of(node)
+    if left is None or right is None or left.type != "identifier":
+        return None
+    if sign == ">=" and function.text(right) == "0":
+        return function.text(left), None
+    one, other = right.child_by_field_name("left"), right.child_by_field_name("right")
+    if sign == "<" and operator_of(right) == "*" and one is not None and other is not None:
+        return function.text(left), (one, other)
+    return None
+
+
+def _row_and_column(function: Function, value: Node) -> tuple[str, str, str] | None:
+    """Row, column and width of `row * width + column`."""
+    left, right = value.child_by_field_name("left"), value.child_by_field_name("right")
+    if operator_of(value) != "+" or left is None or right is None:
+        return None
+    product, column = (left, right) if operator_of(left) == "*" else (right, left)
+    row, width = product.child_by_field_name("left"), product.child_by_field_name("right")
+    if operator_of(product) != "*" or row is None or width is None or column.type != "identifier":
+        return None
+    return function.text(row), function.text(column), function.text(width)
 
 
 # -- what is left over -----------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from grader.launching.kernel import BoundKernel
 from grader.repair.clues import Clues, clues_of
@@ -16,6 +17,7 @@ from grader.repair.statements import barrier_changes, value_changes
 from grader.repair.symptom import Symptom
 from grader.repair.terms import term_changes
 from grader.result import Check
+from grader.submission.cpp.tree import LOOPS
 
 
 def ranked_changes(
@@ -40,7 +42,22 @@ def changes_of(
         changes += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
         changes += [*surplus_changes(function, covers), *clip_changes(function), *term_changes(function)]
         changes += [*left_out_changes(function), *pitfall_changes(function)]
-        yield from ((function, change) for change in changes)
+        yield from ((function, _with_part(function, change)) for change in changes)
+
+
+def _with_part(function: Function, change: Change) -> Change:
+    """A change of a loop's head with the part of it that is changed."""
+    if change.group == "round_up":
+        return replace(change, kind="bound", detail="rounded")
+    if change.kind != "bound" or change.detail:
+        return change
+    place = min(edit.start for edit in change.edits)
+    for loop in function.nodes:
+        for name, detail in (("initializer", "start"), ("condition", "end"), ("update", "step")):
+            part = loop.child_by_field_name(name) if loop.type in LOOPS else None
+            if part is not None and function.at(part.start_byte) <= place <= function.at(part.end_byte):
+                return replace(change, detail=detail)
+    return change
 
 
 def in_order(clues: Clues, changes: Iterable[tuple[Function, Change]]) -> list[tuple[Function, Change]]:

@@ -15,91 +15,31 @@ from grader.result import Check, Repair, Result
 from grader.words import told
 
 DETAILS = {
-    "barrier": (
-        "after",
-        "loop_end",
-        "loop_start",
-        "loop_both",
-        "in_branch",
-        "before_branch",
-        "removed",
-        "stronger",
-        "warp",
-    ),
-    "guard": (
-        "missing",
-        "missing_around",
-        "removed",
-        "returns",
-        "returns_early",
-        "returns_break",
-        "returns_late",
-        "loop",
-    ),
-    "initial_value": ("missing", "stored", "added", "positive", "zero"),
-    "bound": ("remainder", "shuffle", "neighbours"),
-    "comparison": ("overflow",),
-    "expression": (
-        *(
-            "template",
-            "shuffle_width",
-            "cancellation",
-            "digits",
-            "division",
-            "parentheses",
-            "neighbour",
-            "factor",
-            "unused",
+    kind: frozenset(details.split())
+    for kind, details in {
+        "barrier": (
+            "after loop_end loop_start loop_both in_branch before_branch out_of_loop removed stronger warp "
+            "between"
         ),
-        *("unused", "unsigned", "signed", "narrow", "not_shared", "lost", "macro", "shadowed", "stale"),
-    ),
-    "index": (
-        "unused",
-        "axes",
-        "axes_next",
-        "names_next",
-        "tile",
-        "macro",
-        "macro_name",
-        "threads",
-        "everything",
-        "crossed",
-    ),
-    "launch": (
-        "axes",
-        "rounded",
-        "block",
-        "arguments",
-        "argument",
-        "grid",
-        "order",
-        "bytes",
-        "no_bytes",
-        "too_few_bytes",
-        "fields",
-        "instance",
-        "opt_in",
-        "shape",
-        "size",
-    ),
-    "host": (
-        *(
-            "target",
-            "source",
-            "ends",
-            "direction",
-            "directions",
-            "bytes",
-            "size",
-            "pitch",
-            "earlier",
-            "later",
-            "extra",
-            "missing",
-            "missing_before",
+        "guard": "missing missing_around removed returns returns_early returns_break returns_late loop flattened",
+        "initial_value": "missing stored added positive zero else",
+        "bound": "remainder shuffle rounded start end step neighbours",
+        "padding": "moved",
+        "comparison": "overflow wrapped",
+        "expression": (
+            "wrapped in_place template shuffle_width cancellation digits division parentheses neighbour factor "
+            "unused unsigned signed narrow not_shared lost macro shadowed stale atomic"
         ),
-        *("wait", "kernel", "stream", "freed", "once", "unset", "needless", "asynchronous"),
-    ),
+        "index": "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed",
+        "launch": (
+            "axes rounded remainder block arguments argument grid order bytes no_bytes too_few_bytes fields "
+            "instance opt_in shape opt_in_other size"
+        ),
+        "host": (
+            "target source ends direction directions bytes size pitch earlier later extra missing "
+            "missing_before wait kernel stream freed once unset needless asynchronous"
+        ),
+    }.items()
 }
 """Finer cases that have words of their own."""
 

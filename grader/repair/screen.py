@@ -16,7 +16,7 @@ from grader.launching.kernel import BoundKernel, Loaded
 from grader.launching.programs import Built
 from grader.launching.trial import Run, Trials
 from grader.repair.function import Change, Function
-from grader.repair.symptom import MOST_INSTRUCTIONS, SmallCase, Symptom, instructions_of
+from grader.repair.symptom import MOST_INSTRUCTIONS, SmallCase, Symptom, faults, instructions_of
 from grader.submission.cpp.tree import declared_name, descendants
 from grader.submission.lexical import Edit
 
@@ -120,8 +120,9 @@ class Screen:
         kernel = self.kernel.read_as(replace(own, launch=replace(plan, block=(SMALL_BLOCK, 1, 1))))
         sizes = {name: n if n <= threads else -(-n * SMALL_BLOCK // threads) for name, n in first.sizes.items()}
         within = {name: min(n, SMALL_BLOCK) for name, n in sizes.items()}
-        run = self.trials.run(kernel, first.kind, sizes)
-        if run.outcome.status != "ok" or run.is_right or not self.trials.run(kernel, first.kind, within).is_right:
+        run = self.trials.run(kernel, first.kind, sizes, observe=self.symptom.is_observed)
+        is_shown = bool(faults(run)) if self.symptom.is_observed else not run.is_right
+        if run.outcome.status != "ok" or not is_shown or not self.trials.run(kernel, first.kind, within).is_right:
             return None
         case = replace(first, sizes=sizes, instructions=instructions_of(run))
         symptom = replace(self.symptom, cases=(case, *self.symptom.cases[1:]))

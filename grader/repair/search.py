@@ -16,7 +16,8 @@ from grader.repair.experiments import Condition, other_launch, turned_away
 from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.host import host_repairs
-from grader.repair.program import Failing, Rerun, program_repairs, spoils
+from grader.repair.program import Rerun, program_repairs, spoils
+from grader.repair.program_changes import Failing
 from grader.repair.ranking import ranked_changes
 from grader.repair.screen import Budget, Screen
 from grader.repair.symptom import SEARCHED, symptom_of, symptom_of_order

@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
-from grader.repair.function import BUILTINS, Change, Function, Kind, Variable, named_in
+from grader.repair.function import BARRIER, BUILTINS, Change, Function, Kind, Variable, named_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants, qualifiers_of
 from grader.submission.lexical import Edit
 from grader.submission.structs import fields_of
@@ -33,6 +33,7 @@ _OTHERS = {
 _NUMBER = re.compile(r"\(?\s*\d[\w.]*\s*\)?")
 _BLOCK = ("blockDim.x", "blockDim.y")
 _OPERATOR = re.compile(r"[-+*/%]")
+MAX_PAIRS = 6
 MAX_VALUES = 8
 """Values that are tried for a constant."""
 
@@ -177,8 +178,20 @@ def array_changes(function: Function) -> Iterator[Change]:
             continue
         sizes = _sizes(node)
         texts = [function.text(size) for size in sizes]
+        if len(node.children_by_field_name("declarator")) == 1:
+            yield from _padding_moved(function, sizes)
         for size, (is_row, has_rows) in _axes_of_sizes(node):
             yield from _size_changes(function, size, is_row and has_rows, texts)
+
+
+def _padding_moved(function: Function, sizes: list[Node]) -> Iterator[Change]:
+    """`tile[T + 1][T]` as `tile[T][T + 1]`; sizes: of one array, the fastest axis first."""
+    for size in sizes[1:]:
+        text = function.text(size)
+        base = text.removesuffix("1").rstrip().removesuffix("+").rstrip()
+        if text.endswith("1") and base != text.removesuffix("1").rstrip():
+            edits = (function.replaced(sizes[0], f"{function.text(sizes[0])} + 1"), function.replaced(size, base))
+            yield Change("padding", function.line(size), edits, 1.8, "array", "moved")
 
 
 def _sizes(node: Node) -> list[Node]:
@@ -229,6 +242,29 @@ def idea_changes(function: Function) -> Iterator[Change]:
     yield from _row_lengths(function)
     yield from _lost_sums(function)
     yield from _global_indices(function)
+    yield from _indices_exchanged(function)
+
+
+def _indices_exchanged(function: Function) -> Iterator[Change]:
+    """Two indices in each other's place all through a statement that accesses two arrays with both."""
+    for node in function.statements:
+        if node.type not in ("if_statement", "expression_statement") or BARRIER in function.text(node):
+            continue
+        known = function.known_at(node)
+        inside = [n for n in descendants(node) if n.type == "identifier"]
+        accesses = [a.words for a in function.accesses if _holds(node, a.node)]
+        words = {word for of_access in accesses for word in of_access}
+        names = sorted(word for word in words if word in known and known[word].role == "index")
+        pairs = [pair for pair in combinations(names, 2) if sum(words >= {*pair} for words in accesses) > 1]
+        for one, other in pairs[:MAX_PAIRS]:
+            swap = {one: other, other: one}
+            edits = tuple(function.replaced(n, swap[t]) for n in inside if (t := function.text(n)) in swap)
+            if len(edits) > 2:
+                yield Change("index", function.line(node), edits, 1.9, "exchange", "exchanged")
+
+
+def _holds(outer: Node, inner: Node) -> bool:
+    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
 
 
 def _axes_exchanged(function: Function) -> Iterator[Change]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import BARRIER, Access, Change, Function, Variable, ancestors, is_statement
+from grader.repair.function import BARRIER, Access, Change, Function, Variable, ancestors, condition_of, is_statement
 from grader.submission.cpp.tree import LOOPS, descendants
 from grader.submission.lexical import Edit
 
@@ -26,6 +26,7 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
     """
     if not shares:
         return
+    yield from _between(function)
     for barrier in function.barriers:
         yield from _moved(function, barrier)
         edit = function.replaced(barrier, ";")
@@ -112,6 +113,36 @@ def _both(function: Function) -> Iterator[Change]:
                 yield Change("barrier", statement.end_point.row + 1, (edit, end), 2.3, "barrier", "loop_both")
 
 
+def _between(function: Function) -> Iterator[Change]:
+    """`if (t >= d) s[t] += s[t - d];` with a barrier between what is read and what is stored."""
+    for node in function.statements:
+        branch = node if node.type == "if_statement" and node.child_by_field_name("alternative") is None else None
+        body = branch.child_by_field_name("consequence") if branch is not None else node
+        if body is not None and body.type == "compound_statement" and len(body.named_children) == 1:
+            body = body.named_children[0]
+        inner = body.named_children[0] if body is not None and body.type == "expression_statement" else None
+        if inner is None or inner.type != "assignment_expression" or not _is_uniform(function, node):
+            continue
+        left, right, operator = (inner.child_by_field_name(name) for name in ("left", "right", "operator"))
+        if left is None or right is None or operator is None or node.parent is None:
+            continue
+        own = function.text(left)
+        reads = [a for a in function.accesses if right.start_byte <= a.node.start_byte < right.end_byte]
+        others = [a for a in reads if a.array == own.partition("[")[0] and function.text(a.node) != own]
+        condition = condition_of(branch) if branch is not None else None
+        if not others or (branch is not None and condition is None) or node.parent.type != "compound_statement":
+            continue
+        indent = function.indent(node)
+        test = function.text(condition) if condition is not None else ""
+        value = f"{test} ? {function.text(right)} : 0" if test else function.text(right)
+        stores = f"{own} {function.text(operator)} read;"
+        text = f"const auto read = {value};\n{indent}{CALL}\n{indent}{f'if ({test}) ' if test else ''}{stores}"
+        if node.next_named_sibling not in function.barriers:
+            text += f"\n{indent}{CALL}"
+        edit = function.replaced(node, text)
+        yield Change("barrier", function.line(inner), (edit,), 2.0, "barrier", "between")
+
+
 WARP_CALL = "__syncwarp();"
 
 
@@ -166,6 +197,7 @@ def _with_syncs(function: Function, step: Node, *, is_split: bool) -> Iterator[E
 
 def _moved(function: Function, barrier: Node) -> Iterator[Change]:
     """The barrier after the outermost branch that it stands in, within its loop; before it where it comes first."""
+    yield from _out_of_loop(function, barrier)
     outermost = None
     edits: tuple[Edit, ...]
     for outer in ancestors(barrier, function.body):
@@ -204,6 +236,18 @@ def _is_uniform(function: Function, statement: Node) -> bool:
     return True
 
 
+def _out_of_loop(function: Function, barrier: Node) -> Iterator[Change]:
+    """The barrier behind the loop that it stands in, where the threads make unlike numbers of passes."""
+    loop = next((outer for outer in ancestors(barrier, function.body) if outer.type in LOOPS), None)
+    if loop is None or loop.parent is None or loop.parent.type != "compound_statement":
+        return
+    heads = [loop.child_by_field_name(name) for name in ("initializer", "condition")]
+    if any("threadIdx" in function.text(head) for head in heads if head is not None):
+        after = function.inserted(loop.end_byte, f"\n{function.indent(loop)}{CALL}")
+        edits = (function.removed(barrier), after)
+        yield Change("barrier", function.line(barrier), edits, 0.7, "move_barrier", "out_of_loop")
+
+
 _NARROW = re.compile(
     r"(?:(?:un)?signed\s+)?(?:short|char)(?:\s+(?:unsigned|int))*|ushort|uchar|(?:std::)?u?int(?:8|16)_t"
 )
@@ -224,6 +268,7 @@ def value_changes(function: Function) -> Iterator[Change]:
         elif node.type == "expression_statement":
             yield from _reset(function, node)
             yield from _stale(function, node)
+            yield from _atomic(function, node)
             edit = function.replaced(node, ";")
             if node not in function.barriers:
                 yield Change("expression", function.line(node), (edit,), 4.8, "delete", "removed")
@@ -349,6 +394,33 @@ def _stale(function: Function, node: Node) -> Iterator[Change]:
     yield Change("expression", function.line(following), edits, 1.6, "stale", "stale")
 
 
+_VECTOR = re.compile(r"(?:float|double|u?int|u?char|u?short|u?long)([1-4])")
+_ADDED = {"+=": "", "-=": "-"}
+
+
+def _atomic(function: Function, node: Node) -> Iterator[Change]:
+    """`a[i] += v`, `a[i]++` and `a[i] = a[i] + v` of an array that several threads add to, as one atomic addition."""
+    inner = node.named_children[0] if node.named_children else None
+    if inner is None:
+        return
+    left, right = inner.child_by_field_name("left"), inner.child_by_field_name("right")
+    operator, argument = inner.child_by_field_name("operator"), inner.child_by_field_name("argument")
+    place, added = left, ""
+    if inner.type == "update_expression" and argument is not None:
+        place, added = argument, "-1" if "--" in function.text(inner) else "1"
+    elif inner.type == "assignment_expression" and left is not None and right is not None and operator is not None:
+        text, own = function.text(right), function.text(left)
+        if operator.type in _ADDED:
+            sign = _ADDED[operator.type]
+            added = f"{sign}({text})" if sign else text
+        elif operator.type == "=" and right.type == "binary_expression" and text.startswith(f"{own} + "):
+            added = text.removeprefix(f"{own} + ")
+    is_element = place is not None and place.type in ("subscript_expression", "pointer_expression")
+    if added and place is not None and is_element:
+        edit = function.replaced(inner, f"atomicAdd(&{function.text(place)}, {added})")
+        yield Change("expression", function.line(node), (edit,), 1.4, "atomic", "atomic")
+
+
 def _else_zero(function: Function, node: Node) -> Iterator[Change]:
     body = node.child_by_field_name("consequence")
     if body is None or node.child_by_field_name("alternative") is not None:
@@ -358,8 +430,11 @@ def _else_zero(function: Function, node: Node) -> Iterator[Change]:
     inner = body.named_children[0] if body.type == "expression_statement" and body.named_children else None
     left = inner.child_by_field_name("left") if inner is not None and inner.type == "assignment_expression" else None
     if left is not None and left.type == "subscript_expression":
-        edit = function.inserted(node.end_byte, f"\n{function.indent(node)}else {function.text(left)} = 0;")
-        yield Change("initial_value", function.line(node), (edit,), 2.4, "else_zero", "missing")
+        variable = function.known_at(node).get(function.text(left).partition("[")[0])
+        vector = _VECTOR.fullmatch(variable.type) if variable is not None else None
+        zero = f"make_{vector[0]}({', '.join('0' * int(vector[1]))})" if vector is not None else "0"
+        edit = function.inserted(node.end_byte, f"\n{function.indent(node)}else {function.text(left)} = {zero};")
+        yield Change("initial_value", function.line(node), (edit,), 2.4, "else_zero", "else")
 
 
 def _reset(function: Function, node: Node) -> Iterator[Change]:

@@ -39,6 +39,9 @@ from grader.submission.records import Interpretation
 WAVEFRONT_BYTES = 128
 """32 banks of 4 bytes: what shared memory can deliver in one wavefront."""
 
+WATCHED_INSTRUCTIONS = 4_000_000
+"""Of one block that is watched at a size of which the others are not."""
+
 
 def counters_of(raw: Raw, sizes: Sizes, thread_instructions: int | None) -> Counters:
     """`raw`, counted at `sizes`, as a record of the result.
@@ -193,7 +196,18 @@ def _more(trials: Trials, evidence: Evidence, kernel: BoundKernel, runs: Sequenc
         if is_made_impossible(kernel.interpretation, run, lambda c, s: trials.run(kernel.read_as(c), "correct", s)):
             continue
         if run.outcome.status != "unsupported" and run.outcome.reason not in GAVE_UP:
-            yield run
+            yield _with_hazards_of_block(trials, kernel, run)
+
+
+def _with_hazards_of_block(trials: Trials, kernel: BoundKernel, run: Run) -> Run:
+    """A run that was not watched, with what goes wrong among the threads of its first block: beyond one of their
+    number they have unequal work, and come to a barrier as often only by luck."""
+    if run.outcome.status != "ok" or not run.is_right or run.outcome.hazards:
+        return run
+    block = trials.of_first_block(kernel, run.sizes, WATCHED_INSTRUCTIONS)
+    hazards = [h for h in block.outcome.hazards if h.kind == "barrier_divergence" or h.kind == "race"]
+    own = tuple(h for h in hazards if h.kind != "race" or h.space == "shared")
+    return replace(run, outcome=replace(run.outcome, hazards=own)) if block.outcome.status == "ok" else run
 
 
 def _with_tests(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:

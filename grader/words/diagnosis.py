@@ -374,6 +374,7 @@ DIAGNOSIS: Texts = {
     "read_nothing": N_("This value was computed without reading any input element."),
     "missing": N_("Missing from it: {elements}."),
     "surplus": N_("Not needed in it: {elements}."),
+    "right_elements_again": N_("These are the right elements, but some of them were read more than once."),
     "right_elements": N_("These are the right elements, so check what is computed from them."),
     "through_own": N_(
         "It came from {place} (line {line}), where the same thread had stored {source} in line {put_line}."
@@ -397,6 +398,10 @@ DIAGNOSIS: Texts = {
 
 REMEDIES: Texts = {
     "pitch": N_("A row of {array} has {right} elements."),
+    "formula_again": N_(
+        "The right elements are read: the fault is in what is computed from them, or some are used more often than "
+        "they should be."
+    ),
     "formula": N_("The right elements are read, so the fault is in what is computed from them."),
     "shared_unset": N_(
         "Shared memory holds whatever the previous block left there. Every element that is read must first be written "

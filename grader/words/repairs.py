@@ -50,10 +50,14 @@ REPAIRS: Texts = {
     "index": N_("An index in line {line} is wrong."),
     "index_axes": N_("x and y are swapped in line {line}."),
     "index_axes_next": N_("x and y are swapped in line {line} and in the next one."),
+    "index_exchanged": N_("Two indices are in each other's place in the statement in line {line}."),
     "comparison": N_("A comparison in line {line} is wrong."),
     "comparison_overflow": N_(
         "The difference in line {line} overflows where its two values are far apart, and then its sign is wrong: "
         "compare the values instead of subtracting them."
+    ),
+    "comparison_wrapped": N_(
+        "The difference in line {line} is unsigned, so it is never negative: compare the two numbers instead."
     ),
     "guard": N_("The condition in line {line} is wrong."),
     "guard_missing": N_("A condition is missing in line {line}."),
@@ -65,6 +69,10 @@ REPAIRS: Texts = {
     "guard_loop": N_(
         "In line {line} each thread handles one element, but there may be more elements than threads in the block: "
         "replace the condition by a loop that advances by the block size."
+    ),
+    "guard_flattened": N_(
+        "The condition in line {line} tests one flattened index: beyond the end of a row it lets in the next row. Row "
+        "and column have to be tested each."
     ),
     "guard_returns": N_("Remove the return in line {line}: the threads that it ends are still needed."),
     "guard_returns_early": N_(
@@ -80,6 +88,12 @@ REPAIRS: Texts = {
         "line {to_line}."
     ),
     "bound": N_("The start, the end or the step of the loop in line {line} is wrong."),
+    "bound_start": N_("The start of the loop in line {line} is wrong."),
+    "bound_end": N_("The end of the loop in line {line} is wrong."),
+    "bound_step": N_("The step of the loop in line {line} is wrong."),
+    "bound_rounded": N_(
+        "Line {line} rounds a quotient down: what does not fill a whole part is left out. Round it up."
+    ),
     "bound_remainder": N_(
         "Line {line} handles one of the elements that are left over, but there may be several: a loop is needed there."
     ),
@@ -97,12 +111,23 @@ REPAIRS: Texts = {
     "barrier_loop_both": N_("Two barriers are missing in the loop body: after line {line}, and at its end."),
     "barrier_before_branch": N_("The barrier in line {line} is inside a branch: it belongs before it."),
     "barrier_in_branch": N_("The barrier in line {line} is inside a branch: it belongs after it."),
+    "barrier_out_of_loop": N_(
+        "The barrier in line {line} is inside a loop that not all threads run equally often: it belongs after the loop."
+    ),
     "barrier_removed": N_("The barrier in line {line} must not be there."),
+    "barrier_between": N_(
+        "Line {line} reads elements that other threads overwrite in the same step: all have to read first, then comes "
+        "a barrier, then they store."
+    ),
     "barrier_warp": N_(
         "The threads of a warp do not run in step: from line {line} on each step needs __syncwarp() after it."
     ),
     "barrier_stronger": N_("__syncwarp() in line {line} orders one warp only: here the whole block has to wait."),
     "padding": N_("The row length of the shared array declared in line {line} is wrong."),
+    "padding_moved": N_(
+        "The padding in line {line} makes more rows, not longer ones: the additional element belongs in the last "
+        "dimension."
+    ),
     "array_size": N_("The shared array declared in line {line} has the wrong size."),
     "initial_value": N_("The initial value set in line {line} is wrong."),
     "initial_value_positive": N_(
@@ -112,6 +137,9 @@ REPAIRS: Texts = {
     "initial_value_zero": N_("In line {line} a maximum starts from 0, which is larger than all negative numbers."),
     "initial_value_stored": N_("Line {line} adds to what is there already: it has to store its value."),
     "initial_value_added": N_("Line {line} replaces what is there already: it has to add to it."),
+    "initial_value_else": N_(
+        "Where the condition in line {line} fails nothing is stored, and what was there before stays: store 0 there."
+    ),
     "initial_value_missing": N_("An initial value is missing in line {line}."),
     "expression_unsigned": N_(
         "The variable declared in line {line} is unsigned: it is never negative, and a difference below zero wraps "
@@ -125,6 +153,16 @@ REPAIRS: Texts = {
         "The array declared in line {line} is private to each thread: __shared__ is missing before its type."
     ),
     "expression_lost": N_("One of the sums is missing in what line {line} stores."),
+    "expression_atomic": N_(
+        "Several threads add to the same element in line {line}, and some of what they add is lost: use atomicAdd()."
+    ),
+    "expression_wrapped": N_(
+        "The difference in line {line} is unsigned: where it should be negative it is a very large number instead."
+    ),
+    "expression_in_place": N_(
+        "Line {line} overwrites elements that later passes of the loop still read: keep the results elsewhere until "
+        "all are there."
+    ),
     "expression_template": N_("The function called in line {line} is given the wrong template argument."),
     "expression_shuffle_width": N_(
         "The width of the shuffle in line {line} is not the number of lanes that exchange values."
@@ -188,6 +226,9 @@ REPAIRS: Texts = {
     "launch_rounded": N_(
         "Line {line} rounds the number of blocks down: elements that do not fill a whole block are left out."
     ),
+    "launch_remainder": N_(
+        "Line {line} divides by one number and looks at the remainder of another: both have to be the same."
+    ),
     "launch_block": N_("The block size in line {line} is not the one that the kernel is written for."),
     "launch_size": N_("The block in line {line} has an unfavourable number of threads."),
     "launch_arguments": N_("Two arguments of the launch in line {line} are swapped."),
@@ -207,6 +248,9 @@ REPAIRS: Texts = {
     "launch_opt_in": N_(
         "The launch in line {line} needs more dynamic shared memory than a kernel is given by default: call "
         "cudaFuncSetAttribute before it to raise the limit."
+    ),
+    "launch_opt_in_other": N_(
+        "Line {line} raises the limit of dynamic shared memory of another kernel than the one that needs it."
     ),
     "launch_instance": N_("The launch in line {line} uses the wrong template argument."),
     "launch_argument": N_("An argument of the launch in line {line} is wrong."),

@@ -39,6 +39,11 @@ from grader.programs.smaller import applied, changes
             512,
             "int rows[] = {512, 64};\nint cols[] = {1024, 64};",
         ),
+        # Products are numbers, too.
+        ("int c[2] = {64, 16 * 1024 * 1024};", "programs.too_long", "c", 128, "int c[2] = {64, 128};"),
+        ("const size_t n = 1024*1024;", "", "n", 512, "const size_t n = 512;"),
+        ("#define N (1 << 4)\n#define M (64 * 1024)", "", "M", 512, "#define N (1 << 4)\n#define M (512)"),
+        ("run(n, 1000000);", "programs.too_long", "run", 15625, "run(n, 15625);"),
         ("srand(4096); multiply(2000, 16);", "programs.too_long", "multiply", 125, "srand(4096); multiply(125, 16);"),
     ],
 )

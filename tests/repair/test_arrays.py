@@ -48,6 +48,16 @@ from tests.repair.kernels import changes
                 "t[B], u[B]": ("array_size", 2.6),
             },
         ),
+        # What is padded along the wrong axis is padded along the other one first.
+        (
+            "__shared__ float t[B + 1][B];",
+            {
+                "t[B][B + 1]": ("padding", 1.8),
+                "t[B + 1][B + 1]": ("padding", 2.2),
+                "t[B + 1 + 1][B]": ("array_size", 2.2),
+                "t[B][B]": ("array_size", 2.6),
+            },
+        ),
         ("float t[8][32];", {}),
         ("extern __shared__ float t[];", {}),
         ("__shared__ float t;", {}),

@@ -75,6 +75,14 @@ def test_a_barrier_in_a_branch_is_moved_behind_it() -> None:
     assert found[moved] == ("move_barrier", "in_branch", 0.9)
 
 
+@pytest.mark.parametrize(("first", "is_moved"), [("threadIdx.x", True), ("0", False)])
+def test_a_barrier_in_a_loop_of_each_thread_s_own_is_moved_behind_it(first: str, is_moved: bool) -> None:
+    loop = f"for (int k = {first}; k < n; k += blockDim.x) {{\nt[k] = a[k];\n__syncthreads();\n}}"
+    body = f"__shared__ float t[64];\n{loop}\nout[0] = t[3];"
+    moved = body.replace("__syncthreads();\n}", "}\n__syncthreads();")
+    assert [text for text, (_g, detail, _c) in made(body).items() if detail == "out_of_loop"] == [moved] * is_moved
+
+
 def test_a_barrier_of_a_warp_may_have_to_be_the_block_s() -> None:
     body = FILL.replace("\nout", "\n__syncwarp();\nout")
     assert made(body)[body.replace("__syncwarp", "__syncthreads")] == ("barrier", "stronger", 0.8)
@@ -99,6 +107,19 @@ def test_steps_of_a_warp_need_its_barrier(steps: str, after: str | None) -> None
         assert own[1] == body.replace("t[i] += t[i + 8];", read).replace("+ 4];", "+ 4]; __syncwarp();")
     else:
         assert plain[0] == 1 and own[0].index("__syncwarp") > own[0].index("t[i + h]")
+
+
+@pytest.mark.parametrize(
+    ("step", "condition"), [("if (i >= d) t[i] += t[i - d];", "i >= d"), ("t[i] = t[i - d] + 1;", "")]
+)
+@pytest.mark.parametrize("barrier", ["", "\n__syncthreads();"])
+def test_who_reads_what_others_overwrite_reads_before_they_do(step: str, condition: str, barrier: str) -> None:
+    body = f"int i = threadIdx.x, d = n;\n__shared__ float t[64];\n{step}{barrier}\nout[i] = t[i];"
+    reads = f"{condition} ? t[i - d] : 0;" if condition else "t[i - d] + 1;"
+    stores = "if (i >= d) t[i] += read;" if condition else "t[i] = read;"
+    after = f"const auto read = {reads}\n__syncthreads();\n{stores}\n__syncthreads();"
+    found = {text: c for text, c in made(body).items() if c[1] == "between"}
+    assert list(found) == [body.replace(f"{step}{barrier}", after)]
 
 
 def test_steps_with_a_barrier_of_the_block_need_no_other() -> None:

@@ -83,7 +83,7 @@ def test_an_access_without_a_guard(body: str, expected: dict[str, tuple[float, s
         # Neither a row nor a column is to be seen.
         (["r", "c"], "i", []),
         (["r", "c"], "i + j", []),
-        (["p", "q", "r"], "i", []),
+        (["p", "q", "r"], "i", ["i < p * q * r"]),
     ],
 )
 def test_what_keeps_an_access_within_its_array(extents: list[str], index: str, conditions: list[str]) -> None:

@@ -47,12 +47,12 @@ SUM = "float s = 0;\nfor (int r = 0; r < n; r++) {\nfor (int i = 0; i < n; i++) 
         (
             "if (n > 2) out[0] = a[0];",
             "if (n > 2) out[0] = a[0];\nelse out[0] = 0;",
-            ("initial_value", 2.4, "else_zero", "missing", 2),
+            ("initial_value", 2.4, "else_zero", "else", 2),
         ),
         (
             "if (n > 2) {\nout[0] = a[0];\n}",
             "if (n > 2) {\nout[0] = a[0];\n}\nelse out[0] = 0;",
-            ("initial_value", 2.4, "else_zero", "missing", 2),
+            ("initial_value", 2.4, "else_zero", "else", 2),
         ),
         (SUM, SUM.replace("for (int i", "s = 0;\nfor (int i"), ("initial_value", 0.6, "reset", "missing", 4)),
         *(
@@ -132,3 +132,20 @@ def test_a_sum_that_is_stored_and_goes_on_to_the_next_element_is_set_anew_first_
 )
 def test_a_sum_that_is_meant_to_go_on_is_not(old: str, new: str) -> None:
     assert 0.6 not in {c.cost for c in changes(value_changes, GOES_ON.replace(old, new)).values()}
+
+
+@pytest.mark.parametrize(
+    ("adds", "after"),
+    [
+        ("out[n] += a[0];", "atomicAdd(&out[n], a[0]);"),
+        ("out[n]++;", "atomicAdd(&out[n], 1);"),
+        ("out[n] = out[n] + a[0] * 2;", "atomicAdd(&out[n], a[0] * 2);"),
+        ("*out -= a[0] + 1;", "atomicAdd(&*out, -(a[0] + 1));"),
+        ("out[n] = a[0];", ""),
+        ("float s = 0; s += a[0];", ""),
+    ],
+)
+def test_what_several_threads_add_to_is_added_atomically(adds: str, after: str) -> None:
+    found = {text: c for text, c in changes(value_changes, adds).items() if c.group == "atomic"}
+    assert list(found) == ([after] if after else [])
+    assert all((c.kind, c.detail) == ("expression", "atomic") for c in found.values())

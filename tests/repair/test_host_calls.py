@@ -107,6 +107,25 @@ def test_the_limit_of_shared_memory_is_raised_before_a_launch(launch: str, befor
     assert made == ([text.replace("k<4>", f"{call}k<4>", 1)] if before else [])
 
 
+def test_the_remainder_that_adds_a_block_is_one_of_the_same_division() -> None:
+    head = "int main() {\nint blocks = n / 32 + 1 - (n % 4 == 0);\nk<<<blocks, 32>>>(d);\n}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), head, "utf-8")))
+    found = {changed(head, c): (c.line, c.detail) for c in launch_changes(launch, {}, ())}
+    assert found[head.replace("% 4", "% 32")] == (2, "remainder")
+    assert "rounded" not in {detail for _line, detail in found.values()}
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), head.replace("% 4", "% 32"), "utf-8")))
+    assert not [c for c in launch_changes(launch, {}, ()) if c.detail in ("rounded", "remainder")]
+
+
+@pytest.mark.parametrize(("named", "is_tried"), [("j", True), ("k", False)])
+def test_the_limit_that_is_raised_is_that_of_the_launched_kernel(named: str, is_tried: bool) -> None:
+    call = f"cudaFuncSetAttribute({named}, cudaFuncAttributeMaxDynamicSharedMemorySize, n);"
+    text = f"int main() {{\nCHECK({call})\nif (n) k<<<1, 32, n>>>(d);\n}}\n".replace(";)", ");", 1)
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, changed(text, c)) for c in launch_changes(launch, {}, ()) if c.detail == "opt_in_other"]
+    assert made == ([(2, text.replace("(j,", "(k,"))] if is_tried else [])
+
+
 @pytest.mark.parametrize(
     ("head", "block", "after"),
     [
@@ -132,6 +151,7 @@ def test_a_narrower_block_has_as_many_threads(head: str, block: str, after: list
     [
         ("const int BLOCKS = N / TILE;", "const int BLOCKS = (N + TILE - 1) / TILE;"),
         ("#define BLOCKS (N / TILE)", "#define BLOCKS ((N + TILE - 1) / TILE)"),
+        ("const int BLOCKS = N / TILE + (N % TILE != 0);", None),
         ("#define BLOCKS N/(TILE)", "#define BLOCKS ((N + (TILE) - 1) / (TILE))"),
         ("const int BLOCKS = (N + TILE - 1) / TILE;", None),
         ("#define BLOCKS ((N - 1) / TILE + 1)", None),

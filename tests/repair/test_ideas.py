@@ -124,3 +124,13 @@ def test_other_names_are_tried_in_macros() -> None:
     assert texts["sh[(e) * blockDim.x + threadIdx.x]"] == (3, "macro_name")
     assert texts["(blockIdx.y * TILE + threadIdx.y)"] == (5, "macro_name")
     assert not any(line == 4 or "m.data" in text for text, (line, _detail) in texts.items())
+
+
+def test_two_indices_of_a_statement_may_stand_in_each_other_s_place() -> None:
+    body = "int i = threadIdx.x, k = threadIdx.y;\nif (i < n)\nout[i * n + k] = a[k * n + i];"
+    found = {after: c for after, c in changes(idea_changes, body).items() if c.detail == "exchanged"}
+    whole = "if (k < n)\nout[k * n + i] = a[i * n + k];"
+    assert {after.partition(";\n")[2]: c.line for after, c in found.items()} == {
+        whole: 3,
+        whole.replace("if (k", "if (i"): 4,
+    }

@@ -44,6 +44,30 @@ __global__ void k(float *t, int n) {{ load<{}>(t, n); }}
 """
 
 
+PLACE = """__global__ void k(float *a, float *b, int n) {{
+    for (int i = 0; i < n; i++) {{
+        float line[10];
+        for (int j = 0; j < n; j++) line[j] = a[i * n + j] * a[j * n + i];
+        for (int j = 0; j < n; j++) {}
+    }}
+}}
+"""
+WRAPS = """__global__ void k(const float *a, float *out, int n, unsigned r) {{
+    const size_t y = blockIdx.x;
+    out[y] = {};
+}}
+"""
+ONWARD = "(threadIdx.x > n ? threadIdx.x - n : 0)"
+BORDER = """__global__ void k(const float *a, float *out, int rows, int cols, int n) {{
+    const int r = threadIdx.y - 1, c = threadIdx.x - 1;
+    const int p = r * cols + c;
+    out[threadIdx.x] = {} ? a[p] : 0;
+}}
+"""
+EACH = "r >= 0 && c >= 0 && r < rows && c < cols"
+MORE = f"{EACH} && (0 < n)"
+
+
 def made(text: str) -> dict[str, Change]:
     parsed = parse(SourceText(Path("k.cu"), text, "utf-8"))
     return {changed(text, c): c for function in functions_of(parsed, "k") for c in pitfall_changes(function)}
@@ -74,6 +98,23 @@ def made(text: str) -> dict[str, Change]:
             "remainder",
         ),
         (STEPS, ("16", "2 * ROWS"), ("2 * ROWS>", "ROWS>"), "template"),
+        (STEPS, ("8", "int"), ("int>", "float>"), "template"),
+        (WRAPS, ("a[max(y - r, 0)]",), ("max(y - r, 0)", "(y > r ? y - r : 0)"), "wrapped"),
+        (WRAPS, ("a[max(0u, threadIdx.x - n)]",), ("max(0u, threadIdx.x - n)", ONWARD), "wrapped"),
+        (WRAPS, ("y - r >= 0",), ("y - r >= 0", "y >= r"), "wrapped"),
+        (BORDER, ("p >= 0 && p < rows * cols",), ("p >= 0 && p < rows * cols", EACH), "flattened"),
+        (
+            BORDER,
+            ("(0 < n) && (p >= 0) && p < cols * rows",),
+            ("(0 < n) && (p >= 0) && p < cols * rows", MORE),
+            "flattened",
+        ),
+        (
+            BORDER,
+            ("n > 0 && p < rows * cols",),
+            ("n > 0 && p < rows * cols", "r < rows && c < cols && n > 0"),
+            "flattened",
+        ),
         (STEPS, ("16", "2 * ROWS"), ("2 * ROWS>", "16>"), "template"),
     ],
 )
@@ -86,8 +127,14 @@ def test_what_is_meant_is_tried_soon(text: str, wrong: tuple[str, ...], right: t
 @pytest.mark.parametrize(
     "text",
     [
+        PLACE.format("b[i * n + j] = line[j];"),
+        WRAPS.format("a[max(n - 1, 0)]"),
+        WRAPS.format("a[max(y - r, 1)] + (y - r > 1)"),
         # No shuffle by what the loop counts, no sign that is asked for, no whole numbers, an index of the thread's own.
         SHUFFLES.format("for (int d = 8; d > 0; d /= 2)", "a[d]"),
+        BORDER.format("p >= 0 && p < n"),
+        BORDER.format("p >= 0 && p < rows * n"),
+        BORDER.format("p >= 0 && p < rows * cols").replace("r * cols + c", "r + c"),
         ORDER.format("a - b", "order(a[i], a[n])", "gap > 7"),
         ORDER.format("a - b", "order(a[i], a[n])", "gap > 0").replace("int a, int b", "unsigned a, float b"),
         REST.format("if (i < n % 3) out[n - 1 - i] = a[n - 1 - i];"),
@@ -96,6 +143,16 @@ def test_what_is_meant_is_tried_soon(text: str, wrong: tuple[str, ...], right: t
 )
 def test_what_is_no_such_mistake_is_left_as_it_is(text: str) -> None:
     assert made(text) == {}
+
+
+def test_results_that_replace_what_others_are_made_of_are_kept_elsewhere() -> None:
+    before = PLACE.format("a[i * n + j] = line[j];")
+    after = before.replace("a[i * n + j] = ", "kept[i * n + j] = ").replace(
+        "{\n    for", "{\n    float kept[100];\n    for"
+    )
+    after = after.replace("    }\n}", "    }\n    for (int e = 0; e < n * n; ++e)\n        a[e] = kept[e];\n}")
+    change = made(before)[after]
+    assert (change.detail, change.line) == ("in_place", 5)
 
 
 SUMS = """__global__ void k(const float *a, float *out, int n) {{

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from grader.lab.labs import find
-from grader.repair.program import _ranked, _takes_any_block
+from grader.repair import program_changes
+from grader.repair.program_changes import _takes_any_block, ranked
 from grader.repair.search import _failing
 from grader.report.job import make_job
 from grader.report.summary import summary
@@ -109,7 +110,8 @@ def subject(parsed: ParsedFile, name: str, *failed: str) -> Any:
     kernel = SimpleNamespace(name=name, file=parsed.file, parameters=(), shared_arrays=())
     evidence = SimpleNamespace(hazards=lambda *_kinds: (), bound=SimpleNamespace(requested=None))
     checks = [SimpleNamespace(check=check, status="fail", message_said=None) for check in failed]
-    bound = SimpleNamespace(binding=SimpleNamespace(kernel=kernel))
+    known = {"lab": SimpleNamespace(parameters=()), "interpretation": SimpleNamespace(roles=())}
+    bound = SimpleNamespace(binding=SimpleNamespace(kernel=kernel), **known)
     return SimpleNamespace(kernel=bound, parsed=parsed, evidence=evidence, checks=checks)
 
 
@@ -131,8 +133,25 @@ def test_a_constant_that_others_are_right_with_is_no_cause_of_wrong_results(
     parsed = parse(SourceText(Path("k.cu"), text + "__global__ void naive() { int c = 0; }\n", "utf-8"))
     original: Any = SimpleNamespace(files=lambda: [parsed])
     right = subject(parsed, passes)
-    ranked = _ranked(original, [subject(parsed, "shared", fails)], [(right.kernel, right.evidence)])
-    assert any(change.kind == "constant" for _file, change, _is_read in ranked) == is_tried
+    rows = ranked(original, [subject(parsed, "shared", fails)], [(right.kernel, right.evidence)])
+    assert any(change.kind == "constant" for _file, change, _is_read in rows) == is_tried
+
+
+@pytest.mark.parametrize(("arrays", "tried"), [((), 2), (("tile",), 1)])
+def test_a_block_that_a_right_kernel_shares_a_tile_in_is_not_changed(
+    arrays: tuple[str, ...], tried: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The block is wrong, perhaps, where the kernel that is right with it would be so with any other."""
+    launches = "dim3 block(T, 8);\npadded<<<1, block>>>(a);\nshared<<<1, block>>>(a);\nshared<<<1, dim3(T, 8)>>>(a);\n"
+    text = f"#define T 32\n__global__ void shared() {{ int a = T; }}\nint main() {{\n{launches}}}\n"
+    parsed = parse(SourceText(Path("k.cu"), f"{text}__global__ void padded() {{ }}\n", "utf-8"))
+    monkeypatch.setattr(program_changes, "kernels_at", lambda _original, _parsed, launch: [launch.callee])
+    right = subject(parsed, "padded")
+    right.kernel.binding.kernel.shared_arrays = arrays
+    original: Any = SimpleNamespace(files=lambda: [parsed])
+    rows = ranked(original, [subject(parsed, "shared", "correct")], [(right.kernel, right.evidence)])
+    blocks = {change.line for _file, change, _is_read in rows if change.detail == "block"}
+    assert len(blocks) == tried and 7 in blocks
 
 
 @pytest.mark.parametrize(

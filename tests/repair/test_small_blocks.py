@@ -54,7 +54,7 @@ class Runs:
     is_right_beyond: bool = False
     is_right_within: bool = True
 
-    def run(self, kernel: Kernel, kind: str, sizes: dict[str, int]) -> Run:
+    def run(self, kernel: Kernel, kind: str, sizes: dict[str, int], observe: bool = False) -> Run:
         assert kernel.interpretation.launch.block == (SMALL_BLOCK, 1, 1)
         is_beyond = max(sizes.values()) > SMALL_BLOCK
         right = self.is_right_beyond if is_beyond else self.is_right_within

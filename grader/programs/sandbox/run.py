@@ -274,6 +274,8 @@ class ProgramRun:
         if code is not None and cause is None:
             tell_short(state)
             tell_unread(state, code)
+        elif cause is not None and cause.id in LIMITS:
+            tell_short(state, is_whole=False)
         return Observation(
             code,
             state.launches,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 import msgspec
@@ -289,9 +290,18 @@ class Observed:
 
     @property
     def launches(self) -> tuple[SeenLaunch, ...]:
-        """Of all runs that were made to see them, in order, each once."""
-        runs = (run for run in self.runs if not run.probe and not run.results)
-        return each_once(launch for run in runs for launch in run.launches)
+        """Of all runs that were made to see them, in order, each once; where one of these was cut short, what another
+        one launches with many more threads, at smaller sizes, but up to its end."""
+        runs = [run for run in self.runs if not run.probe and not run.results]
+        seen = each_once(launch for run in runs for launch in run.launches)
+        if all(run.ended for run in runs):
+            return seen
+        most: dict[str, int] = {}
+        for launch in seen:
+            most[launch.kernel] = max(most.get(launch.kernel, 0), prod(launch.grid) * prod(launch.block))
+        whole = (launch for run in self.runs if run.results and run.ended for launch in run.launches)
+        others = [x for x in whole if 0 < 4 * most.get(x.kernel, 0) < prod(x.grid) * prod(x.block)]
+        return each_once((*seen, *others))
 
     @property
     def probes(self) -> tuple[SeenLaunch, ...]:

@@ -151,3 +151,15 @@ def test_what_the_student_states_outweighs_host_code() -> None:
         covers="lab",
         shared_bytes="stated",
     )
+
+
+@pytest.mark.parametrize(
+    ("ended", "blocks", "seen"),
+    [(False, 65, [(16, 16, 1), (32, 8, 1)]), (False, 16, [(16, 16, 1)]), (True, 65, [(16, 16, 1)])],
+)
+def test_what_a_run_that_was_cut_short_did_not_come_to_is_seen_in_another(
+    ended: bool, blocks: int, seen: list[tuple[int, int, int]]
+) -> None:
+    whole = msgspec.structs.replace(SEEN, block=(32, 8, 1), grid=(blocks, 1, 1))
+    runs = SeenRun(("a.cu",), (SEEN,), ended=ended), SeenRun(("a.cu",), (whole,), ended=True, results=True)
+    assert [launch.block for launch in Observed(runs).launches] == seen
