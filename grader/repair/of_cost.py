@@ -19,7 +19,8 @@ from grader.repair.clues import clues_of
 from grader.repair.faster_changes import axis_changes, block_changes, padding_changes, strided_changes
 from grader.repair.function import Change, Function, changed, functions_of, host_functions
 from grader.repair.host_calls import stream_changes
-from grader.repair.launches import Launch, axes_of, launches_of, shape_changes, source_of
+from grader.repair.launch_sources import axes_of, source_of
+from grader.repair.launches import Launch, launches_of, shape_changes
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.runtime_calls import COPIES, statement_of
 from grader.repair.several_places import axis_places

@@ -18,8 +18,7 @@ DETAILS = {
     kind: frozenset(details.split())
     for kind, details in {
         "barrier": (
-            "after loop_end loop_start loop_both in_branch before_branch out_of_loop removed stronger warp "
-            "between"
+            "after loop_end loop_start loop_both in_branch before_branch out_of_loop removed stronger warp between"
         ),
         "guard": "missing missing_around removed returns returns_early returns_break returns_late loop flattened",
         "initial_value": "missing stored added positive zero else",
