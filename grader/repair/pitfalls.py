@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.calls import arguments_of
-from grader.repair.function import BUILTINS, Change, Function, operator_of
+from grader.repair.function import BUILTINS, Change, Function, ancestors, condition_of, operator_of
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 
 if TYPE_CHECKING:
@@ -92,7 +92,18 @@ def _width(function: Function, call: Node) -> Iterator[Change]:
         for variable in function.known_at(call).values():
             if variable.role == "size" and not variable.start:
                 edit = function.inserted(given[2].end_byte, f", {variable.name}")
+                if _lets_in(function, call, variable.name):
+                    # No more lanes come to it than the condition around it lets in.
+                    mask = function.replaced(given[0], f"(1u << {variable.name}) - 1")
+                    yield Change("expression", function.line(call), (mask, edit), 0.9, "shuffle", "shuffle_mask")
                 yield Change("expression", function.line(call), (edit,), 1.2, "shuffle", "shuffle_width")
+
+
+def _lets_in(function: Function, node: Node, count: str) -> bool:
+    """Whether a condition around something lets in so many threads, from the first on."""
+    branches = [outer for outer in ancestors(node, function.body) if outer.type == "if_statement"]
+    conditions = [condition for branch in branches if (condition := condition_of(branch)) is not None]
+    return any(re.search(rf"<\s*{count}$", function.text(condition)) for condition in conditions)
 
 
 def _shuffled(function: Function, node: Node) -> list[Node]:
@@ -464,6 +475,10 @@ def _lost_in(function: Function, names: set[str]) -> Node | None:
         value = node.child_by_field_name("value") if node.type == "init_declarator" else None
         if value is not None and declared_name(node) in names and function.parsed.words(value) & made:
             made.add(declared_name(node))
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if node.type == "assignment_expression" and left is not None and right is not None:
+            # What is handed on through an array.
+            made |= {function.text(left).partition("[")[0]} if function.parsed.words(right) & made else set()
     for node in function.nodes:
         sides = node.child_by_field_name("left"), node.child_by_field_name("right")
         if operator_of(node) == "-" and all(side is not None and function.parsed.words(side) & made for side in sides):

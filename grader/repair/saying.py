@@ -26,8 +26,8 @@ DETAILS = {
         "padding": "moved",
         "comparison": "overflow wrapped",
         "expression": (
-            "wrapped in_place template shuffle_width cancellation digits division parentheses neighbour factor "
-            "unused unsigned signed narrow not_shared lost macro shadowed stale atomic"
+            "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
+            "neighbour factor unused unsigned signed narrow not_shared lost macro shadowed stale atomic"
         ),
         "index": "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed",
         "launch": (

@@ -164,6 +164,10 @@ REPAIRS: Texts = {
         "all are there."
     ),
     "expression_template": N_("The function called in line {line} is given the wrong template argument."),
+    "expression_shuffle_mask": N_(
+        "The mask of the shuffle in line {line} names lanes that do not take part in it: only those that the condition "
+        "lets in may be in the mask, and be read."
+    ),
     "expression_shuffle_width": N_(
         "The width of the shuffle in line {line} is not the number of lanes that exchange values."
     ),

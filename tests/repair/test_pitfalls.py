@@ -155,6 +155,13 @@ def test_results_that_replace_what_others_are_made_of_are_kept_elsewhere() -> No
     assert (change.detail, change.line) == ("in_place", 5)
 
 
+def test_the_mask_of_a_shuffle_names_the_lanes_that_a_condition_lets_in() -> None:
+    before = SHUFFLES.format("if (threadIdx.x < GROUP)", DOWN.format("").replace(", d", ", 4"))
+    after = before.replace("~0u, v, 4", "(1u << GROUP) - 1, v, 4, GROUP")
+    assert made(before)[after].detail == "shuffle_mask"
+    assert after not in made(before.replace("if (threadIdx.x < GROUP)", "if (threadIdx.x < n)"))
+
+
 SUMS = """__global__ void k(const float *a, float *out, int n) {{
     __shared__ float part[2];
     float s = 0, t = 0;
@@ -168,7 +175,12 @@ SUMS = """__global__ void k(const float *a, float *out, int n) {{
 
 @pytest.mark.parametrize(
     ("stored", "line", "detail"),
-    [("t / n - mean * mean", 7, "cancellation"), ("n - part[0]", 4, "digits"), ("t + s", 4, "digits")],
+    [
+        ("t / n - mean * mean", 7, "cancellation"),
+        ("part[0] / n - mean * mean", 7, "cancellation"),
+        ("n - part[0]", 4, "digits"),
+        ("t + s", 4, "digits"),
+    ],
 )
 def test_sums_in_double_where_results_are_nearly_right(stored: str, line: int, detail: str) -> None:
     before = SUMS.format(stored)
