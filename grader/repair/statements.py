@@ -120,7 +120,8 @@ def _between(function: Function) -> Iterator[Change]:
         body = branch.child_by_field_name("consequence") if branch is not None else node
         if body is not None and body.type == "compound_statement" and len(body.named_children) == 1:
             body = body.named_children[0]
-        inner = body.named_children[0] if body is not None and body.type == "expression_statement" else None
+        is_plain = body is not None and body.type == "expression_statement" and bool(body.named_children)
+        inner = body.named_children[0] if body is not None and is_plain else None
         if inner is None or inner.type != "assignment_expression" or not _is_uniform(function, node):
             continue
         left, right, operator = (inner.child_by_field_name(name) for name in ("left", "right", "operator"))

@@ -172,8 +172,9 @@ RACES: Texts = {
     ),
     "hint_global_read": N_(
         "One thread reads here what another writes in the same launch, and nothing orders the two. Where each element "
-        "is one thread's own, two have come to the same one: check the index and the step of the loop. Where threads "
-        "need each other's elements, read them from an array that nobody writes in this launch, or in the next launch."
+        "is one thread's own, two have come to the same one: check the index and the step of the loop. Where several "
+        "add to one, use an atomic operation. Where threads need each other's elements, read them from an array that "
+        "nobody writes in this launch, or in the next launch."
     ),
     "hint_global_block": N_(
         "Two threads of a block write the same element, and nothing orders them: let each element be written by one "

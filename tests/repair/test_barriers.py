@@ -31,6 +31,10 @@ def test_a_barrier_is_tried_after_what_fills_shared_memory() -> None:
     assert all(group == "barrier" for group, _detail, _cost in found.values())
 
 
+def test_empty_statements_change_nothing() -> None:
+    assert not [1 for _group, detail, _cost in made(f"{FILL};\nif (n) ;\n;").values() if detail == "between"]
+
+
 def test_a_kernel_that_shares_nothing_needs_none() -> None:
     assert not made(FILL, shares=False)
 

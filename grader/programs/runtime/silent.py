@@ -76,18 +76,12 @@ def note_arrays(state: State, record: SeenLaunch, allocations: Sequence[Allocati
 
 def tell_short(state: State, *, is_whole: bool = True) -> None:
     """Tell of arrays of which no more was copied than a byte for each element; where a function was called or a program
-    run for its outputs, also of those of which the host got a part: whether that lacks is known outside.
-
-    is_whole: the program came to its end; of one that was stopped only arrays count that it had freed.
-    """
+    run for its outputs, also of those of which the host got a part.  Of one that was stopped freed arrays count."""
     for copied in state.copied.values():
-        is_done = is_whole or state.memory.live.get(copied.allocation.base) is not copied.allocation
-        if is_done and _is_of_count(copied):
+        if (is_whole or copied.allocation.freed_line) and _is_of_count(copied):
             _tell_count(state, copied)
-    if not is_whole:
-        return
     parts: dict[int, list[Copied]] = {}
-    for (serial, is_into, _written), copied in state.copied.items() if state.calls.seen else ():
+    for (serial, is_into, _written), copied in state.copied.items() if is_whole and state.calls.seen else ():
         if not is_into and copied.allocation.written:
             parts.setdefault(serial, []).append(copied)
     for rows in parts.values():
