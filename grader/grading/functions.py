@@ -239,7 +239,11 @@ def _program(lab: Lab, files: Sequence[SourceText], entry: FoundFunction) -> Pro
     """The student's files, with what calls the function where that is what is asked for."""
     root = files[0].root
     of_lab = [root / name for name in lab.files if Path(name).suffix in CODE_SUFFIXES]
-    paths = [*(source.path for source in files), *of_lab]
+    texts = [*(source.text for source in files), *(path.read_text("utf-8", "replace") for path in of_lab)]
+    included = {Path(match[1]).name for text in texts for match in _INCLUDED.finditer(text)}
+    # What another file includes is compiled there; compiled by itself too, all in it would be there twice.
+    paths = [path for path in (*(source.path for source in files), *of_lab) if path.name not in included]
+    paths = paths or [source.path for source in files]
     signature = _signature(lab)
     if signature is None:
         return read_program(paths, (), {source.file: source.text for source in files}, root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -364,6 +365,15 @@ def test_a_copy_of_what_nothing_has_written_is_named(tmp_path: Path) -> None:
     found = failed(graded(tmp_path, lab, work__cu=STANDARD_INPUT.replace("if (i < n)", "if (i + 1 < n)")))["correct"]
     assert "1 of 64 elements is wrong. y[63] should be" in found.message
     assert found.hint.startswith("Line 17 copies elements of d_y that nothing has written")
+
+
+def test_a_file_of_the_lab_s_that_is_included_is_compiled_there_alone(tmp_path: Path) -> None:
+    lab = lab_of(tmp_path, "own harness")
+    reference = tmp_path / "reference.cpp"
+    reference.write_text("float half_of(float x) { return x / 2; }\n")
+    lab = replace(lab, files={**lab.files, reference.name: reference})
+    result = graded(tmp_path, lab, work__cu='#include "reference.cpp"\n' + OF_HARNESS)
+    assert (result.status, result.score.earned) == ("passed", 100)
 
 
 def test_the_lab_s_own_files_win(tmp_path: Path) -> None:
