@@ -105,7 +105,6 @@ class _Body(Piece):
                 return _COORDINATES[operand.name], "i32"
             if operand.name not in _PLAIN:
                 raise Unfit(f"%{operand.name}")
-            self.out.specials.setdefault(operand.name, len(self.out.specials))
         expression, kind = super()._raw(operand, size_bits)
         if isinstance(operand, Register) and operand.index in self._loose and not self._is_arithmetic:
             expression = canonical(expression)
@@ -243,6 +242,9 @@ class _Writer(Generator):
             out.parameters[variable.name] = static.take(max(variable.size_bytes, 1), 16)
         out.visits = static.take(8 * len(code.blocks))
         self._check()
+        # Their places in a frame come before those of registers.
+        names = {o.name for b in code.blocks for i in b.instructions for o in i.operands if isinstance(o, Special)}
+        out.specials.update({name: number for number, name in enumerate(sorted(names & _PLAIN))})
         self._nodes = nodes = nodes_of(code)
         self._meetings = {number: node for number, node in enumerate(nodes) if node.meeting is not None}
         successors = [() if node.meeting is not None else node.successors for node in nodes]

@@ -119,6 +119,12 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
             __syncthreads(); out[i] = w + s[0]; }}""",
         [Bytes(4 * N), BITS],
     ),
+    "coordinates that are asked for late": (
+        f"""__global__ void k(unsigned* out, const unsigned* in, unsigned n) {{ __shared__ unsigned s; {WHERE}
+            if (threadIdx.x == 0) s = 0; __syncthreads(); if (i < n) atomicAdd(&s, 1u + in[i] % blockDim.x);
+            __syncthreads(); out[i] = s + gridDim.x * threadIdx.x + in[i % n]; }}""",
+        [Bytes(4 * N), BITS, np.uint32(N - 100)],
+    ),
     "arrays of a thread's own": (
         f"""__global__ void k(int* out, const unsigned* in) {{ {WHERE} int h[8]; for (int a = 0; a < 8; a++) h[a] = a;
             for (int a = 0; a < 20; a++) h[(in[i] >> a) & 7] += a; int s = 0; for (int a = 0; a < 8;
