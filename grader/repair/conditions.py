@@ -51,8 +51,13 @@ def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> I
         derived = _derived(function, access, extents)
         pool = [(text, 1.4 if n == 0 else 2.2) for n, text in enumerate(derived)]
         pool += [(text, 2.8) for text in _pool(function, access) if text not in derived]
+        base = access.child_by_field_name("argument")
+        # What ends with the whole array takes no other condition's place: that keeps a thread within its own part.
+        is_exact = bool(derived) and (base is None or len(extents.get(function.text(base), ())) <= 2)
         for text, cost in pool[:MAX_GUARDS]:
-            for change in _guarded(function, access, statement, text, cost, is_store, bool(derived)):
+            if derived and not is_exact and any(a.type == "if_statement" for a in ancestors(access, function.body)):
+                continue
+            for change in _guarded(function, access, statement, text, cost, is_store, is_exact):
                 key = (change.edits[0].start, repr(change.edits))
                 if key not in shown:
                     shown.add(key)
