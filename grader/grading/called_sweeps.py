@@ -220,7 +220,8 @@ def _timed_point(
     point = structs.replace(_point(target, place), variant=variant)
     if not isinstance(outcome, Samples):
         # It is the student's that went wrong; the lab's was not timed beside it.
-        return _judged(point, outcome) or _without(point, "failed", msg("sweeps.not_run"))
+        wrong = _judged(point, outcome) if target.of == "submission" else None
+        return wrong or _without(point, "failed", msg("sweeps.not_run"))
     interval = outcome.median(_name(target))
     if interval is None or not outcome.valid:
         return _without(point, "failed", msg("sweeps.throttled"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import traceback
 from collections.abc import Sequence
 
 import msgspec
@@ -22,18 +21,16 @@ LEAST_LAUNCHES = 6
 
 
 class Asked(msgspec.Struct, frozen=True, tag="asked"):
-    """A launch to be followed, and its number."""
+    """A launch to be followed."""
 
-    number: int
     launch: FollowedLaunch
 
 
 class Told(msgspec.Struct, frozen=True, tag="told"):
-    """What comes of it: None where it could not be followed to its end, `error` of a slip of ours."""
+    """What comes of it: None where it could not be followed to its end.  has_failed: by a slip of ours."""
 
-    number: int
     prediction: Prediction | None = None
-    error: str = ""
+    has_failed: bool = False
 
 
 def prepare() -> None:
@@ -47,9 +44,10 @@ def main(connection: socket.socket) -> None:
         while True:
             asked = channel.receive()
             try:
-                told = Told(asked.number, predict_launch(asked.launch))
+                told = Told(predict_launch(asked.launch))
             except Exception:
-                told = Told(asked.number, error=traceback.format_exc())
+                # Whoever has asked follows it again, and is told what it is.
+                told = Told(has_failed=True)
             channel.send(told)
 
 
@@ -67,10 +65,10 @@ def predict_launches(launches: Sequence[FollowedLaunch], processes: int) -> list
     pool: Pool[int, Told] = Pool(program, replies, lambda _told: True, DEADLINE_S, size)
     with pool:
         for number, launch in enumerate(launches):
-            pool.submit(number, Asked(number, launch))
+            pool.submit(number, Asked(launch))
         while pool.unfinished:
             for event in pool.events():
-                if isinstance(event, Answer) and not event.reply.error:
+                if isinstance(event, Answer) and not event.reply.has_failed:
                     predictions[event.task] = event.reply.prediction
             if pool.unfinished:
                 wait(pool)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from grader.errors import FileError, UsageError
-from grader.programs.records import RunLimits
+from grader.programs.records import CallLaunch, RunLimits
+from grader.programs.sources import Program
 from grader.repair.clues import clues_of
 from grader.repair.faster_changes import axis_changes, block_changes, padding_changes, strided_changes
 from grader.repair.function import Change, Function, changed, functions_of, host_functions
@@ -47,6 +48,22 @@ MAX_GRADED = 5
 WAITS = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaThreadSynchronize")
 _STREAM = 3
 """Where a launch names its stream, among what stands between its brackets."""
+
+
+def changed_program(called: Called, parsed: ParsedFile, change: Change) -> Program | None:
+    """The program with a change, None where it cannot be read any more."""
+    try:
+        return called.changed(parsed.file, changed(parsed.source.text, change))
+    except (FileError, UsageError):
+        return None
+
+
+def limits_beside(launches: Sequence[CallLaunch], calls: int) -> RunLimits:
+    """What a changed program may take for so many calls, by the launches of the program as it is."""
+    used = [launch.thread_instructions for launch in launches]
+    most = max(LEAST_INSTRUCTIONS, SLOWER * max(used, default=0))
+    whole = max(LEAST_INSTRUCTIONS, SLOWER * sum(used)) * calls
+    return structs.replace(LIMITS, launch_instructions=most, kernel_instructions=whole)
 
 
 def cheaper(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]:
@@ -112,22 +129,16 @@ class _Observed:
         case = next(case for case in runs.named() if case.kind == "observe")
         if parsed is None or change is None:
             observation = self.called.observer.seen(*runs.begun(case, self.limits))
+        elif (program := changed_program(self.called, parsed, change)) is None:
+            return None
         else:
-            try:
-                program = self.called.changed(parsed.file, changed(parsed.source.text, change))
-            except (FileError, UsageError):
-                return None
             observation = self.called.observer.seen_with(program, *runs.begun(case, self.limits))
         run = runs.judged(case, observation) if observation is not None else None
         if observation is None or run is None or run.outcome.status != "ok" or not run.is_right:
             return None
         launches = [launch for call in observation.calls for launch in call.launches]
         if change is None:
-            used = [launch.thread_instructions for launch in launches]
-            most = max(LEAST_INSTRUCTIONS, SLOWER * max(used, default=0))
-            self.limits = structs.replace(
-                LIMITS, launch_instructions=most, kernel_instructions=SLOWER * sum(used) + most
-            )
+            self.limits = limits_beside(launches, len(case.data))
         counters = together(launches, "")
         return sum(counters.total(metric, space) for metric, space in COUNTED.values())
 

@@ -13,24 +13,21 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
 
-from msgspec import structs
-
 from grader.checks import judge
-from grader.errors import FileError, UsageError
 from grader.programs.observe import Observer
 from grader.programs.records import Observation
 from grader.programs.sources import Program
 from grader.repair.clues import clues_of
 from grader.repair.found import OF_COST, FoundRepair, judged
-from grader.repair.function import Change, Function, changed, functions_of
+from grader.repair.function import Change, Function, functions_of
 from grader.repair.host import ANYWHERE, NAMED, WAITS
 from grader.repair.host_calls import directions_at, host_changes, waits
 from grader.repair.launches import grid_changes, launches_of
 from grader.repair.lifetimes import initial_changes, lifetime_changes
-from grader.repair.of_cost import COSTS, cheaper
+from grader.repair.of_cost import COSTS, changed_program, cheaper, limits_beside
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.runtime_calls import host_of
-from grader.repair.symptom import LEAST_INSTRUCTIONS, SLOWER, faults
+from grader.repair.symptom import faults
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.function_runs import LIMITS, Called, Case, FunctionRuns
@@ -95,14 +92,6 @@ def _cheaper(called: Called, found: Mapping[str, Evidence], checks: Sequence[Che
         if repairs and all(repair.is_complete for repair in repairs):
             return repairs
     return []
-
-
-def changed_program(called: Called, parsed: ParsedFile, change: Change) -> Program | None:
-    """The program with a change, None where it cannot be read any more."""
-    try:
-        return called.changed(parsed.file, changed(parsed.source.text, change))
-    except (FileError, UsageError):
-        return None
 
 
 def _graded(
@@ -178,10 +167,7 @@ class _Tried:
             return False
         launches = [launch for call in observation.calls for launch in call.launches]
         self.is_in_planes = any(launch.grid[1:] + launch.block[1:] != (1, 1, 1, 1) for launch in launches)
-        used = [launch.thread_instructions for launch in launches]
-        most = max(LEAST_INSTRUCTIONS, SLOWER * max(used, default=0))
-        whole = max(LEAST_INSTRUCTIONS, SLOWER * sum(used)) * len(self.case.data)
-        self.limits = structs.replace(LIMITS, launch_instructions=most, kernel_instructions=whole)
+        self.limits = limits_beside(launches, len(self.case.data))
         return True
 
     def survivors(self, observer: Observer) -> Iterator[tuple[ParsedFile, Change, Program]]:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from grader.gpu import functions, process
-from grader.grading import pipeline
+from grader.grading import called_sweeps, pipeline
 from grader.grading.options import GradeOptions
 from grader.lab.records import Lab, TimingRule
 from grader.message import msg
@@ -87,6 +87,7 @@ def card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Card:
             return None if found is None else made.look(text, list(run.calls), found)
 
     monkeypatch.setattr(functions, "Observer", OnPaper)
+    monkeypatch.setattr(called_sweeps, "Observer", OnPaper)
     monkeypatch.setattr(process, "has_driver", lambda: True)
     monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
     return made
@@ -156,6 +157,31 @@ def test_what_is_wrong_at_a_timed_size_alone_loses_the_points_of_the_result(
     got = graded(lab, tmp_path, SOLVE.replace("out[i] = 2", "out[i] = (n == 3000 && i == 2999 ? 3 : 2)"))
     assert check_of(got, "correct").status == "fail"
     assert check_of(got, "speedup").earned == 0
+
+
+SWEEP = """
+sweeps:
+  elements:
+    title: {en: n, ru: n}
+    x: {name: n, label: {en: n, ru: n}, sizes: {n: n}, values: [100, 700]}
+variants:"""
+
+
+def test_a_point_that_is_wrong_on_the_gpu_alone_is_no_fault_of_the_labs_own(card: Card, tmp_path: Path) -> None:
+    changes = {"sizes:": TIMING, "shape: [1]": "shape: [n]", ", initial: 0": "", "\nvariants:": SWEEP}
+    lab = lab_of(tmp_path, CHECKS, ORACLE, **changes)
+    lab.variants[0].reference.file.write_text(SOLVE)
+    card.times["slower"] = {"work_us": 182.0}
+    wrong = SOLVE.replace("twice", "slower").replace("out[i] = 2", "out[i] = (n == 700 ? 3 : 2)")
+    (record,) = graded(lab, tmp_path, wrong).sweeps
+    assert record.backend == "gpu"
+    points = {(p.of, p.x): (p.status, p.values["time"].value if p.values else None) for p in record.points}
+    assert points == {
+        ("submission", 100): ("ok", 182.0),
+        ("reference", 100): ("ok", 100.0),
+        ("submission", 700): ("wrong", None),
+        ("reference", 700): ("failed", None),
+    }
 
 
 def test_a_fault_of_the_gpu_is_told_at_its_launch(lab: Lab, card: Card, tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ void solve(float *a, float *h, int rows, int cols) {
         ("overlap", 14, "-        cudaDeviceSynchronize();"),
         ("overlap", 0, "+        cudaMemcpyAsync(a, h, 4, cudaMemcpyHostToDevice, s);"),
         ("launches", 11, "-        cudaMemcpy(a, h, 4, cudaMemcpyHostToDevice);"),
+        ("launches", 13, "-        cudaMemcpy(h, a, 4, cudaMemcpyDeviceToHost);"),
         ("occupancy", 0, "+"),
         ("coalescing", 0, "+    int r = blockIdx.y * 8 + threadIdx.y, c = blockIdx.x * BX + threadIdx.x;"),
     ],
