@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import time
@@ -177,7 +178,8 @@ def cost(text: str) -> tuple[float, int]:
     if child == 0:
         resource.setrlimit(resource.RLIMIT_CPU, (1200, 1201))
         before = slowness()
-        # It begins with all that the tests before have left.
+        # It begins with all that the tests before have left. A collection would walk over that too, and copy each page.
+        gc.freeze()
         held = resident_bytes()
         start = time.process_time()
         try:
