@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from grader.programs.device_linking import own_name
 from grader.programs.device_memory import Allocation, Memory
 from grader.programs.records import NO_LIMIT, CallTimes, DeviceCall, RunLimits
 from grader.ptx import Module, parse
@@ -96,6 +97,13 @@ def _entry_of(names: Sequence[str], symbol: str) -> str | None:
     return similar[0] if len(similar) == 1 else None
 
 
+def _own_entry_of(names: Sequence[str], symbol: str, unit: int) -> str | None:
+    """The same in what several files were linked to: the file's own kernel first."""
+    suffix = own_name("", unit)
+    own = _entry_of([name.removesuffix(suffix) for name in names if name.endswith(suffix)], symbol)
+    return own_name(own, unit) if own is not None else _entry_of(names, symbol)
+
+
 _parsed = functools.lru_cache(maxsize=8)(parse)
 """Runs of one program in one process load the same code: it is read, and made ready to run, at the first."""
 
@@ -153,7 +161,7 @@ class Loaded:
         return name
 
     def _entry(self, unit: int, symbol: str) -> str | None:
-        names = (_entry_of(module.entries(), symbol) for module in self._modules.get(unit, {}).values())
+        names = (_own_entry_of(module.entries(), symbol, unit) for module in self._modules.get(unit, {}).values())
         return next((name for name in names if name is not None), None)
 
     def parameter_sizes(self, unit: int, entry: str) -> list[int]:

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from grader.programs.device import Asked, Loaded, Outcome, TooSlow, parts_of
+from grader.programs.device_linking import own_name
 from grader.programs.device_memory import Allocation, DeviceMemory
 from grader.programs.repeats import Repeats
 from grader.programs.sandbox.guest import Meter
@@ -85,9 +86,10 @@ class Gpu(Loaded):
         """A `__device__` or `__constant__` variable as memory."""
         for module in self._modules[unit].values():
             variables = linked(module, self._device).variables
-            variable = variables.get(name)
+            wanted, suffix = parts_of(name), own_name("", unit)
+            own = [key for key in variables if key.endswith(suffix) and parts_of(key.removesuffix(suffix)) == wanted]
+            variable = variables[own[0]] if own else variables.get(name)
             if variable is None:
-                wanted = parts_of(name)
                 similar = [key for key in variables if parts_of(key) == wanted]
                 variable = variables[similar[0]] if len(similar) == 1 else None
             if variable is not None:

@@ -99,7 +99,10 @@ class DeviceCompiler:
     def _compile(self, unit: int, names: Sequence[str], architecture: str = "") -> tuple[str, CompileResult]:
         """The architecture that a file was compiled for, and what came of it."""
         assert self.compiler is not None
-        options = (*self._program.macro_options, *(_RELOCATABLE if unit in self._launching else ()))
+        options = (
+            *self._program.macro_options,
+            *(_RELOCATABLE if unit in self._launching or self._program.is_linked else ()),
+        )
         sources = self._program.device[self._program.units[unit]]
         compile_for = partial(self.compiler.compile, sources, list(names), options=options)
         return for_oldest(compile_for, architecture or self._nvrtc_architecture)
@@ -161,6 +164,7 @@ class DeviceCompiler:
             self._library,
             self._architecture,
             program.macro_options,
+            program.is_linked,
         )
         if not compiled.ptx:
             first = compiled.diagnostics[0] if compiled.diagnostics else None
@@ -262,10 +266,11 @@ def compile_device(
     library: Library,
     architecture: str,
     options: Sequence[str] = (),
+    is_linked: bool = False,
 ) -> DevicePtx:
     """Compile the device half of the file `unit` of a program.
 
-    units, files, options: as `compile.compile_program` takes them, kernels with their bodies.
+    units, files, options, is_linked: as `compile.compile_program` takes them, kernels with their bodies.
     architecture: "compute_75".
     """
     if too_long(files) is not None:
@@ -273,6 +278,7 @@ def compile_device(
     if landlock_version() < 1 and any(reads_beyond(text) for text in files.values()):
         return DevicePtx("", reason="beyond")
     half = device_half(architecture, thrust_folder() if uses_thrust(files) else None)
+    half = half.linkable() if is_linked else half
     headers = headers_in_advance(files)
     with written(files) as folder:
         more = [f"-fdebug-prefix-map={folder}/src/=", f"-fdebug-prefix-map={folder}/src=."]

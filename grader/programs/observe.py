@@ -273,7 +273,7 @@ def build_program(program: Program, model: str, progress: Callable[[int, int], N
     major, minor = model_of(model).capability
     architecture = f"compute_{major}{minor}"
     with contextlib.closing(DeviceCompiler(program, architecture, library, at_once=True)) as device:
-        host = compile_program(program.units, program.host, library, architecture, program.macro_options)
+        host = _compile_host(program, library, architecture)
         if not host.module:
             raise _refused(*_why_not(host, program))
         return Built(program, host, device.whole())
@@ -350,6 +350,7 @@ def _order(program: Program, host: HostProgram, run: Start, model: str, limits: 
         limits=limits,
         calls=run.calls,
         wanted=run.wanted,
+        is_linked=program.is_linked,
     )
 
 
@@ -363,22 +364,26 @@ def _as_text(name: str) -> str:
     return os.fsencode(name).decode("utf-8", errors="replace")
 
 
+def _compile_host(program: Program, library: Library, architecture: str) -> HostProgram:
+    options, is_linked = program.macro_options, program.is_linked
+    return compile_program(program.units, program.host, library, architecture, options, is_linked)
+
+
 def _host(program: Program, library: Library, architecture: str, cache: Path | None) -> HostProgram:
     if cache is None:
-        return compile_program(program.units, program.host, library, architecture, program.macro_options)
+        return _compile_host(program, library, architecture)
     from grader.programs.toolchain import advance
     from grader.programs.toolchain import compile as compiling
 
-    digest = hashlib.sha256(
-        repr((program.units, sorted(program.host.items()), library.folder.name, architecture, program.defined)).encode()
-    )
+    files = (program.units, sorted(program.host.items()), program.defined, program.is_linked)
+    digest = hashlib.sha256(repr((files, library.folder.name, architecture)).encode())
     headers = [path for path in advance.INCLUDE.rglob("*") if path.is_file()]
     for path in sorted([Path(compiling.__file__), Path(advance.__file__), *headers]):
         digest.update(path.read_bytes())
     kept = cache / f"{digest.hexdigest()[:32]}.msgpack"
     if kept.is_file():
         return msgspec.msgpack.decode(kept.read_bytes(), type=HostProgram)
-    compiled = compile_program(program.units, program.host, library, architecture, program.macro_options)
+    compiled = _compile_host(program, library, architecture)
     if compiled.module:
         # Others may be looking for it.
         own = kept.with_suffix(f".{os.getpid()}")

@@ -156,7 +156,9 @@ class RememberedRuns:
 
 
 def _host(program: Program) -> bytes:
-    return _digest(repr((program.units, sorted(program.host.items()))).encode("utf-8", "surrogatepass"))
+    return _digest(
+        repr((program.units, sorted(program.host.items()), program.is_linked)).encode("utf-8", "surrogatepass")
+    )
 
 
 def _answered(answer: Code) -> _Answered:

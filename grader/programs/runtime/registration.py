@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from grader.driver import DriverError
 from grader.message import msg
 from grader.programs.device import LateEnd
+from grader.programs.device_linking import OF_FILE, linked_ptx
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import CudaError, Kernel, ProgramEnded, State
 from grader.programs.sandbox.process import Code, Wanted
 
 MAX_KERNELS = 500
+LINKED_BINARY = "__cudaRegisterLinkedBinary"
+"""What such a function's name begins with; a hash of the file's follows."""
 # What no program writes: names of stubs, and of namespaces that tell a library's versions apart.
 _UNSAID = re.compile(
     r"\(anonymous namespace\)::|__device_stub__|(?:CUB|THRUST)_\d+(?:_\d+)*_NS::|(?<=cuda::std::)__\d+::"
 )
 
+# Functions with names of C++ that are called and stand in no file.
+_NOWHERE = re.compile(r"^\.extern\s+\.func\s+(?:\([^)]*\)\s*)?(_Z\w+)", re.M)
 _FILES = re.compile(r'^(\s*\.file\s+\d+\s+)"([^"\n]*)"', re.M)
 
 
@@ -33,11 +38,17 @@ def register_binary(state: State, _place: Place, wrapper: int) -> int:
     return handle
 
 
+def register_linked_binary(state: State, place: Place, functions: int, wrapper: int, _name: int, _callback: int) -> int:
+    """A file of a program whose device code is linked: what registers its kernels and variables is to be called."""
+    state.call_guest("grader_call", functions, register_binary(state, place, wrapper))
+    return 0
+
+
 def register_function(state: State, _place: Place, handle: int, function: int, name: int, *_rest: int) -> int:
     unit = state.units.get(handle)
     if unit is None or len(state.kernels) > MAX_KERNELS:
         return 0
-    symbol = state.guest.text(name)
+    symbol = OF_FILE.sub("", state.guest.text(name))
     display, types = demangled(state, symbol)
     state.kernels[function] = Kernel(unit, symbol, display, types)
     if "<" in display:
@@ -48,7 +59,8 @@ def register_function(state: State, _place: Place, handle: int, function: int, n
 def register_variable(state: State, _place: Place, handle: int, shadow: int, _name: int, name: int, *rest: int) -> int:
     unit = state.units.get(handle)
     if unit is not None and len(state.symbols) < MAX_KERNELS:
-        state.symbols[shadow] = (unit, state.guest.text(name), max(0, min(rest[1], 1 << 30)))
+        symbol = OF_FILE.sub("", state.guest.text(name))
+        state.symbols[shadow] = (unit, symbol, max(0, min(rest[1], 1 << 30)))
     return 0
 
 
@@ -116,18 +128,20 @@ def load(state: State, unit: int) -> None:
     """
     if state.gpu.is_loaded(unit):
         return
-    names = list(state.wanted.get(unit, {}))
-    code = state.compile_unit(Wanted(unit, names))
-    if not code.ptx:
-        raise ProgramEnded(msg("programs.device_code", file=state.unit_names[unit], reason=code.reason))
-    _load(state, unit, code)
-    symbols = {kernel.symbol for kernel in state.kernels.values() if kernel.unit == unit}
-    if any(state.gpu.entry(unit, symbol) is None for symbol in symbols):
-        rest = state.compile_unit(Wanted(unit, names, whole=True))
-        if rest.ptx:
-            _load(state, unit, rest)
+    units = list(range(len(state.unit_names))) if state.is_linked else [unit]
+    codes = [state.compile_unit(Wanted(number, list(state.wanted.get(number, {})))) for number in units]
+    for number, code in zip(units, codes, strict=True):
+        if not code.ptx:
+            raise ProgramEnded(msg("programs.device_code", file=state.unit_names[number], reason=code.reason))
+    _load(state, units, codes)
+    kernels = [kernel for kernel in state.kernels.values() if kernel.unit in units]
+    if any(state.gpu.entry(kernel.unit, kernel.symbol) is None for kernel in kernels):
+        rest = [state.compile_unit(Wanted(number, list(state.wanted.get(number, {})), whole=True)) for number in units]
+        if all(code.ptx for code in rest):
+            _load(state, units, rest)
         else:
-            state.lacking[unit] = rest.reason
+            reason = next(code.reason for code in rest if not code.ptx)
+            state.lacking.update(dict.fromkeys(units, reason))
 
 
 def load_all(state: State) -> None:
@@ -140,10 +154,23 @@ def load_all(state: State) -> None:
             load(state, unit)
 
 
-def _load(state: State, unit: int, code: Code) -> None:
+def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
+    """Load what a compiler has made of files; of several, what they are linked to is each one's code.
+
+    Raises
+    ------
+    ProgramEnded : a function is nowhere, or the device cannot take the code.
+    """
+    if len(codes) > 1 and any(code.cubin for code in codes):
+        raise ProgramEnded(msg("programs.not_on_card", what="-rdc=true"))
+    text = linked_ptx([code.ptx for code in codes]) if len(codes) > 1 else codes[0].ptx
+    if nowhere := list(dict.fromkeys(_NOWHERE.findall(text))):
+        names = ", ".join(f"{name}({', '.join(types)})" for name, types in (demangled(state, s) for s in nowhere[:5]))
+        raise ProgramEnded(msg("programs.undefined", names=names))
     try:
-        ptx = _FILES.sub(lambda match: f'{match[1]}"{state.own_file(match[2])}"', code.ptx)
-        state.gpu.load(unit, ptx, code.compiler, code.cubin)
+        ptx = _FILES.sub(lambda match: f'{match[1]}"{state.own_file(match[2])}"', text)
+        for unit, code in zip(units, codes, strict=True):
+            state.gpu.load(unit, ptx, codes[0].compiler, code.cubin)
     except LateEnd:
         raise
     except DriverError as error:

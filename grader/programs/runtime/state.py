@@ -120,6 +120,8 @@ class State:
         """Whether device code is still to be loaded before the first call is served."""
         self.memory = self.gpu.memory
         self.call_guest: Callable[..., Any] = lambda *_arguments: 0
+        self.is_linked = False
+        """Device code of all files is one module, in which each may use what another defines."""
         self.host_fuel: Callable[[], int] = lambda: 0
         self.streams: dict[int, Stream] = {0: Stream(1)}
         self.events: dict[int, Event] = {}

@@ -55,6 +55,9 @@ LIBRARY_HEADERS = ("thrust/", "cub/", "cuda/")
 
 def find(state: State, module: str, name: str) -> tuple[str, Callable[..., int]] | None:
     """Kinds of the parameters and the function that an import is bound to; None for what nothing serves."""
+    if module == "env" and name.startswith(registration.LINKED_BINARY):
+        # One name a file.
+        return "iiii", _quiet(state, registration.register_linked_binary)
     if module == "env" and name in INTERNAL:
         kinds, function = INTERNAL[name]
         return kinds, _quiet(state, function)

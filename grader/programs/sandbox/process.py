@@ -28,6 +28,7 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
     units: names of its files; sources: their text, kernels without bodies; unused: places whose error nobody looks at,
     as file and line; parameters: names of the parameters of kernels.
     wanted: files whose contents are wanted when it has ended, and how many bytes of each.
+    is_linked: device code of one file uses that of another, see `grader.programs.device_linking`.
     """
 
     module: bytes
@@ -42,6 +43,7 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
     limits: RunLimits
     calls: Sequence[FunctionCall] = ()
     wanted: Mapping[str, int] = {}
+    is_linked: bool = False
 
 
 class Again(msgspec.Struct, frozen=True, tag="again"):

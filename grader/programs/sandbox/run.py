@@ -123,6 +123,7 @@ class ProgramRun:
             self._device,
         )
         self.state.calls = Calls(order.calls)
+        self.state.is_linked = order.is_linked
         self._wasi = Wasi(
             lambda: self._guest,
             Surroundings(list(order.arguments), order.stdin, dict(order.files)),

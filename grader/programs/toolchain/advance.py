@@ -86,6 +86,9 @@ THRUST = (
 """Of Thrust, `thrust/….h`: to read them takes two seconds, and what one of them is made of most others are."""
 
 
+_LINKABLE = ("-Xclang", "-fgpu-rdc", "--no-offload-new-driver")
+
+
 @dataclass(frozen=True, slots=True)
 class Half:
     """One of the halves that a program is compiled in.
@@ -99,6 +102,15 @@ class Half:
     def include_flags(self) -> list[str]:
         """The folders where headers are looked for."""
         return [flag for folder in (*self.folders, INCLUDE, STAND_INS) for flag in ("-isystem", str(folder))]
+
+    def linkable(self) -> Half:
+        """The same for files whose device code is linked: each may use what another defines."""
+        return Half((*self.flags, *_LINKABLE), self.folders)
+
+    @property
+    def is_linkable(self) -> bool:
+        """Whether it is for such files."""
+        return self.flags[-len(_LINKABLE) :] == _LINKABLE
 
 
 HOST = Half(FLAGS)

@@ -121,6 +121,8 @@ _LAUNCH_SYMBOLS = (
     "__cudaRegisterVar",
     "__cudaRegisterManagedVar",
 )
+# What it calls in their place, one name a file, in a program whose device code is linked.
+_OF_LINKED = re.compile(rb"__cudaRegisterLinkedBinary\w+")
 _MISSING = re.compile(r"use of undeclared identifier|expected expression|expected ';'|expected '\}'")
 # Without a file before it: no text of a program stands at the beginning of a line.
 _NO_MEMORY = re.compile(r"^LLVM ERROR: out of memory", re.M)
@@ -169,6 +171,7 @@ def compile_program(
     library: Library,
     architecture: str = "compute_75",
     options: Sequence[str] = (),
+    is_linked: bool = False,
 ) -> HostProgram:
     """Compile and link.
 
@@ -178,6 +181,7 @@ def compile_program(
     files : text of these and of the program's own headers, by path relative to the program's folder.
     architecture : the virtual one that its kernels are compiled for.
     options : of the command line: macros, as "-DN=5".
+    is_linked : device code of one file uses that of another.
     """
     beyond = too_long(files)
     if beyond is not None:
@@ -196,13 +200,15 @@ def compile_program(
                 b"", (Diagnostic(name, line, f"{outside}: no such file in the program"),), reason="errors"
             )
     with written(files) as folder:
-        half = HOST_WITH_DEVICE_NAMES if has_device_lambdas(files) else HOST
+        plain, with_names = (h.linkable() if is_linked else h for h in (HOST, HOST_WITH_DEVICE_NAMES))
+        half = with_names if has_device_lambdas(files) else plain
         if uses_thrust(files):
             half = host_half(architecture, thrust_folder())
+            half = half.linkable() if is_linked else half
         compilation = Compilation(units, folder, library, half, options)
         parts = _compile_with(compilation, files)
-        if half is HOST and any(_OF_DEVICE.search(d.text) for part in parts for d in part.diagnostics):
-            again = _compile_with(replace(compilation, half=HOST_WITH_DEVICE_NAMES), files)
+        if half is plain and any(_OF_DEVICE.search(d.text) for part in parts for d in part.diagnostics):
+            again = _compile_with(replace(compilation, half=with_names), files)
             parts = parts if any(part.reason for part in again) else again
         unused = frozenset(place for part in parts for place in part.unused_results)
         bad = [part for part in parts if part.reason]
@@ -329,6 +335,9 @@ def compile_file(
     if not half.folders:
         # What programs ask for the system by; the headers that were read in advance are for another one.
         command += ["-D__linux__=1", "-D__unix__=1"]
+    if half.is_linkable:
+        # What a file has for itself is called alike in both halves of it, and as in no other file.
+        command += [f"-cuid={compilation.units.index(name)}"]
     # As with nvcc, which is started beside the program.
     own = (folder / "src" / compilation.units[0]).parent
     command += ["-I", str(own), "-I", str(folder / "src"), *half.include_flags(), *zig.cpp_flags(library.overlay)]
@@ -368,14 +377,16 @@ def compile_file(
 
 def _link(count: int, folder: Path, library: Library) -> HostProgram:
     out = folder / "out" / "program.wasm"
-    (folder / "out" / "launch.symbols").write_text("\n".join(_LAUNCH_SYMBOLS))
+    objects = [folder / "out" / f"{number}.o" for number in range(count)]
+    linked = {name.decode() for path in objects for name in _OF_LINKED.findall(path.read_bytes())}
+    (folder / "out" / "launch.symbols").write_text("\n".join([*_LAUNCH_SYMBOLS, *sorted(linked)]))
     wraps = [f"--wrap={name}" for name in ("malloc", "calloc", "realloc", "aligned_alloc")]
     command = [str(zig.executable()), "wasm-ld", "-m", "wasm64", "-o", str(out), *wraps]
     command += [f"--allow-undefined-file={folder / 'out' / 'launch.symbols'}", "-z", f"stack-size={STACK_BYTES}"]
     command += ["--export=grader_demangle", "--export=grader_malloc", "--export=grader_free", "--export=fflush"]
     command += ["--export-table", *(f"--export-if-defined={name}" for name in zig.CLASS_TYPES)]
     start, *rest = library.link_inputs
-    command += [start, *(str(folder / "out" / f"{number}.o") for number in range(count)), *rest]
+    command += [start, *map(str, objects), *rest]
     # `sandbox.module` knows functions by their mangled names; people are told others.
     done = confined.run([*command, "--no-demangle"], rights(folder, library), folder / "src")
     if done.code:

@@ -1,0 +1,129 @@
+"""PTX of several files → one module, in which each uses what another defines: what nvlink does with machine code.
+
+The texts are NVRTC's or clang's, whose statements at file level each begin a line with a directive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+_HEADER = re.compile(r"^\.(?:version|target|address_size)\b.*\n", re.M)
+_FILE = re.compile(r"^(\s*\.file\s+)(\d+)", re.M)
+_PLACE = re.compile(r"(\.loc\s+|\binlined_at\s+)(\d+)(?=\s+\d)")
+# Labels of names in a section of the file's own: of functions that calls were inlined of.
+_INFO = re.compile(r"\$L__info_string\d+")
+# What clang puts behind names of what is `static`; where it uses that, it does so with and without.
+OF_FILE = re.compile(r"__(?:intern|static)__[0-9a-f]+(?![\w$])")
+_STATEMENT = re.compile(
+    r"^[ \t]*(?P<linkage>\.(?:visible|extern|weak|common)\s+)?\.(?P<what>entry|func|global|const|shared)\b", re.M
+)
+_FUNCTION_NAME = re.compile(r"\.(?:entry|func)\s*(?:\([^)]*\)\s*)?(?P<name>[\w$%]+)")
+_VARIABLE_NAME = re.compile(r"(?P<name>[A-Za-z_$%][\w$]*)\s*(?:\[[^\]]*\]\s*)*[=;]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A function or a variable at file level.
+
+    linkage: "visible", "extern", "weak", "common", or "" for what is the file's own.
+    """
+
+    text: str
+    name: str
+    linkage: str
+    is_function: bool
+    is_definition: bool
+
+
+def linked_ptx(texts: Sequence[str]) -> str:
+    """Link PTX of files that were compiled as relocatable device code.
+
+    What is `.extern` in one file and defined in another is one and the same afterwards.  `.weak` definitions, and what
+    is only declared, stand there once.  A name that is one file's own and another's, too, has `$` and the file's number
+    behind it, see `own_name`.  What no file defines stays `.extern`.
+    """
+    header = "".join(_HEADER.findall(texts[0]))
+    files = [_statements(_numbered(text, number)) for number, text in enumerate(texts)]
+    definitions = [{s.name for s in statements if s.is_definition} for statements, _rest in files]
+    shared = [{s.name for s in statements if s.is_definition and s.linkage} for statements, _rest in files]
+    declarations: dict[str, str] = {}
+    variables: dict[str, str] = {}
+    functions: dict[str, str] = {}
+    sections: list[str] = []
+    for number, (statements, rest) in enumerate(files):
+        elsewhere = set().union(*definitions[:number], *shared[number + 1 :])
+        is_twice = {s.name for s in statements if s.is_definition and not s.linkage and s.name in elsewhere}
+        for statement in statements:
+            text = _renamed(statement.text, is_twice, number)
+            name = own_name(statement.name, number) if statement.name in is_twice else statement.name
+            is_defined_there = statement.linkage == "extern" and any(name in names for names in shared)
+            if statement.linkage == "extern" and statement.name in definitions[number]:
+                continue
+            if statement.is_definition:
+                (functions if statement.is_function else variables).setdefault(name, text)
+            elif statement.is_function:
+                declarations.setdefault(name, text.replace(".extern", ".visible", 1) if is_defined_there else text)
+            elif not is_defined_there:
+                declarations.setdefault(name, text)
+        sections.append(rest)
+    parts = (declarations.values(), variables.values(), functions.values(), sections)
+    return "\n".join([header, *(text for part in parts for text in part), ""])
+
+
+def own_name(name: str, file: int) -> str:
+    """What a name that several files have for themselves is called in what they are linked to."""
+    return f"{name}${file}"
+
+
+def _renamed(text: str, names: Collection[str], file: int) -> str:
+    if not names:
+        return text
+    pattern = rf"(?<![\w$])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w$])"
+    return re.sub(pattern, lambda match: own_name(match[0], file), text)
+
+
+def _numbered(text: str, file: int) -> str:
+    """`text` with numbers of source files, and labels of its sections, that no other file has."""
+    text = _FILE.sub(lambda match: f"{match[1]}{_number(match[2], file)}", _HEADER.sub("", text))
+    text = _PLACE.sub(lambda match: f"{match[1]}{_number(match[2], file)}", text)
+    return _INFO.sub(lambda match: own_name(match[0], file), text)
+
+
+def _number(number: str, file: int) -> int:
+    return int(number) + 1000 * file
+
+
+def _statements(text: str) -> tuple[list[_Statement], str]:
+    """The functions and variables of a file, and all else: its source files, and sections for debuggers."""
+    statements: list[_Statement] = []
+    rest: list[str] = []
+    at = 0
+    while match := _STATEMENT.search(text, at):
+        rest.append(text[at : match.start()])
+        is_function = match["what"] in {"entry", "func"}
+        end, has_body = _end(text, match.end(), is_function)
+        statement = text[match.start() : end]
+        name = (_FUNCTION_NAME if is_function else _VARIABLE_NAME).search(statement)
+        if name is not None:
+            is_own = OF_FILE.search(statement[name.start("name") : name.end("name")])
+            linkage = "" if is_own else (match["linkage"] or "").strip(". \t\n")
+            is_definition = has_body if is_function else linkage != "extern"
+            statements.append(
+                _Statement(
+                    OF_FILE.sub("", statement), OF_FILE.sub("", name["name"]), linkage, is_function, is_definition
+                )
+            )
+        at = end
+    return statements, "".join([*rest, text[at:]])
+
+
+def _end(text: str, start: int, is_function: bool) -> tuple[int, bool]:
+    """Where the statement ends that begins before `start`, and whether it has a body."""
+    semicolon = text.find(";", start)
+    brace = text.find("\n{", start) if is_function else -1
+    if brace >= 0 and (semicolon < 0 or brace < semicolon):
+        end = text.find("\n}", brace)
+        return (end + 2 if end >= 0 else len(text)), True
+    return (semicolon + 1 if semicolon >= 0 else len(text)), False
