@@ -1,4 +1,5 @@
-"""PTX of several files → one module, in which each uses what another defines: what nvlink does with machine code.
+"""Device code of several files → one module, in which each uses what another defines: what nvlink does with machine
+code, here with PTX.
 
 The texts are NVRTC's or clang's, whose statements at file level each begin a line with a directive.
 """
@@ -6,8 +7,12 @@ The texts are NVRTC's or clang's, whose statements at file level each begin a li
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grader.submission.cpp.tree import ParsedFile
 
 _HEADER = re.compile(r"^\.(?:version|target|address_size)\b.*\n", re.M)
 _FILE = re.compile(r"^(\s*\.file\s+)(\d+)", re.M)
@@ -35,6 +40,32 @@ class _Statement:
     linkage: str
     is_function: bool
     is_definition: bool
+
+
+def needs_linking(units: Mapping[str, ParsedFile], headers: Mapping[str, ParsedFile]) -> bool:
+    """Whether device code of one file uses a function or variable that another defines, and itself only declares."""
+    if len(units) < 2:
+        return False
+    declared: set[str] = set()
+    for parsed in (*headers.values(), *units.values()):
+        for item in parsed.items:
+            if item.is_device and not item.is_kernel and (item.kind == "prototype" or "extern" in item.qualifiers):
+                declared.update(item.names)
+    for unit, parsed in units.items():
+        for item in parsed.items:
+            if item.kind not in {"function", "variable"} or not item.is_device or item.is_kernel or not item.active:
+                continue
+            if item.qualifiers & {"static", "extern"} or item.template_parameters:
+                continue
+            # A method's declaration stands in its class.
+            is_method = b"::" + item.name.encode() in parsed.data[item.start : item.node.end_byte]
+            for name in item.names:
+                if name in declared or is_method:
+                    word = re.compile(rb"\b%b" % re.escape(name.encode()))
+                    others = [other.data for name_of_other, other in units.items() if name_of_other != unit]
+                    if any(map(word.search, others)) or any(len(word.findall(h.data)) > 1 for h in headers.values()):
+                        return True
+    return False
 
 
 def linked_ptx(texts: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from grader.errors import UsageError
 from grader.message import Message, msg
 from grader.preprocessor import COMMENT, LITERAL
+from grader.programs.device_linking import needs_linking
 from grader.programs.records import MODULE_OF_SOURCE
 from grader.programs.toolchain.advance import thrust_folder
 from grader.submission import lexical
@@ -226,34 +227,8 @@ def _read_program(
         _data(own, both, arguments) | (_data(folder, both, arguments) if folder != own else {}),
         tuple((name, line) for name, parsed in both.items() for line in pasted_lines(parsed.source.text)),
         defined,
-        _is_linked(units, headers),
+        needs_linking(units, headers),
     )
-
-
-def _is_linked(units: Mapping[str, ParsedFile], headers: Mapping[str, ParsedFile]) -> bool:
-    """Whether device code of one file uses a function or variable that another defines, and itself only declares."""
-    if len(units) < 2:
-        return False
-    declared: set[str] = set()
-    for parsed in (*headers.values(), *units.values()):
-        for item in parsed.items:
-            if item.is_device and not item.is_kernel and (item.kind == "prototype" or "extern" in item.qualifiers):
-                declared.update(item.names)
-    for unit, parsed in units.items():
-        for item in parsed.items:
-            if item.kind not in {"function", "variable"} or not item.is_device or item.is_kernel or not item.active:
-                continue
-            if item.qualifiers & {"static", "extern"} or item.template_parameters:
-                continue
-            # A method's declaration stands in its class.
-            is_method = b"::" + item.name.encode() in parsed.data[item.start : item.node.end_byte]
-            for name in item.names:
-                if name in declared or is_method:
-                    word = re.compile(rb"\b%b" % re.escape(name.encode()))
-                    others = [other.data for name_of_other, other in units.items() if name_of_other != unit]
-                    if any(map(word.search, others)) or any(len(word.findall(h.data)) > 1 for h in headers.values()):
-                        return True
-    return False
 
 
 def _cause_of(header: str) -> str:

@@ -15,7 +15,7 @@ def kernel(name: str, body: str, linkage: str = ".visible ") -> str:
     """A kernel that stores %r1 into the int at its parameter."""
     return (
         f"{linkage}.entry {name}(\n\t.param .u64 {name}_param_0\n)\n{{\n\t.reg .b32 %r<3>;\n\t.reg .b64 %rd<3>;\n"
-        f"\tld.param.u64 %rd1, [{name}_param_0];\n{body}\tst.global.u32 [%rd1], %r1;\n\tret;\n\n}}\n"
+        f"\t.loc\t1 3 1\n\tld.param.u64 %rd1, [{name}_param_0];\n{body}\tst.global.u32 [%rd1], %r1;\n\tret;\n\n}}\n"
     )
 
 
@@ -97,7 +97,12 @@ def test_each_kernel_has_what_its_file_means(texts: list[str], stored: dict[str,
 def test_lines_are_of_their_own_files() -> None:
     text = linked_ptx([HEADER + DECLARED + kernel("k", CALL) + '\t.file\t1 "/main.cu"\n', HEADER + given(5)])
     module = parse(text)
-    assert module.functions["given"].location.file == "/given.cu"
+    assert {name: function.location.file for name, function in module.functions.items()} == {
+        "k": "/main.cu",
+        "given": "/given.cu",
+    }
+    # Declared as what it is from there on.
+    assert ".extern" not in text
     assert text.count(".address_size") == 1
 
 
