@@ -65,8 +65,6 @@ _CAUSES = (
         "library",
     ),
 )
-
-
 # What of it a program that does need it mentions; included and never used, it is left out.
 _USES = {
     "threads": r"\b(?:condition_variable\w*|barrier|latch|\w*semaphore|stop_token|stop_source)\b",
@@ -243,10 +241,8 @@ def _used(causes: set[str], texts: Sequence[str]) -> set[str]:
 
 def _is_active(parsed: ParsedFile, line: int) -> bool:
     """Whether the include at a line is in a branch that is compiled."""
-    for item in parsed.items:
-        if item.kind == "include" and item.node.start_point.row + 1 == line:
-            return item.active
-    return False
+    includes = (item for item in parsed.items if item.kind == "include")
+    return any(item.active and item.node.start_point.row + 1 == line for item in includes)
 
 
 def _place(path: Path, folder: Path) -> str:
