@@ -264,18 +264,20 @@ def _launch_lines(launches: Sequence[SeenLaunch]) -> list[str]:
     if 0 < (launch.watched_blocks or 0) < blocks:
         watched = _("Watched for races and counters: {watched} of {total} blocks, spread over the grid.")
         lines.append("      " + watched.format(watched=launch.watched_blocks, total=blocks))
-    worst: dict[tuple[int, str], str] = {}
+    worst: dict[tuple[str, int, str], str] = {}
     for counter in launch.counters:
+        own_line = _("line {line}").format(line=counter.line)
+        where = f"{counter.file}:{counter.line}" if counter.file else own_line
         if counter.space == "shared" and counter.ways > 1:
-            worst[counter.line, "shared"] = _("line {line}: {ways}-way bank conflict").format(
-                line=counter.line, ways=counter.ways
+            worst[counter.file, counter.line, "shared"] = _("{where}: {ways}-way bank conflict").format(
+                where=where, ways=counter.ways
             )
         elif counter.space == "global" and counter.ideal and counter.sectors >= 2 * counter.ideal:
             each = counter.sectors / max(1, counter.requests)
-            worst[counter.line, "global" + counter.op] = _(
-                "line {line}: {each:.1f} sectors per request, minimum {ideal:.1f}"
-            ).format(line=counter.line, each=each, ideal=counter.ideal / max(1, counter.requests))
-    return lines + [f"      {words}" for _key, words in sorted(worst.items())]
+            worst[counter.file, counter.line, "global" + counter.op] = _(
+                "{where}: {each:.1f} sectors per request, minimum {ideal:.1f}"
+            ).format(where=where, each=each, ideal=counter.ideal / max(1, counter.requests))
+    return lines + [f"      {words}" for words in dict.fromkeys(words for _key, words in sorted(worst.items()))]
 
 
 _STATUS_SIGNS = {"ran": "✓", "failed": "✗", "faulted": "✗", "traced": "…"}

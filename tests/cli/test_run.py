@@ -64,6 +64,21 @@ def test_a_kernels_fault_has_its_line_whatever_the_file_is_called(
     assert f"✗ {name}:3  Thread (16, 0, 0)" in capfdbinary.readouterr().err.decode()
 
 
+def test_counters_of_another_file_are_told_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("strided.cuh").write_text("__device__ __noinline__ int strided(int *a, int i) {\n    return a[i * 32];\n}\n")
+    text = PAST.replace("= 1;", "= 1 + strided(a, threadIdx.x) + a[8 * threadIdx.x];").replace("64)", "4096)")
+    Path("a.cu").write_text('#include "strided.cuh"\n' + text)
+    run(["run", "a.cu", "--lang", "en"])
+    told = [line.strip() for line in capfdbinary.readouterr().err.decode().splitlines() if "sectors" in line]
+    assert told == [
+        "line 4: 32.0 sectors per request, minimum 4.0",
+        "strided.cuh:2: 32.0 sectors per request, minimum 4.0",
+    ]
+
+
 @pytest.mark.skipif(has_driver(), reason="there is a GPU")
 def test_where_there_is_no_gpu_a_program_does_not_run_on_one(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     program = str(PROGRAMS / "several_files" / "main.cu")

@@ -134,7 +134,10 @@ def judge(state: State, kernel: Kernel, record: SeenLaunch, outcome: Outcome, pl
     if outcome.counters is not None:
         record.watched_blocks = outcome.counters.sampled_blocks
         record.counters = [
-            LineCount(c.line, c.space, c.op, c.requests, c.wavefronts, c.sectors, c.ideal, c.ways)
+            LineCount(
+                *(c.line, c.space, c.op, c.requests, c.wavefronts, c.sectors, c.ideal, c.ways),
+                file="" if c.file == outcome.file else c.file,
+            )
             for c in outcome.counters.by_line
         ]
     at = place_in(state, kernel.unit, outcome.file, outcome.line)

@@ -140,7 +140,7 @@ class SeenHazard(msgspec.Struct, frozen=True):
 
 
 class LineCount(msgspec.Struct, frozen=True):
-    """Counters of one line: see `grader.ptx.records.LineCounter`."""
+    """Counters of one line: see `grader.ptx.records.LineCounter`.  file: "" for the kernel's own."""
 
     line: int
     space: str
@@ -150,6 +150,7 @@ class LineCount(msgspec.Struct, frozen=True):
     sectors: int
     ideal: int
     ways: int
+    file: str = ""
 
 
 class SeenLaunch(msgspec.Struct, omit_defaults=True):
