@@ -7,19 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-from grader.checks import (
-    code,
-    correct,
-    execution,
-    hazards,
-    host,
-    launch,
-    memory_accesses,
-    outcomes,
-    speedup,
-)
+from grader.checks import code, correct, execution, hazards, host, memory_accesses, outcomes
 from grader.checks.base import Verdict, not_applicable, not_measured
 from grader.lab.checks import kind_of
 from grader.lab.records import CheckSpec
@@ -28,48 +18,59 @@ from grader.result import WAITING, Check
 from grader.running.evidence import Evidence
 from grader.submission.records import Missing
 
-JUDGES: Mapping[str, Callable[[Evidence, Any], Verdict]] = {
-    "present": code.judge_present,
-    "compiles": code.judge_compiles,
-    "launch": launch.judge,
-    "correct": correct.judge_correct,
-    "ragged_sizes": correct.judge_ragged_sizes,
-    "tests": outcomes.judge_tests,
-    "memory_safety": hazards.judge_memory_safety,
-    "races": hazards.judge_races,
-    "deterministic": hazards.judge_deterministic,
-    "technique": memory_accesses.judge_technique,
-    "coalescing": memory_accesses.judge_coalescing,
-    "bank_conflicts": memory_accesses.judge_bank_conflicts,
-    "host_code": host.judge_host_code,
-    "launches": host.judge_launches,
-    "overlap": host.judge_overlap,
-    "uses": code.judge_uses,
-    "work": execution.judge_work,
-    "atomics": execution.judge_atomics,
-    "divergence": execution.judge_divergence,
-    "occupancy": execution.judge_occupancy,
-    "speedup": speedup.judge,
+Trait = Literal["code", "run", "host", "limit", "margin", "result", "cost"]
+"""What is to be known of a check beside its judge:
+
+code: it judges a kernel's code, for newer devices too, where that is other code.
+run: it judges what a kernel does when it is run, with whatever block that is.
+host: of what stands around a kernel, it is made of one that does not compile, too.
+limit: it holds a number against a limit, beside which that of the lab's own solution stands.
+margin: it fails of a kernel whose arrays have a margin in the program, and none here.
+result: a kernel that fails it computes something else than is asked for.
+cost: of what right code costs, it says nothing of whether a change mends a wrong result.
+"""
+
+
+class Judge(NamedTuple):
+    """What a check is judged by, and its traits."""
+
+    verdict_on: Callable[[Evidence, Any], Verdict]
+    traits: frozenset[Trait] = frozenset()
+
+
+def _judge(verdict_on: Callable[[Evidence, Any], Verdict], *traits: Trait) -> Judge:
+    return Judge(verdict_on, frozenset(traits))
+
+
+JUDGES: Mapping[str, Judge] = {
+    "present": _judge(code.judge_present),
+    "compiles": _judge(code.judge_compiles, "code"),
+    "launch": _judge(host.judge_launch, "host"),
+    "correct": _judge(correct.judge_correct, "code", "run", "margin", "result"),
+    "ragged_sizes": _judge(correct.judge_ragged_sizes, "code", "run", "margin", "result"),
+    "tests": _judge(outcomes.judge_tests),
+    "memory_safety": _judge(hazards.judge_memory_safety, "code", "run", "margin", "result"),
+    "races": _judge(hazards.judge_races, "code", "run", "result"),
+    "deterministic": _judge(hazards.judge_deterministic, "code", "run"),
+    "technique": _judge(memory_accesses.judge_technique, "code", "run"),
+    "coalescing": _judge(memory_accesses.judge_coalescing, "code", "run", "cost"),
+    "bank_conflicts": _judge(memory_accesses.judge_bank_conflicts, "code", "run", "cost"),
+    "host_code": _judge(host.judge_host_code, "host"),
+    "launches": _judge(host.judge_launches, "limit", "cost"),
+    "overlap": _judge(host.judge_overlap, "limit", "cost"),
+    "uses": _judge(code.judge_uses, "code", "run"),
+    "work": _judge(execution.judge_work, "code", "run", "limit", "cost"),
+    "atomics": _judge(execution.judge_atomics, "code", "run", "limit", "cost"),
+    "divergence": _judge(execution.judge_divergence, "code", "run", "limit", "cost"),
+    "occupancy": _judge(execution.judge_occupancy, "code", "run", "limit", "cost"),
+    "speedup": _judge(execution.judge_speedup, "cost"),
 }
-"""What each check judges by."""
+"""The judge of each check, and all that others ask of it: a new check is a row here."""
 
-OF_CODE = frozenset(
-    {"compiles", "correct", "ragged_sizes", "memory_safety", "races", "technique", "coalescing", "bank_conflicts"}
-    | {"uses", "atomics", "divergence", "work", "occupancy", "deterministic"}
-)
-"""Checks that judge a kernel's code for newer devices too, where that is other code."""
 
-OF_RUNS = OF_CODE - {"compiles"}
-"""Checks that judge what a kernel does when it is run, with whatever block that is."""
-
-OF_HOSTS = frozenset({"launch", "host_code"})
-"""Checks of what stands around a kernel: they are made of one that does not compile, too."""
-
-OF_LIMITS = frozenset({"work", "atomics", "divergence", "occupancy", "launches", "overlap"})
-"""Checks that hold a number against a limit, beside which that of the lab's own solution stands."""
-
-OF_MARGINS = frozenset({"correct", "memory_safety", "ragged_sizes"})
-"""Checks that fail of a kernel whose arrays have a margin in the program, and none here."""
+def checks_with(trait: Trait) -> tuple[str, ...]:
+    """Names of the checks with a trait, in the order of the table."""
+    return tuple(name for name, row in JUDGES.items() if trait in row.traits)
 
 
 def judge(evidence: Evidence) -> list[Check]:
@@ -88,7 +89,7 @@ def judge(evidence: Evidence) -> list[Check]:
     for spec in evidence.variant.checks:
         kind = kind_of(spec.check)
         verdict = _inapplicable(evidence, kind.name) or _blocked(kind.needs, done)
-        if verdict is None and kind.name in OF_HOSTS:
+        if verdict is None and "host" in JUDGES[kind.name].traits:
             verdict = _of_host(evidence, spec, done)
         if verdict is None:
             verdict = _worst(evidence, spec, kind.name)
@@ -117,7 +118,7 @@ def _of_host(evidence: Evidence, spec: CheckSpec, done: dict[str, Check]) -> Ver
 def _worst(evidence: Evidence, spec: CheckSpec, name: str) -> Verdict:
     """The verdict on a kernel's code for the oldest device, or a worse one on that for a newer device."""
     worst = _verdict(evidence, spec, name)
-    if name not in OF_CODE or worst.status not in ("pass", "fail"):
+    if "code" not in JUDGES[name].traits or worst.status not in ("pass", "fail"):
         return worst
     for device, other in evidence.newer.items():
         verdict = _verdict(other, spec, name)
@@ -128,12 +129,12 @@ def _worst(evidence: Evidence, spec: CheckSpec, name: str) -> Verdict:
 
 
 def _verdict(evidence: Evidence, spec: CheckSpec, name: str) -> Verdict:
-    verdict = JUDGES[name](evidence, spec.settings)
-    if verdict.status == "fail" and evidence.margin is not None and name in OF_MARGINS:
+    verdict = JUDGES[name].verdict_on(evidence, spec.settings)
+    if verdict.status == "fail" and evidence.margin is not None and "margin" in JUDGES[name].traits:
         return not_measured(evidence.margin, msg("runs.hint_margin"))
-    if verdict.status == "fail" and name in OF_RUNS:
+    if verdict.status == "fail" and "run" in JUDGES[name].traits:
         # A block that the program does not use costs nothing: the launch that asks for an impossible one does.
-        substituted = launch.other_block(evidence)
+        substituted = host.other_block(evidence)
         if substituted is not None:
             what = joined(verdict.message, substituted) or verdict.message
             return Verdict("skip", what, skip_reason="prerequisite", data={"blocked_by": "launch"})

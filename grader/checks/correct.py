@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from grader.checks import hazards, launch
+from grader.checks import hazards, host
 from grader.checks.base import Verdict, failed, not_applicable, passed
 from grader.checks.outcomes import explained, grid_left_out, seen_at, verdict_of_runs
 from grader.devices import UNSET_BYTE
@@ -77,7 +77,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     is_output_wrong = "mismatches" in verdict.data
     message = (joined(verdict.message, _where_right(evidence, named)) if is_output_wrong else None) or verdict.message
     hint = (
-        launch.first(evidence, verdict.data.get("sizes"))
+        host.first(evidence, verdict.data.get("sizes"))
         or _of_narrow_parameter(evidence, verdict.data.get("sizes"))
         or (msg("checks.correct.hint_drawn") if _is_of_the_draw(runs) else None)
         or _of_threads(evidence, verdict.diagnosis)
@@ -90,7 +90,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or _of_unwritten(evidence, verdict.diagnosis)
         or follow(verdict, evidence)
     )
-    hint = launch.other_block(evidence) or hint
+    hint = host.other_block(evidence) or hint
     return replace(_placed(verdict, evidence), message=message, hint=hint, credit=credit)
 
 
@@ -404,14 +404,14 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
             msg("checks.ragged_sizes.passed", n=len(named)),
             data={"sizes": len(named)},
         )
-    of_launch = launch.first(evidence, verdict.data.get("sizes"))
+    of_launch = host.first(evidence, verdict.data.get("sizes"))
     if verdict.status == "fail" and (of_launch or not verdict.hint):
         diagnosis = evidence.diagnoses.get("ragged")
         verdict = explained(verdict, diagnosis)
         failing = next((run for run in runs if dict(run.sizes) == verdict.data.get("sizes")), None)
         # Exact sizes have shown these as well, and other checks say where.
         of_run = of_hazards(evidence, diagnosis) if failing is not None and failing.outcome.hazards else None
-        hint = of_launch or launch.other_block(evidence) or of_one_block(evidence) or verdict.hint or of_run
+        hint = of_launch or host.other_block(evidence) or of_one_block(evidence) or verdict.hint or of_run
         # Not at a kernel: what lacks off the tile may well be a block of its launch.
         verdict = _placed(verdict, replace(evidence, suspect=None))
         return replace(verdict, hint=hint or follow(verdict, evidence))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import prod
 
-from grader.checks import launch
+from grader.checks import host
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.diagnosis.text import element, hazard_msg, thread_msg
 from grader.lab.checks import RacesSettings, Settings
@@ -129,8 +129,8 @@ def judge_memory_safety(evidence: Evidence, settings: Settings) -> Verdict:
 
 def memory_hint(evidence: Evidence, hazard: Hazard) -> Message:
     """How to fix it."""
-    own_pointer = launch.pointer_first(evidence) if hazard.detail == "unmapped" else None
-    return own_pointer or launch.other_block(evidence) or _of_hazard(evidence, hazard)
+    own_pointer = host.pointer_first(evidence) if hazard.detail == "unmapped" else None
+    return own_pointer or host.other_block(evidence) or _of_hazard(evidence, hazard)
 
 
 def _of_hazard(evidence: Evidence, hazard: Hazard) -> Message:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import prod
 
 from grader.checks.base import Verdict, errored, failed, not_applicable, not_measured, passed, remedy
-from grader.checks.launch import file_of_launch
+from grader.checks.host import file_of_launch
 from grader.diagnosis.text import difference_msg
 from grader.lab import formula
 from grader.lab.checks import CaseSettings

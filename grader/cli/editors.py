@@ -222,7 +222,7 @@ def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
     from grader.exports.finding_formats import mark_text, write
     from grader.grading.session import graded_result
     from grader.lab import labs
-    from grader.repair.saying import without_guesses
+    from grader.repair.verified import without_guesses
     from grader.report.numbers import Numbers, result_status
     from grader.report.visible import visible_line
 

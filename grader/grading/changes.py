@@ -19,8 +19,8 @@ from grader.measured import PredictedTime
 from grader.message import Message
 from grader.repair.faster import Prediction, Stopwatch, faster, with_faster
 from grader.repair.program import Rerun
-from grader.repair.saying import with_repairs, without_answers
 from grader.repair.search import search
+from grader.repair.verified import with_repairs, without_answers
 from grader.result import Check, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original

@@ -30,7 +30,7 @@ from grader.grading.workers import Checked, Failed, Graded, GradeTask, Judged, O
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait
-from grader.repair.saying import answers, without_answers
+from grader.repair.verified import answers, without_answers
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering import Reply
 from grader.report.summary import student_line

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grader.checks import OF_LIMITS
+from grader.checks import checks_with
 from grader.errors import InternalError, UsageError
 from grader.grading.options import GradeOptions
 from grader.lab.records import Drawn, Lab, Variant
@@ -17,6 +17,7 @@ Grade = Callable[[Path, Lab, GradeOptions], Result]
 Figures = Mapping[str, Mapping[str, object]]
 """The data of checks, by check."""
 
+OF_LIMITS = frozenset(checks_with("limit"))
 RESTED_ON = frozenset({"present", "compiles", "launch", "correct"})
 """Checks that those with limits rest on."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from grader.checks.speedup import predicted_figures
+from grader.checks.execution import predicted_figures
 from grader.gpu.bench import lab_files, metric_of
 from grader.grading.counted_sweeps import compiled_together, targets_of
 from grader.grading.followers import predict_launches

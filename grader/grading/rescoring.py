@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from grader.checks.execution import said
 from grader.checks.memory_accesses import TOLERANCE
-from grader.checks.speedup import said
 from grader.course.decisions import Decider, find_decider_again, see_that_decisions_are_known, undone, write_ledger
 from grader.course.roster import Person
 from grader.errors import UsageError, describe_os_error

@@ -141,7 +141,7 @@ def grade_with_report(
 
 
 def _without_guesses(result: Result) -> Result:
-    from grader.repair.saying import without_guesses
+    from grader.repair.verified import without_guesses
 
     return without_guesses(result)
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from grader.repair.calls import element_of
 from grader.repair.function import (
     Change,
     Function,
     ancestors,
     condition_of,
+    element_of,
     is_statement,
     named_in,
     operator_of,

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.calls import arguments_of, is_own_call, stands_in_index
 from grader.repair.function import (
     BUILTINS,
     LEAVES,
@@ -15,8 +14,11 @@ from grader.repair.function import (
     Kind,
     Variable,
     ancestors,
+    arguments_of,
+    is_own_call,
     is_rounded_down,
     operator_of,
+    stands_in_index,
 )
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, remembered
 from grader.submission.lexical import Edit

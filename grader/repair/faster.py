@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import structs
 
+from grader.checks import checks_with
 from grader.errors import FileError, UsageError
 from grader.lab.records import Sizes
 from grader.launching.kernel import BoundKernel, bound_kernels
@@ -20,12 +21,12 @@ from grader.launching.trial import Trials
 from grader.measured import Counters, FasterChange, PredictedTime, Ratio
 from grader.message import Message
 from grader.repair.faster_changes import axis_changes, block_changes, padding_changes, unrolled_changes
-from grader.repair.found import OF_GPU, OF_OTHERS, Proof, diff_lines, effect_msg
 from grader.repair.function import Change, changed, functions_of
 from grader.repair.launches import launches_of
 from grader.repair.program import READING, Rerun, is_other, is_right, rebound
-from grader.repair.program_changes import kernels_at
+from grader.repair.ranking import kernels_at
 from grader.repair.screen import Budget
+from grader.repair.verified import OF_GPU, OF_OTHERS, Proof, diff_lines, effect_msg
 from grader.result import Check, Result
 from grader.running.evidence import Evidence
 from grader.running.runs import counters_of
@@ -55,7 +56,7 @@ LEAST_MEASURED_GAIN = 1.05
 BLOCKS = range(128, 513)
 """Threads of a block for which no other block is tried."""
 
-HELD = ("present", "compiles", "launch", "correct", "ragged_sizes", "memory_safety", "races", "deterministic")
+HELD = ("present", "compiles", "launch", *checks_with("result"), "deterministic")
 """Checks that a kernel which is right does not fail."""
 CHECKS = {"bank_conflicts": "bank_conflicts", "uncoalesced": "coalescing"}
 """The checks on what costs time and need not be there."""

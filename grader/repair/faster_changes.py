@@ -7,12 +7,11 @@ Each is tried: nothing here need be right, or fast.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function
-from grader.repair.launch_sources import axes_of, source_of
-from grader.repair.launches import Launch
+from grader.repair.launches import Launch, axes_of, source_of
 from grader.repair.several_places import OTHER, array_changes, axis_places, numbers_of, replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
@@ -322,6 +321,34 @@ def block_changes(launch: Launch, parsed: ParsedFile, block: tuple[int, int, int
         if edits:
             line = function.line(axes[0])
             yield Change("launch", line, tuple(edits.values()), 1.5 + 0.1 * len(edits), "block", "block")
+
+
+def shape_changes(launch: Launch) -> Iterator[Change]:
+    """A block of two sides that is not as wide, with as many threads: its warps are more compact."""
+    function = launch.function
+    axes = [source_of(function, axis) for axis in axes_of(function, launch.block)]
+    constants = function.parsed.constants
+    sides = [constants.evaluate(function.text(axis)) for axis in axes[:2]]
+    if len(axes) < 2 or axes[0].id == axes[1].id:
+        return
+    places = [_number_behind(function, axis) for axis in axes[:2]]
+    if places[0] is None or places[1] is None:
+        return
+    width, height = sides
+    if not isinstance(width, int) or not isinstance(height, int):
+        return
+    for other in dict.fromkeys((8, 16, 4)):
+        if other < width and width * height % other == 0:
+            edits = (places[0](str(other)), places[1](str(width * height // other)))
+            yield Change("launch", function.line(axes[0]), edits, 1.0, "block", "shape")
+
+
+def _number_behind(function: Function, node: Node) -> Callable[[str], Edit] | None:
+    """What puts another number where a side of a block is given one: there, or where its constant is."""
+    if node.type == "number_literal":
+        return lambda text: function.replaced(node, text)
+    own = next((value for name, value in numbers_of(function.parsed) if name == function.text(node)), None)
+    return (lambda text: replaced_in(function.parsed, own, text)) if own is not None else None
 
 
 def _blocks(block: tuple[int, int, int], sides: Sequence[str]) -> list[tuple[int, ...]]:

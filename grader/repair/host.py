@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.checks import judge
+from grader.checks import checks_with, judge
 from grader.launching.kernel import BoundKernel
 from grader.message import Message, sentences_of
-from grader.repair.found import FoundRepair, diff_lines
 from grader.repair.function import Change, changed
+from grader.repair.host_arguments import host_of
 from grader.repair.host_calls import host_changes, same, waits
-from grader.repair.runtime_calls import host_of
+from grader.repair.verified import FoundRepair, diff_lines
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.host_code import host_code
@@ -30,7 +30,7 @@ from grader.submission.source import SourceText
 
 MAX_RUN = 4
 """Changed programs that are compiled and run."""
-CHECKS = ("launch", "host_code")
+CHECKS = checks_with("host")
 UNFILLED = ("never_filled", "constant_unset", "filled_twice", "filled_output")
 """Ids of faults of arrays into which nothing was copied."""
 WAITS = ("programs.read_before", "programs.stream_race", "programs.host_changed")

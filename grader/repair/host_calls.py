@@ -1,6 +1,6 @@
-"""Changes of calls in host code: which array, how much, which way, in which order, and what is launched.
+"""Changes of which calls host code makes: their order, streams and waits, what is launched, and what lives on.
 
-What is tried follows from what the program's other calls say: their arrays, their sizes, their places.
+Lives on: memory that is freed under another name than it was allocated by, and what only the first call does.
 """
 
 from __future__ import annotations
@@ -10,23 +10,44 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function, host_functions, is_statement, operator_of
-from grader.repair.host_sizes import size_changes
+from grader.repair.function import (
+    Change,
+    Function,
+    condition_of,
+    host_functions,
+    is_statement,
+    operator_of,
+    parameter_nodes,
+)
+from grader.repair.host_arguments import (
+    ALLOCATES,
+    COPIES,
+    FREES,
+    MAX_NAMES,
+    SETS,
+    Call,
+    Host,
+    direction_changes,
+    end_changes,
+    names_in_text,
+    other_ends,
+    pitch_changes,
+    side_of,
+    size_changes,
+    statement_of,
+)
 from grader.repair.launches import Launch, field_changes
-from grader.repair.runtime_calls import ALLOCATES, COPIES, FREES, PITCHED, SETS, Call, Host, statement_of
-from grader.submission.cpp.tree import ParsedFile, declared_name
+from grader.submission.cpp.tree import ParsedFile, declared_name, qualifiers_of
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-DIRECTIONS = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
+
 STREAM_AT = {"cudaStreamSynchronize": 0, "cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaEventRecord": 1}
 """Calls that name a stream, and where."""
-MAX_NAMES = 6
 MAX_STREAMS = 3
 _AT_WORK = re.compile(r"\bcuda[A-Z]|<<<")
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _LEADING = re.compile(r"^(?:d|h|dev|device|host|g|gpu|cpu|c|const)_?(?=[A-Z_a-z])", re.IGNORECASE)
 
 
@@ -44,11 +65,11 @@ def host_changes(
     """
     for call in host.calls:
         if call.name in COPIES:
-            yield from _ends(host, call, arrays)
-            yield from _directions(call)
+            yield from end_changes(host, call, arrays)
+            yield from direction_changes(call)
         yield from size_changes(host, call)
         yield from _places(host, call)
-    yield from _pitches(host)
+    yield from pitch_changes(host)
     for name in sorted(unfilled):
         yield from _missing(host, name)
     for launch in host.launches:
@@ -128,126 +149,6 @@ def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
                 break
 
 
-# -- which arrays, which way, how much -------------------------------------------------
-
-
-def _ends(host: Host, call: Call, arrays: Collection[str]) -> Iterator[Change]:
-    """Another array to copy to or from, of those that the function copies on the same side; the two exchanged."""
-    function = call.function
-    for index, detail in ((0, "target"), (1, "source")):
-        if index >= len(call.arguments):
-            continue
-        own = call.text(index)
-        near = 0.2 if _names(own) & set(arrays) else 0.8
-        for text in _others(host, call, index):
-            better = -0.4 if _names(text) & set(arrays) else 0.0
-            edit = function.replaced(call.arguments[index], text)
-            yield Change("host", call.line, (edit,), 1.2 + near + better, "ends", detail)
-    if len(call.arguments) > 1 and "Symbol" not in call.name:
-        edits = (
-            function.replaced(call.arguments[0], call.text(1)),
-            function.replaced(call.arguments[1], call.text(0)),
-        )
-        yield Change("host", call.line, edits, 2.2, "ends", "ends")
-
-
-def _others(host: Host, call: Call, index: int) -> list[str]:
-    """What else stands on that side of a copy, or is allocated there; for a variable of the device other variables."""
-    own = call.text(index)
-    is_symbol = "Symbol" in call.name and index == ("From" in call.name)
-    texts: dict[str, None] = {}
-    if is_symbol:
-        for other in host.calls:
-            if "Symbol" in other.name:
-                texts[other.text(int("From" in other.name))] = None
-        text = host.parsed.source.text
-        texts |= dict.fromkeys(re.findall(r"\b__(?:constant|device)__\s+(?:[\w:]+\s+){1,4}(\w+)\s*[\[;=]", text))
-    else:
-        side = _side(call, index)
-        for other in host.calls:
-            if other.function.item != call.function.item:
-                continue
-            if other.name in ALLOCATES and side == "device":
-                texts |= dict.fromkeys(sorted(_names(other.text(0)) - {"void"}))
-            elif other.name in ("cudaMemcpy", "cudaMemcpyAsync"):
-                for place in (0, 1):
-                    if _side(other, place) == side:
-                        texts[other.text(place)] = None
-        if side == "host":
-            texts |= dict.fromkeys(_host_arrays(call))
-    return [text for text in texts if text and text != own][:MAX_NAMES]
-
-
-def _side(call: Call, index: int) -> str:
-    """On which side an end of a copy is, by its direction."""
-    kind = call.text(3)
-    if "ToSymbol" in call.name:
-        return "host" if index == 1 else "symbol"
-    if "FromSymbol" in call.name:
-        return "host" if index == 0 else "symbol"
-    if "HostToDevice" in kind:
-        return "host" if index == 1 else "device"
-    if "DeviceToHost" in kind:
-        return "host" if index == 0 else "device"
-    return "device"
-
-
-def _host_arrays(call: Call) -> Iterator[str]:
-    """Arrays of the host that the function declares: as the call has its own, by name or by `.data()`."""
-    function = call.function
-    shapes = [call.text(i) for i in (0, 1) if _side(call, i) == "host"]
-    suffix = next((s[s.index(".") :] for s in shapes if re.fullmatch(r"\w+\.\w+\(\)", s)), "")
-    for node in function.nodes:
-        kind = node.child_by_field_name("type") if node.type == "declaration" else None
-        if kind is None or node.start_byte > call.node.start_byte:
-            continue
-        is_vector = "vector" in function.text(kind)
-        for declarator in node.children_by_field_name("declarator"):
-            text = function.text(declarator)
-            name = declared_name(declarator)
-            if name and is_vector and suffix:
-                yield f"{name}{suffix}"
-            elif name and not suffix and ("*" in text.partition("=")[0] or "[" in text.partition("=")[0]):
-                yield name
-
-
-def _pitches(host: Host) -> Iterator[Change]:
-    """The pitch that an array was allocated with in a copy that names another one."""
-    given = {
-        (call.function.item.start, call.text(0).rpartition("&")[2].strip()): call.text(1).lstrip("& ")
-        for call in host.pitched
-        if call.name == "cudaMallocPitch"
-    }
-    for call in host.pitched:
-        for place in PITCHED[call.name] if call.name != "cudaMallocPitch" else ():
-            own = given.get((call.function.item.start, call.text(place)), "")
-            if own and len(call.arguments) > place + 1 and call.text(place + 1) != own:
-                edit = call.function.replaced(call.arguments[place + 1], own)
-                yield Change("host", call.line, (edit,), 0.3, "pitch", "pitch")
-
-
-def _directions(call: Call) -> Iterator[Change]:
-    for node in call.arguments[3:4]:
-        own = call.function.text(node)
-        if own in DIRECTIONS:
-            for other in DIRECTIONS:
-                if other != own:
-                    edit = call.function.replaced(node, other)
-                    yield Change("host", call.line, (edit,), 1.3, "direction", "direction")
-
-
-def directions_at(host: Host, lines: Collection[int]) -> Iterator[Change]:
-    """Another direction for all copies in these lines at once: who takes the device's memory for the host's does so
-    everywhere."""
-    copies = [call for call in host.calls if call.name in COPIES and call.line in lines]
-    named = [(call, node) for call in copies for node in call.arguments[3:4] if call.function.text(node) in DIRECTIONS]
-    for other in DIRECTIONS:
-        edits = tuple(call.function.replaced(node, other) for call, node in named if call.function.text(node) != other)
-        if len(edits) > 1:
-            last = max(call.line for call, _node in named)
-            yield Change("host", copies[0].line, edits, 0.2, "direction", "directions", last)
-
-
 # -- the order -------------------------------------------------------------------------
 
 
@@ -286,7 +187,7 @@ def _places(host: Host, call: Call) -> Iterator[Change]:
         for n in (block.named_children if block is not None else ())
         if last_launch <= n.start_byte < call.statement.start_byte
     ]
-    use = next((n for n in uses if is_statement(n) and _names(call.text(0)) & host.parsed.words(n)), None)
+    use = next((n for n in uses if is_statement(n) and names_in_text(call.text(0)) & host.parsed.words(n)), None)
     if is_back and before and use is not None:
         # What is looked at between the launch and the copy wants that copy first.
         edit = function.inserted(use.start_byte, f"{own}\n{function.indent(use)}")
@@ -320,12 +221,12 @@ def _missing(host: Host, name: str) -> Iterator[Change]:
         yield from _missing_symbol(host, name, plain, bool(symbol[1]))
         return
     for call in host.calls:
-        if call.name not in ("cudaMemcpy", "cudaMemcpyAsync") or _side(call, 0) != "device":
+        if call.name not in ("cudaMemcpy", "cudaMemcpyAsync") or side_of(call, 0) != "device":
             continue
         function = call.function
-        if name not in {n for c in host.calls if c.name in ALLOCATES for n in _names(c.text(0))}:
+        if name not in {n for c in host.calls if c.name in ALLOCATES for n in names_in_text(c.text(0))}:
             continue
-        sources = _others(host, call, 1)
+        sources = other_ends(host, call, 1)
         sources.sort(key=lambda text: _LEADING.sub("", text.partition(".")[0]).lower() != plain)
         for number, source in enumerate(sources):
             text = function.text(call.statement)
@@ -429,10 +330,99 @@ def _instances(launch: Launch, numbers: Collection[str]) -> Iterator[Change]:
 # -- places in the text ----------------------------------------------------------------
 
 
-def _names(text: str) -> set[str]:
-    return set(_NAME.findall(text))
-
-
 def same(change: Change) -> tuple[Edit, ...]:
     """What a change is known again by."""
     return tuple(sorted(change.edits, key=lambda e: (e.start, e.end, e.text)))
+
+
+_ALLOCATES = re.compile(r"\b(?:cuda(?:Host)?Malloc\w*|malloc|calloc|realloc|new)\b")
+MAX_SIZES = 3
+_OF_ONE_NAME = re.compile(r"\s*!?\s*(?P<name>[A-Za-z_]\w*)(?:\s*[=!]=\s*(?:0|false|true|NULL|nullptr))?\s*")
+
+
+def lifetime_changes(host: Host) -> Iterator[Change]:
+    """All of them."""
+    for call in host.calls:
+        if call.name in FREES:
+            yield from _freed(call)
+    for function in host_functions(host.parsed):
+        yield from _once(host.parsed, function)
+
+
+def initial_changes(host: Host, arrays: Collection[str]) -> Iterator[Change]:
+    """What an array holds before the first launch that is handed it: zeros, or the first element of another array,
+    which no maximum or minimum leaves wrong.
+
+    arrays: names of those that hold what nobody wrote, as the kernels' parameters or the host's variables are called.
+    """
+    seen: set[tuple[int, str]] = set()
+    for launch in host.launches:
+        function, known = launch.function, launch.function.known_at(launch.grid)
+        statement = statement_of(function, launch.grid)
+        given = [(place, function.text(node)) for place, node in enumerate(launch.arguments)]
+        pointers = [(place, text) for place, text in given if text in known and known[text].role == "array"]
+        for _place, name in pointers:
+            if statement is None or (function.item.start, name) in seen or name in _read_only(function):
+                continue
+            seen.add((function.item.start, name))
+            allocated = [c.text(1) for c in host.calls if c.name in ALLOCATES and c.text(0).endswith(f"&{name}")]
+            numbers = [v.name for v in known.values() if v.role == "size" and v.start == function.body.start_byte]
+            sizes = [*allocated, f"sizeof(*{name})", *(f"{number} * sizeof(*{name})" for number in numbers)]
+            plain = known[name].type.split()[-1:]
+            others = [other for _at, other in pointers if other != name and known[other].type.split()[-1:] == plain]
+            calls = [f"cudaMemset({name}, 0, {size})" for size in sizes[:MAX_SIZES]]
+            calls += [f"cudaMemcpy({name}, {other}, sizeof(*{name}), cudaMemcpyDeviceToDevice)" for other in others[:1]]
+            for number, call in enumerate(calls):
+                edit = function.inserted(statement.start_byte, f"{call};\n{function.indent(statement)}")
+                cost = 0.3 + 0.1 * number + (0.0 if name in arrays else 0.5)
+                yield Change("host", function.line(statement), (edit,), cost, "unset", "unset")
+
+
+def _read_only(function: Function) -> set[str]:
+    """Parameters that are pointers to constants."""
+    of_names = ((inner, inner.parent) for inner, _type in parameter_nodes(function.item))
+    return {declared_name(n) for n, o in of_names if o is not None and "const" in function.text(o).partition("*")[0]}
+
+
+def _freed(call: Call) -> Iterator[Change]:
+    """The one of two pointers which were swapped that is none of the caller's."""
+    function, own = call.function, call.text(0)
+    given = {declared_name(inner) for inner, _type in parameter_nodes(function.item) if inner.type != "identifier"}
+    for other in sorted(_swapped_with(function, own)):
+        for name in sorted(given - {own, other}):
+            edit = function.replaced(call.arguments[0], f"{own} != {name} ? {own} : {other}")
+            yield Change("host", call.line, (edit,), 0.3, "freed", "freed")
+
+
+def _swapped_with(function: Function, name: str) -> set[str]:
+    """What a pointer is exchanged with: `swap(a, b)`, or `a = b` beside `b = …`."""
+    others: set[str] = set()
+    assigned: dict[str, set[str]] = {}
+    for node in function.nodes:
+        callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if callee is not None and given is not None and function.text(callee).rpartition("::")[2] == "swap":
+            names = {function.text(argument).lstrip("& ") for argument in given.named_children}
+            others |= names - {name} if name in names else set()
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if node.type == "assignment_expression" and left is not None and right is not None:
+            assigned.setdefault(function.text(left), set()).add(function.text(right))
+    sides = {other for other, given in assigned.items() if name in given} | assigned.get(name, set())
+    return others | (sides & assigned.keys() if name in assigned else set())
+
+
+def _once(parsed: ParsedFile, function: Function) -> Iterator[Change]:
+    """What stands behind a flag that lives on, in every call: `if (!ready) { … }` without its condition."""
+    kept = {name for item in parsed.items if item.kind == "variable" and item.active for name in item.names}
+    for node in function.nodes:
+        if node.type == "declaration" and "static" in qualifiers_of(node):
+            kept |= {declared_name(declarator) for declarator in node.children_by_field_name("declarator")}
+    for node in function.nodes:
+        if node.type != "if_statement" or node.child_by_field_name("alternative") is not None:
+            continue
+        condition, body = condition_of(node), node.child_by_field_name("consequence")
+        flag = _OF_ONE_NAME.fullmatch(function.text(condition)) if condition is not None else None
+        if condition is None or body is None or flag is None or flag["name"] not in kept:
+            continue
+        if not _ALLOCATES.search(function.text(body)):
+            edit = function.replaced(node, function.text(body))
+            yield Change("host", function.line(node), (edit,), 0.4, "once", "once")

@@ -6,7 +6,7 @@ counts has to become less.  A change is shown where every check passes with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -17,13 +17,12 @@ from grader.errors import FileError, UsageError
 from grader.programs.records import CallLaunch, RunLimits
 from grader.programs.sources import Program
 from grader.repair.clues import clues_of
-from grader.repair.faster_changes import axis_changes, block_changes, padding_changes, strided_changes
+from grader.repair.faster_changes import axis_changes, block_changes, padding_changes, shape_changes, strided_changes
 from grader.repair.function import Change, Function, changed, functions_of, host_functions
+from grader.repair.host_arguments import COPIES, statement_of
 from grader.repair.host_calls import stream_changes
-from grader.repair.launch_sources import axes_of, source_of
-from grader.repair.launches import Launch, launches_of, shape_changes
+from grader.repair.launches import Launch, axes_of, launches_of, source_of
 from grader.repair.ranking import changes_of, in_order
-from grader.repair.runtime_calls import COPIES, statement_of
 from grader.repair.several_places import axis_places
 from grader.repair.symptom import LEAST_INSTRUCTIONS, SLOWER
 from grader.result import Check
@@ -35,8 +34,6 @@ from grader.submission.lexical import Edit
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-COSTS = ("bank_conflicts", "coalescing", "divergence", "occupancy", "launches", "overlap")
-"""Checks of what right code costs that a change of one place may mend, in the order in which they are looked at."""
 COUNTED = {"bank_conflicts": ("wavefronts", "shared"), "coalescing": ("sectors", "global")}
 """What has to become less, and of which memory."""
 OF_ACCESSES = ("index", "padding", "bound")
@@ -68,15 +65,7 @@ def limits_beside(launches: Sequence[CallLaunch], calls: int) -> RunLimits:
 
 def cheaper(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]:
     """Changes that may make `check` pass, which a right submission fails because of what it costs, in their order."""
-    changes = {
-        "bank_conflicts": (_of_device,),
-        "coalescing": (_of_device, _crossed),
-        "divergence": (_of_blocks, _of_device),
-        "occupancy": (_of_blocks,),
-        "launches": (_needless,),
-        "overlap": (_needless, _of_streams, _asynchronous),
-    }[check.check]
-    return islice((row for make in changes for row in make(called, check)), MAX_GRADED)
+    return islice((row for changes_for in COSTS[check.check] for row in changes_for(called, check)), MAX_GRADED)
 
 
 # -- device code ------------------------------------------------------------------------------
@@ -264,3 +253,15 @@ def _callee(function: Function, node: Node) -> str:
 def _block(function: Function, node: Node) -> Node | None:
     statement = statement_of(function, node)
     return statement.parent if statement is not None else None
+
+
+COSTS: Mapping[str, Sequence[Callable[[Called, Check], Iterator[tuple[ParsedFile, Change]]]]] = {
+    "bank_conflicts": (_of_device,),
+    "coalescing": (_of_device, _crossed),
+    "divergence": (_of_blocks, _of_device),
+    "occupancy": (_of_blocks,),
+    "launches": (_needless,),
+    "overlap": (_needless, _of_streams, _asynchronous),
+}
+"""Checks of what right code costs that a change of one place may mend, in the order in which they are looked at, and
+what is tried for each."""

@@ -13,21 +13,20 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
 
-from grader.checks import judge
+from grader.checks import checks_with, judge
 from grader.programs.observe import Observer
 from grader.programs.records import Observation
 from grader.programs.sources import Program
 from grader.repair.clues import clues_of
-from grader.repair.found import OF_COST, FoundRepair, judged
 from grader.repair.function import Change, Function, functions_of
 from grader.repair.host import ANYWHERE, NAMED, WAITS
-from grader.repair.host_calls import directions_at, host_changes, waits
+from grader.repair.host_arguments import directions_at, host_of
+from grader.repair.host_calls import host_changes, initial_changes, lifetime_changes, waits
 from grader.repair.launches import grid_changes, launches_of
-from grader.repair.lifetimes import initial_changes, lifetime_changes
 from grader.repair.of_cost import COSTS, changed_program, cheaper, limits_beside
 from grader.repair.ranking import changes_of, in_order
-from grader.repair.runtime_calls import host_of
 from grader.repair.symptom import faults
+from grader.repair.verified import OF_COST, FoundRepair, judged
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.function_runs import LIMITS, Called, Case, FunctionRuns
@@ -41,12 +40,12 @@ MAX_HOST = 8
 MAX_PROOFS = 2
 """Changes that are graded in full."""
 _PLANE = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[yz]\b")
-OF_HOST = ("launch", "host_code")
+OF_HOST = checks_with("host")
 OF_LIFETIMES = ("freed_array", "second_call", "second_call_with")
 """Reasons of faults for which something lives on, or is given back, that should not."""
 EXCHANGED_AXES = (("index", "axes"), ("index", "axes_next"))
 """Changes of a kernel that exchanging the grid's two numbers in its launch may stand for."""
-MENDED = ("correct", "ragged_sizes", "memory_safety", "races", "launch", "host_code")
+MENDED = (*checks_with("result"), *OF_HOST)
 """Checks whose failing is looked into, in this order."""
 
 

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.calls import arguments_of
-from grader.repair.function import BUILTINS, Change, Function, ancestors, condition_of, operator_of
+from grader.repair.function import BUILTINS, Change, Function, ancestors, arguments_of, condition_of, operator_of
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 
 if TYPE_CHECKING:

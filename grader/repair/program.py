@@ -17,14 +17,14 @@ import msgspec
 from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
-from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Change, changed
 from grader.repair.launches import (
     launches_of,
 )
-from grader.repair.program_changes import Failing, ranked
+from grader.repair.ranking import Failing, ranked
 from grader.repair.screen import Budget
 from grader.repair.symptom import LEAST_INSTRUCTIONS, MOST_INSTRUCTIONS, faults, instructions_of
+from grader.repair.verified import OF_GPU, FoundRepair, Proof, judged
 from grader.running.evidence import Evidence
 from grader.running.results_used import said_of
 from grader.submission.changes import Original

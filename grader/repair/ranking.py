@@ -1,23 +1,35 @@
-"""The changes of a kernel and of the functions that it calls, likeliest first."""
+"""The changes of a kernel and of the functions that it calls, and those of what kernels share: likeliest first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from grader.checks import checks_with
 from grader.launching.kernel import BoundKernel
 from grader.repair.clues import Clues, clues_of
 from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
-from grader.repair.function import Change, Function
-from grader.repair.left_out import left_out_changes
+from grader.repair.function import Change, Function, functions_of
+from grader.repair.launches import (
+    Launch,
+    crosswise,
+    field_changes,
+    grid_changes,
+    launch_changes,
+    launches_of,
+    sides_at,
+)
 from grader.repair.pitfalls import PRECISION, pitfall_changes
-from grader.repair.several_places import array_changes, idea_changes
+from grader.repair.several_places import array_changes, constant_changes, idea_changes, macro_changes
 from grader.repair.statements import barrier_changes, value_changes
 from grader.repair.symptom import Symptom
-from grader.repair.terms import term_changes
+from grader.repair.terms import left_out_changes, term_changes
 from grader.result import Check
-from grader.submission.cpp.tree import LOOPS
+from grader.running.evidence import Evidence
+from grader.submission.changes import Original
+from grader.submission.compile_time import mentioned
+from grader.submission.cpp.tree import LOOPS, ParsedFile
 
 
 def ranked_changes(
@@ -110,3 +122,197 @@ def _extents(kernel: BoundKernel, names: dict[str, str]) -> dict[str, tuple[str,
         if all(axes):
             extents[names[parameter.name]] = tuple(str(a) for a in axes)
     return extents
+
+
+OF_RESULTS = frozenset(checks_with("result"))
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A variant with a failed check: its kernel as it was graded, the file that holds it, the verdicts."""
+
+    name: str
+    kernel: BoundKernel
+    parsed: ParsedFile
+    evidence: Evidence
+    checks: Sequence[Check]
+
+
+def ranked(
+    original: Original, failing: Sequence[Failing], passing: Sequence[tuple[BoundKernel, Evidence]]
+) -> list[tuple[ParsedFile, Change, bool]]:
+    """Changes, likeliest first, and of each whether the text tells what it does to the launches."""
+    rows: list[tuple[float, int, ParsedFile, Change, bool]] = []
+    shifts = _shifts(failing)
+    wanted = {subject.kernel.binding.kernel.name: subject for subject in failing}
+    # What is right but for the order of its threads has no wrong number, and its launch none: others may hide the race.
+    is_order = all(_failed(s) & OF_RESULTS == {"races"} for s in failing)
+    for parsed in original.files():
+        launches = [
+            (launch, wanted[name])
+            for launch in launches_of(parsed)
+            for name in kernels_at(original, parsed, launch)
+            if name in wanted
+        ]
+        changes = list(crosswise([x for x, _subject in launches], [_meant(x, subject) for x, subject in launches]))
+        for launch, subject in launches:
+            any_block = _takes_any_block(subject)
+            changes += launch_changes(launch, _constants(subject), _pairs(subject), takes_any_block=any_block)
+        # Constants and macros are tried where every failing kernel is written with them.
+        words = [mentioned(s.parsed, s.parsed.functions[s.kernel.binding.kernel.name]) for s in failing]
+        shared = set.intersection(*words) if words else set()
+        # What is right wherever tiles are whole has no wrong constant: another value may hide the guard that is wrong.
+        # The value that others are right with may still be one that makes conflicts.
+        right_with = _right(parsed, passing) if any(_failed(s) & OF_RESULTS for s in failing) else set()
+        constants = set() if all(map(_is_ragged, failing)) or is_order else shared - right_with
+        values = {name: value for s in failing for name, value in _constants(s).items()}
+        changes += [*macro_changes(parsed, shared, _sizes(failing)), *constant_changes(parsed, constants, values)]
+        # A block that a right kernel shares its tile in is none that is wrong.
+        sides = _right_sides(original, parsed, passing)
+        changes = [c for c in changes if c.group != "block" or not {edit.start for edit in c.edits} <= sides]
+        if is_order:
+            changes = [c for c in changes if c.kind not in ("launch", "constant") and c.group != "macro"]
+        by_cost = [(change.cost + shifts.get(change.group, 0.0), change, True) for change in changes]
+        by_cost += [
+            (change.cost + shifts.get(change.group, 0.0), change, False)
+            for launch in launches_of(parsed)
+            if not kernels_at(original, parsed, launch) and _all_seen_at(original, parsed, launch, wanted)
+            for change in grid_changes(launch)
+        ]
+        by_cost += [(change.cost, change, False) for change in field_changes(parsed)]
+        rows += [(cost, n, parsed, change, is_read) for n, (cost, change, is_read) in enumerate(by_cost)]
+    rows.sort(key=lambda row: row[:2])
+    unique: dict[str, tuple[ParsedFile, Change, bool]] = {}
+    for _cost, _number, parsed, change, is_read in rows:
+        key = repr((parsed.file, sorted((e.start, e.end, "".join(e.text.split())) for e in change.edits)))
+        unique.setdefault(key, (parsed, change, is_read))
+    return list(unique.values())
+
+
+def _right_sides(original: Original, parsed: ParsedFile, passing: Sequence[tuple[BoundKernel, Evidence]]) -> set[int]:
+    """Where the sides of the blocks are given numbers that right kernels with shared memory are launched with."""
+    tiled = {k.binding.kernel.name for k, _evidence in passing if k.binding.kernel.shared_arrays}
+    launches = [launch for launch in launches_of(parsed) if tiled & set(kernels_at(original, parsed, launch))]
+    return {side for launch in launches for side in sides_at(launch)}
+
+
+def _sizes(failing: Sequence[Failing]) -> list[str]:
+    """Names that stand for sizes in all failing kernels."""
+    own = [functions_of(s.parsed, s.kernel.binding.kernel.name)[:1] for s in failing]
+    names = [{v.name: None for f in of for v in f.variables if v.role == "size"} for of in own]
+    return [name for name in names[0] if all(name in others for others in names)] if names else []
+
+
+def _meant(launch: Launch, subject: Failing) -> list[int | None]:
+    """Which parameter each argument of a launch is called as: by its very name, else as the lab calls the role."""
+    kernel = subject.kernel
+    names = [p.name for p in kernel.binding.kernel.parameters]
+    roles = {p.name: p for p in kernel.lab.parameters}
+
+    def place(text: str) -> int | None:
+        if text in names:
+            return names.index(text)
+        called = [n for n, r in enumerate(kernel.interpretation.roles) if r in roles and roles[r].rank_of(text)]
+        return called[0] if len(called) == 1 else None
+
+    return [place(launch.function.text(node)) for node in launch.arguments]
+
+
+def _is_ragged(subject: Failing) -> bool:
+    """Whether a kernel is wrong at sizes alone that are no multiple of its tile."""
+    return _failed(subject) & OF_RESULTS == {"ragged_sizes"}
+
+
+def _failed(subject: Failing) -> set[str]:
+    return {c.check for c in subject.checks if c.status == "fail"}
+
+
+def _right(parsed: ParsedFile, passing: Sequence[tuple[BoundKernel, Evidence]]) -> set[str]:
+    """What the kernels that are right are written with: a value that they are right with is no mistake."""
+    items = (parsed.functions.get(kernel.binding.kernel.name) for kernel, _evidence in passing)
+    return {word for item in items if item is not None for word in mentioned(parsed, item)}
+
+
+def _all_seen_at(original: Original, parsed: ParsedFile, launch: Launch, kernels: Collection[str]) -> bool:
+    """Whether all of the kernels were seen to be launched there, by way of pointers, say, and nowhere else."""
+    file = parsed.file.rpartition("/")[2]
+    places = {
+        (s.kernel, (s.file or parsed.file).rpartition("/")[2] == file and 0 <= s.line - launch.line <= 8)
+        for s in original.submission.launches
+        if s.observed and s.kernel in kernels
+    }
+    return places == {(name, True) for name in kernels}
+
+
+def _shifts(failing: Sequence[Failing]) -> dict[str, float]:
+    """How much later, or sooner, changes of a group are tried because of what was seen."""
+    said = [c.message_said.id for s in failing for c in s.checks if c.status == "fail" and c.message_said is not None]
+    hazards = [h for s in failing for h in s.evidence.hazards("out_of_bounds", "uninitialized")]
+    shifts: dict[str, float] = {}
+    if any(name.startswith("checks.grids.") for name in said):
+        shifts |= {"grid_rounded": -0.8, "grid_axes": -0.5, "macro": 1.0, "constant": 0.8}
+    if any(h.space == "shared" for h in hazards):
+        shifts |= {"block": -0.6, "shared_bytes": -0.7, "constant": -0.3}
+    if any(name.startswith("checks.launch.shared_bytes") for name in said):
+        shifts["opt_in"] = -2.5
+    if not any(s.kernel.binding.kernel.shared_arrays for s in failing):
+        shifts["shared_bytes"] = 3.0
+    return shifts
+
+
+def kernels_at(original: Original, parsed: ParsedFile, launch: Launch) -> list[str]:
+    """The kernels that are launched at a place as its text says: of any other the text tells not what a change does."""
+    file, submission = parsed.file.rpartition("/")[2], original.submission
+
+    def is_here(path: str, line: int) -> bool:
+        return path.rpartition("/")[2] == file and 0 <= line - launch.line <= 8
+
+    here = {s.kernel for s in submission.launches if is_here(s.file or parsed.file, s.line)}
+    called = {launch.callee} & here or here
+    observed = {s.kernel for s in submission.launches if s.observed}
+    true = {name for name, path, line in submission.read_true if is_here(path, line)}
+    return sorted(called & true | called - observed)
+
+
+def _constants(subject: Failing) -> dict[str, int]:
+    """The constants that a kernel is written with; of a template its arguments, as they are written."""
+    parsed = subject.parsed
+    item = parsed.functions[subject.kernel.binding.kernel.name]
+    constants = {}
+    for name in sorted(mentioned(parsed, item)):
+        value = parsed.constants.evaluate(name)
+        if isinstance(value, int) and 1 < value <= 1024:
+            constants[name] = value
+    requested = subject.evidence.bound.requested
+    for text in requested.template_texts or requested.template_arguments if requested is not None else ():
+        if text.isdigit() and int(text) > 1:
+            constants[text] = int(text)
+    for array in subject.kernel.binding.kernel.shared_arrays:
+        # What a tile's sides are as numbers, where no constant has a name.
+        constants |= {str(side): side for side in array.dims if side and side > 1 and side not in constants.values()}
+    return constants
+
+
+def _takes_any_block(subject: Failing) -> bool:
+    """Whether the threads of a kernel go on by the block's, however many these are."""
+    functions = functions_of(subject.parsed, subject.kernel.binding.kernel.name)
+    for loop in (node for f in functions[:1] for node in f.nodes if node.type == "for_statement"):
+        start, update = loop.child_by_field_name("initializer"), loop.child_by_field_name("update")
+        if start is not None and update is not None and "threadIdx" in subject.parsed.words(start):
+            words = subject.parsed.words(update)
+            if "blockDim" in words and "gridDim" not in words:
+                return True
+    return False
+
+
+def _pairs(subject: Failing) -> list[tuple[int, int]]:
+    """Parameters that may stand in each other's place: pointers among each other, numbers likewise."""
+    parameters = [p for p in subject.kernel.binding.kernel.parameters if not p.is_global and not p.owner]
+    pairs = [
+        (one, other)
+        for one in range(len(parameters))
+        for other in range(one + 1, len(parameters))
+        if parameters[one].is_pointer == parameters[other].is_pointer
+        and (not parameters[one].is_pointer or parameters[one].dtype == parameters[other].dtype)
+    ]
+    return sorted(pairs, key=lambda pair: pair[1] - pair[0])

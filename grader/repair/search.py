@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING
 from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
-from grader.repair.experiments import Condition, other_launch, turned_away
-from grader.repair.found import OF_GPU, FoundRepair, Proof, judged
 from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.host import host_repairs
 from grader.repair.program import Rerun, program_repairs, spoils
-from grader.repair.program_changes import Failing
-from grader.repair.ranking import ranked_changes
-from grader.repair.screen import Budget, Screen
+from grader.repair.ranking import Failing, ranked_changes
+from grader.repair.screen import Budget, Condition, Screen, other_launch, turned_away
 from grader.repair.symptom import SEARCHED, symptom_of, symptom_of_order
+from grader.repair.verified import OF_GPU, FoundRepair, Proof, judged
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
 
 if TYPE_CHECKING:
-    from grader.repair.found import FoundRepair
     from grader.repair.function import Change
+    from grader.repair.verified import FoundRepair
 
 
 MAX_WORK = 2_400_000

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from grader.checks import hazards
+from grader.checks import checks_with, hazards
 from grader.launching.trial import Run
 from grader.ptx.records import Counters, Hazard
 from grader.result import CaseKind, Check
@@ -21,7 +21,7 @@ IDLE_INSTRUCTIONS = 64_000_000
 SLOWER = 4
 """How much more than the kernel as it is a changed one may take at the same size."""
 
-SEARCHED = ("correct", "ragged_sizes", "memory_safety", "races", "coalescing", "bank_conflicts")
+SEARCHED = (*checks_with("result"), "coalescing", "bank_conflicts")
 """Checks whose failing a change of one place may mend, in the order in which they are looked at."""
 STOPPED = ("instructions", "time", "endless")
 """Ends of a launch that do not come of a thread which is missing."""

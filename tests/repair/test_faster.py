@@ -14,7 +14,7 @@ from grader.measured import FasterChange, Ratio
 from grader.repair.faster import fastest
 from grader.repair.faster_changes import axis_changes, padding_changes, unrolled_changes
 from grader.repair.function import changed, functions_of
-from grader.repair.saying import answers, without_answers
+from grader.repair.verified import answers, without_answers
 from grader.result import Result
 from grader.submission.cpp.parse import parse
 from grader.submission.source import decode

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from grader.repair.faster_changes import shape_changes
 from grader.repair.function import Change, changed
-from grader.repair.host_calls import directions_at, host_changes, stream_changes, waits
-from grader.repair.launches import launch_changes, launches_of, shape_changes
-from grader.repair.runtime_calls import host_of
+from grader.repair.host_arguments import directions_at, host_of
+from grader.repair.host_calls import host_changes, stream_changes, waits
+from grader.repair.launches import launch_changes, launches_of
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.repair.function import Change, changed
-from grader.repair.host_sizes import size_changes
-from grader.repair.runtime_calls import host_of
+from grader.repair.host_arguments import host_of, size_changes
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 

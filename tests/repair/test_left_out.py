@@ -8,9 +8,9 @@ import pytest
 
 from grader.repair.expressions import expression_changes
 from grader.repair.function import changed, functions_of
-from grader.repair.left_out import left_out_changes
 from grader.repair.several_places import macro_changes
 from grader.repair.statements import value_changes
+from grader.repair.terms import left_out_changes
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 from tests.repair.kernels import changes

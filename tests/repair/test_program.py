@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from grader.lab.labs import find
-from grader.repair import program_changes
-from grader.repair.program_changes import _takes_any_block, ranked
+from grader.repair import ranking
+from grader.repair.ranking import _takes_any_block, ranked
 from grader.repair.search import _failing
 from grader.report.job import make_job
 from grader.report.summary import summary
@@ -145,7 +145,7 @@ def test_a_block_that_a_right_kernel_shares_a_tile_in_is_not_changed(
     launches = "dim3 block(T, 8);\npadded<<<1, block>>>(a);\nshared<<<1, block>>>(a);\nshared<<<1, dim3(T, 8)>>>(a);\n"
     text = f"#define T 32\n__global__ void shared() {{ int a = T; }}\nint main() {{\n{launches}}}\n"
     parsed = parse(SourceText(Path("k.cu"), f"{text}__global__ void padded() {{ }}\n", "utf-8"))
-    monkeypatch.setattr(program_changes, "kernels_at", lambda _original, _parsed, launch: [launch.callee])
+    monkeypatch.setattr(ranking, "kernels_at", lambda _original, _parsed, launch: [launch.callee])
     right = subject(parsed, "padded")
     right.kernel.binding.kernel.shared_arrays = arrays
     original: Any = SimpleNamespace(files=lambda: [parsed])

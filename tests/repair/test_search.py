@@ -13,7 +13,7 @@ from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.launching.trial import Run, Trials
-from grader.repair.saying import answers, without_answers
+from grader.repair.verified import answers, without_answers
 from grader.result import Check
 from tests.repair.conftest import KERNELS, Grade
 

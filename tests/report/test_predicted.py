@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from grader import i18n
-from grader.checks.speedup import predicted_figures
+from grader.checks.execution import predicted_figures
 from grader.measured import FasterChange, Ratio, Timing
 from grader.report import html, terminal
 from grader.report.predicted_page import predicted_times

@@ -13,7 +13,7 @@ from rich.console import Console
 from grader import i18n
 from grader.i18n import _
 from grader.message import Message, joined, msg
-from grader.repair.saying import without_guesses
+from grader.repair.verified import without_guesses
 from grader.report import terminal
 from grader.report.summary import failed_row, group_row, student_line, summary
 from grader.result import Result

@@ -1,0 +1,385 @@
+"""A file's calls of the CUDA runtime, and changes of what they are given: arrays, directions, pitches and sizes.
+
+What is tried follows from what the program's other calls say.  A size may count elements in place of bytes, or lack a
+factor: in the call itself, where the size is computed, or in what a function that makes the call is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.repair.function import (
+    Change,
+    Function,
+    arguments_of,
+    host_functions,
+    is_statement,
+    operator_of,
+    parameter_nodes,
+)
+from grader.repair.launches import Launch, launches_of
+from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+COPIES = {"cudaMemcpy": 2, "cudaMemcpyAsync": 2, "cudaMemcpyToSymbol": 2, "cudaMemcpyFromSymbol": 2}
+"""Calls that copy, and which of their arguments is the size."""
+COPIES |= {"cudaMemcpyToSymbolAsync": 2, "cudaMemcpyFromSymbolAsync": 2}
+SETS = {"cudaMemset": 2, "cudaMemsetAsync": 2}
+ALLOCATES = {"cudaMalloc": 1, "cudaMallocManaged": 1}
+SIZED = {**COPIES, **SETS, **ALLOCATES}
+PITCHED = {"cudaMemcpy2D": (0, 2), "cudaMemcpy2DAsync": (0, 2), "cudaMallocPitch": (0,)}
+"""Calls that take a pitch, and which of their arguments are the arrays; the pitch comes next to each."""
+FREES = ("cudaFree", "cudaFreeAsync")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of the runtime in a host function, the statement that it stands in, and the block that holds that."""
+
+    function: Function
+    name: str
+    node: Node
+    arguments: tuple[Node, ...]
+    statement: Node
+
+    @property
+    def line(self) -> int:
+        """On which it begins."""
+        return self.function.line(self.node)
+
+    def text(self, index: int) -> str:
+        """Of an argument, "" where there is none."""
+        return self.function.text(self.arguments[index]) if index < len(self.arguments) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A file's host code: its calls of the runtime and its launches, in order of the text; pitched: calls of `PITCHED`,
+    which are none of the others."""
+
+    parsed: ParsedFile
+    calls: tuple[Call, ...]
+    launches: tuple[Launch, ...]
+    pitched: tuple[Call, ...] = ()
+
+
+def host_of(parsed: ParsedFile) -> Host:
+    """The calls and launches of a file."""
+    calls: list[Call] = []
+    pitched: list[Call] = []
+    for function in host_functions(parsed):
+        for node in function.nodes:
+            callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+            if node.type != "call_expression" or callee is None or given is None:
+                continue
+            name = function.text(callee).partition("<")[0].strip()
+            statement = statement_of(function, node)
+            if statement is not None and (name in SIZED or name in FREES or name in PITCHED):
+                arguments = tuple(n for n in given.named_children if n.type != "comment")
+                of_name = pitched if name in PITCHED else calls
+                of_name.append(Call(function, name, node, arguments, statement))
+    return Host(parsed, tuple(calls), tuple(launches_of(parsed)), tuple(pitched))
+
+
+def statement_of(function: Function, node: Node) -> Node | None:
+    """The statement of a block that a node stands in."""
+    current: Node | None = node
+    while current is not None and current != function.body:
+        parent = current.parent
+        if parent is not None and parent.type == "compound_statement" and is_statement(current):
+            return current
+        current = parent
+    return None
+
+
+DIRECTIONS = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
+MAX_NAMES = 6
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def end_changes(host: Host, call: Call, arrays: Collection[str]) -> Iterator[Change]:
+    """Another array to copy to or from, of those that the function copies on the same side; the two exchanged."""
+    function = call.function
+    for index, detail in ((0, "target"), (1, "source")):
+        if index >= len(call.arguments):
+            continue
+        own = call.text(index)
+        near = 0.2 if names_in_text(own) & set(arrays) else 0.8
+        for text in other_ends(host, call, index):
+            better = -0.4 if names_in_text(text) & set(arrays) else 0.0
+            edit = function.replaced(call.arguments[index], text)
+            yield Change("host", call.line, (edit,), 1.2 + near + better, "ends", detail)
+    if len(call.arguments) > 1 and "Symbol" not in call.name:
+        edits = (
+            function.replaced(call.arguments[0], call.text(1)),
+            function.replaced(call.arguments[1], call.text(0)),
+        )
+        yield Change("host", call.line, edits, 2.2, "ends", "ends")
+
+
+def other_ends(host: Host, call: Call, index: int) -> list[str]:
+    """What else stands on that side of a copy, or is allocated there; for a variable of the device other variables."""
+    own = call.text(index)
+    is_symbol = "Symbol" in call.name and index == ("From" in call.name)
+    texts: dict[str, None] = {}
+    if is_symbol:
+        for other in host.calls:
+            if "Symbol" in other.name:
+                texts[other.text(int("From" in other.name))] = None
+        text = host.parsed.source.text
+        texts |= dict.fromkeys(re.findall(r"\b__(?:constant|device)__\s+(?:[\w:]+\s+){1,4}(\w+)\s*[\[;=]", text))
+    else:
+        side = side_of(call, index)
+        for other in host.calls:
+            if other.function.item != call.function.item:
+                continue
+            if other.name in ALLOCATES and side == "device":
+                texts |= dict.fromkeys(sorted(names_in_text(other.text(0)) - {"void"}))
+            elif other.name in ("cudaMemcpy", "cudaMemcpyAsync"):
+                for place in (0, 1):
+                    if side_of(other, place) == side:
+                        texts[other.text(place)] = None
+        if side == "host":
+            texts |= dict.fromkeys(_host_arrays(call))
+    return [text for text in texts if text and text != own][:MAX_NAMES]
+
+
+def side_of(call: Call, index: int) -> str:
+    """On which side an end of a copy is, by its direction."""
+    kind = call.text(3)
+    if "ToSymbol" in call.name:
+        return "host" if index == 1 else "symbol"
+    if "FromSymbol" in call.name:
+        return "host" if index == 0 else "symbol"
+    if "HostToDevice" in kind:
+        return "host" if index == 1 else "device"
+    if "DeviceToHost" in kind:
+        return "host" if index == 0 else "device"
+    return "device"
+
+
+def _host_arrays(call: Call) -> Iterator[str]:
+    """Arrays of the host that the function declares: as the call has its own, by name or by `.data()`."""
+    function = call.function
+    shapes = [call.text(i) for i in (0, 1) if side_of(call, i) == "host"]
+    suffix = next((s[s.index(".") :] for s in shapes if re.fullmatch(r"\w+\.\w+\(\)", s)), "")
+    for node in function.nodes:
+        kind = node.child_by_field_name("type") if node.type == "declaration" else None
+        if kind is None or node.start_byte > call.node.start_byte:
+            continue
+        is_vector = "vector" in function.text(kind)
+        for declarator in node.children_by_field_name("declarator"):
+            text = function.text(declarator)
+            name = declared_name(declarator)
+            if name and is_vector and suffix:
+                yield f"{name}{suffix}"
+            elif name and not suffix and ("*" in text.partition("=")[0] or "[" in text.partition("=")[0]):
+                yield name
+
+
+def pitch_changes(host: Host) -> Iterator[Change]:
+    """The pitch that an array was allocated with in a copy that names another one."""
+    given = {
+        (call.function.item.start, call.text(0).rpartition("&")[2].strip()): call.text(1).lstrip("& ")
+        for call in host.pitched
+        if call.name == "cudaMallocPitch"
+    }
+    for call in host.pitched:
+        for place in PITCHED[call.name] if call.name != "cudaMallocPitch" else ():
+            own = given.get((call.function.item.start, call.text(place)), "")
+            if own and len(call.arguments) > place + 1 and call.text(place + 1) != own:
+                edit = call.function.replaced(call.arguments[place + 1], own)
+                yield Change("host", call.line, (edit,), 0.3, "pitch", "pitch")
+
+
+def direction_changes(call: Call) -> Iterator[Change]:
+    for node in call.arguments[3:4]:
+        own = call.function.text(node)
+        if own in DIRECTIONS:
+            for other in DIRECTIONS:
+                if other != own:
+                    edit = call.function.replaced(node, other)
+                    yield Change("host", call.line, (edit,), 1.3, "direction", "direction")
+
+
+def directions_at(host: Host, lines: Collection[int]) -> Iterator[Change]:
+    """Another direction for all copies in these lines at once: who takes the device's memory for the host's does so
+    everywhere."""
+    copies = [call for call in host.calls if call.name in COPIES and call.line in lines]
+    named = [(call, node) for call in copies for node in call.arguments[3:4] if call.function.text(node) in DIRECTIONS]
+    for other in DIRECTIONS:
+        edits = tuple(call.function.replaced(node, other) for call, node in named if call.function.text(node) != other)
+        if len(edits) > 1:
+            last = max(call.line for call, _node in named)
+            yield Change("host", copies[0].line, edits, 0.2, "direction", "directions", last)
+
+
+def names_in_text(text: str) -> set[str]:
+    return set(_NAME.findall(text))
+
+
+MAX_SIZES = 6
+MAX_FACTORS = 4
+_SIZE_OF = re.compile(r"sizeof\s*\(\s*((?:unsigned\s+)?\w+)\s*\)")
+_NUMBERS = ("float", "double", "int", "unsigned", "unsigned int")
+
+
+def size_changes(host: Host, call: Call) -> Iterator[Change]:
+    """All that may be wrong of the size of one call."""
+    function, index = call.function, SIZED.get(call.name, -1)
+    if not 0 <= index < len(call.arguments):
+        return
+    node = call.arguments[index]
+    own, source = function.text(node), _definition(function, node)
+    yield from _of_bytes(call, node, source)
+    if "Symbol" in call.name:
+        symbol = call.text(int("From" in call.name))
+        if symbol and own != f"sizeof({symbol})":
+            yield Change("host", call.line, (function.replaced(node, f"sizeof({symbol})"),), 1.1, "size", "size")
+    same = [c for c in host.calls if c.function.item == function.item and c.name in SIZED]
+    sizes = dict.fromkeys(c.text(SIZED[c.name]) for c in same)
+    for other in [s for s in sizes if s and s != own][:MAX_SIZES]:
+        yield Change("host", call.line, (function.replaced(node, other),), 1.7, "size", "size")
+    yield from _of_numbers(function, source)
+    yield from _by_callers(host, call, source)
+
+
+def _of_bytes(call: Call, node: Node, source: Node) -> Iterator[Change]:
+    """`* sizeof(float)` where there is none, and the elements' own size for that of a pointer to them."""
+    function, widths = call.function, _widths(call)
+    own, text = function.text(node), function.text(source)
+    if "sizeof" not in text:
+        for width in widths:
+            # Of a name other calls may ask for elements.
+            edit = function.replaced(node, f"{_bracketed(own)} * sizeof({width})")
+            yield Change("host", call.line, (edit,), 1.2, "size", "bytes")
+            if source.id != node.id:
+                edit = function.replaced(source, f"{_bracketed(text)} * sizeof({width})")
+                yield Change("host", function.line(source), (edit,), 1.4, "size", "bytes")
+    types = _pointed_to(function)
+    for part in descendants(source):
+        inner = _SIZE_OF.fullmatch(function.text(part)) if part.type == "sizeof_expression" else None
+        if inner is not None and inner[1] in types:
+            edit = function.replaced(part, f"sizeof({types[inner[1]]})")
+            yield Change("host", function.line(part), (edit,), 0.9, "size", "size")
+
+
+def _of_numbers(function: Function, size: Node) -> Iterator[Change]:
+    """A part that is one too many, `bytes / 2`, `n - 1`; a factor that is lost, `rows * sizeof(float)`."""
+    for whole, left in _shortened(size):
+        edit = function.replaced(whole, function.text(left))
+        yield Change("host", function.line(size), (edit,), 1.8, "size", "size")
+    place = _before_width(function, size)
+    if place is None:
+        return
+    words = function.names_in(size)
+    parameters = {declared_name(inner) for inner, _type in parameter_nodes(function.item)}
+    numbers = [v for v in function.known_at(size).values() if v.role in ("size", "index") and v.start > 0]
+    # What the function is given to be a size first; then what may stand there twice, `n * n`.
+    numbers.sort(key=lambda v: (v.name in words, v.name not in parameters))
+    for number_of, variable in enumerate(numbers[:MAX_FACTORS]):
+        edit = function.inserted(place.end_byte, f" * {variable.name}")
+        yield Change("host", function.line(size), (edit,), 2.0 + 0.1 * number_of, "size", "size")
+
+
+def _before_width(function: Function, size: Node) -> Node | None:
+    """What a factor is put behind: what is multiplied by `sizeof`, else the size itself; None of what is no product."""
+    left, right = size.child_by_field_name("left"), size.child_by_field_name("right")
+    if operator_of(size) == "*" and left is not None and right is not None:
+        return left if "sizeof" in function.text(right) and "sizeof" not in function.text(left) else right
+    return size if size.type in ("identifier", "sizeof_expression", "field_expression") else None
+
+
+def _by_callers(host: Host, call: Call, size: Node) -> Iterator[Change]:
+    """What a function that makes the call is given as its size, or as a number that this is made of."""
+    function = call.function
+    names = [declared_name(inner) for inner, _type in parameter_nodes(function.item)]
+    used = [place for place, name in enumerate(names) if name in function.parsed.words(size)]
+    if not used:
+        return
+    counts_bytes = "sizeof" in function.text(size)
+    own_name = function.item.name.rpartition("::")[2]
+    for caller in host_functions(host.parsed):
+        for node in caller.nodes:
+            callee = node.child_by_field_name("function") if node.type == "call_expression" else None
+            if callee is None or re.split(r"\.|->|::", caller.text(callee).partition("<")[0])[-1].strip() != own_name:
+                continue
+            given = arguments_of(node)
+            for place in used:
+                if place < len(given):
+                    yield from _of_argument(caller, call, given[place], counts_bytes=counts_bytes)
+
+
+def _of_argument(caller: Function, call: Call, argument: Node, *, counts_bytes: bool) -> Iterator[Change]:
+    source = _definition(caller, argument)
+    text = caller.text(argument)
+    line = caller.line(argument)
+    if not counts_bytes and "sizeof" not in caller.text(source):
+        for width in _widths(call, caller):
+            edit = caller.replaced(argument, f"{_bracketed(text)} * sizeof({width})")
+            yield Change("host", line, (edit,), 1.3, "size", "bytes")
+    if counts_bytes and operator_of(argument) == "*" and "sizeof" in text:
+        for side, other in (("left", "right"), ("right", "left")):
+            part, rest = argument.child_by_field_name(side), argument.child_by_field_name(other)
+            if part is not None and rest is not None and part.type == "sizeof_expression":
+                yield Change("host", line, (caller.replaced(argument, caller.text(rest)),), 1.3, "size", "size")
+    yield from _of_numbers(caller, source)
+
+
+def _bracketed(text: str) -> str:
+    """A text that may be multiplied as it is."""
+    return text if re.fullmatch(r"(?:\w|->|[.()* ])*", text) else f"({text})"
+
+
+def _shortened(node: Node) -> Iterator[tuple[Node, Node]]:
+    """`bytes / 2` and `n - 1`, by themselves or times a width, and what is left of each without its last part."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if operator_of(node) in ("/", "-") and left is not None:
+        yield node, left
+    elif operator_of(node) == "*" and left is not None and right is not None and right.type == "sizeof_expression":
+        yield from _shortened(left)
+
+
+def _definition(function: Function, node: Node) -> Node:
+    """Where a size is computed, if it has a name; else the size itself."""
+    if node.type != "identifier":
+        return node
+    name = function.text(node)
+    for other in function.nodes:
+        if other.start_byte >= node.start_byte:
+            break
+        value = other.child_by_field_name("value") if other.type == "init_declarator" else None
+        if value is not None and declared_name(other) == name and value.type != "number_literal":
+            return value
+    return node
+
+
+def _widths(call: Call, *others: Function) -> list[str]:
+    """What the elements may be: what the call's arrays point to, then types that the functions' other sizes name."""
+    types = _pointed_to(call.function)
+    ends = [t for place in (0, 1) for word in re.findall(r"\w+", call.text(place)) if (t := types.get(word))]
+    bodies = " ".join(f.text(f.body) for f in (call.function, *others))
+    named = [name for name in _SIZE_OF.findall(bodies) if name in _NUMBERS]
+    return (list(dict.fromkeys([*ends, *named])) or ["float"])[:2]
+
+
+def _pointed_to(function: Function) -> dict[str, str]:
+    """The types of what the function's pointers point to, `void` left out, by the pointers' names."""
+    found = {}
+    rows = [(inner, type_node) for inner, type_node in parameter_nodes(function.item)]
+    for node in function.nodes:
+        type_node = node.child_by_field_name("type") if node.type == "declaration" else None
+        if type_node is not None:
+            rows += [(inner, type_node) for inner in node.children_by_field_name("declarator")]
+    for inner, type_node in rows:
+        declarator = inner.child_by_field_name("declarator") if inner.type == "init_declarator" else inner
+        text = function.text(type_node)
+        if declarator is not None and declarator.type == "pointer_declarator" and text != "void":
+            found[declared_name(inner)] = text
+    return found
