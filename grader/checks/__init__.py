@@ -100,7 +100,7 @@ def judge(evidence: Evidence) -> list[Check]:
 
 
 def _inapplicable(evidence: Evidence, name: str) -> Verdict | None:
-    """What the kernel's text alone tells not to apply: it is no part of the mark, whatever fails before it."""
+    """Return the verdict of a check that the kernel's text alone makes inapplicable, whatever fails before it."""
     if name != "ragged_sizes" or isinstance(evidence.binding, Missing):
         return None
     reason = correct.inapplicable(evidence)
@@ -108,7 +108,7 @@ def _inapplicable(evidence: Evidence, name: str) -> Verdict | None:
 
 
 def _of_host(evidence: Evidence, spec: CheckSpec, done: dict[str, Check]) -> Verdict | None:
-    """Why host code is not judged: it does not compile, or cannot be read of a program that does not; None: it is."""
+    """Return why host code is not judged: it does not compile or cannot be read; None where it is judged."""
     blocked = _blocked(("compiles",), done)
     if blocked is None or evidence.compilation.is_host_broken:
         return blocked
@@ -116,7 +116,7 @@ def _of_host(evidence: Evidence, spec: CheckSpec, done: dict[str, Check]) -> Ver
 
 
 def _worst(evidence: Evidence, spec: CheckSpec, name: str) -> Verdict:
-    """The verdict on a kernel's code for the oldest device, or a worse one on that for a newer device."""
+    """Return the verdict on the code for the oldest device, or a worse one on that for a newer device."""
     worst = _verdict(evidence, spec, name)
     if "code" not in JUDGES[name].traits or worst.status not in ("pass", "fail"):
         return worst

@@ -123,7 +123,7 @@ def remedy(diagnosis: Diagnosis) -> Message | None:
 
 
 def _divided(diagnosis: Diagnosis, factor: object) -> Message | None:
-    """What sum of one input's elements the wrong values are, divided by how many; None where nothing fits."""
+    """Return which sum of one input's elements the wrong values are, divided by how many; None where none fits."""
     arrays = {one.array for one in diagnosis.read}
     summed = sum(count(one) for one in diagnosis.read)
     if not isinstance(factor, int | float) or factor <= 0 or len(arrays) != 1 or summed < 2:
@@ -140,7 +140,7 @@ def count(elements: ElementRange) -> int:
 
 
 def _is_overwritten_by_another(diagnosis: Diagnosis) -> bool:
-    """Whether the right value was there, and another thread than its writer spoilt it."""
+    """Whether the right value was there until another thread than its writer overwrote it."""
     right, last = diagnosis.overwritten, diagnosis.writer
     return right is not None and last is not None and (right.thread, right.block) != (last.thread, last.block)
 
@@ -199,7 +199,7 @@ def few_lanes(evidence: Evidence, counters: Counters, space: str) -> FewLanes | 
 
 
 def _tail(evidence: Evidence) -> float:
-    """The share of a block's threads that are in its last warp, where that is not full and not the only one."""
+    """Return the share of a block's threads in its last warp, where that is not full and not the only one."""
     threads = prod(evidence.interpretation.launch.block) if evidence.interpretation is not None else WARP_LANES
     return threads % WARP_LANES / threads if threads > WARP_LANES else 0.0
 

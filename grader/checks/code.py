@@ -39,7 +39,7 @@ def judge_present(evidence: Evidence, settings: Settings) -> Verdict:
 
 
 def _unreadable(evidence: Evidence, data: Mapping[str, object]) -> Verdict:
-    """The file's first error, where that keeps its kernels from being read."""
+    """Fail with the file's first error, which keeps its kernels from being read."""
     first = evidence.compilation.diagnostics[0]
     said: dict[str, object] = {"reason": "unreadable", **data}
     if first.cause:
@@ -65,7 +65,6 @@ def _no_candidate(evidence: Evidence, data: Mapping[str, object]) -> tuple[Messa
 
 
 def _absent(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:
-    """There is something else wrong with the file than the name of a kernel."""
     binding = evidence.binding
     reason = binding.reason if isinstance(binding, Missing) else ""
     said = {name: value for name, value in data.items() if isinstance(value, str | int)}
@@ -134,7 +133,6 @@ def judge_compiles(evidence: Evidence, settings: Settings) -> Verdict:
 
 
 def _errors(evidence: Evidence) -> Verdict:
-    """The compiler's first error, for what comes later may come of it; and the first of this variant's kernel."""
     kernel, diagnostics = evidence.bound.kernel, evidence.compilation.diagnostics
     data: dict[str, object] = {
         "errors": [
@@ -220,7 +218,7 @@ def _name(name: Use) -> Message:
 
 
 def _first(evidence: Evidence, name: Use) -> _Place | None:
-    """The place of its first use, in the first run that uses it; line 0 if no line of the source stands for it."""
+    """Return the place of the first use, in the first run that has one; line 0 where no source line stands for it."""
     for work in evidence.work:
         if name in EXECUTED:
             used = EXECUTED[name]
@@ -236,7 +234,7 @@ def _first(evidence: Evidence, name: Use) -> _Place | None:
 
 
 def _asked(work: Work, name: Use) -> _Place | None:
-    """The same of what the host asks for."""
+    """Return the place of the first use that the host asks for."""
     asked = work.asked or ()
     match name:
         case "library":

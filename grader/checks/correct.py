@@ -95,7 +95,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
 
 
 def _placed(verdict: Verdict, evidence: Evidence) -> Verdict:
-    """At the kernel that alone may have made a wrong output, else at what was called, where it names no line."""
+    """Place a verdict without a line at the kernel that alone may have made it wrong, else at what was called."""
     if verdict.line:
         return verdict
     if "mismatches" in verdict.data and evidence.one_block is not None:
@@ -106,13 +106,13 @@ def _placed(verdict: Verdict, evidence: Evidence) -> Verdict:
 
 
 def _is_of_the_draw(runs: Sequence[Run]) -> bool:
-    """Whether sizes and data of the lab's own are right, and those of the drawn case alone make something wrong."""
+    """Whether the drawn case alone makes something wrong."""
     wrong = [run for run in runs if verdict_of_runs([run]) is not None]
     return all(run.drawn and run.outcome.reason != "undone" for run in wrong)
 
 
 def _of_unwritten(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:
-    """That the host copies elements back which nothing has written, where the first wrong element is one of them."""
+    """Say that the host copies back elements that nothing wrote, where the first wrong element is one."""
     if diagnosis is None or diagnosis.got is None:
         return None
     dtype = np.dtype(evidence.lab.parameter(diagnosis.output).dtype)
@@ -123,7 +123,7 @@ def _of_unwritten(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | 
 
 
 def _of_blocks(evidence: Evidence) -> Message | None:
-    """That every block makes a result of its own, where these are never combined."""
+    """Say that every block makes a result of its own and nothing combines them."""
     blocks = evidence.uncombined_blocks
     return msg("checks.correct.hint_uncombined", blocks=blocks) if blocks else of_one_block(evidence)
 
@@ -144,7 +144,7 @@ def of_one_block(evidence: Evidence) -> Message | None:
 
 
 def _of_constants(evidence: Evidence) -> Message | None:
-    """That the kernel is run with constants as the host fills them, where it leaves something out."""
+    """Say that the kernel runs with constants as the host fills them, where that leaves something out."""
     faults = [f for f in evidence.host.faults if f.message.id in UNFILLED]
     if not faults:
         return None
@@ -153,7 +153,7 @@ def _of_constants(evidence: Evidence) -> Message | None:
 
 
 def _of_unset(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:
-    """That a variable is used before it has a value, where the result is no number or was made of too much."""
+    """Say that a variable is used before it has a value, where the result is no number or made of too much."""
     if not evidence.compilation.unset or diagnosis is None:
         return None
     is_undefined = diagnosis.got is None or (diagnosis.values is not None and diagnosis.values.id in ("nan", "filling"))
@@ -164,7 +164,7 @@ def _of_unset(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None
 
 
 def _of_narrow_parameter(evidence: Evidence, sizes: object) -> Message | None:
-    """That a size of the wrong run is more than its parameter's type, but not an int, can hold; None for any other."""
+    """Say that a size of the wrong run exceeds its parameter's type, but not an int; None otherwise."""
     if evidence.interpretation is None or not isinstance(sizes, dict):
         return None
     kernel = evidence.bound.kernel
@@ -182,7 +182,6 @@ def _of_narrow_parameter(evidence: Evidence, sizes: object) -> Message | None:
 
 
 def _of_another_task(evidence: Evidence, other: OtherInput) -> Verdict:
-    """The verdict on a kernel that is wrong here because it computes something else, of something more."""
     inputs = ", ".join(p.name for p in evidence.lab.parameters if p.kind.is_read)
     message = msg("checks.correct.other_task", array=other.array, values=other.values, line=other.line)
     hint = msg("checks.correct.hint_other_task", inputs=inputs)
@@ -190,7 +189,7 @@ def _of_another_task(evidence: Evidence, other: OtherInput) -> Verdict:
 
 
 def _of_smaller_block(evidence: Evidence, settings: CorrectSettings, sizes: int) -> Verdict | None:
-    """The verdict on a kernel that is right only while a block has a thread for each element; None for any other."""
+    """Fail a kernel that is right only while a block has a thread for each element; None otherwise."""
     run, asked = evidence.smaller_block, evidence.variant.smaller_block
     verdict = verdict_of_runs([run]) if run is not None else None
     if asked is None or verdict is None or verdict.status != "fail":
@@ -227,7 +226,7 @@ def _of_luck(evidence: Evidence) -> Verdict | None:
 
 
 def _is_on_one_variable(hazard: Hazard) -> bool:
-    """Whether threads race on a counter or a flag: no data passes there, and what hangs on it the race does not say."""
+    """Whether threads race on a counter or a flag: no data passes there, so nothing follows from the race."""
     return hazard.kind == "race" and 0 < hazard.array_bytes <= hazard.width_bytes
 
 
@@ -243,7 +242,7 @@ def _credit(runs: Sequence[Run], settings: CorrectSettings) -> float:
 
 
 def _where_right(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
-    """At which of the lab's sizes the kernel is right all the same; None where it is at none, or at all of them."""
+    """Say at which of the lab's sizes the kernel is right all the same; None for none or all of them."""
     right = [run for run in runs if run.outcome.status == "ok" and run.is_right]
     wrong = [run for run in runs if run not in right]
     if not right or not wrong:
@@ -275,7 +274,7 @@ def follow(verdict: Verdict, evidence: Evidence) -> Message:
 
 
 def _of_reads(diagnosis: Diagnosis) -> Message:
-    """How to find out by hand why the first wrong element was made of what it was made of."""
+    """Say how to find out by hand why the first wrong element was made from these reads."""
     if diagnosis.got_at is not None:
         return msg("checks.correct.hint_follow")
     if diagnosis.missing and not diagnosis.reads:
@@ -288,7 +287,7 @@ def _of_reads(diagnosis: Diagnosis) -> Message:
 
 
 def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:
-    """How to fix a kernel that makes as many rows or columns as its one-dimensional block has threads, else None."""
+    """Say how to fix a kernel that computes as many rows or columns as its block has threads; None otherwise."""
     region = diagnosis.region if diagnosis is not None else None
     if (
         evidence.interpretation is None
@@ -309,7 +308,7 @@ def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | No
 
 
 def _of_few_threads(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
-    """How to fix a kernel that is right exactly where its one-dimensional block has a thread for each element."""
+    """Say how to fix a kernel that is right only where its block has a thread for each element; None otherwise."""
     equal, lab_sizes = evidence.lab.equal_sizes, evidence.lab.size_names
     if evidence.interpretation is None or not (len(equal) > 1 or len(lab_sizes) == 1):
         return None
@@ -430,7 +429,7 @@ def inapplicable(evidence: Evidence) -> Message | None:
 
 
 def _outside_hint(hazard: Hazard) -> Message:
-    """How to mend an access that is wrong at such a size: a vector's address may be within the array, and odd."""
+    """Say how to fix an access at such a size: a vector's address may be within the array, and misaligned."""
     if hazard.detail == "misaligned":
         return msg("checks.memory_safety.hint_misaligned")
     return msg("checks.ragged_sizes.hint_guard")

@@ -71,7 +71,6 @@ def judge_work(evidence: Evidence, settings: WorkSettings) -> Verdict:
 def _at_most(
     evidence: Evidence, settings: WorkSettings, work: Work, message: Message, data: dict[str, object]
 ) -> Verdict:
-    """A failure at the line that does most of the work."""
     rows = work.by_line()
     if not rows:
         # A library does it all.
@@ -135,7 +134,6 @@ def judge_atomics(evidence: Evidence, settings: AtomicsSettings) -> Verdict:
 
 
 def _most(rows: Sequence[Row]) -> Row:
-    """The line with the most operations, all launches together, as a row of it."""
     totals: dict[tuple[str, int], int] = {}
     for file, row in rows:
         totals[file, row.line] = totals.get((file, row.line), 0) + row.lanes
@@ -254,7 +252,6 @@ def judge_speedup(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
 
 
 def _predicted(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
-    """The same by a predicted speedup: its interval is what holds a threshold or does not."""
     prediction = evidence.predicted
     if isinstance(prediction, Message):
         return not_measured(msg("checks.speedup.unpredicted", reason=prediction))
@@ -334,7 +331,7 @@ def _unmeasured(evidence: Evidence, settings: SpeedupSettings) -> Message:
 
 
 def _speedup_hint(evidence: Evidence) -> Message | None:
-    """What costs time, as far as the counters tell; None where nothing was counted."""
+    """Say what costs time, as far as the counters tell; None where nothing was counted."""
     counters = evidence.counters
     if counters is not None and counters.shared_excess:
         return msg("checks.speedup.hint_bank_conflicts", n=counters.shared_excess)

@@ -49,7 +49,7 @@ def judge_races(evidence: Evidence, settings: RacesSettings) -> Verdict:
 
 
 def _of_ended(evidence: Evidence, left: Mapping[int, int]) -> Verdict:
-    """The fault of barriers, by their lines, that so many threads do not come to, as they have ended."""
+    """Fail for barriers, by line, that some threads do not reach because they have ended."""
     line, count = min(left.items())
     file = evidence.bound.kernel.file
     branch = branch_around(file, evidence.source.get(file, ""), line)
@@ -155,7 +155,6 @@ def is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
 
 
 def _dynamic_hint(evidence: Evidence, hazard: Hazard) -> Message:
-    """At the size of the run that showed it: the number of bytes may be another one at each."""
     site = evidence.bound.requested
     sizes = next((r.sizes for r in evidence.runs_of("correct", "observe") if hazard in r.outcome.hazards), {})
     fits_if_elements = hazard.offset_bytes // hazard.width_bytes < hazard.array_bytes
@@ -223,7 +222,7 @@ def judge_deterministic(evidence: Evidence, _settings: Settings) -> Verdict:
 
 
 def _float_atomics(evidence: Evidence) -> tuple[str, int] | None:
-    """Where floating-point numbers are added atomically, most often; None where that is nowhere."""
+    """Return the line with the most atomic additions of floating-point numbers; None where there are none."""
     work = evidence.observed_work
     rows = [(file, row) for file, row in (work.by_line() if work is not None else ()) if row.uses.get("float_atomics")]
     if not rows:

@@ -51,7 +51,7 @@ def file_of_launch(evidence: Evidence) -> str:
 
 
 def _of_function(evidence: Evidence) -> Verdict:
-    """Of a function or a program, whose launches are its own: fail for one that is refused, and where there is none."""
+    """Judge the launches of a function or a program: fail for a refused one, and where there is none."""
     name, kind = evidence.bound.kernel.name, "program" if evidence.lab.program is not None else "function"
     for fault in evidence.host.of_launch:
         # Of one that is wrong at some sizes only, these are half of what there is to know.
@@ -142,7 +142,6 @@ def _judged_launch(evidence: Evidence) -> Verdict:
 
 
 def _instead(evidence: Evidence, instead: Instead) -> Verdict:
-    """The fault of a kernel in whose place another one is launched a second time."""
     names: dict[str, str | int] = {
         "kernel": evidence.bound.kernel.name,
         "line": instead.line,
@@ -199,12 +198,12 @@ def other_block(evidence: Evidence) -> Message | None:
 
 
 def _shape(block: tuple[int, int, int]) -> str:
-    """A block's or a grid's sides, the third where it is not 1."""
+    """Return a block's or a grid's sides, the third where it is not 1."""
     return "×".join(str(n) for n in block[: 3 if block[2] > 1 else 2])
 
 
 def _of_grid(grid: tuple[int, int, int], threads: int, line: int) -> Verdict | None:
-    """The fault of a grid that no device takes, or that leaves all the work to one thread."""
+    """Fail for a grid that no device takes, or that leaves all the work to one thread."""
     blocks = _shape(grid)
     for axis, size, limit in zip("xyz", grid, MAX_GRID, strict=True):
         if not 1 <= size <= limit:
@@ -295,7 +294,7 @@ def _fault_hint(kind: str) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """What is counted of one call; in_bytes: the size of each, not their number."""
+    """What is counted of one call; in_bytes: by size rather than by number."""
 
     name: str
     limit: int | str | None
@@ -378,12 +377,12 @@ def judge_overlap(evidence: Evidence, settings: OverlapSettings) -> Verdict:
 
 
 def _may_overlap(call: DeviceCall, kernels: Sequence[DeviceCall]) -> bool:
-    """Whether some kernel may run beside it; a copy from or to pageable memory goes through the driver's own buffer."""
+    """Whether some kernel may run beside it; a copy of pageable memory goes through the driver's own buffer."""
     return not call.is_pageable and any(other is not call and call.is_beside(other) for other in kernels)
 
 
 def _weight(calls: Sequence[DeviceCall]) -> int:
-    """Bytes of copies; kernels count one each."""
+    """Return the bytes of copies; a kernel counts as one."""
     return sum(call.size if call.kind != "kernel" else 1 for call in calls)
 
 

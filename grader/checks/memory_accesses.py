@@ -82,7 +82,7 @@ def _rows(counters: Counters, side: str) -> list[LineCounters]:
 
 
 def _main_stores(evidence: Evidence, counters: Counters) -> float:
-    """The ratio that the lines which store half of an output reach at best: other stores do not make up for them."""
+    """Return the best ratio of the lines that store half of an output: other stores do not make up for them."""
     outputs = [evidence.array_bytes.get(p.name, 0) for p in evidence.lab.parameters if p.is_output]
     rows = sorted((c for c in _rows(counters, "store") if c.ideal), key=lambda c: c.ideal / c.sectors)
     stored = 0
@@ -112,7 +112,7 @@ def _sectors_hint(worst: LineCounters) -> Message:
 
 
 def _narrow(evidence: Evidence, worst: LineCounters) -> Message | None:
-    """The hint for a block so narrow that a warp takes pieces of several rows, its lanes side by side; else None."""
+    """Return the hint for a block so narrow that a warp takes pieces of several rows; None otherwise."""
     width, height, _depth = evidence.interpretation.launch.block if evidence.interpretation else (WARP_LANES, 1, 1)
     if width >= WARP_LANES or height < 2:
         return None
@@ -126,12 +126,12 @@ def _narrow(evidence: Evidence, worst: LineCounters) -> Message | None:
 
 
 def _per_request(row: LineCounters) -> tuple[float, float]:
-    """Sectors that a request takes, and the fewest that would hold its bytes."""
+    """Return sectors per request, and the fewest that would hold its bytes."""
     return round(row.sectors / row.requests, 4), round(row.ideal / row.requests, 4)
 
 
 def _way_out(evidence: Evidence, settings: CoalescingSettings, loads: float, stores: float) -> Message | None:
-    """What such kernels do about it: a transposition through a tile, a vector whose threads take several elements."""
+    """Say what such kernels do about it: transpose through a tile, or step so that lanes are neighbours."""
     axes = len(set(evidence.lab.launch.covers))
     if axes > 1 and settings.sides == "both":
         return msg("checks.coalescing.hint_tile")
@@ -197,7 +197,6 @@ def _conflict_hint(evidence: Evidence, worst: LineCounters) -> Message | None:
 
 
 def _collision(worst: LineCounters) -> list[Message]:
-    """Two lanes of the worst request that meet in one bank, and how many do."""
     by_bank: dict[int, dict[int, int]] = defaultdict(dict)
     for lane, word in enumerate(worst.lane_words):
         if word is not None:
@@ -213,7 +212,7 @@ def _collision(worst: LineCounters) -> list[Message]:
 
 
 def _remedy(evidence: Evidence, worst: LineCounters) -> Message | None:
-    """What to change; nothing where the request that is shown would have a conflict even so."""
+    """Say what to change; None where the request shown would still have a conflict."""
     block = evidence.interpretation.launch.block if evidence.interpretation else (WARP_LANES, 1, 1)
     arrays = [a for a in evidence.bound.kernel.shared_arrays if not a.dynamic]
     accessed = _array_of(worst, arrays)
@@ -253,7 +252,7 @@ def _array_of(worst: LineCounters, arrays: Sequence[SharedArray]) -> tuple[Share
 
 
 def _is_odd(worst: LineCounters) -> bool:
-    """Whether most neighbouring lanes of the worst request want words an odd distance apart, as in padded rows."""
+    """Whether most neighbouring lanes of the worst request are an odd number of words apart, as in padded rows."""
     words = worst.lane_words
     steps = [b - a for a, b in pairwise(words) if a is not None and b is not None]
     return bool(steps) and 2 * sum(step % 2 for step in steps) > len(steps)
@@ -353,7 +352,7 @@ def _hint_of_reads(evidence: Evidence, counters: Counters, reads: float, inputs:
 
 
 def _of_flow(evidence: Evidence, counters: Counters) -> Verdict | None:
-    """The fault of a kernel whose data pass through shared memory for show, by where its outputs came from."""
+    """Fail a kernel whose data pass through shared memory without need, by where its outputs came from."""
     flow = evidence.staging
     if flow is None:
         return None

@@ -261,7 +261,7 @@ def grid_left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
 
 
 def _is_refuted(run: Run, covered: Sequence[int], extents: Sequence[int]) -> bool:
-    """Whether more was written than such a grid could reach: what a block covers is another number, then."""
+    """Whether more was written than such a grid could reach, so that a block covers another number."""
     if run.difference is None or run.difference.total != prod(extents) or not all(covered):
         return False
     reached = prod(min(reach, extent) for reach, extent in zip(covered, extents, strict=True))
@@ -269,7 +269,7 @@ def _is_refuted(run: Run, covered: Sequence[int], extents: Sequence[int]) -> boo
 
 
 def _only_size(plan: LaunchPlan) -> str:
-    """The one size that both axes of a grid are computed from, though they run over two; "" for any other grid."""
+    """Return the one size that both axes of a grid are computed from, though they run over two; "" otherwise."""
     axes = [set(formula.names_of(text)) for text in plan.grid_formula[:2]]
     names = set().union(*axes)
     is_one = len(axes) == 2 and all(axes) and len(names) == 1 and names < set(plan.covers)
@@ -277,7 +277,7 @@ def _only_size(plan: LaunchPlan) -> str:
 
 
 def _are_swapped(plan: LaunchPlan, covered: Sequence[int], extents: Sequence[int]) -> bool:
-    """Whether the grid would be right with its two axes in the other's place."""
+    """Whether the grid would be right with its two axes exchanged."""
     if len(covered) != 2 or len(set(plan.tile[:2])) > 1 or "*" in "".join(plan.covers):
         return False
     x, y = covered
@@ -285,7 +285,6 @@ def _are_swapped(plan: LaunchPlan, covered: Sequence[int], extents: Sequence[int
 
 
 def _hint(plan: LaunchPlan, axis: int) -> Message:
-    """How to have enough blocks along an axis."""
     if axis >= len(plan.grid_formula) or not formula.names_of(plan.grid_formula[axis]):
         return msg("checks.grids.hint_fixed", axis="xyz"[axis], tile=plan.tile[axis])
     if _is_rounded_up(plan, axis):
@@ -294,7 +293,7 @@ def _hint(plan: LaunchPlan, axis: int) -> Message:
 
 
 def _is_rounded_up(plan: LaunchPlan, axis: int) -> bool:
-    """Whether the number of blocks is enough for the one size that it follows from, so that another one is wanted."""
+    """Whether there are blocks enough for the one size that their number follows from."""
     text = plan.grid_formula[axis]
     names = formula.names_of(text)
     if len(names) != 1 or plan.covers[axis] in names:

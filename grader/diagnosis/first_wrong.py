@@ -151,7 +151,7 @@ def diagnose(case: WrongCase) -> Diagnosis:
 
 
 def _copied(case: WrongCase, wrong: Mask) -> str:
-    """The input that has the right value of every wrong element at the same index, and of others not."""
+    """Return the input that equals the expected value at every wrong element, but not everywhere; "": none."""
     for name, array in case.inputs.items():
         if array.shape == case.expected.shape and array.dtype == case.expected.dtype:
             same = array == case.expected
@@ -233,7 +233,7 @@ def _with_holes(needed: Mask) -> Mask:
 
 
 def _is_made_of(case: WrongCase, index: Index, read: Mapping[str, Mask]) -> bool:
-    """Whether an output element depends on the elements read and on no other, as far as changing them shows."""
+    """Whether an output element depends on exactly the elements read, as far as changing inputs shows."""
     if case.depends is None:
         return True
     if case.depends(index, {name: ~mask for name, mask in read.items()}):
@@ -248,7 +248,7 @@ def _is_made_of(case: WrongCase, index: Index, read: Mapping[str, Mask]) -> bool
 
 
 def _inputs_read(case: WrongCase, reads: Sequence[Read]) -> tuple[dict[str, Mask], int]:
-    """The input elements that some reads lead back to, and how many readings of them."""
+    """Return masks of the input elements that reads lead back to, and the number of readings."""
     uses = 0
     masks = {name: np.zeros(array.shape, np.bool_) for name, array in case.inputs.items()}
     pending = list(reads)
@@ -263,7 +263,6 @@ def _inputs_read(case: WrongCase, reads: Sequence[Read]) -> tuple[dict[str, Mask
 
 
 def _index(case: WrongCase, access: Read | Write) -> list[int]:
-    """The index of an element of an array, along all its axes where these are known."""
     arrays = {**case.inputs, case.output: case.got}
     width, shape = access.width_bytes, tuple(case.dims.get(access.array, ()))
     if access.space == "global" and access.array in arrays:
@@ -317,6 +316,5 @@ def _number(value: float | int | None) -> float | int | None:
 
 
 def _picture(wrong: Mask, unwritten: Mask) -> list[str]:
-    """The elements' states, a string for each row."""
     states = np.where(unwritten, "o", np.where(wrong, "x", "."))
     return ["".join(row) for row in states.reshape(-1, states.shape[-1])]

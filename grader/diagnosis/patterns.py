@@ -177,7 +177,7 @@ def _mirrored(outcome: Outcome) -> Iterator[Rule]:
 
 
 def _belongs(outcome: Outcome, rows: Array, cols: Array) -> Mask:
-    """Whether the value at each place is the one expected at (rows, cols), False where that lies outside."""
+    """Whether each value is the one expected at (rows, cols); False where that lies outside."""
     expected = outcome.expected
     inside: Mask = (rows < expected.shape[0]) & (cols < expected.shape[1])
     taken = expected[np.where(inside, rows, 0), np.where(inside, cols, 0)]
@@ -203,7 +203,7 @@ def _shifted(outcome: Outcome) -> Iterator[Bounded]:
 
 
 def _pitches(outcome: Outcome) -> Iterator[Bounded]:
-    """Linear indices made with another row length than the array has."""
+    """Linear indices computed with a row length that is not the array's."""
     got, expected = outcome.got, outcome.expected
     if got.ndim != 2:
         return
@@ -245,7 +245,7 @@ def _alike(outcome: Outcome) -> Iterator[Rule]:
 
 
 def _onto_unset(outcome: Outcome) -> Iterator[Rule]:
-    """Sums of integers that begin with the content of unset memory; those of floats are NaN."""
+    """Sums of integers that start from the content of unset memory; those of floats are NaN."""
     got, expected = outcome.got, outcome.expected
     if got.dtype.kind in "iu":
         kind = f"u{got.dtype.itemsize}"
@@ -277,7 +277,7 @@ def _arithmetic(outcome: Outcome) -> Iterator[Rule]:
 
 
 def _several_times(outcome: Outcome) -> Iterator[Rule]:
-    """Of an output of one or two elements, which are a whole number of times what they should be."""
+    """An output of one or two elements, each a whole number of times what it should be."""
     got, expected = outcome.got.astype(np.float64), outcome.expected.astype(np.float64)
     chosen = outcome.wrong & (expected != 0) & np.isfinite(got)
     if outcome.got.size >= ENOUGH or outcome.got.dtype.kind != "f" or not chosen.any():
@@ -289,7 +289,7 @@ def _several_times(outcome: Outcome) -> Iterator[Rule]:
 
 
 def _whole(outcome: Outcome, written: Mask) -> Iterator[Bounded]:
-    """Fractions that were lost on the way."""
+    """Whole numbers where fractions were lost."""
     got, expected = outcome.got.astype(np.float64), outcome.expected.astype(np.float64)
     if outcome.got.dtype.kind != "f":
         return
@@ -319,7 +319,7 @@ def _factor(outcome: Outcome, got: Numbers, expected: Numbers, usable: Mask) -> 
 
 
 def _scaled_shifted(outcome: Outcome) -> Iterator[Bounded]:
-    """A sum in place of a mean, say, of a window that starts at the element."""
+    """Multiples of a neighbour's value: a sum in place of a mean of a window that starts at the element."""
     if outcome.got.ndim != 1:
         return
     got, expected = outcome.got.astype(np.float64), outcome.expected.astype(np.float64)
@@ -340,11 +340,11 @@ def _scaled_shifted(outcome: Outcome) -> Iterator[Bounded]:
 
 
 def _is_copied(outcome: Outcome, chosen: Mask) -> bool:
-    """Whether these elements are an input's as they stand: taken from a wrong place, with nothing done to them."""
+    """Whether these elements are an input's as they stand, taken from a wrong place."""
     return any(bool(np.isin(outcome.got[chosen], array).all()) for array in outcome.inputs.values())
 
 
 def _rounded(number: float) -> float:
-    """To four significant digits, and to a whole number where it is one."""
+    """Round to four significant digits, and to a whole number where it is one."""
     short = float(f"{number:.4g}")
     return float(round(number)) if abs(number - round(number)) < 1e-4 * abs(number) and round(number) else short

@@ -65,7 +65,6 @@ def _regions(wrong: Mask, tile: tuple[int, ...]) -> Iterator[Region]:
 
 
 def _lines(wrong: Mask) -> Iterator[Region]:
-    """Single rows and columns."""
     for axis, kind in enumerate(("row", "column")):
         places = np.unique(np.nonzero(wrong)[axis])
         if len(places) != 1 or wrong.shape[axis] == 1:
@@ -85,7 +84,6 @@ def _diagonals(wrong: Mask) -> Iterator[Region]:
 
 
 def _blocks(wrong: Mask, tile: tuple[int, ...]) -> Iterator[Region]:
-    """Whole tiles."""
     numbers = [_axis(wrong, axis) // t for axis, t in enumerate(tile)]
     counts = [-(-n // t) for n, t in zip(wrong.shape, tile, strict=True)]
     if max(counts) > 1:
@@ -104,7 +102,7 @@ def _blocks(wrong: Mask, tile: tuple[int, ...]) -> Iterator[Region]:
 
 
 def _runs(wrong: Mask) -> Iterator[Region]:
-    """The first and the last elements in order of memory; whole rows of the slowest axis."""
+    """The first and the last elements in memory order, and whole rows or columns from an end."""
     flat = np.flatnonzero(wrong)
     order = np.arange(wrong.size).reshape(wrong.shape)
     first, last = int(flat[0]), int(flat[-1])
@@ -129,7 +127,7 @@ def _runs(wrong: Mask) -> Iterator[Region]:
 
 
 def _borders(wrong: Mask) -> Iterator[Region]:
-    """All elements near an edge of the array, and all that are not."""
+    """All elements near an edge of the array, and all others."""
     depth = _depth([np.arange(n) for n in wrong.shape], list(wrong.shape))
     width = int(depth[wrong].max()) + 1
     if width <= int(depth.max()):
@@ -140,7 +138,7 @@ def _borders(wrong: Mask) -> Iterator[Region]:
 
 
 def _within_tiles(wrong: Mask, tile: tuple[int, ...]) -> Iterator[Region]:
-    """The same places of every tile."""
+    """The same places in every tile."""
     if max(-(-n // t) for n, t in zip(wrong.shape, tile, strict=True)) < 2 and wrong.ndim > 1:
         return
     names = ("row", "column") if wrong.ndim == 2 else ("element",) * wrong.ndim
@@ -186,7 +184,6 @@ def _strides(wrong: Mask) -> Iterator[Region]:
 
 
 def _box(wrong: Mask) -> Iterator[Region]:
-    """The smallest rectangle around them."""
     ranges = [(int(places.min()), int(places.max())) for places in np.nonzero(wrong)]
     inside = np.ones(wrong.shape, np.bool_)
     for axis, (low, high) in enumerate(ranges):
@@ -199,14 +196,14 @@ def _box(wrong: Mask) -> Iterator[Region]:
 
 
 def _axis(wrong: Mask, axis: int) -> Ints:
-    """The index of every element along an axis."""
+    """Return the index of every element along an axis."""
     shape = [1] * wrong.ndim
     shape[axis] = wrong.shape[axis]
     return np.broadcast_to(np.arange(wrong.shape[axis]).reshape(shape), wrong.shape)
 
 
 def _depth(places: list[Ints], lengths: list[int]) -> Ints:
-    """Distance of each element to the nearest end along any axis."""
+    """Return the distance of each element to the nearest end along any axis."""
     depth: Ints | None = None
     for axis, (place, length) in enumerate(zip(places, lengths, strict=True)):
         shape = [1] * len(places)

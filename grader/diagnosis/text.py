@@ -88,7 +88,7 @@ def _by_null(hazard: Hazard, who: Message) -> Message:
 
 
 def _is_whole(hazard: Hazard) -> bool:
-    """Whether the access falls on a place where an element of its width would be."""
+    """Whether the access is aligned to where elements of its width would be."""
     width = hazard.width_bytes
     return width > 0 and hazard.offset_bytes % width == 0 and hazard.array_bytes % width == 0
 
@@ -302,7 +302,6 @@ def _value(said: Message, place: Element | None) -> Message:
 
 
 def _origin(diagnosis: Diagnosis, writer: ElementWriter, around: Circumstances) -> list[Message]:
-    """What the writer had made the value from."""
     if around.race is not None and around.race.detail == "unfinished_copy":
         # The race says it.
         return []
@@ -356,7 +355,6 @@ def used_again(diagnosis: Diagnosis) -> bool:
 
 
 def _by_way_of(read: ElementRead, writer: ElementWriter, axes: int) -> list[Message]:
-    """The way of a moved element through another array."""
     if read.origin != "written" or read.put_by is None or len(read.put_from) != 1:
         return []
     source = read.put_from[0]
@@ -369,7 +367,7 @@ def _by_way_of(read: ElementRead, writer: ElementWriter, axes: int) -> list[Mess
 
 
 def _through(reads: Sequence[ElementRead]) -> Message | None:
-    """The shared arrays that elements came through, and where they were filled: "p (line 8), q (line 9)"."""
+    """Return the shared arrays that elements came through, and where they were filled: "p (line 8), q (line 9)"."""
     places = sorted({(r.array, r.put_by.line) for r in reads if r.space == "shared" and r.put_by is not None})
     filled = []
     for array in dict.fromkeys(array for array, _line in places):

@@ -17,7 +17,8 @@ from grader.proposing.programs import ProgramPlan
 from grader.proposing.proposal import FILL_IN, Fault, Proposal
 from grader.proposing.solution import Launched
 from grader.proposing.texts import command, oracle, task
-from grader.repair.function import Change, Function, changed, condition_of, functions_of
+from grader.repair.function import Change, Function, changed, functions_of
+from grader.repair.nodes import condition_of
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import declared_name
 from grader.submission.kernels.kernel import kernels_in

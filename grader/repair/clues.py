@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from grader.diagnosis.text import used_again
 from grader.measured import Diagnosis, Element, ElementRange, ElementRead
 from grader.ptx.records import Hazard
-from grader.repair.function import Change, Function, only_leaves
+from grader.repair.function import Change, Function
+from grader.repair.nodes import assignment_of, only_leaves, value_of
 from grader.repair.symptom import is_collision
 from grader.submission.cpp.tree import LOOPS, WORD
 
@@ -200,7 +201,7 @@ def clues_of(
 
 
 def _distances(functions: Sequence[Function], diagnosis: Diagnosis | None, names: Mapping[str, str]) -> frozenset[str]:
-    """Names of sizes that are as long as the way by which the values are moved; of a template's no value is known."""
+    """Return names of sizes as long as the way by which the values are moved; a template's size has no known value."""
     if diagnosis is None or diagnosis.values is None or diagnosis.values.id != "shifted":
         return frozenset()
     length = abs(int(diagnosis.values.data["by"]))
@@ -264,12 +265,12 @@ def _lines_of(diagnosis: Diagnosis, names: Mapping[str, str]) -> tuple[dict[int,
 
 
 def _filled(read: ElementRead) -> tuple[str, int]:
-    """What was read, and where it was filled: arrays in one block of shared memory have one name."""
+    """Return the array read and the line that filled it: arrays in one block of shared memory have one name."""
     return read.array, read.put_by.line if read.put_by is not None else 0
 
 
 def _is_wrong(read: ElementRead, diagnosis: Diagnosis) -> bool:
-    """Whether a read brought in what does not belong in the element, or came to be in place of what is missing."""
+    """Whether a read brought in an element that does not belong here, or one in place of an element that is missing."""
     if diagnosis.surplus:
         return _is_surplus(read, diagnosis.surplus)
     arrays = {one.array for one in diagnosis.missing}
@@ -278,7 +279,6 @@ def _is_wrong(read: ElementRead, diagnosis: Diagnosis) -> bool:
 
 
 def _is_surplus(read: ElementRead, surplus: Sequence[ElementRange]) -> bool:
-    """Whether what a read brought in does not belong in the element."""
     sources = read.put_from or [Element(array=read.array, index=read.index)]
     return any(
         one.array == them.array
@@ -289,16 +289,17 @@ def _is_surplus(read: ElementRead, surplus: Sequence[ElementRange]) -> bool:
 
 
 def _lines_that_fill(functions: Sequence[Function], array: str) -> Iterator[int]:
-    """The lines of the assignments to an array's elements."""
     for function in functions:
         for node in function.nodes:
-            left = node.child_by_field_name("left") if node.type == "assignment_expression" else None
-            if left is not None and function.text(left).partition("[")[0] == array and "[" in function.text(left):
+            assignment = assignment_of(node)
+            name, bracket, _index = (
+                function.text(assignment[0]).partition("[") if assignment is not None else ("", "", "")
+            )
+            if bracket and name == array:
                 yield function.line(node)
 
 
 def _lines_that_declare(functions: Sequence[Function], arrays: Collection[str]) -> Iterator[int]:
-    """The lines that give arrays their sizes."""
     for function in functions:
         for node in function.nodes:
             if node.type == "array_declarator" and _set_by(function, node) in arrays:
@@ -327,21 +328,18 @@ def _read_again(
 
 
 def _stored_again(functions: Sequence[Function]) -> dict[tuple[int, str], float]:
-    """Stores to one element by the same text in two statements of a block, by line and array: what the first stored is
-    lost, and another element was never given anything."""
+    """Return stores to one element by the same text in two statements of a block, by line and array: what the first
+    stored is lost, and another element was never given anything."""
     suspects: dict[tuple[int, str], float] = {}
     for function in functions:
         first: dict[tuple[int, str], int] = {}
         for node in function.nodes:
-            left, operator = node.child_by_field_name("left"), node.child_by_field_name("operator")
-            if node.type != "assignment_expression" or left is None or operator is None:
-                continue
-            if operator.type != "=" or left.type != "subscript_expression":
+            assignment = assignment_of(node)
+            if assignment is None or assignment[1] != "=" or assignment[0].type != "subscript_expression":
                 continue
             block = node.parent.parent if node.parent is not None else None
-            text = "".join(function.text(left).split())
-            place = (block.id if block is not None else 0, text)
-            line = first.setdefault(place, function.line(node))
+            text = "".join(function.text(assignment[0]).split())
+            line = first.setdefault((block.id if block is not None else 0, text), function.line(node))
             if line != function.line(node):
                 array = text.partition("[")[0]
                 suspects |= {(line, array): 1.0, (function.line(node), array): 1.0}
@@ -419,7 +417,7 @@ def _traced_back(
 def _accesses(
     function: Function, suspects: Mapping[tuple[int, str], float]
 ) -> tuple[list[tuple[int, int, float]], dict[int, set[str]]]:
-    """How much points to each access of the lines with suspects; the words of these lines that count."""
+    """Return the weight of each access in the lines with suspects, and the words of those lines that count."""
     there = {(a.line, a.array) for a in function.accesses}
     # What the text calls otherwise (a pointer into the array) is none of the accesses known here.
     unknown = {line for line, array in suspects if (line, array) not in there}
@@ -434,7 +432,6 @@ def _accesses(
 def _declarations(
     function: Function, lines: Mapping[int, float], heavy: Mapping[str, float]
 ) -> Iterator[tuple[int, int, float]]:
-    """How much points to each variable of a line that declares several."""
     declarators = [n for n in function.nodes if n.type == "init_declarator"]
     count = Counter(function.line(n) for n in declarators)
     for node in declarators:
@@ -445,7 +442,7 @@ def _declarations(
 
 
 def _set_by(function: Function, node: Node) -> str:
-    """The name that a declaration or an assignment gives a value, or an array its size; "" for all others."""
+    """Return the name that a declaration or an assignment gives a value, or an array its size; "" for other nodes."""
     if node.type in ("init_declarator", "array_declarator"):
         inner = node.child_by_field_name("declarator")
     elif node.type == "assignment_expression":
@@ -457,7 +454,7 @@ def _set_by(function: Function, node: Node) -> str:
 
 def _is_alias(function: Function, node: Node, name: str) -> bool:
     """Whether a declaration makes a pointer of an array and an index: `const float *mine = in + i * size`."""
-    value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+    value = value_of(node)
     known = {v.name for v in function.variables if v.role == "array"}
     return value is not None and name in known and bool(function.parsed.words(value) & known - {name})
 

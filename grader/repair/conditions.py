@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from grader.repair.function import (
-    Change,
-    Function,
+from grader.repair.function import Change, Function, element_of
+from grader.repair.nodes import (
     ancestors,
     condition_of,
-    element_of,
     is_statement,
+    is_stored,
     named_in,
     operator_of,
+    sides_of,
+    unbracketed,
+    value_of,
 )
 from grader.submission.cpp.tree import LOOPS, WORD, declared_name, descendants
 from grader.submission.lexical import Edit
@@ -47,7 +49,7 @@ def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> I
         statement = next((a for a in ancestors(access, function.body) if is_statement(a)), None)
         if statement is None or statement.type == "declaration":
             continue
-        is_store = _is_stored(access)
+        is_store = is_stored(access)
         derived = _derived(function, access, extents)
         pool = [(text, 1.4 if n == 0 else 2.2) for n, text in enumerate(derived)]
         pool += [(text, 2.8) for text in _pool(function, access) if text not in derived]
@@ -111,7 +113,6 @@ def clip_changes(function: Function) -> Iterator[Change]:
 
 
 def _is_number(function: Function, declarator: Node) -> bool:
-    """Whether a variable is a whole number."""
     name = declared_name(declarator)
     return any(v.name == name and v.role in ("size", "index") for v in function.variables)
 
@@ -202,7 +203,6 @@ def _guarded(
 
 
 def _usable(function: Function, outer: Node, text: str, names: set[str]) -> bool:
-    """Whether the names of a condition are known before a statement."""
     visible = set(function.known_at(outer))
     return all(word in visible for word in WORD.findall(text) if word in names)
 
@@ -212,7 +212,7 @@ def _barriers_in(function: Function, node: Node) -> list[Node]:
 
 
 def _return_place(function: Function, text: str) -> Node | None:
-    """The declaration after which all names of a condition are known; None where a barrier comes later."""
+    """Return the declaration after which all names of a condition are known; None where a barrier follows it."""
     words = set(WORD.findall(text))
     used = [v for v in function.variables if v.name in words and v.role != "array"]
     start = max((v.start for v in used), default=0)
@@ -224,7 +224,6 @@ def _return_place(function: Function, text: str) -> Node | None:
 
 
 def _conditions(function: Function) -> Iterator[Change]:
-    """Early returns and branches made stricter, or left out."""
     for node in function.nodes:
         if operator_of(node) == "&&" and (node.parent is None or operator_of(node.parent) != "&&"):
             yield from _lower_ends(function, node)
@@ -264,7 +263,7 @@ def _lower_ends(function: Function, node: Node) -> Iterator[Change]:
 def _one_of_pair(function: Function, node: Node, condition: Node) -> Iterator[Change]:
     """`if (i < n)` for one thread of each pair alone, where the other's index is made of its own by `^`."""
     for other in function.nodes:
-        value = other.child_by_field_name("value") if other.type == "init_declarator" else None
+        value = value_of(other)
         left = value.child_by_field_name("left") if value is not None and operator_of(value) == "^" else None
         if left is None or left.type != "identifier" or other.start_byte > node.start_byte:
             continue
@@ -277,7 +276,7 @@ def _one_of_pair(function: Function, node: Node, condition: Node) -> Iterator[Ch
 
 def _looped(function: Function, node: Node, condition: Node, body: Node) -> Iterator[Change]:
     """`if (threadIdx.x < n)` as a loop by the block's threads, of which there may be fewer."""
-    left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
+    left, right = sides_of(condition)
     if left is None or right is None or operator_of(condition) != "<" or _barriers_in(function, body):
         return
     yield from _remainder(function, node, left)
@@ -338,7 +337,7 @@ def _returning(function: Function, node: Node, condition: Node) -> Iterator[Chan
 
 
 def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[str]]) -> list[str]:
-    """The conditions that keep an access within the array that it is made to, from its index and the array's axes."""
+    """Return conditions that keep an access within its array, from its index and the array's axes."""
     called = element_of(function, access) if access.type == "call_expression" else None
     if called is not None and len(extents.get(called.array, ())) == 2:
         high, wide = extents[called.array]
@@ -355,7 +354,7 @@ def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[st
         both = f"{name} >= 0 && {name} < {axes[0]}"
         return [f"{name} < {axes[0]}", both]
     if len(axes) == 2 and index.type == "binary_expression":
-        left, right = index.child_by_field_name("left"), index.child_by_field_name("right")
+        left, right = sides_of(index)
         product = next((s for s in (left, right) if s is not None and "*" in function.text(s)), None)
         if left is None or right is None or product is None:
             return []
@@ -371,14 +370,11 @@ def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[st
 
 
 def _side(function: Function, node: Node) -> str:
-    """An index as the left side of a comparison: without brackets where it needs none."""
-    while node.type == "parenthesized_expression" and node.named_children:
-        node = node.named_children[0]
-    return _bracketed(function.text(node), _LOOSER_THAN_LESS)
+    """Return an index as the left side of a comparison, in brackets only where it needs them."""
+    return _bracketed(function.text(unbracketed(node)), _LOOSER_THAN_LESS)
 
 
 def _pool(function: Function, access: Node) -> list[str]:
-    """Conditions of the function's other branches, and comparisons of its indices with its sizes."""
     variables = function.known_at(access)
     conditions: list[str] = []
     for node in function.nodes:
@@ -416,7 +412,7 @@ def _other_ends(conditions: Sequence[str], sizes: Sequence[str]) -> Iterator[str
 
 
 def _holds(branch: Node, access: Node) -> bool:
-    """Whether an access stands in the branch's condition, or in its other half."""
+    """Whether an access stands outside the branch's body: in its condition or in its `else`."""
     body = branch.child_by_field_name("consequence")
     return body is None or not body.start_byte <= access.start_byte < body.end_byte
 
@@ -426,12 +422,10 @@ def _both(condition: str, other: str) -> str:
 
 
 def _bracketed(text: str, looser: re.Pattern[str]) -> str:
-    """In brackets where it has an operator that binds more loosely than the one it is put beside."""
     return f"({text})" if looser.search(text) else text
 
 
 def _is_access(function: Function, node: Node) -> bool:
-    """Whether it is an element of an array: by its index, or by a macro that stands for that."""
     if node.type == "call_expression":
         return element_of(function, node) is not None
     return node.type == "subscript_expression"
@@ -446,15 +440,7 @@ def _is_inner(access: Node) -> bool:
     )
 
 
-def _is_stored(access: Node) -> bool:
-    parent = access.parent
-    return (
-        parent is not None and parent.type == "assignment_expression" and parent.child_by_field_name("left") == access
-    )
-
-
 def _is_changed(access: Node) -> bool:
-    """Whether it is not only read."""
     parent = access.parent
     if parent is None:
         return False

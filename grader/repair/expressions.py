@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 
 from grader.repair.function import (
     BUILTINS,
-    LEAVES,
     Change,
     Function,
     Kind,
     Variable,
-    ancestors,
-    arguments_of,
     is_own_call,
     is_rounded_down,
-    operator_of,
     stands_in_index,
 )
+from grader.repair.nodes import LEAVES, ancestors, arguments_of, assignment_of, is_stored, operator_of, sides_of
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, remembered
-from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -103,7 +99,7 @@ TURNED = {
 def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
     """Those of one comparison, which is `node`."""
     operator = node.child_by_field_name("operator")
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    left, right = sides_of(node)
     if operator is None or left is None or right is None:
         return
     sign, line = operator.type, function.line(operator)
@@ -114,11 +110,10 @@ def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
         cost = 2.6 if (sign, other) not in NEAR else near
         if turned:
             cost = min(cost, TURNED.get((sign, other), cost))
-        yield Change("comparison", line, (function.replaced(operator, other),), cost, "comparison")
+        yield function.replacement("comparison", operator, other, cost, "comparison", line=line)
     for side in (left, right):
         for step in ("+ 1", "- 1"):
-            edit = function.inserted(side.end_byte, f" {step}")
-            yield Change(kind_at(function, node), line, (edit,), 3.6, "off_by_one")
+            yield function.insertion(kind_at(function, node), side.end_byte, f" {step}", 3.6, "off_by_one", line=line)
 
 
 def _is_turned(function: Function, node: Node, sign: str) -> bool:
@@ -150,8 +145,8 @@ def _is_turned(function: Function, node: Node, sign: str) -> bool:
 
 
 def _keeps_within(function: Function, node: Node, sign: str) -> bool:
-    """Whether a condition turns away what is as large as a size: letting that in is hardly ever right."""
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    """Whether a condition turns away indices as large as a size: letting them in is hardly ever right."""
+    left, right = sides_of(node)
     if sign not in ("<", ">=") or left is None or right is None or kind_at(function, node) != "guard":
         return False
     variables = function.known_at(node)
@@ -161,7 +156,7 @@ def _keeps_within(function: Function, node: Node, sign: str) -> bool:
 
 
 def _counts_whole_parts(function: Function, node: Node) -> bool:
-    """Whether a loop runs to a number of parts that is rounded down: one pass more would be one too many at times."""
+    """Whether a loop's bound is a quotient rounded down: one pass more would be one too many at some sizes."""
     right = node.child_by_field_name("right")
     if right is None or kind_at(function, node) != "bound":
         return False
@@ -208,11 +203,11 @@ def _change(
     function: Function, node: Node, text: str, cost: float, group: str, kind: Kind | None = None
 ) -> Iterator[Change]:
     change_kind = kind or kind_at(function, node)
-    yield Change(change_kind, function.line(node), (function.replaced(node, text),), cost, group)
+    yield function.replacement(change_kind, node, text, cost, group)
 
 
 def _component(function: Function, node: Node) -> Iterator[Change]:
-    """threadIdx.x where threadIdx.y should stand, or blockIdx.x; one member of a struct for another."""
+    """One axis or builtin variable for another, `threadIdx.x` for `threadIdx.y`; one member of a struct for another."""
     base, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
     if base is None or field is None:
         return
@@ -230,7 +225,6 @@ def _component(function: Function, node: Node) -> Iterator[Change]:
 
 
 def _name(function: Function, node: Node) -> Iterator[Change]:
-    """One variable where another one should stand."""
     parent = node.parent
     if parent is None or _is_declared(function, node) or parent.type in ("call_expression", "field_expression"):
         return
@@ -271,13 +265,7 @@ def _is_declared(function: Function, node: Node) -> bool:
 
 
 def _is_target(node: Node) -> bool:
-    """Whether it is what is assigned to."""
-    parent = node.parent
-    if parent is None:
-        return False
-    if parent.type == "assignment_expression":
-        return parent.child_by_field_name("left") == node
-    return parent.type == "update_expression"
+    return is_stored(node) or (node.parent is not None and node.parent.type == "update_expression")
 
 
 def _number(function: Function, node: Node) -> Iterator[Change]:
@@ -313,7 +301,7 @@ def _is_added(node: Node) -> bool:
 
 def _binary(function: Function, node: Node) -> Iterator[Change]:
     operator = node.child_by_field_name("operator")
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    left, right = sides_of(node)
     if operator is None or left is None or right is None:
         return
     sign, line = operator.type, function.line(operator)
@@ -328,13 +316,13 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
         if len(edits) == 2:
             # `row <= n && col <= n`: who lets in one too many along one axis does so along the other.
             yield Change("comparison", line, edits, 1.2, "comparison")
-        yield Change("guard", line, (function.replaced(operator, LOGIC[sign]),), 2.4, "logic")
+        yield function.replacement("guard", operator, LOGIC[sign], 2.4, "logic", line=line)
         yield from _change(function, node, function.text(left), 2.6, "drop", "guard")
         yield from _change(function, node, function.text(right), 2.6, "drop", "guard")
     kind = kind_at(function, node)
     for other in ARITHMETIC.get(sign, ()):
         cost = 2.6 if {sign, other} == {"+", "-"} else 3.6
-        yield Change(kind, line, (function.replaced(operator, other),), cost, "operator")
+        yield function.replacement(kind, operator, other, cost, "operator", line=line)
     if sign in "+-*/" and kind != "expression":
         literal = right.type == "number_literal"
         near = 1.6 if function.text(right) == "1" else 2.3
@@ -352,12 +340,10 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
     if sign == "*" and kind == "bound":
         for variable in function.known_at(node).values():
             if variable.role == "size" and variable.name in function.names_in(node):
-                edit = function.inserted(node.end_byte, f" * {variable.name}")
-                yield Change(kind, line, (edit,), 3.2, "times")
+                yield function.insertion(kind, node.end_byte, f" * {variable.name}", 3.2, "times", line=line)
     if sign == "/" and right.type == "parenthesized_expression":
         for step in ("+ 1", "- 1"):
-            edit = function.inserted(right.end_byte - 1, f" {step}")
-            yield Change(kind, line, (edit,), 2.4, "divisor")
+            yield function.insertion(kind, right.end_byte - 1, f" {step}", 2.4, "divisor", line=line)
     if sign == "/" and kind == "expression":
         yield from _divided(function, node, left, right)
 
@@ -374,8 +360,7 @@ def _divided(function: Function, node: Node, left: Node, right: Node) -> Iterato
     side = left if numbers[0] or not numbers[1] else right
     text = function.text(side)
     text = text.rstrip("uUlL") + ".0f" if side.type == "number_literal" else f"(float){_factor(function, side)}"
-    edit = function.replaced(side, text)
-    yield Change("expression", function.line(node), (edit,), cost, "division", "division")
+    yield function.replacement("expression", side, text, cost, "division", "division", line=function.line(node))
 
 
 def _exchanged(function: Function, one: Node | None, other: Node, kind: Kind) -> Iterator[Change]:
@@ -420,8 +405,7 @@ def _subscript(function: Function, node: Node) -> Iterator[Change]:
             edits = (function.replaced(inner, function.text(outer)), function.replaced(outer, function.text(inner)))
             yield Change("index", function.line(node), edits, 1.5, "exchange")
     for step in (" + 1", " - 1"):
-        edit = function.inserted(last.end_byte, step)
-        yield Change("index", function.line(node), (edit,), 3.4, "off_by_one")
+        yield function.insertion("index", last.end_byte, step, 3.4, "off_by_one", line=function.line(node))
 
 
 def _assignment(function: Function, node: Node) -> Iterator[Change]:
@@ -433,12 +417,10 @@ def _assignment(function: Function, node: Node) -> Iterator[Change]:
         change_kind: Kind = "initial_value" if {operator.type, other} == {"=", "+="} else kind
         cost = 2.0 if change_kind == "initial_value" else 3.0
         detail = {("+=", "="): "stored", ("=", "+="): "added"}.get((operator.type, other), "")
-        edit = function.replaced(operator, other)
-        yield Change(change_kind, function.line(operator), (edit,), cost, "assignment", detail)
+        yield function.replacement(change_kind, operator, other, cost, "assignment", detail)
 
 
 def _step(function: Function, loop: Node) -> Iterator[Change]:
-    """How far a loop goes at once: as other loops of the kernels do, or by the threads of the block."""
     step, bound = _step_of(loop), loop.child_by_field_name("condition")
     if step is None or bound is None:
         return
@@ -454,8 +436,6 @@ def _step(function: Function, loop: Node) -> Iterator[Change]:
 
 
 def _steps(function: Function) -> list[str]:
-    """The names that loops of the file's kernels and device functions go on by."""
-
     def found() -> list[str]:
         items = [item for item in function.parsed.functions.values() if item.is_device]
         loops = [n for item in items for n in descendants(item.node) if n.type == "for_statement"]
@@ -466,12 +446,9 @@ def _steps(function: Function) -> list[str]:
 
 
 def _step_of(loop: Node) -> Node | None:
-    """What is added to a loop's variable each time, None where that is one."""
-    update = loop.child_by_field_name("update")
-    operator = update.child_by_field_name("operator") if update is not None else None
-    if update is None or update.type != "assignment_expression" or operator is None or operator.type != "+=":
-        return None
-    return update.child_by_field_name("right")
+    """Return what is added to a loop's variable each time; None where that is 1."""
+    update = assignment_of(loop.child_by_field_name("update"))
+    return update[2] if update is not None and update[1] == "+=" else None
 
 
 def _is_right_of(function: Function, comparison: Node, text: str) -> bool:
@@ -482,5 +459,4 @@ def _is_right_of(function: Function, comparison: Node, text: str) -> bool:
 def _update(function: Function, node: Node) -> Iterator[Change]:
     text = function.text(node)
     other = text.replace("++", "--") if "++" in text else text.replace("--", "++")
-    edit = Edit(function.at(node.start_byte), function.at(node.end_byte), other)
-    yield Change(kind_at(function, node), function.line(node), (edit,), 3.0, "operator")
+    yield from _change(function, node, other, 3.0, "operator")

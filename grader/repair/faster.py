@@ -73,8 +73,6 @@ UNROLLING = ("latency", "issue")
 
 @dataclass(frozen=True, slots=True)
 class _Right:
-    """A variant whose kernel is right, and how long it is predicted to take."""
-
     name: str
     kernel: BoundKernel
     parsed: ParsedFile
@@ -106,7 +104,7 @@ class _Program:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A changed kernel that is right at small sizes, with its predicted time; cause: what the change is to mend."""
+    """A changed kernel that is right at small sizes, its predicted time, and the cost (`cause`) that is to go."""
 
     change: Change
     cause: str
@@ -192,7 +190,7 @@ def _right(
     checks: Sequence[Check],
     time: PredictedTime | Message | None,
 ) -> _Right | None:
-    """A variant whose kernel may be made faster; None where it is not right, or has no predicted time."""
+    """Return a variant whose kernel may be made faster; None where it is wrong or has no predicted time."""
     name = evidence.variant.name
     own = [check for check in checks if check.variant == name]
     is_wrong = any(c.status in ("fail", "error") for c in own if c.check in HELD)
@@ -207,7 +205,7 @@ def _right(
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What the kernels of one submission are searched with; subjects: all of them."""
+    """One search over all right kernels of a submission (`subjects`)."""
 
     original: Original
     trials: Trials
@@ -240,7 +238,6 @@ class _Search:
         return self._fastest(subject, proven)
 
     def _fastest(self, subject: _Right, proven: Sequence[tuple[FasterChange, BoundKernel]]) -> FasterChange | None:
-        """The change that is told: on a GPU by what it gains there."""
         changes = [change for change, _kernel in proven]
         if self.prediction.stopwatch is not None and changes:
             kernels = [subject.kernel, *(kernel for _change, kernel in proven)]
@@ -250,7 +247,6 @@ class _Search:
         return next(iter(changes), None)
 
     def _candidates(self, subject: _Right) -> Iterator[_Candidate]:
-        """Changes with which the kernel is right at small sizes and is predicted to be faster."""
         predicted = 0
         for parsed, change, cause in self._changes(subject):
             if self.budget.is_spent or predicted >= MAX_PREDICTED:
@@ -266,7 +262,7 @@ class _Search:
                 yield _Candidate(change, cause, parsed, program, kernel, time)
 
     def _changes(self, subject: _Right) -> Iterator[tuple[ParsedFile, Change, str]]:
-        """What is tried, with what it is to mend: "" for all of a launch."""
+        """Yield changes with the cost that each is to remove, "" for changes of a launch."""
         functions = functions_of(subject.parsed, subject.kernel.binding.kernel.name)
         if subject.gain_without("bank_conflicts") >= LEAST_GAIN:
             yield from ((subject.parsed, change, "bank_conflicts") for change in padding_changes(functions))
@@ -283,7 +279,7 @@ class _Search:
                     yield from ((parsed, change, "") for change in block_changes(launch, parsed, block))
 
     def _read(self, source: SourceText) -> _Program | None:
-        """The program with another text of a file; None where it cannot be read any more."""
+        """Return the program with another text of one file; None where it cannot be read any more."""
         if source.text not in self.programs:
             self.budget.work -= READING
             try:
@@ -294,13 +290,12 @@ class _Search:
         return self.programs[source.text]
 
     def _is_right(self, subject: _Right, kernel: BoundKernel, program: _Program) -> bool:
-        """Whether a kernel of a changed program is right at the smaller sizes."""
         if subject.name not in program.right:
             program.right[subject.name] = is_right(self.trials, kernel, subject.evidence, self.budget)
         return program.right[subject.name]
 
     def _time(self, subject: _Right, kernel: BoundKernel, program: _Program) -> PredictedTime | None:
-        """How long a kernel of a changed program is predicted to take; None where that is not known."""
+        """Return the predicted time of a kernel of a changed program; None where there is no prediction."""
         if subject.name not in program.times:
             self.budget.work -= PREDICTING
             processor, stores = self.prediction.processor, self.prediction.stores
@@ -310,7 +305,7 @@ class _Search:
         return program.times[subject.name]
 
     def _changed_kernel(self, subject: _Right, change: Change, program: _Program) -> BoundKernel | None:
-        """The kernel in a changed program; None where it is not to be found there."""
+        """Return the kernel in a changed program; None where it is not found there."""
         if change.kind == "launch":
             return rebound(subject.kernel, program.submission)
         # Padded, or not, it may be another variant to who reads it anew.
@@ -369,7 +364,6 @@ class _Search:
     def _graded(
         self, subject: _Right, kernel: BoundKernel, program: _Program, left_out: Collection[str]
     ) -> Evidence | None:
-        """What is known of a kernel of a changed program, graded in full; None where a check is spoilt."""
         if subject.name not in program.graded:
             try:
                 program.graded[subject.name] = Proof.of_kernel(self.trials, self.drawn_trials, kernel, subject.evidence)
@@ -390,7 +384,7 @@ class _Search:
         return _is_less(before, counters_of(raw, before.size, run.outcome.thread_instructions), cause)
 
     def _leaves(self, other: _Right, program: _Program) -> bool:
-        """Whether another variant is right in a changed program, has no more counted and is not predicted slower."""
+        """Whether another variant stays right in a changed program, with no higher counts and no longer time."""
         kernel = rebound(other.kernel, program.submission)
         if kernel is None or not is_other(other.kernel, kernel):
             return kernel is not None
@@ -402,7 +396,6 @@ class _Search:
         return self._counts_less(other, kernel, "")
 
     def _passes(self, other: _Right, program: _Program) -> bool:
-        """Whether another variant, if it is changed, passes what it passed."""
         kernel = rebound(other.kernel, program.submission)
         if kernel is not None and not is_other(other.kernel, kernel):
             return True
@@ -411,7 +404,6 @@ class _Search:
 
 
 def _is_spoilt(before: Sequence[Check], after: Sequence[Check], left_out: Collection[str]) -> bool:
-    """Whether a check that was passed is no more, or one of those that a right kernel passes fails."""
     new = {check.check: check for check in after}
     passed = [c.check for c in before if c.status == "pass" and c.check in new and c.check not in left_out]
     if any(new[name].status != "pass" for name in passed):

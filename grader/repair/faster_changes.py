@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function
 from grader.repair.launches import Launch, axes_of, source_of
+from grader.repair.nodes import operator_of, sides_of, unbracketed, value_of
 from grader.repair.several_places import OTHER, array_changes, axis_places, numbers_of, replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
@@ -65,10 +66,8 @@ def _rows_in_one_axis(function: Function) -> Iterator[Change]:
 
 
 def _factors(node: Node) -> tuple[Node, Node] | None:
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    operator = node.child_by_field_name("operator")
-    is_product = node.type == "binary_expression" and operator is not None and operator.type == "*"
-    return (left, right) if is_product and left is not None and right is not None else None
+    left, right = sides_of(node)
+    return (left, right) if operator_of(node) == "*" and left is not None and right is not None else None
 
 
 def _row_length(function: Function, indices: Node, length: str) -> Node | None:
@@ -141,7 +140,7 @@ def _thread_axes(function: Function) -> dict[str, str]:
     """What stands for a thread's index along an axis, and what does along the other: `tx` and `ty`, if there are."""
     names = {}
     for node in function.nodes:
-        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        value = value_of(node)
         text = function.text(value).replace(" ", "") if value is not None else ""
         if text in ("threadIdx.x", "threadIdx.y"):
             names[text[-1]] = declared_name(node)
@@ -209,7 +208,7 @@ def strided_changes(function: Function) -> Iterator[Change]:
 def _elements_of(function: Function, loop: Node, name: str) -> Iterator[Change]:
     """Indices `t * each + k` in a loop over k."""
     for node in descendants(loop):
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        left, right = sides_of(node)
         operator = node.child_by_field_name("operator")
         if node.type != "binary_expression" or operator is None or operator.type != "+" or not left or not right:
             continue
@@ -221,7 +220,7 @@ def _elements_of(function: Function, loop: Node, name: str) -> Iterator[Change]:
 
 
 def _counter(function: Function, loop: Node) -> tuple[str, Node | None]:
-    """What a loop counts in, and from where on; "" and None where it counts otherwise."""
+    """Return a loop's counter and its first value; "" and None for a loop without one."""
     begin = loop.child_by_field_name("initializer")
     for node in descendants(begin) if begin is not None else ():
         if node.type == "init_declarator":
@@ -247,9 +246,8 @@ def _own_share(function: Function, node: Node) -> tuple[str, str] | None:
 
 
 def _value(function: Function, node: Node) -> Node | None:
-    """What a name stands for, where it is declared with a value; any other expression itself, without parentheses."""
-    while node.type == "parenthesized_expression" and node.named_children:
-        node = node.named_children[0]
+    """Return the value that a name is declared with; any other expression itself, without parentheses."""
+    node = unbracketed(node)
     if node.type != "identifier":
         return node
     name = function.text(node)
@@ -263,7 +261,7 @@ def _end(function: Function, condition: Node, name: str, start: str) -> str:
     `i < min(first + 16, n)`; "" where there is nothing else."""
     ends = []
     for node in descendants(condition):
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        left, right = sides_of(node)
         operator = node.child_by_field_name("operator")
         if operator is None or operator.type != "<" or left is None or right is None or function.text(left) != name:
             continue
@@ -344,7 +342,7 @@ def shape_changes(launch: Launch) -> Iterator[Change]:
 
 
 def _number_behind(function: Function, node: Node) -> Callable[[str], Edit] | None:
-    """What puts another number where a side of a block is given one: there, or where its constant is."""
+    """Return what makes the edit of a side of a block: at the number itself, or at its constant."""
     if node.type == "number_literal":
         return lambda text: function.replaced(node, text)
     own = next((value for name, value in numbers_of(function.parsed) if name == function.text(node)), None)
@@ -364,7 +362,6 @@ def _blocks(block: tuple[int, int, int], sides: Sequence[str]) -> list[tuple[int
 
 
 def _numbers_in_grid(launch: Launch, old: int, new: int) -> Iterator[Edit]:
-    """The number in the grid, and what is one less, as they follow."""
     function = launch.function
     others = {str(old): str(new), str(old - 1): str(new - 1)} if old > 1 else {}
     for axis in axes_of(function, launch.grid):

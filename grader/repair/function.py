@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from grader.repair.nodes import arguments_of, is_statement, named_in, operator_of, sides_of, value_of
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import (
     LOOPS,
@@ -80,7 +81,6 @@ Role = Literal["size", "index", "value", "array"]
 
 BUILTINS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 BARRIER = "__syncthreads"
-LEAVES = ("return_statement", "continue_statement", "break_statement")
 MAX_FUNCTIONS = 8
 MAX_CONSTANTS = 8
 
@@ -166,6 +166,18 @@ class Function:
         if not text[first:start].strip() and text[end : end + 1] == "\n":
             return Edit(first, end + 1, "")
         return Edit(start, end, "")
+
+    def replacement(
+        self, kind: Kind, node: Node, text: str, cost: float, group: str, detail: str = "", *, line: int = 0
+    ) -> Change:
+        """The change that puts `text` in a node's place; line: 0 for the node's own."""
+        return Change(kind, line or self.line(node), (self.replaced(node, text),), cost, group, detail)
+
+    def insertion(
+        self, kind: Kind, byte: int, text: str, cost: float, group: str, detail: str = "", *, line: int
+    ) -> Change:
+        """The change that puts `text` before a byte."""
+        return Change(kind, line, (self.inserted(byte, text),), cost, group, detail)
 
     def inserted(self, byte: int, text: str) -> Edit:
         """The edit that puts `text` before a byte."""
@@ -261,7 +273,7 @@ class Function:
             scope = _scope(node)
             for declarator in node.children_by_field_name("declarator"):
                 name = declared_name(declarator)
-                value = declarator.child_by_field_name("value") if declarator.type == "init_declarator" else None
+                value = value_of(declarator)
                 shape = declarator.child_by_field_name("declarator") if value is not None else declarator
                 start, end = declarator.end_byte, scope.end_byte
                 if shape is not None and shape.type in ("array_declarator", "pointer_declarator"):
@@ -280,13 +292,11 @@ class Function:
                     yield Variable(name, "value", start, end, written)
 
     def _is_of(self, names: Collection[str], value: Node) -> bool:
-        """Whether an expression is made of some names alone, of one at least."""
         used = {self.text(node) for node in named_in(value)}
         return bool(used) and used <= set(names)
 
     @cached_property
     def _assigned(self) -> frozenset[str]:
-        """What is given another value than its first."""
         nodes = [n.child_by_field_name("left") for n in self.nodes if n.type == "assignment_expression"]
         nodes += [n.child_by_field_name("argument") for n in self.nodes if n.type == "update_expression"]
         return frozenset(self.text(node) for node in nodes if node is not None)
@@ -294,17 +304,6 @@ class Function:
     def names_in(self, node: Node) -> frozenset[str]:
         """Every word in a node's text, and every member as it is written."""
         return self.parsed.words(node) | frozenset(_MEMBER.findall(self.text(node)))
-
-
-def named_in(node: Node) -> Iterator[Node]:
-    """The variables that an expression names, members with what they are members of: `n`, `shape.rows`."""
-    if node.type in ("identifier", "field_expression"):
-        yield node
-        return
-    callee = node.child_by_field_name("function") if node.type == "call_expression" else None
-    for child in node.named_children:
-        if child != callee:
-            yield from named_in(child)
 
 
 def parameter_nodes(item: Item) -> Iterator[tuple[Node, Node]]:
@@ -343,49 +342,15 @@ def host_functions(parsed: ParsedFile) -> Iterator[Function]:
             yield Function(parsed, item, is_kernel=False)
 
 
-def is_statement(node: Node) -> bool:
-    """Whether a node is a statement or a declaration of its own."""
-    parent = node.parent
-    if parent is None or not node.is_named:
-        return False
-    if not (node.type.endswith("_statement") or node.type == "declaration"):
-        return False
-    return parent.type not in ("for_statement", "condition_clause") or node == parent.child_by_field_name("body")
-
-
-def condition_of(node: Node) -> Node | None:
-    """The condition of a branch or a `while` loop."""
-    clause = node.child_by_field_name("condition")
-    if clause is None or clause.type != "condition_clause":
-        return None
-    return clause.child_by_field_name("value") or (clause.named_children[0] if clause.named_children else None)
-
-
 _FRACTION = re.compile(r"\d\.|\.\d|\b(?:float|double)\b")
 
 
 def is_rounded_down(function: Function, node: Node) -> bool:
     """Whether an expression divides one whole number by another, with nothing added that would round up."""
-    operator, left = node.child_by_field_name("operator"), node.child_by_field_name("left")
-    if node.type != "binary_expression" or operator is None or operator.type != "/" or left is None:
+    left = node.child_by_field_name("left")
+    if operator_of(node) != "/" or left is None:
         return False
     return "+" not in function.text(left) and _FRACTION.search(function.text(node)) is None
-
-
-def operator_of(node: Node) -> str:
-    """The sign between two operands, "" of anything else."""
-    operator = node.child_by_field_name("operator") if node.type == "binary_expression" else None
-    return operator.type if operator is not None else ""
-
-
-def ancestors(node: Node, top: Node) -> Iterator[Node]:
-    """What a node stands in, from the inside out, up to `top`."""
-    current = node.parent
-    while current is not None:
-        yield current
-        if current == top:
-            return
-        current = current.parent
 
 
 def _scope(node: Node) -> Node:
@@ -395,12 +360,6 @@ def _scope(node: Node) -> Node:
             return current
         current = current.parent
     return node
-
-
-def only_leaves(body: Node) -> bool:
-    """Whether a branch only ends the kernel, the loop or the iteration."""
-    inner = [n for n in body.named_children if n.type != "comment"] if body.type == "compound_statement" else [body]
-    return len(inner) == 1 and inner[0].type in LEAVES
 
 
 _BRACKETED = re.compile(r"(?<!\w)\(\s*(\w+)\s*\)")
@@ -431,12 +390,6 @@ def is_own_call(function: Function, call: Node) -> bool:
     )
 
 
-def arguments_of(call: Node) -> list[Node]:
-    """What a call is given."""
-    given = call.child_by_field_name("arguments")
-    return [n for n in given.named_children if n.type != "comment"] if given is not None else []
-
-
 def stands_in_index(function: Function, call: Node, argument: Node) -> bool:
     """Whether what is called uses an argument in an index."""
     callee = call.child_by_field_name("function")
@@ -465,7 +418,7 @@ def _name(function: Function, callee: Node) -> str:
 
 
 def _indexed(parsed: ParsedFile, name: str) -> Mapping[int, bool]:
-    """Of each parameter of a macro or a function, by its place, whether it stands in an index there."""
+    """By place of a parameter of a macro or a function: whether it stands in an index there."""
 
     def made() -> dict[int, bool]:
         macro, item = parsed.constants.macros.get(name), parsed.functions.get(name)
@@ -500,7 +453,7 @@ def _places(body: str, parameters: tuple[str, ...]) -> tuple[str, str, str] | No
         inner, rows = base.child_by_field_name("argument"), base.child_by_field_name("indices")
         sides = (inner, rows.named_children[0] if rows is not None and rows.named_children else None, first)
     else:
-        left, right = first.child_by_field_name("left"), first.child_by_field_name("right")
+        left, right = sides_of(first)
         product = next((s for s in (left, right) if s is not None and s.type == "binary_expression"), None)
         sides = (
             base,

@@ -73,7 +73,7 @@ Rerun = Callable[[Mapping[Path, SourceText]], Submission]
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """A variant with a fault of the host code that a run showed; is_wrong: the program itself calls its results so."""
+    """A variant with a fault of host code that a run showed; is_wrong: its own check calls the results wrong."""
 
     kernel: BoundKernel
     evidence: Evidence
@@ -148,7 +148,7 @@ def _subjects(
 
 
 def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[ParsedFile, Change]]:
-    """Changes of all files, likeliest first, each once."""
+    """Return the changes of all files, likeliest first, each once."""
     lines: dict[str, set[int]] = {}
     arrays: set[str] = set()
     unfilled: set[str] = set()
@@ -193,13 +193,12 @@ def _arrays_of(message: Message) -> set[str]:
 
 
 def _launched(message: Message) -> int:
-    """The line of the launch that has to have ended; 0 where none is told."""
+    """Return the line of the launch that has to end first; 0 where the message names none."""
     line = message.data.get("line")
     return line if isinstance(line, int) else 0
 
 
 def _is_named(change: Change, parsed: ParsedFile, file: str, line: int, message: Message) -> bool:
-    """Whether a fault says that this is to be changed, there, and into what."""
     if file != parsed.file.rpartition("/")[2]:
         return False
     if message.id.startswith(WAITS) and change.detail == "stream":
@@ -218,12 +217,12 @@ def _is_named(change: Change, parsed: ParsedFile, file: str, line: int, message:
 
 
 def _cost(change: Change, lines: set[int]) -> float:
-    """What is spoken of comes first; a copy that is missing stands in no line yet."""
+    """Lines that a fault speaks of come first; a missing copy stands in no line yet."""
     return change.cost + (0.0 if change.line in lines or change.group == "missing" or not lines else 1.0)
 
 
 def _mended(subject: _Subject, submission: Submission) -> tuple[str, ...]:
-    """The checks that pass in a changed program; () where any of them does not."""
+    """Return the checks that pass in a changed program; () where one of them does not."""
     evidence, variant = subject.evidence, subject.evidence.variant.name
     binding = submission.bindings.get(variant)
     if not isinstance(binding, VariantBinding) or binding.kernel.name != evidence.bound.kernel.name:
@@ -242,7 +241,6 @@ def _mended(subject: _Subject, submission: Submission) -> tuple[str, ...]:
 
 
 def _has_faults(submission: Submission, evidence: Evidence) -> bool:
-    """Whether a variant without such faults has one in a changed program."""
     binding = submission.bindings.get(evidence.variant.name)
     if not isinstance(binding, VariantBinding):
         return True

@@ -11,16 +11,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.repair.function import (
-    Change,
-    Function,
-    arguments_of,
-    host_functions,
-    is_statement,
-    operator_of,
-    parameter_nodes,
-)
+from grader.repair.function import Change, Function, host_functions, parameter_nodes
 from grader.repair.launches import Launch, launches_of
+from grader.repair.nodes import arguments_of, is_statement, operator_of, sides_of, value_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 
 if TYPE_CHECKING:
@@ -204,8 +197,7 @@ def direction_changes(call: Call) -> Iterator[Change]:
         if own in DIRECTIONS:
             for other in DIRECTIONS:
                 if other != own:
-                    edit = call.function.replaced(node, other)
-                    yield Change("host", call.line, (edit,), 1.3, "direction", "direction")
+                    yield call.function.replacement("host", node, other, 1.3, "direction", "direction", line=call.line)
 
 
 def directions_at(host: Host, lines: Collection[int]) -> Iterator[Change]:
@@ -241,11 +233,11 @@ def size_changes(host: Host, call: Call) -> Iterator[Change]:
     if "Symbol" in call.name:
         symbol = call.text(int("From" in call.name))
         if symbol and own != f"sizeof({symbol})":
-            yield Change("host", call.line, (function.replaced(node, f"sizeof({symbol})"),), 1.1, "size", "size")
+            yield function.replacement("host", node, f"sizeof({symbol})", 1.1, "size", "size", line=call.line)
     same = [c for c in host.calls if c.function.item == function.item and c.name in SIZED]
     sizes = dict.fromkeys(c.text(SIZED[c.name]) for c in same)
     for other in [s for s in sizes if s and s != own][:MAX_SIZES]:
-        yield Change("host", call.line, (function.replaced(node, other),), 1.7, "size", "size")
+        yield function.replacement("host", node, other, 1.7, "size", "size", line=call.line)
     yield from _of_numbers(function, source)
     yield from _by_callers(host, call, source)
 
@@ -266,15 +258,13 @@ def _of_bytes(call: Call, node: Node, source: Node) -> Iterator[Change]:
     for part in descendants(source):
         inner = _SIZE_OF.fullmatch(function.text(part)) if part.type == "sizeof_expression" else None
         if inner is not None and inner[1] in types:
-            edit = function.replaced(part, f"sizeof({types[inner[1]]})")
-            yield Change("host", function.line(part), (edit,), 0.9, "size", "size")
+            yield function.replacement("host", part, f"sizeof({types[inner[1]]})", 0.9, "size", "size")
 
 
 def _of_numbers(function: Function, size: Node) -> Iterator[Change]:
     """A part that is one too many, `bytes / 2`, `n - 1`; a factor that is lost, `rows * sizeof(float)`."""
     for whole, left in _shortened(size):
-        edit = function.replaced(whole, function.text(left))
-        yield Change("host", function.line(size), (edit,), 1.8, "size", "size")
+        yield function.replacement("host", whole, function.text(left), 1.8, "size", "size", line=function.line(size))
     place = _before_width(function, size)
     if place is None:
         return
@@ -290,14 +280,13 @@ def _of_numbers(function: Function, size: Node) -> Iterator[Change]:
 
 def _before_width(function: Function, size: Node) -> Node | None:
     """What a factor is put behind: what is multiplied by `sizeof`, else the size itself; None of what is no product."""
-    left, right = size.child_by_field_name("left"), size.child_by_field_name("right")
+    left, right = sides_of(size)
     if operator_of(size) == "*" and left is not None and right is not None:
         return left if "sizeof" in function.text(right) and "sizeof" not in function.text(left) else right
     return size if size.type in ("identifier", "sizeof_expression", "field_expression") else None
 
 
 def _by_callers(host: Host, call: Call, size: Node) -> Iterator[Change]:
-    """What a function that makes the call is given as its size, or as a number that this is made of."""
     function = call.function
     names = [declared_name(inner) for inner, _type in parameter_nodes(function.item)]
     used = [place for place, name in enumerate(names) if name in function.parsed.words(size)]
@@ -328,18 +317,18 @@ def _of_argument(caller: Function, call: Call, argument: Node, *, counts_bytes: 
         for side, other in (("left", "right"), ("right", "left")):
             part, rest = argument.child_by_field_name(side), argument.child_by_field_name(other)
             if part is not None and rest is not None and part.type == "sizeof_expression":
-                yield Change("host", line, (caller.replaced(argument, caller.text(rest)),), 1.3, "size", "size")
+                yield caller.replacement("host", argument, caller.text(rest), 1.3, "size", "size", line=line)
     yield from _of_numbers(caller, source)
 
 
 def _bracketed(text: str) -> str:
-    """A text that may be multiplied as it is."""
+    """Return a text that may be multiplied as it is."""
     return text if re.fullmatch(r"(?:\w|->|[.()* ])*", text) else f"({text})"
 
 
 def _shortened(node: Node) -> Iterator[tuple[Node, Node]]:
     """`bytes / 2` and `n - 1`, by themselves or times a width, and what is left of each without its last part."""
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    left, right = sides_of(node)
     if operator_of(node) in ("/", "-") and left is not None:
         yield node, left
     elif operator_of(node) == "*" and left is not None and right is not None and right.type == "sizeof_expression":
@@ -347,21 +336,21 @@ def _shortened(node: Node) -> Iterator[tuple[Node, Node]]:
 
 
 def _definition(function: Function, node: Node) -> Node:
-    """Where a size is computed, if it has a name; else the size itself."""
+    """Return the expression that a named size is computed by; any other size itself."""
     if node.type != "identifier":
         return node
     name = function.text(node)
     for other in function.nodes:
         if other.start_byte >= node.start_byte:
             break
-        value = other.child_by_field_name("value") if other.type == "init_declarator" else None
+        value = value_of(other)
         if value is not None and declared_name(other) == name and value.type != "number_literal":
             return value
     return node
 
 
 def _widths(call: Call, *others: Function) -> list[str]:
-    """What the elements may be: what the call's arrays point to, then types that the functions' other sizes name."""
+    """Return types that the elements may have: what the call's arrays point to, then types that other sizes name."""
     types = _pointed_to(call.function)
     ends = [t for place in (0, 1) for word in re.findall(r"\w+", call.text(place)) if (t := types.get(word))]
     bodies = " ".join(f.text(f.body) for f in (call.function, *others))

@@ -10,15 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import (
-    Change,
-    Function,
-    condition_of,
-    host_functions,
-    is_statement,
-    operator_of,
-    parameter_nodes,
-)
+from grader.repair.function import Change, Function, host_functions, parameter_nodes
 from grader.repair.host_arguments import (
     ALLOCATES,
     COPIES,
@@ -37,6 +29,7 @@ from grader.repair.host_arguments import (
     statement_of,
 )
 from grader.repair.launches import Launch, field_changes
+from grader.repair.nodes import condition_of, is_statement, listed, operator_of, sides_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, qualifiers_of
 from grader.submission.lexical import Edit
 
@@ -86,7 +79,7 @@ def stream_changes(parsed: ParsedFile) -> Iterator[Change]:
         texts = list(dict.fromkeys([*map(function.text, places), *_destroyed(function)]))
         waited = Counter(function.text(place) for place in places if _is_waited_for(function, place))
         for node in function.nodes if places else ():
-            parts = [n for n in node.named_children if n.type != "comment"] if node.type == "kernel_call_syntax" else []
+            parts = listed(node) if node.type == "kernel_call_syntax" else []
             for text in texts[:MAX_STREAMS] if 2 <= len(parts) <= 3 else ():
                 more = f", {text}" if len(parts) > 2 else f", 0, {text}"
                 edit = function.inserted(parts[-1].end_byte, more)
@@ -97,7 +90,7 @@ def stream_changes(parsed: ParsedFile) -> Iterator[Change]:
                 # Who waits for one twice has meant another.
                 is_twice = _is_waited_for(function, place) and waited[own] > 1 and not waited[text]
                 cost = 0.4 if is_twice else 1.3
-                yield Change("host", function.line(place), (function.replaced(place, text),), cost, "stream", "stream")
+                yield function.replacement("host", place, text, cost, "stream", "stream")
 
 
 def _is_waited_for(function: Function, place: Node) -> bool:
@@ -107,7 +100,7 @@ def _is_waited_for(function: Function, place: Node) -> bool:
 
 
 def _destroyed(function: Function) -> Iterator[str]:
-    """The streams that a function gives back: it has made them."""
+    """Streams that a function destroys: it has created them."""
     for node in function.nodes:
         callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if callee is not None and given is not None and function.text(callee) == "cudaStreamDestroy":
@@ -115,15 +108,15 @@ def _destroyed(function: Function) -> Iterator[str]:
 
 
 def _stream_of(function: Function, node: Node) -> Node | None:
-    """What names a stream in a call of the runtime or in a launch; None of any other node."""
+    """Return the stream argument of a runtime call or a launch; None for other nodes."""
     if node.type == "kernel_call_syntax":
-        parts = [n for n in node.named_children if n.type != "comment"]
+        parts = listed(node)
         return parts[3] if len(parts) > 3 else None
     callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if node.type != "call_expression" or callee is None or given is None:
         return None
     place = STREAM_AT.get(function.text(callee))
-    arguments = [n for n in given.named_children if n.type != "comment"]
+    arguments = listed(given)
     return arguments[place] if place is not None and place < len(arguments) else None
 
 
@@ -153,7 +146,7 @@ def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
 
 
 def _places(host: Host, call: Call) -> Iterator[Change]:
-    """The call before a launch that it stands behind, behind one that it stands before, or nowhere."""
+    """The call moved before a launch that precedes it, behind one that follows it, or removed."""
     function, block = call.function, call.statement.parent
     own = function.text(call.statement)
     launches = [
@@ -200,13 +193,12 @@ def _places(host: Host, call: Call) -> Iterator[Change]:
 
 
 def _last(block: Node | None) -> Node | None:
-    """The last statement of a block that is no return."""
     statements = [n for n in block.named_children if is_statement(n)] if block is not None else []
     return next((n for n in reversed(statements) if n.type != "return_statement"), None)
 
 
 def _later(call: Call, statement: Node, cost: float) -> Change:
-    """The call behind a statement that it stands before."""
+    """The call moved behind a statement that follows it."""
     function = call.function
     place = function.inserted(statement.end_byte, f"\n{function.indent(statement)}{function.text(call.statement)}")
     edits = (function.removed(call.statement), place)
@@ -214,7 +206,6 @@ def _later(call: Call, statement: Node, cost: float) -> Change:
 
 
 def _missing(host: Host, name: str) -> Iterator[Change]:
-    """A copy into an array that nothing is copied into, made after another one's; before the first launch else."""
     plain = _LEADING.sub("", name).lower()
     symbol = re.search(rf"\b__(?:constant|device)__\s+(?:[\w:]+\s+)*{re.escape(name)}\s*(\[)?", host.parsed.source.text)
     if symbol is not None:
@@ -267,13 +258,11 @@ def _declared(node: Node) -> Iterator[str]:
 
 
 def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Iterator[Change]:
-    """Another kernel, one that is launched nowhere; arguments exchanged, or another in one's place."""
     function = launch.function
     called = _callee(launch)
     for name in sorted(kernels):
         if called is not None and launch.callee != name:
-            edit = function.replaced(called, name)
-            yield Change("host", launch.line, (edit,), 1.4, "kernel", "kernel")
+            yield function.replacement("host", called, name, 1.4, "kernel", "kernel", line=launch.line)
     edits = (
         function.replaced(launch.grid, function.text(launch.block)),
         function.replaced(launch.block, function.text(launch.grid)),
@@ -298,7 +287,7 @@ def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Ite
     for neighbour in host.launches:
         text = neighbour.function.text(neighbour.grid)
         if neighbour.function.item == function.item and text != function.text(launch.grid):
-            yield Change("launch", launch.line, (function.replaced(launch.grid, text),), 1.9, "grid", "grid")
+            yield function.replacement("launch", launch.grid, text, 1.9, "grid", "grid", line=launch.line)
     others: list[set[str]] = [set() for _argument in launch.arguments]
     for neighbour in host.launches:
         if neighbour.function.item == function.item and len(neighbour.arguments) == len(launch.arguments):
@@ -306,12 +295,10 @@ def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Ite
                 others[place].add(function.text(node))
     for place, node in enumerate(launch.arguments):
         for text in sorted(others[place] - {function.text(node)}):
-            edit = function.replaced(node, text)
-            yield Change("launch", launch.line, (edit,), 1.3, "arguments", "argument")
+            yield function.replacement("launch", node, text, 1.3, "arguments", "argument", line=launch.line)
 
 
 def _callee(launch: Launch) -> Node | None:
-    """What is launched, as it is written."""
     call: Node | None = launch.grid
     while call is not None and call.type != "call_expression":
         call = call.parent
@@ -324,7 +311,7 @@ def _instances(launch: Launch, numbers: Collection[str]) -> Iterator[Change]:
     for node in launch.given:
         if function.text(node).isdigit():
             for number in sorted({*numbers} - {function.text(node)}):
-                yield Change("launch", launch.line, (function.replaced(node, number),), 1.0, "instance", "instance")
+                yield function.replacement("launch", node, number, 1.0, "instance", "instance", line=launch.line)
 
 
 # -- places in the text ----------------------------------------------------------------
@@ -379,13 +366,12 @@ def initial_changes(host: Host, arrays: Collection[str]) -> Iterator[Change]:
 
 
 def _read_only(function: Function) -> set[str]:
-    """Parameters that are pointers to constants."""
     of_names = ((inner, inner.parent) for inner, _type in parameter_nodes(function.item))
     return {declared_name(n) for n, o in of_names if o is not None and "const" in function.text(o).partition("*")[0]}
 
 
 def _freed(call: Call) -> Iterator[Change]:
-    """The one of two pointers which were swapped that is none of the caller's."""
+    """Of two swapped pointers, free the one that is not the caller's."""
     function, own = call.function, call.text(0)
     given = {declared_name(inner) for inner, _type in parameter_nodes(function.item) if inner.type != "identifier"}
     for other in sorted(_swapped_with(function, own)):
@@ -403,7 +389,7 @@ def _swapped_with(function: Function, name: str) -> set[str]:
         if callee is not None and given is not None and function.text(callee).rpartition("::")[2] == "swap":
             names = {function.text(argument).lstrip("& ") for argument in given.named_children}
             others |= names - {name} if name in names else set()
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        left, right = sides_of(node)
         if node.type == "assignment_expression" and left is not None and right is not None:
             assigned.setdefault(function.text(left), set()).add(function.text(right))
     sides = {other for other, given in assigned.items() if name in given} | assigned.get(name, set())
@@ -424,5 +410,4 @@ def _once(parsed: ParsedFile, function: Function) -> Iterator[Change]:
         if condition is None or body is None or flag is None or flag["name"] not in kept:
             continue
         if not _ALLOCATES.search(function.text(body)):
-            edit = function.replaced(node, function.text(body))
-            yield Change("host", function.line(node), (edit,), 0.4, "once", "once")
+            yield function.replacement("host", node, function.text(body), 0.4, "once", "once")

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function, host_functions, is_rounded_down, operator_of
+from grader.repair.function import Change, Function, host_functions, is_rounded_down
+from grader.repair.nodes import listed, operator_of, sides_of, value_of
 from grader.repair.several_places import replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
@@ -64,7 +65,7 @@ def _members(function: Function, node: Node) -> list[Node]:
 
 
 def _definitions(function: Function, node: Node) -> list[Node]:
-    """What a variable is given, the last definition before its use first."""
+    """Return the values that a variable is given before its use, the last one first."""
     name, definitions = function.text(node), []
     for other in function.nodes:
         if other.start_byte >= node.start_byte:
@@ -77,7 +78,7 @@ def _definitions(function: Function, node: Node) -> list[Node]:
             given = other.child_by_field_name("parameters")
             definitions += [given] if given is not None else []
         elif other.type == "assignment_expression":
-            left, right = other.child_by_field_name("left"), other.child_by_field_name("right")
+            left, right = sides_of(other)
             if left is not None and right is not None and function.text(left) == name:
                 definitions.append(right)
     return definitions[::-1]
@@ -114,8 +115,7 @@ def rounded_down(function: Function, node: Node, depth: int = 0) -> Iterator[Nod
         if given and given[0].type != "argument_list":
             yield from rounded_down(function, given[0], depth + 1)
     elif node.type == "binary_expression":
-        operator = node.child_by_field_name("operator")
-        if operator is not None and operator.type == "/":
+        if operator_of(node) == "/":
             if is_rounded_down(function, node) and not _has_remainder(function, node):
                 yield node
             return
@@ -146,7 +146,7 @@ def remainders(function: Function, source: Node) -> Iterator[Change]:
 
 
 def rounded_up(function: Function, node: Node) -> Edit | None:
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    left, right = sides_of(node)
     if left is None or right is None:
         return None
     divisor = function.text(right)
@@ -193,10 +193,6 @@ def identifiers(function: Function, node: Node) -> Iterator[Node]:
     if node.type != "sizeof_expression":
         for child in node.named_children:
             yield from identifiers(function, child)
-
-
-def listed(node: Node) -> list[Node]:
-    return [n for n in node.named_children if n.type != "comment"]
 
 
 def first_name(function: Function, node: Node) -> Node | None:
@@ -295,7 +291,7 @@ def field_changes(parsed: ParsedFile) -> Iterator[Change]:
     """Two values of a struct's initialiser, `Params p = {d_out, d_in, rows, cols}`, in each other's place."""
     for function in host_functions(parsed):
         for node in function.nodes:
-            value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+            value = value_of(node)
             declarator, kind = node.child_by_field_name("declarator"), node.parent
             if value is None or value.type != "initializer_list" or declarator is None or kind is None:
                 continue
@@ -337,7 +333,6 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
 
 
 def _block_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
-    """Sides of the block that are others than the constants that the kernel is written with."""
     function = launch.function
     axes = [source_of(function, axis) for axis in axes_of(function, launch.block)]
     others = [name for name in constants if name not in {function.text(axis) for axis in axes}]
@@ -357,8 +352,7 @@ def _block_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
     for axis in axes[:2]:
         # One side as long as the other: `TILE, TILE` for `TILE, TILE / 2`.
         for other in sorted(name for name in named if name in constants and name != function.text(axis)):
-            edit = function.replaced(axis, other)
-            yield Change("launch", function.line(axis), (edit,), 1.4, "block", "block")
+            yield function.replacement("launch", axis, other, 1.4, "block", "block")
 
 
 def sides_at(launch: Launch) -> set[int]:
@@ -374,8 +368,7 @@ def _instance_changes(launch: Launch) -> Iterator[Change]:
     for node in launch.given:
         for side in sides:
             if side != function.text(node) and (side.isdigit() or side.isidentifier()):
-                edit = function.replaced(node, side)
-                yield Change("launch", function.line(node), (edit,), 1.4, "block", "instance")
+                yield function.replacement("launch", node, side, 1.4, "block", "instance")
 
 
 def _argument_changes(launch: Launch, pairs: Sequence[tuple[int, int]]) -> Iterator[Change]:
@@ -390,7 +383,6 @@ def _argument_changes(launch: Launch, pairs: Sequence[tuple[int, int]]) -> Itera
 
 
 def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
-    """Numbers of bytes that count something else, or less than the block stores."""
     function = launch.function
     numbers = [function.text(a) for a in launch.arguments if a.type in ("identifier", "number_literal")]
     variables = function.known_at(launch.grid)
@@ -412,23 +404,19 @@ def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Ch
     if "*" in text and source.type == "binary_expression":
         bracketed = text
     if "sizeof" not in text and not _calls_for_bytes(function, source):
-        edit = function.replaced(source, f"{bracketed} * sizeof(float)")
-        yield Change("launch", function.line(source), (edit,), 1.2, "shared_bytes", "bytes")
+        yield function.replacement("launch", source, f"{bracketed} * sizeof(float)", 1.2, "shared_bytes", "bytes")
     for factor in factors:
-        edit = function.replaced(source, f"{bracketed} * {factor}")
-        yield Change("launch", function.line(source), (edit,), 1.7, "shared_bytes", "too_few_bytes")
+        yield function.replacement("launch", source, f"{bracketed} * {factor}", 1.7, "shared_bytes", "too_few_bytes")
     for node in identifiers(function, source):
         for name in factors:
             if name != function.text(node):
                 edit = function.replaced(node, f"({name})" if " " in name else name)
                 cost = 1.3 if name == threads else 1.9
                 yield Change("launch", function.line(node), (edit,), cost, "shared_bytes", "too_few_bytes")
-    edit = function.replaced(source, f"2 * {bracketed}")
-    yield Change("launch", function.line(source), (edit,), 2.6, "shared_bytes", "too_few_bytes")
+    yield function.replacement("launch", source, f"2 * {bracketed}", 2.6, "shared_bytes", "too_few_bytes")
 
 
 def _opted_in(launch: Launch) -> Iterator[Change]:
-    """The kernel's limit of dynamic shared memory raised to what the launch asks for."""
     function, call = launch.function, launch.grid
     while call.parent is not None and call.type != "call_expression":
         call = call.parent
@@ -439,12 +427,11 @@ def _opted_in(launch: Launch) -> Iterator[Change]:
     if statement.parent is not None and statement.parent.type == "compound_statement":
         asked = f"cudaFuncAttributeMaxDynamicSharedMemorySize, {function.text(launch.shared)}"
         text = f"cudaFuncSetAttribute({function.text(callee)}, {asked});\n{function.indent(statement)}"
-        edit = function.inserted(statement.start_byte, text)
-        yield Change("launch", launch.line, (edit,), 3.0, "opt_in", "opt_in")
+        yield function.insertion("launch", statement.start_byte, text, 3.0, "opt_in", "opt_in", line=launch.line)
 
 
 def _raised_elsewhere(launch: Launch) -> Iterator[Change]:
-    """A call of cudaFuncSetAttribute that raises the limit of another kernel, of the launched one instead."""
+    """A call of cudaFuncSetAttribute that raises the limit of another kernel than the one launched."""
     function = launch.function
     for node in function.nodes:
         callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
@@ -462,13 +449,12 @@ def _raised_elsewhere(launch: Launch) -> Iterator[Change]:
 
 
 def _calls_for_bytes(function: Function, source: Node) -> bool:
-    """Whether a function of the file is called that counts in bytes itself."""
     names = function.parsed.words(source) & function.parsed.functions.keys() if source.type == "call_expression" else ()
     return any("sizeof" in function.parsed.text(function.parsed.functions[name].node) for name in names)
 
 
 def _is_used_elsewhere(function: Function, shared: Node) -> bool:
-    """Whether a name that is given as a number of bytes of shared memory stands for something else, too."""
+    """Whether a name given as a number of bytes of shared memory is used for something else, too."""
     name = function.text(shared)
     if shared.type not in NAMES:
         return False

@@ -22,6 +22,7 @@ from grader.repair.function import Change, Function, changed, functions_of, host
 from grader.repair.host_arguments import COPIES, statement_of
 from grader.repair.host_calls import stream_changes
 from grader.repair.launches import Launch, axes_of, launches_of, source_of
+from grader.repair.nodes import listed, value_of
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.several_places import axis_places
 from grader.repair.symptom import LEAST_INSTRUCTIONS, SLOWER
@@ -72,7 +73,6 @@ def cheaper(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]
 
 
 def _of_device(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]:
-    """Changes of kernels with which the observed case stays right, and costs less where that is counted."""
     functions = [
         function
         for parsed in called.files
@@ -91,7 +91,7 @@ def _of_device(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Chang
 
 
 def _ranked(functions: Sequence[Function], check: Check) -> Iterator[tuple[Function, Change]]:
-    """Those made for the check first, then what may be wrong of the accesses in its lines."""
+    """Yield changes made for the check first, then changes of the accesses in its lines."""
     if check.check == "bank_conflicts":
         for parsed in {id(f.parsed): f.parsed for f in functions}.values():
             own = [function for function in functions if function.parsed is parsed]
@@ -107,7 +107,7 @@ def _ranked(functions: Sequence[Function], check: Check) -> Iterator[tuple[Funct
 
 @dataclass
 class _Observed:
-    """The observed case, run with changes of device code; each may do a few times as much as the program as it is."""
+    """The observed case, run with changes of device code, each within a few times the work of the original."""
 
     called: Called
     limits: RunLimits = LIMITS
@@ -155,7 +155,7 @@ def _of_blocks(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Chang
 
 
 def _crossed(called: Called, _check: Check) -> Iterator[tuple[ParsedFile, Change]]:
-    """Rows by y and columns by x in a kernel that has them the other way round, with the grid that follows."""
+    """Rows by y and columns by x where a kernel has them the other way round, with the grid that follows."""
     for parsed in called.files:
         for launch in launches_of(parsed):
             item = parsed.functions.get(launch.callee)
@@ -171,10 +171,10 @@ def _crossed(called: Called, _check: Check) -> Iterator[tuple[ParsedFile, Change
 
 
 def _thread_values(kernel: Function) -> dict[str, Node]:
-    """By axis, the value of the first variable of a kernel that follows from its thread's index along that alone."""
+    """Return, by axis, the first variable's value that depends on the thread's index along that axis alone."""
     values: dict[str, Node] = {}
     for node in kernel.nodes:
-        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        value = value_of(node)
         axes = (
             {kernel.text(axis) for base, axis in axis_places(kernel, value) if base == "threadIdx"} if value else set()
         )
@@ -184,7 +184,7 @@ def _thread_values(kernel: Function) -> dict[str, Node]:
 
 
 def _grid_names(launch: Launch) -> list[list[Node]]:
-    """Of each axis of a grid of two, the places of the one name in it that is none of the block's."""
+    """Return, for each axis of a two-dimensional grid, the places of its one name that is none of the block's."""
     function = launch.function
     sides = {function.text(n) for axis in axes_of(function, launch.block) for n in descendants(axis)}
     found = []
@@ -198,7 +198,7 @@ def _grid_names(launch: Launch) -> list[list[Node]]:
 
 
 def _needless(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]:
-    """Copies and waits that are left out: the one that is spoken of first, then the last of each kind."""
+    """Copies and waits removed: the one that the check names first, then the last of each kind."""
     names = WAITS if check.check == "overlap" else (*COPIES, *WAITS)
     rows: list[tuple[bool, int, ParsedFile, Change]] = []
     for parsed in called.files:
@@ -216,16 +216,15 @@ def _needless(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change
 
 
 def _of_streams(called: Called, _check: Check) -> Iterator[tuple[ParsedFile, Change]]:
-    """Launches and copies in another stream of their function."""
     return ((parsed, change) for parsed in called.files for change in stream_changes(parsed))
 
 
 def _asynchronous(called: Called, _check: Check) -> Iterator[tuple[ParsedFile, Change]]:
-    """All copies beside a launch that names a stream put into that stream, so that the host goes on."""
+    """All copies beside a launch put into its stream, so that the host goes on."""
     for parsed in called.files:
         for function in host_functions(parsed):
             for node in function.nodes:
-                parts = [n for n in node.named_children if n.type != "comment"]
+                parts = listed(node)
                 launch = statement_of(function, node)
                 if node.type != "kernel_call_syntax" or len(parts) <= _STREAM or launch is None:
                     continue
@@ -245,7 +244,6 @@ def _in_stream(function: Function, copy: Node, stream: str) -> Iterator[Edit]:
 
 
 def _callee(function: Function, node: Node) -> str:
-    """What a call calls; "" of any other node."""
     callee = node.child_by_field_name("function") if node.type == "call_expression" else None
     return function.text(callee).partition("<")[0].strip() if callee is not None else ""
 

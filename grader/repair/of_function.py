@@ -80,7 +80,6 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
 
 
 def _cheaper(called: Called, found: Mapping[str, Evidence], checks: Sequence[Check]) -> list[FoundRepair]:
-    """The first change with which what is right costs as little as each check wants; [] where none is found."""
     failed = {c.check: c for c in checks if c.status == "fail"}
     check = next((failed[name] for name in COSTS if name in failed), None)
     if check is None or not OF_COST.issuperset(failed):
@@ -101,7 +100,6 @@ def _graded(
     found: Mapping[str, Evidence],
     checks: Sequence[Check],
 ) -> list[FoundRepair]:
-    """The repairs that a change makes, of all variants that had failed; [] where one of these is still wrong."""
     after = called.graded(program)
     repairs = []
     for name, evidence in found.items():
@@ -116,7 +114,7 @@ def _graded(
 
 
 def _shown(runs: FunctionRuns, evidence: Evidence) -> Case | None:
-    """The smallest of the lab's own cases that shows a fault; None where they are right, or no change mends that."""
+    """Return the smallest of the lab's own cases that shows a fault; None where no change can mend it."""
     wrong = [r for r in evidence.runs if r.outcome.status != "ok" or not r.is_right or faults(r)]
     named = {(case.kind, repr(case.sizes)): case for case in runs.named()}
     cases = [(prod(r.sizes.values()), case) for r in wrong if (case := named.get((r.kind, repr(r.sizes)))) is not None]
@@ -126,18 +124,17 @@ def _shown(runs: FunctionRuns, evidence: Evidence) -> Case | None:
 
 
 def _code(program: Program) -> dict[str, str]:
-    """A program's host code without white space: where a kernel has more lines, the host's is the same all the same."""
+    """Return a program's host code without white space, which changes of device code leave the same."""
     return {file: "".join(text.split()) for file, text in program.host.items()}
 
 
 def _with_faults(runs: FunctionRuns, wanted: frozenset[str]) -> Case | None:
-    """The smallest of the lab's own cases in which the host does something of this wrong; None where it is in none."""
+    """Return the smallest of the lab's own cases in which the host has one of these faults; None: there is none."""
     cases = sorted(zip(runs.named(), runs.observations, strict=False), key=lambda row: prod(row[0].sizes.values()))
     return next((case for case, seen in cases if wanted & _told_of_host(runs, case, seen)), None)
 
 
 def _told_of_host(runs: FunctionRuns, case: Case, observation: Observation) -> set[str]:
-    """Ids of what a run shows to be wrong of host code."""
     host = of_call([(case.sizes, observation)], runs.lab.files)
     return {fault.message.id for fault in (*host.faults, *host.of_launch)}
 
@@ -186,7 +183,6 @@ class _Tried:
 
     @property
     def _unset(self) -> set[str]:
-        """Arrays in global memory of which something is read that nobody wrote."""
         hazards = [h for run in self.evidence.runs for h in run.outcome.hazards]
         return {h.array for h in hazards if h.kind == "uninitialized" and h.space == "global"}
 
@@ -208,7 +204,6 @@ class _Tried:
                 yield parsed, change, program
 
     def _of_host(self, detail: str = "") -> Iterator[tuple[ParsedFile, Change, Program]]:
-        """detail: those of one kind alone."""
         ranked = [row for row in self._ranked_of_host() if detail in ("", row[1].detail)]
         for parsed, change in ranked[:MAX_HOST]:
             program = self._changed(parsed, change)
@@ -235,7 +230,7 @@ class _Tried:
         return changed_program(self.called, parsed, change)
 
     def _ranked(self) -> list[tuple[ParsedFile, Change]]:
-        """Changes of device code, likeliest first."""
+        """Return changes of device code, likeliest first."""
         hazards = [h for run in self.evidence.runs for h in faults(run)]
         lines = [n for n in (self.check.line, *self.check.data.get("lines", [])) if isinstance(n, int)]
         functions: list[Function] = []
@@ -255,7 +250,7 @@ class _Tried:
         ]
 
     def _ranked_of_host(self) -> list[tuple[ParsedFile, Change]]:
-        """The same of host code: launches, then calls; those in lines that are spoken of first."""
+        """Return changes of host code, those in lines that a fault names first."""
         faults_of_host = (*self.evidence.host.faults, *self.evidence.host.of_launch)
         told = {fault.line for fault in faults_of_host} | {self.check.line}
         named = {(fault.line, detail) for fault in faults_of_host for detail in NAMED.get(fault.message.id, ())}

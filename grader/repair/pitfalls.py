@@ -9,7 +9,18 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import BUILTINS, Change, Function, ancestors, arguments_of, condition_of, operator_of
+from grader.repair.function import BUILTINS, Change, Function
+from grader.repair.nodes import (
+    ancestors,
+    arguments_of,
+    condition_of,
+    listed,
+    operator_of,
+    outside_brackets,
+    sides_of,
+    unbracketed,
+    value_of,
+)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 
 if TYPE_CHECKING:
@@ -42,7 +53,7 @@ def pitfall_changes(function: Function) -> Iterator[Change]:
             yield from _template(function, node)
         elif node.type == "if_statement":
             yield from _left_over(function, node)
-        elif operator_of(node) == "&&" and operator_of(_around(node)) != "&&":
+        elif operator_of(node) == "&&" and operator_of(outside_brackets(node)) != "&&":
             yield from _flattened(function, node)
         elif operator_of(node) == "-":
             yield from _compared(function, node)
@@ -77,11 +88,11 @@ def _distances(function: Function, loop: Node) -> Iterator[Change]:
     if far is None:
         return
     for other in _halved_or_doubled(function, far):
-        yield Change("bound", function.line(loop), (function.replaced(far, other),), LIKELY, "shuffle", "shuffle")
+        yield function.replacement("bound", far, other, LIKELY, "shuffle", "shuffle", line=function.line(loop))
 
 
 def _width(function: Function, call: Node) -> Iterator[Change]:
-    """The number of lanes that exchange values: half or twice as many, or as many as a constant says."""
+    """Half or twice as many lanes that exchange values, or as many as a constant says."""
     given = _shuffled(function, call)
     if len(given) > 3:
         for other in _halved_or_doubled(function, given[3]):
@@ -99,14 +110,14 @@ def _width(function: Function, call: Node) -> Iterator[Change]:
 
 
 def _lets_in(function: Function, node: Node, count: str) -> bool:
-    """Whether a condition around something lets in so many threads, from the first on."""
+    """Whether a condition around a node admits that many threads, from the first on."""
     branches = [outer for outer in ancestors(node, function.body) if outer.type == "if_statement"]
     conditions = [condition for branch in branches if (condition := condition_of(branch)) is not None]
     return any(re.search(rf"<\s*{count}$", function.text(condition)) for condition in conditions)
 
 
 def _shuffled(function: Function, node: Node) -> list[Node]:
-    """What a shuffle is given, its mask first; [] of anything else."""
+    """Return the arguments of a shuffle, its mask first; [] for other nodes."""
     callee = node.child_by_field_name("function") if node.type == "call_expression" else None
     return arguments_of(node) if callee is not None and _SHUFFLE.fullmatch(function.text(callee)) else []
 
@@ -154,15 +165,13 @@ def _template(function: Function, node: Node) -> Iterator[Change]:
             costs |= {"float": 0.3}
         for text, cost in costs.items():
             if text != own:
-                edit = function.replaced(argument, text)
-                yield Change("expression", function.line(argument), (edit,), cost, "template", "template")
+                yield function.replacement("expression", argument, text, cost, "template", "template")
 
 
 def _given_to_template(call: Node) -> list[Node]:
-    """The arguments in angle brackets of what a call calls."""
     callee = call.child_by_field_name("function")
     given = callee.child_by_field_name("arguments") if callee is not None and "template" in callee.type else None
-    return [n for n in given.named_children if n.type != "comment"] if given is not None else []
+    return listed(given) if given is not None else []
 
 
 # -- differences -----------------------------------------------------------------------
@@ -170,14 +179,14 @@ def _given_to_template(call: Node) -> list[Node]:
 
 def _compared(function: Function, node: Node) -> Iterator[Change]:
     """`a - b > 0` as `a > b`; a difference whose sign alone is used as one of comparisons."""
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    left, right = sides_of(node)
     if left is None or right is None:
         return
     wraps = _is_unsigned(function, left) or _is_unsigned(function, right)
     if not wraps and not (_is_signed(function, left) or _is_signed(function, right)):
         return
     one, other = function.text(left), function.text(right)
-    line, outer = function.line(node), _around(node)
+    line, outer = function.line(node), outside_brackets(node)
     if _is_with_zero(function, outer, node):
         operator, inner = outer.child_by_field_name("operator"), outer.child_by_field_name("right")
         if operator is not None and inner is not None:
@@ -204,7 +213,7 @@ def _below_zero(function: Function, call: Node) -> Iterator[Change]:
     if callee is None or function.text(callee).rpartition("::")[2] not in ("max", "MAX") or len(given) != 2:
         return
     for one, other in (given, given[::-1]):
-        left, right = one.child_by_field_name("left"), one.child_by_field_name("right")
+        left, right = sides_of(one)
         if (
             operator_of(one) != "-"
             or left is None
@@ -214,19 +223,17 @@ def _below_zero(function: Function, call: Node) -> Iterator[Change]:
             continue
         if _is_unsigned(function, left) or _is_unsigned(function, right):
             text = f"({function.text(left)} > {function.text(right)} ? {function.text(one)} : 0)"
-            edit = function.replaced(call, text)
-            yield Change("expression", function.line(call), (edit,), LIKELY, "wrapped", "wrapped")
+            yield function.replacement("expression", call, text, LIKELY, "wrapped", "wrapped")
 
 
 def _is_unsigned(function: Function, node: Node) -> bool:
-    """Whether something is a variable declared as an unsigned number, or a number of a thread or a block."""
     variable = function.known_at(node).get(function.text(node))
     is_own = function.text(node).partition(".")[0] in BUILTINS
     return is_own or (variable is not None and _UNSIGNED.search(variable.type) is not None)
 
 
 def _has_sign_used(function: Function, name: str, *, is_called: bool) -> bool:
-    """Whether a variable, or what a function returns, is compared with 0: by itself or in a variable made of it."""
+    """Whether a variable, or what a function returns, is compared with 0, itself or by way of a variable."""
     items = [i for i in function.parsed.functions.values() if i.is_device] if is_called else [function.item]
     for item in items:
         if item.node.child_by_field_name("body") is None or name not in function.parsed.words(item.node):
@@ -238,20 +245,12 @@ def _has_sign_used(function: Function, name: str, *, is_called: bool) -> bool:
             is_it = callee is not None and is_called and inner.text(callee) == name
             if not is_it and not (node.type == "identifier" and inner.text(node) in names):
                 continue
-            outer = _around(node)
+            outer = outside_brackets(node)
             if _is_with_zero(inner, outer, node):
                 return True
             if is_it and outer.type == "init_declarator":
                 names.add(declared_name(outer))
     return False
-
-
-def _around(node: Node) -> Node:
-    """What a node stands in, brackets left out."""
-    outer = node.parent
-    while outer is not None and outer.type == "parenthesized_expression":
-        outer = outer.parent
-    return outer or node
 
 
 def _is_with_zero(function: Function, comparison: Node, node: Node) -> bool:
@@ -261,7 +260,6 @@ def _is_with_zero(function: Function, comparison: Node, node: Node) -> bool:
 
 
 def _is_signed(function: Function, node: Node) -> bool:
-    """Whether something is declared as a signed integer, or as an element of an array of such."""
     variable = function.known_at(node).get(function.text(node).partition("[")[0])
     return variable is not None and _SIGNED.fullmatch(variable.type) is not None
 
@@ -303,7 +301,7 @@ def _in_place(function: Function, loop: Node) -> Iterator[Change]:
 
 
 def _side_of_local(function: Function, node: Node) -> str:
-    """The number of elements of a thread's own array, where it is written as a number."""
+    """Return the number of elements of a thread's own array, where it is written as a number."""
     size = node.child_by_field_name("size") if node.type == "array_declarator" else None
     text = function.text(size) if size is not None else ""
     declaration = node.parent
@@ -340,7 +338,7 @@ def _flattened(function: Function, node: Node) -> Iterator[Change]:
         low = f"{row} >= 0 && {column} >= 0 && " if is_low else ""
         rest = [function.text(part) for part in parts if part not in [p for p, (other, _l) in tests if other == name]]
         text = " && ".join([f"{low}{row} < {height} && {column} < {width}", *rest])
-        yield Change("guard", function.line(node), (function.replaced(node, text),), LIKELY, "guard", "flattened")
+        yield function.replacement("guard", node, text, LIKELY, "guard", "flattened")
 
 
 def _conjuncts(node: Node) -> Iterator[Node]:
@@ -358,14 +356,13 @@ def _conjuncts(node: Node) -> Iterator[Node]:
 
 def _tested(function: Function, node: Node) -> tuple[str, tuple[Node, Node] | None] | None:
     """The name that is tested by `a >= 0`, or by `a < r * c`, with the two factors."""
-    while node.type == "parenthesized_expression" and node.named_children:
-        node = node.named_children[0]
-    left, right, sign = node.child_by_field_name("left"), node.child_by_field_name("right"), operator_of(node)
+    node = unbracketed(node)
+    (left, right), sign = sides_of(node), operator_of(node)
     if left is None or right is None or left.type != "identifier":
         return None
     if sign == ">=" and function.text(right) == "0":
         return function.text(left), None
-    one, other = right.child_by_field_name("left"), right.child_by_field_name("right")
+    one, other = sides_of(right)
     if sign == "<" and operator_of(right) == "*" and one is not None and other is not None:
         return function.text(left), (one, other)
     return None
@@ -373,11 +370,11 @@ def _tested(function: Function, node: Node) -> tuple[str, tuple[Node, Node] | No
 
 def _row_and_column(function: Function, value: Node) -> tuple[str, str, str] | None:
     """Row, column and width of `row * width + column`."""
-    left, right = value.child_by_field_name("left"), value.child_by_field_name("right")
+    left, right = sides_of(value)
     if operator_of(value) != "+" or left is None or right is None:
         return None
     product, column = (left, right) if operator_of(left) == "*" else (right, left)
-    row, width = product.child_by_field_name("left"), product.child_by_field_name("right")
+    row, width = sides_of(product)
     if operator_of(product) != "*" or row is None or width is None or column.type != "identifier":
         return None
     return function.text(row), function.text(column), function.text(width)
@@ -409,17 +406,15 @@ def _left_over(function: Function, node: Node) -> Iterator[Change]:
 
 
 def _index_in(access: Node, body: Node) -> Node | None:
-    """The index of an access that stands in a branch."""
     brackets = access.child_by_field_name("indices")
     is_inside = body.start_byte <= access.start_byte < body.end_byte
     return brackets.named_children[0] if is_inside and brackets is not None and brackets.named_children else None
 
 
 def _divided_by(function: Function) -> list[tuple[str, str]]:
-    """The sizes that the function divides, and by what."""
     found = []
     for node in function.nodes:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        left, right = sides_of(node)
         if operator_of(node) in ("%", "/") and left is not None and right is not None and left.type == "identifier":
             variable = function.known_at(node).get(function.text(left))
             if variable is not None and variable.role == "size" and right.type in ("number_literal", "identifier"):
@@ -431,7 +426,7 @@ def _divided_by(function: Function) -> list[tuple[str, str]]:
 
 
 def _in_double(function: Function) -> Iterator[Change]:
-    """The function's sums, and what is made of them, in double in the place of float; then its arrays as well."""
+    """A function's sums and what is made of them in double in place of float; then its arrays as well."""
     declared = [
         (node, type_node, [_shape(one) for one in node.children_by_field_name("declarator")])
         for node in function.nodes
@@ -471,10 +466,10 @@ def _lost_in(function: Function, names: set[str]) -> Node | None:
     ]
     made = {function.text(left) for node in sums if (left := node.child_by_field_name("left")) is not None}
     for node in function.nodes:
-        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        value = value_of(node)
         if value is not None and declared_name(node) in names and function.parsed.words(value) & made:
             made.add(declared_name(node))
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        left, right = sides_of(node)
         if node.type == "assignment_expression" and left is not None and right is not None:
             # What is handed on through an array.
             made |= {function.text(left).partition("[")[0]} if function.parsed.words(right) & made else set()

@@ -167,13 +167,12 @@ def _tried(
 
 
 def _is_said_wrong(kernel: BoundKernel | None) -> bool:
-    """Whether its program, run with its kernels, calls the results of this one wrong."""
     word = said_of(kernel) if kernel is not None else None
     return word is not None and not word.is_right
 
 
 def _seen_with(original: Original, parsed: ParsedFile, change: Change) -> Observed:
-    """What the program would be seen to do with a change: arguments that are exchanged come in the other order."""
+    """Return what the program would be seen to do with a change that exchanges arguments of a launch."""
     observed = original.submission.observed
     if change.group not in ("arguments", "crosswise"):
         return observed
@@ -214,7 +213,7 @@ def rebound(kernel: BoundKernel, submission: Submission) -> BoundKernel | None:
 
 
 def _others(failing: Sequence[Failing], submission: Submission) -> dict[str, BoundKernel]:
-    """The failing kernels in a changed program, those that are as they were left out."""
+    """Return the failing kernels that a changed program changes."""
     others = ((s.name, s.kernel, rebound(s.kernel, submission)) for s in failing)
     return {name: after for name, before, after in others if after is not None and is_other(before, after)}
 
@@ -266,7 +265,7 @@ def is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budg
 
 
 def _has_other_bytes(failing: Sequence[Failing], submission: Submission) -> bool:
-    """Whether a change is read to give a failing kernel another number of bytes of shared memory."""
+    """Whether a change gives a failing kernel another number of bytes of shared memory."""
     for before in (s.kernel for s in failing):
         after = rebound(before, submission)
         one, other = before.interpretation.launch, after.interpretation.launch if after is not None else None
@@ -287,7 +286,6 @@ def spoils(
 
 
 def _proven(trials: Trials, drawn_trials: Trials, subject: Failing, tried: _Tried) -> FoundRepair | None:
-    """The repair of one variant, graded in full."""
     kernel = tried.kernels.get(subject.name)
     if kernel is None:
         return None
@@ -299,7 +297,7 @@ def _proven(trials: Trials, drawn_trials: Trials, subject: Failing, tried: _Trie
 
 
 def _run_anew(original: Original, tried: _Tried, wanted: Sequence[Failing], rerun: Rerun | None) -> _Tried:
-    """The changed program as it is seen to launch its kernels, once it is run itself."""
+    """Return the changed program with its kernels as a run shows them launched."""
     if rerun is None or not original.submission.observed.launches:
         return tried
     submission = rerun(tried.texts)

@@ -58,7 +58,7 @@ def changes_of(
 
 
 def _with_part(function: Function, change: Change) -> Change:
-    """A change of a loop's head with the part of it that is changed."""
+    """Return a change of a loop's head with the part of the head that is changed."""
     if change.group == "round_up":
         return replace(change, kind="bound", detail="rounded")
     if change.kind != "bound" or change.detail:
@@ -88,7 +88,6 @@ def in_order(clues: Clues, changes: Iterable[tuple[Function, Change]]) -> list[t
 
 
 def _names(kernel: BoundKernel) -> dict[str, str]:
-    """What the lab's arrays and sizes are called in the kernel, by role."""
     roles = zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True)
     names = {role: f"{p.owner}.{p.name}" if p.owner else p.name for role, p in roles}
     names |= dict(kernel.interpretation.constants)
@@ -96,7 +95,7 @@ def _names(kernel: BoundKernel) -> dict[str, str]:
 
 
 def _covered(kernel: BoundKernel, names: dict[str, str]) -> list[str]:
-    """What the sizes that the grid's axes run over are called in the kernel, "" where it does not know one."""
+    """Return the kernel's names of the sizes that the grid's axes run over, "" for an unknown one."""
     equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
     found = []
     for axis in kernel.interpretation.launch.covers:
@@ -106,7 +105,7 @@ def _covered(kernel: BoundKernel, names: dict[str, str]) -> list[str]:
 
 
 def _extents(kernel: BoundKernel, names: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    """What the axes of the lab's arrays are called in the kernel, by the arrays' names there."""
+    """Return the kernel's names of the axes of the lab's arrays, by the arrays' names there."""
     sizes = set(kernel.lab.size_names)
     equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
     extents = {}
@@ -190,21 +189,19 @@ def ranked(
 
 
 def _right_sides(original: Original, parsed: ParsedFile, passing: Sequence[tuple[BoundKernel, Evidence]]) -> set[int]:
-    """Where the sides of the blocks are given numbers that right kernels with shared memory are launched with."""
     tiled = {k.binding.kernel.name for k, _evidence in passing if k.binding.kernel.shared_arrays}
     launches = [launch for launch in launches_of(parsed) if tiled & set(kernels_at(original, parsed, launch))]
     return {side for launch in launches for side in sides_at(launch)}
 
 
 def _sizes(failing: Sequence[Failing]) -> list[str]:
-    """Names that stand for sizes in all failing kernels."""
     own = [functions_of(s.parsed, s.kernel.binding.kernel.name)[:1] for s in failing]
     names = [{v.name: None for f in of for v in f.variables if v.role == "size"} for of in own]
     return [name for name in names[0] if all(name in others for others in names)] if names else []
 
 
 def _meant(launch: Launch, subject: Failing) -> list[int | None]:
-    """Which parameter each argument of a launch is called as: by its very name, else as the lab calls the role."""
+    """Return which parameter each argument of a launch is named like: exactly, else as the lab calls its role."""
     kernel = subject.kernel
     names = [p.name for p in kernel.binding.kernel.parameters]
     roles = {p.name: p for p in kernel.lab.parameters}
@@ -219,7 +216,6 @@ def _meant(launch: Launch, subject: Failing) -> list[int | None]:
 
 
 def _is_ragged(subject: Failing) -> bool:
-    """Whether a kernel is wrong at sizes alone that are no multiple of its tile."""
     return _failed(subject) & OF_RESULTS == {"ragged_sizes"}
 
 
@@ -228,13 +224,13 @@ def _failed(subject: Failing) -> set[str]:
 
 
 def _right(parsed: ParsedFile, passing: Sequence[tuple[BoundKernel, Evidence]]) -> set[str]:
-    """What the kernels that are right are written with: a value that they are right with is no mistake."""
+    """Return names that right kernels use: a value that they are right with is no mistake."""
     items = (parsed.functions.get(kernel.binding.kernel.name) for kernel, _evidence in passing)
     return {word for item in items if item is not None for word in mentioned(parsed, item)}
 
 
 def _all_seen_at(original: Original, parsed: ParsedFile, launch: Launch, kernels: Collection[str]) -> bool:
-    """Whether all of the kernels were seen to be launched there, by way of pointers, say, and nowhere else."""
+    """Whether all of the kernels were seen launched there (by way of pointers, say) and nowhere else."""
     file = parsed.file.rpartition("/")[2]
     places = {
         (s.kernel, (s.file or parsed.file).rpartition("/")[2] == file and 0 <= s.line - launch.line <= 8)
@@ -245,7 +241,7 @@ def _all_seen_at(original: Original, parsed: ParsedFile, launch: Launch, kernels
 
 
 def _shifts(failing: Sequence[Failing]) -> dict[str, float]:
-    """How much later, or sooner, changes of a group are tried because of what was seen."""
+    """Return how much later, or sooner, changes of a group are tried because of what was observed."""
     said = [c.message_said.id for s in failing for c in s.checks if c.status == "fail" and c.message_said is not None]
     hazards = [h for s in failing for h in s.evidence.hazards("out_of_bounds", "uninitialized")]
     shifts: dict[str, float] = {}
@@ -275,7 +271,7 @@ def kernels_at(original: Original, parsed: ParsedFile, launch: Launch) -> list[s
 
 
 def _constants(subject: Failing) -> dict[str, int]:
-    """The constants that a kernel is written with; of a template its arguments, as they are written."""
+    """Return the constants that a kernel is written with; of a template its arguments, as written."""
     parsed = subject.parsed
     item = parsed.functions[subject.kernel.binding.kernel.name]
     constants = {}
@@ -294,7 +290,7 @@ def _constants(subject: Failing) -> dict[str, int]:
 
 
 def _takes_any_block(subject: Failing) -> bool:
-    """Whether the threads of a kernel go on by the block's, however many these are."""
+    """Whether a kernel's threads step by the block's size, whatever it is."""
     functions = functions_of(subject.parsed, subject.kernel.binding.kernel.name)
     for loop in (node for f in functions[:1] for node in f.nodes if node.type == "for_statement"):
         start, update = loop.child_by_field_name("initializer"), loop.child_by_field_name("update")
@@ -306,7 +302,7 @@ def _takes_any_block(subject: Failing) -> bool:
 
 
 def _pairs(subject: Failing) -> list[tuple[int, int]]:
-    """Parameters that may stand in each other's place: pointers among each other, numbers likewise."""
+    """Return pairs of parameters that may be exchanged: pointers among each other, numbers likewise."""
     parameters = [p for p in subject.kernel.binding.kernel.parameters if not p.is_global and not p.owner]
     pairs = [
         (one, other)

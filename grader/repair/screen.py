@@ -20,7 +20,8 @@ from grader.launching.kernel import BoundKernel, Loaded, block_of, grid_of
 from grader.launching.programs import Built
 from grader.launching.trial import Run, Trials
 from grader.message import Message, joined, msg, sizes_msg
-from grader.repair.function import Change, Function, condition_of, only_leaves
+from grader.repair.function import Change, Function
+from grader.repair.nodes import condition_of, only_leaves
 from grader.repair.symptom import MOST_INSTRUCTIONS, SmallCase, Symptom, faults, instructions_of
 from grader.submission.cpp.tree import declared_name, descendants
 from grader.submission.lexical import Edit
@@ -154,7 +155,6 @@ class Screen:
         return self.trials.oracle.case(self.symptom.cases[0].sizes, self.kernel.dtypes)[1][output]
 
     def _cured(self, built: Built, entry: str, budget: Budget) -> int:
-        """At how many of the cases, from the first on, nothing of the fault is left."""
         for number, case in enumerate(self.symptom.cases):
             # Watching takes as long again: what is wrong without it need not be watched.
             ways = (True,) if case.observe and self.symptom.is_observed else (False, True) if case.observe else (False,)
@@ -170,7 +170,6 @@ class Screen:
         return run
 
     def _compiled(self, batch: Sequence[Tried], budget: Budget) -> Iterator[tuple[Change, Built, str]]:
-        """The changes with their programs, those left out that do not compile."""
         copied = {n for n, (function, _change) in enumerate(batch) if function.is_kernel or self._is_copied(function)}
         copies = {n: copy for n in copied if (copy := self._copy(*batch[n], n)) is not None}
         built, names = self._together(copies, budget)
@@ -186,7 +185,7 @@ class Screen:
                     yield change, *alone
 
     def _together(self, copies: dict[int, str], budget: Budget) -> tuple[Built | None, dict[int, str]]:
-        """A program with copies of the kernel, without those that the compiler refuses; their name expressions."""
+        """Compile copies of the kernel together, without those that are refused; return name expressions too."""
         sources = self._sources()
         main = next(iter(sources))
         expression = self.kernel.expression(self.symptom.cases[0].sizes)
@@ -215,7 +214,6 @@ class Screen:
         return None, {}
 
     def _alone(self, change: Change) -> tuple[Built, str] | None:
-        """The program with a change in one of its device functions."""
         edits = self._resolved(change, 0, -1)
         if edits is None:
             return None
@@ -232,7 +230,7 @@ class Screen:
         return program.submission.program(program.file, dict(program.constants))
 
     def _is_copied(self, function: Function) -> bool:
-        """Whether a function that the kernel calls can be copied with it: it has one caller and no namespace."""
+        """Whether a function that the kernel calls can be copied with it: one caller, no namespace."""
         name, kernel = function.item.name, self.functions[0]
         callers = [f for f in self.functions if f.item != function.item and name in f.parsed.words(f.item.node)]
         return callers == [kernel] and "::" not in function.item.namespace + kernel.item.namespace and bool(name)
@@ -260,7 +258,7 @@ class Screen:
         return "".join(f"namespace {n} {{ " for n in space) + text + " }" * len(space)
 
     def _renamed(self, function: Function, change: Change, names: dict[str, str]) -> str | None:
-        """A function's text as grading compiles it, changed, with its own name and those of what it calls replaced."""
+        """Return a function's text as grading compiles it, changed, with its name and those of callees replaced."""
         start, end = function.at(function.item.start), function.at(function.item.end)
         edits = self._resolved(change, start, end)
         declarator = function.item.node.child_by_field_name("declarator")
@@ -341,7 +339,7 @@ def other_launch(screen: Screen, variant: str, budget: Budget) -> OtherLaunch | 
 
 
 def _other_plans(plan: LaunchPlan, sizes: dict[str, int]) -> Iterator[tuple[LaunchPlan, Message]]:
-    """Launches that are tried, with what is said where one of them is right."""
+    """Yield launches to try, each with what is said where it is right."""
     x, y, z = block_of(plan, sizes)
     if plan.block_formula and len(plan.tile) > 1:
         threads = (*plan.tile, 1, 1)[:3]
@@ -433,7 +431,6 @@ def opened(function: Function) -> Iterator[Change]:
 
 
 def _unwritten(screen: Screen, run: Run) -> Mask | None:
-    """Which elements of the first wrong output no thread wrote."""
     name = run.difference.name if run.difference is not None else ""
     if run.outcome.status != "ok" or name not in run.outcome.outputs:
         return None

@@ -117,7 +117,6 @@ def search(
 def _failing(
     original: Original, kernels: Mapping[str, BoundKernel], name: str, evidence: Evidence, checks: Sequence[Check]
 ) -> Failing | None:
-    """A variant for which changes may be looked for, None where there is nothing to be mended by one."""
     # Faults of launches that a run showed, a run alone shows to be mended (`host_repairs`).
     failed = {c.check for c in checks if c.status == "fail" and not (c.check == "launch" and c.data.get("seen"))}
     if name not in kernels or evidence.interpretation is None or not failed & {*SEARCHED, "launch"}:
@@ -151,7 +150,7 @@ def _subject(
 
 
 def _of_shared_functions(subjects: Sequence[_Subject], budget: Budget) -> list[FoundRepair]:
-    """The change of a function that several of the kernels call, with which all of these are right."""
+    """Return changes of a function that several kernels call, with which all of these are right."""
     callers: dict[tuple[str, int], list[_Subject]] = {}
     for subject in subjects:
         for function in subject.screen.functions[1:]:
@@ -179,7 +178,6 @@ def _of_shared_functions(subjects: Sequence[_Subject], budget: Budget) -> list[F
 
 
 def _of_kernel(subject: _Subject, budget: Budget) -> tuple[list[FoundRepair], Condition | None]:
-    """What mends one kernel, and the condition that was seen of it where nothing does."""
     screen, evidence, own, name = subject.screen, subject.evidence, subject.checks, subject.name
     symptom = screen.symptom
     small = screen.in_small_blocks()
@@ -200,7 +198,6 @@ def _of_kernel(subject: _Subject, budget: Budget) -> tuple[list[FoundRepair], Co
 
 
 def _found(subject: _Subject, screen: Screen, budget: Budget, proofs: int, kind: str = "") -> FoundRepair | None:
-    """What makes one kernel right; kind: of the changes that are tried, "" for all."""
     ranked = ranked_changes(screen.functions, screen.kernel, subject.checks, screen.symptom)
     ranked = [(function, change) for function, change in ranked if kind in ("", change.kind)]
     # What a kernel that is right calls, too, is wrong last of all.
@@ -219,14 +216,13 @@ def _found(subject: _Subject, screen: Screen, budget: Budget, proofs: int, kind:
 
 
 def _called(subject: _Subject) -> dict[int, Function]:
-    """Functions of the kernel that one which is right calls as well, by where they begin."""
+    """Return functions of the kernel that a right kernel calls as well, by where they begin."""
     names = {kernel.binding.kernel.name for kernel, _evidence in subject.passing}
     others = {f.item.start for name in names for f in functions_of(subject.parsed, name)}
     return {f.item.start: f for f in subject.screen.functions[1:] if f.item.start in others}
 
 
 def _graded(subject: _Subject, change: Change, budget: Budget) -> FoundRepair | None:
-    """A change of a kernel graded in full: None where it mends nothing, or spoils what another kernel calls."""
     try:
         if any(f.line(f.item.node) <= change.line <= f.item.node.end_point.row + 1 for f in _called(subject).values()):
             text = changed(subject.parsed.source.text, change)
@@ -245,7 +241,7 @@ def _graded(subject: _Subject, change: Change, budget: Budget) -> FoundRepair | 
 
 
 def _lies_true(kernel: BoundKernel, functions: Sequence[Function]) -> bool:
-    """Whether what is compiled has each function where the file has it, character by character."""
+    """Whether compiled code has each function where the file has it, character by character."""
     device = kernel.submission.device_source.get(functions[0].parsed.file, "")
     for function in functions:
         start, end = function.at(function.item.start), function.at(function.item.end)

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
-from grader.repair.function import BARRIER, BUILTINS, Change, Function, Kind, Variable, named_in
+from grader.repair.function import BARRIER, BUILTINS, Change, Function, Kind, Variable
+from grader.repair.nodes import assignment_of, index_of, named_in, operator_of, sides_of, value_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants, qualifiers_of
 from grader.submission.lexical import Edit
 from grader.submission.structs import fields_of
@@ -84,7 +85,6 @@ def macro_changes(parsed: ParsedFile, names: Collection[str], sizes: Collection[
 def _names(
     parsed: ParsedFile, body: Node, parameters: Collection[str], sizes: Collection[str]
 ) -> Iterator[tuple[Kind, str, float, str]]:
-    """A macro's body with another name for one that is no parameter: of an axis, a member, a size."""
     tokens = _TOKEN.findall(parsed.text(body))
     for place, token in enumerate(tokens):
         before, base = "".join(tokens[place - 1 : place]), "".join(tokens[max(0, place - 2) : place - 1])
@@ -101,7 +101,6 @@ def _names(
 
 
 def _members_beside(parsed: ParsedFile, name: str) -> list[str]:
-    """Other members of the structs with a member of that name, of its type."""
     others: dict[str, None] = {}
     for item in parsed.items:
         fields = fields_of(parsed, item.name) if item.kind in ("type", "variable") and item.active else ()
@@ -139,7 +138,7 @@ def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str,
 
 
 def _closes(text: str) -> int:
-    """Characters up to the bracket that closes the first one, with it."""
+    """Return the number of characters up to the bracket that closes the first one, inclusive."""
     depth = 0
     for place, sign in enumerate(text, start=1):
         depth += (sign == "(") - (sign == ")")
@@ -157,7 +156,7 @@ def numbers_of(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
                 yield item.name, value
         elif item.kind == "variable" and item.active:
             for node in descendants(item.node):
-                value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+                value = value_of(node)
                 if value is not None and value.type == "number_literal":
                     yield declared_name(node), value
 
@@ -199,7 +198,7 @@ def _sizes(node: Node) -> list[Node]:
 
 
 def _axes_of_sizes(node: Node) -> Iterator[tuple[Node, tuple[bool, bool]]]:
-    """The sizes of a declaration's arrays; whether each is the fastest axis, and whether there are others."""
+    """Yield the sizes of a declaration's arrays: whether each is the fastest axis, and whether there are others."""
     for declarator in node.children_by_field_name("declarator"):
         fastest, sizes = True, []
         current: Node | None = declarator
@@ -228,7 +227,7 @@ def _size_changes(function: Function, size: Node, is_row: bool, texts: list[str]
     if text.isdigit():
         options += [(f"{text} + 2", 3.6), (f"{text} + 4", 3.8)]
     for option, cost in options:
-        yield Change(kind, line, (function.replaced(size, option),), cost, "array")
+        yield function.replacement(kind, size, option, cost, "array", line=line)
 
 
 OTHER = {"x": "y", "y": "x"}
@@ -246,7 +245,7 @@ def idea_changes(function: Function) -> Iterator[Change]:
 
 
 def _indices_exchanged(function: Function) -> Iterator[Change]:
-    """Two indices in each other's place all through a statement that accesses two arrays with both."""
+    """Two indices exchanged throughout a statement that accesses two arrays with both."""
     for node in function.statements:
         if node.type not in ("if_statement", "expression_statement") or BARRIER in function.text(node):
             continue
@@ -268,7 +267,7 @@ def _holds(outer: Node, inner: Node) -> bool:
 
 
 def _axes_exchanged(function: Function) -> Iterator[Change]:
-    """x and y in each other's place in two indices that are made one after the other: of blocks, or of threads too."""
+    """X and y exchanged in two indices that are computed in a row: of blocks, or of threads too."""
     for one, two in pairwise(_made(function)):
         places = [axis_places(function, one), axis_places(function, two)]
         axes = [{function.text(n) for _base, n in of_index} for of_index in places]
@@ -316,13 +315,12 @@ def _names_together(function: Function) -> Iterator[Change]:
 
 
 def _origin(function: Function, variable: Variable) -> int:
-    """Where a size comes from: 0 from the file, 1 from the caller, 2 from the function itself."""
+    """Return where a size comes from: 0 the file, 1 the caller, 2 the function itself."""
     body = function.body.start_byte
     return (variable.start >= body) + (variable.start > body)
 
 
 def _made(function: Function) -> list[Node]:
-    """Where variables are given values, in order of the text."""
     return [n for n in function.nodes if n.type in ("init_declarator", "assignment_expression")]
 
 
@@ -369,12 +367,9 @@ def _scaled(function: Function, part: Node) -> list[tuple[Node, str]]:
     """The factors `X` of products `X * side`, X being a name or a component, and the sides."""
     factors = []
     for node in descendants(part):
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if node.type == "binary_expression" and left is not None and right is not None:
-            is_name = left.type in ("identifier", "field_expression")
-            operator = node.child_by_field_name("operator")
-            if is_name and operator is not None and operator.type == "*":
-                factors.append((left, function.text(right)))
+        left, right = sides_of(node)
+        if operator_of(node) == "*" and left is not None and right is not None:
+            factors += [(left, function.text(right))] if left.type in ("identifier", "field_expression") else []
     return factors
 
 
@@ -382,17 +377,15 @@ def _row_lengths(function: Function) -> Iterator[Change]:
     """`a[row * p + col]` with the row length that the same array has in another line."""
     lengths: list[tuple[str, int, Node]] = []
     for access in function.accesses:
-        indices = access.node.child_by_field_name("indices")
-        index = indices.named_children[0] if indices is not None and indices.named_children else None
+        index = index_of(access.node)
         for node in descendants(index) if index is not None else ():
-            operator = node.child_by_field_name("operator")
             right = node.child_by_field_name("right")
-            if node.type == "binary_expression" and operator is not None and operator.type == "*" and right is not None:
+            if operator_of(node) == "*" and right is not None:
                 lengths.append((access.array, access.line, right))
     for array, line, length in lengths:
         others = {function.text(n) for name, _line, n in lengths if name == array} - {function.text(length)}
         for other in sorted(others):
-            yield Change("index", line, (function.replaced(length, other),), 1.6, "pitch")
+            yield function.replacement("index", length, other, 1.6, "pitch", line=line)
 
 
 def _lost_sums(function: Function) -> Iterator[Change]:
@@ -400,12 +393,8 @@ def _lost_sums(function: Function) -> Iterator[Change]:
     names = Counter(function.text(n) for n in function.nodes if n.type == "identifier")
     added: Counter[str] = Counter()
     stores = []
-    for node in function.nodes:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        operator = node.child_by_field_name("operator")
-        if node.type != "assignment_expression" or left is None or right is None or operator is None:
-            continue
-        if left.type == "identifier" and operator.type == "+=":
+    for left, operator, right in filter(None, map(assignment_of, function.nodes)):
+        if left.type == "identifier" and operator == "+=":
             added[function.text(left)] += 1
         elif left.type == "subscript_expression" and right.type == "identifier":
             stores.append(right)
@@ -415,14 +404,14 @@ def _lost_sums(function: Function) -> Iterator[Change]:
             continue
         for stored in stores:
             if function.text(stored) in added and name in function.known_at(stored):
-                edit = function.inserted(stored.end_byte, f" + {name}")
-                yield Change("expression", function.line(stored), (edit,), 1.4, "lost", "lost")
+                line = function.line(stored)
+                yield function.insertion("expression", stored.end_byte, f" + {name}", 1.4, "lost", "lost", line=line)
 
 
 def _global_indices(function: Function) -> Iterator[Change]:
-    """An index of the whole grid where that of the block, or of the thread within it, is taken for it."""
+    """The index within the whole grid in place of that of the block, or of the thread within its block."""
     for node in function.nodes:
-        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        value = value_of(node)
         text = function.text(value).replace(" ", "") if value is not None else ""
         if value is not None and text in ("blockIdx.x", "threadIdx.x"):
             edit = function.replaced(value, "blockIdx.x * blockDim.x + threadIdx.x")

@@ -6,7 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import BARRIER, Access, Change, Function, Variable, ancestors, condition_of, is_statement
+from grader.repair.function import BARRIER, Access, Change, Function, Variable
+from grader.repair.nodes import (
+    ancestors,
+    assignment_of,
+    condition_of,
+    inner_of,
+    is_statement,
+    is_stored,
+    only_statement,
+)
 from grader.submission.cpp.tree import LOOPS, descendants
 from grader.submission.lexical import Edit
 
@@ -29,14 +38,13 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
     yield from _between(function)
     for barrier in function.barriers:
         yield from _moved(function, barrier)
-        edit = function.replaced(barrier, ";")
-        yield Change("barrier", function.line(barrier), (edit,), 3.5, "remove_barrier", "removed")
+        yield function.replacement("barrier", barrier, ";", 3.5, "remove_barrier", "removed")
     yield from _both(function)
     yield from _in_warps(function)
     for call in function.statements:
         text = function.text(call).replace(" ", "")
         if text.startswith("__syncwarp("):
-            yield Change("barrier", function.line(call), (function.replaced(call, CALL),), 0.8, "barrier", "stronger")
+            yield function.replacement("barrier", call, CALL, 0.8, "barrier", "stronger")
     for statement in function.statements:
         if not _is_uniform(function, statement) or statement in function.barriers:
             continue
@@ -97,7 +105,7 @@ def _goes_one_way(function: Function, body: Node) -> bool:
 
 
 def _both(function: Function) -> Iterator[Change]:
-    """In a loop without any barrier, two: after what fills shared memory, and at its end."""
+    """In a loop without a barrier, two: after what fills shared memory, and at the loop's end."""
     for loop in function.nodes:
         body = loop.child_by_field_name("body") if loop.type in LOOPS else None
         if body is None or body.type != "compound_statement" or BARRIER in function.text(body):
@@ -118,15 +126,10 @@ def _between(function: Function) -> Iterator[Change]:
     for node in function.statements:
         branch = node if node.type == "if_statement" and node.child_by_field_name("alternative") is None else None
         body = branch.child_by_field_name("consequence") if branch is not None else node
-        if body is not None and body.type == "compound_statement" and len(body.named_children) == 1:
-            body = body.named_children[0]
-        is_plain = body is not None and body.type == "expression_statement" and bool(body.named_children)
-        inner = body.named_children[0] if body is not None and is_plain else None
-        if inner is None or inner.type != "assignment_expression" or not _is_uniform(function, node):
+        assignment = assignment_of(inner_of(only_statement(body)))
+        if assignment is None or node.parent is None or not _is_uniform(function, node):
             continue
-        left, right, operator = (inner.child_by_field_name(name) for name in ("left", "right", "operator"))
-        if left is None or right is None or operator is None or node.parent is None:
-            continue
+        left, operator, right = assignment
         own = function.text(left)
         reads = [a for a in function.accesses if right.start_byte <= a.node.start_byte < right.end_byte]
         others = [a for a in reads if a.array == own.partition("[")[0] and function.text(a.node) != own]
@@ -136,12 +139,11 @@ def _between(function: Function) -> Iterator[Change]:
         indent = function.indent(node)
         test = function.text(condition) if condition is not None else ""
         value = f"{test} ? {function.text(right)} : 0" if test else function.text(right)
-        stores = f"{own} {function.text(operator)} read;"
+        stores = f"{own} {operator} read;"
         text = f"const auto read = {value};\n{indent}{CALL}\n{indent}{f'if ({test}) ' if test else ''}{stores}"
         if node.next_named_sibling not in function.barriers:
             text += f"\n{indent}{CALL}"
-        edit = function.replaced(node, text)
-        yield Change("barrier", function.line(inner), (edit,), 2.0, "barrier", "between")
+        yield function.replacement("barrier", node, text, 2.0, "barrier", "between", line=function.line(left))
 
 
 WARP_CALL = "__syncwarp();"
@@ -169,24 +171,18 @@ def _in_warps(function: Function) -> Iterator[Change]:
 
 
 def _stored_in(function: Function, node: Node) -> Iterator[Access]:
-    """The elements of arrays that a statement assigns to."""
     for access in function.accesses:
-        parent = access.node.parent
-        is_inside = node.start_byte <= access.node.start_byte < node.end_byte
-        is_assigned = parent is not None and parent.type == "assignment_expression"
-        if is_inside and parent is not None and is_assigned and parent.child_by_field_name("left") == access.node:
+        if node.start_byte <= access.node.start_byte < node.end_byte and is_stored(access.node):
             yield access
 
 
 def _with_syncs(function: Function, step: Node, *, is_split: bool) -> Iterator[Edit]:
-    """A step with __syncwarp() behind it; is_split: one between what is read and what is stored as well."""
-    inner = step.named_children[0] if step.type == "expression_statement" and step.named_children else None
-    left, right = (inner.child_by_field_name(side) if inner is not None else None for side in ("left", "right"))
-    operator = inner.child_by_field_name("operator") if inner is not None else None
-    if is_split and left is not None and right is not None and operator is not None and "[" in function.text(right):
-        text = f"{{ const auto read = {function.text(right)}; {WARP_CALL} "
-        text += f"{function.text(left)} {function.text(operator)} read; {WARP_CALL} }}"
-        yield function.replaced(step, text)
+    """A step followed by __syncwarp(); is_split: with another one between reading and storing."""
+    assignment = assignment_of(inner_of(step))
+    if is_split and assignment is not None and "[" in function.text(assignment[2]):
+        left, operator, right = assignment
+        text = f"{{ const auto read = {function.text(right)}; {WARP_CALL} {function.text(left)} {operator} read; "
+        yield function.replaced(step, f"{text}{WARP_CALL} }}")
     elif step.type == "compound_statement":
         yield function.inserted(step.end_byte - 1, f"    {WARP_CALL}\n{function.indent(step)}")
     elif step.parent is not None and step.parent.type in LOOPS:
@@ -197,7 +193,6 @@ def _with_syncs(function: Function, step: Node, *, is_split: bool) -> Iterator[E
 
 
 def _moved(function: Function, barrier: Node) -> Iterator[Change]:
-    """The barrier after the outermost branch that it stands in, within its loop; before it where it comes first."""
     yield from _out_of_loop(function, barrier)
     outermost = None
     edits: tuple[Edit, ...]
@@ -230,7 +225,6 @@ def _moved(function: Function, barrier: Node) -> Iterator[Change]:
 
 
 def _is_uniform(function: Function, statement: Node) -> bool:
-    """Whether it stands in loops alone."""
     for outer in ancestors(statement, function.body):
         if outer.type in ("if_statement", "switch_statement", "else_clause", "case_statement"):
             return False
@@ -238,7 +232,7 @@ def _is_uniform(function: Function, statement: Node) -> bool:
 
 
 def _out_of_loop(function: Function, barrier: Node) -> Iterator[Change]:
-    """The barrier behind the loop that it stands in, where the threads make unlike numbers of passes."""
+    """The barrier moved behind its loop, where threads make different numbers of passes."""
     loop = next((outer for outer in ancestors(barrier, function.body) if outer.type in LOOPS), None)
     if loop is None or loop.parent is None or loop.parent.type != "compound_statement":
         return
@@ -276,7 +270,7 @@ def value_changes(function: Function) -> Iterator[Change]:
 
 
 def _types(function: Function) -> Iterator[Change]:
-    """An unsigned variable that has to go below 0, one that is too small for an index, an array that a block shares."""
+    """Another type: for an unsigned variable that goes below 0, a narrow index, an array that a block shares."""
     for node in function.nodes:
         type_node = node.child_by_field_name("type") if node.type == "declaration" else None
         if type_node is None or "__shared__" in function.text(node):
@@ -304,13 +298,12 @@ _LARGER = {"max", "fmaxf", "fmax", "atomicMax", "MAX"}
 
 
 def _smallest(function: Function) -> Iterator[Change]:
-    """What a maximum starts from: the smallest positive number, or 0, in place of one that is below all others."""
+    """A maximum started below all numbers in place of the smallest positive number or 0."""
     words = function.parsed.words(function.body)
     for node in function.nodes:
         text = function.text(node)
         if node.type == "identifier" and text in _POSITIVE:
-            edit = function.replaced(node, _POSITIVE[text])
-            yield Change("initial_value", function.line(node), (edit,), 0.3, "smallest", "positive")
+            yield function.replacement("initial_value", node, _POSITIVE[text], 0.3, "smallest", "positive")
         elif node.type == "number_literal" and words & _LARGER and re.fullmatch(r"0\.?0*f?|\.0+f?", text):
             outer = node.parent
             if outer is not None and outer.type in (
@@ -319,8 +312,7 @@ def _smallest(function: Function) -> Iterator[Change]:
                 "assignment_expression",
             ):
                 for lowest in ("-INFINITY", "-FLT_MAX"):
-                    edit = function.replaced(node, lowest)
-                    yield Change("initial_value", function.line(node), (edit,), 1.4, "smallest", "zero")
+                    yield function.replacement("initial_value", node, lowest, 1.4, "smallest", "zero")
 
 
 def _signed(function: Function) -> Iterator[Change]:
@@ -339,7 +331,7 @@ def _signed(function: Function) -> Iterator[Change]:
 
 
 def _shadowing(function: Function, node: Node) -> Iterator[Change]:
-    """A declaration in an inner block that hides a variable of the same name: left out, or made an assignment."""
+    """A declaration that hides an outer variable of the same name, left out or made an assignment."""
     declarators = node.children_by_field_name("declarator")
     if len(declarators) != 1 or declarators[0].type != "init_declarator":
         return
@@ -348,8 +340,7 @@ def _shadowing(function: Function, node: Node) -> Iterator[Change]:
     is_hiding = any(0 < v.start < node.start_byte < v.end for v in outer)
     if is_hiding and node.parent is not None and node.parent.type == "compound_statement":
         yield Change("expression", function.line(node), (function.removed(node),), 0.2, "shadowed", "shadowed")
-        edit = function.replaced(node, f"{function.text(declarators[0])};")
-        yield Change("expression", function.line(node), (edit,), 0.4, "shadowed", "shadowed")
+        yield function.replacement("expression", node, f"{function.text(declarators[0])};", 0.4, "shadowed", "shadowed")
 
 
 def _first_values(function: Function, node: Node) -> Iterator[Change]:
@@ -363,32 +354,25 @@ def _first_values(function: Function, node: Node) -> Iterator[Change]:
             name = declarator.child_by_field_name("declarator")
             variable = next((v for v in function.variables if name is not None and v.name == function.text(name)), None)
             if value is not None and variable is not None and variable.role == "value" and function.text(value) != "0":
-                yield Change("initial_value", function.line(declarator), (function.replaced(value, "0"),), 2.2, "zero")
+                yield function.replacement("initial_value", value, "0", 2.2, "zero", line=function.line(declarator))
             accumulates = name is not None and f"{function.text(name)} +=" in function.text(function.body)
             if accumulates and "int" in function.text(type_node).split():
-                edit = function.replaced(type_node, "float")
-                yield Change("expression", function.line(node), (edit,), 2.4, "type")
+                yield function.replacement("expression", type_node, "float", 2.4, "type", line=function.line(node))
 
 
 def _stale(function: Function, node: Node) -> Iterator[Change]:
     """`x = f(x, y); y = g(x, y);` with `x` as it was before in the second statement."""
-    following = node.next_named_sibling
-    one = node.named_children[0] if node.type == "expression_statement" and node.named_children else None
-    two = following.named_children[0] if following is not None and following.named_children else None
-    sides = [
-        (part.child_by_field_name("left"), part.child_by_field_name("right"))
-        for part in (one, two)
-        if part is not None and part.type == "assignment_expression"
-    ]
-    if len(sides) != 2 or following is None or node.parent is None or node.parent.type != "compound_statement":
+    following, block = node.next_named_sibling, node.parent
+    first, second = assignment_of(inner_of(node)), assignment_of(inner_of(following))
+    if first is None or second is None or following is None or block is None or block.type != "compound_statement":
         return
-    (x, made), (y, after) = sides
-    if x is None or made is None or y is None or after is None or {x.type, y.type} != {"identifier"}:
+    (x, _sign, value), (y, _next_sign, next_value) = first, second
+    if {x.type, y.type} != {"identifier"}:
         return
     name, other = function.text(x), function.text(y)
     variable = function.known_at(node).get(name)
-    places = [n for n in descendants(after) if n.type == "identifier" and function.text(n) == name]
-    if name == other or variable is None or not places or not {name, other} <= function.parsed.words(made):
+    places = [n for n in descendants(next_value) if n.type == "identifier" and function.text(n) == name]
+    if name == other or variable is None or not places or not {name, other} <= function.parsed.words(value):
         return
     before = f"const auto {name}_before = {name};\n{function.indent(node)}"
     edits = (function.inserted(node.start_byte, before), *(function.replaced(n, f"{name}_before") for n in places))
@@ -401,87 +385,79 @@ _ADDED = {"+=": "", "-=": "-"}
 
 def _atomic(function: Function, node: Node) -> Iterator[Change]:
     """`a[i] += v`, `a[i]++` and `a[i] = a[i] + v` of an array that several threads add to, as one atomic addition."""
-    inner = node.named_children[0] if node.named_children else None
-    if inner is None:
-        return
-    left, right = inner.child_by_field_name("left"), inner.child_by_field_name("right")
-    operator, argument = inner.child_by_field_name("operator"), inner.child_by_field_name("argument")
-    place, added = left, ""
-    if inner.type == "update_expression" and argument is not None:
-        place, added = argument, "-1" if "--" in function.text(inner) else "1"
-    elif inner.type == "assignment_expression" and left is not None and right is not None and operator is not None:
-        text, own = function.text(right), function.text(left)
-        if operator.type in _ADDED:
-            sign = _ADDED[operator.type]
-            added = f"{sign}({text})" if sign else text
-        elif operator.type == "=" and right.type == "binary_expression" and text.startswith(f"{own} + "):
+    inner, assignment = inner_of(node), assignment_of(inner_of(node))
+    place: Node | None = None
+    added = ""
+    if inner is not None and inner.type == "update_expression":
+        place, added = inner.child_by_field_name("argument"), "-1" if "--" in function.text(inner) else "1"
+    elif assignment is not None:
+        place, operator, right = assignment
+        text, own = function.text(right), function.text(place)
+        if operator in _ADDED:
+            added = f"{_ADDED[operator]}({text})" if _ADDED[operator] else text
+        elif operator == "=" and right.type == "binary_expression" and text.startswith(f"{own} + "):
             added = text.removeprefix(f"{own} + ")
     is_element = place is not None and place.type in ("subscript_expression", "pointer_expression")
-    if added and place is not None and is_element:
-        edit = function.replaced(inner, f"atomicAdd(&{function.text(place)}, {added})")
-        yield Change("expression", function.line(node), (edit,), 1.4, "atomic", "atomic")
+    if added and inner is not None and place is not None and is_element:
+        text = f"atomicAdd(&{function.text(place)}, {added})"
+        yield function.replacement("expression", inner, text, 1.4, "atomic", "atomic", line=function.line(node))
 
 
 def _else_zero(function: Function, node: Node) -> Iterator[Change]:
-    body = node.child_by_field_name("consequence")
-    if body is None or node.child_by_field_name("alternative") is not None:
+    assignment = assignment_of(inner_of(only_statement(node.child_by_field_name("consequence"))))
+    if assignment is None or node.child_by_field_name("alternative") is not None:
         return
-    if body.type == "compound_statement" and len(body.named_children) == 1:
-        body = body.named_children[0]
-    inner = body.named_children[0] if body.type == "expression_statement" and body.named_children else None
-    left = inner.child_by_field_name("left") if inner is not None and inner.type == "assignment_expression" else None
-    if left is not None and left.type == "subscript_expression":
+    left = assignment[0]
+    if left.type == "subscript_expression":
         variable = function.known_at(node).get(function.text(left).partition("[")[0])
         vector = _VECTOR.fullmatch(variable.type) if variable is not None else None
         zero = f"make_{vector[0]}({', '.join('0' * int(vector[1]))})" if vector is not None else "0"
-        edit = function.inserted(node.end_byte, f"\n{function.indent(node)}else {function.text(left)} = {zero};")
-        yield Change("initial_value", function.line(node), (edit,), 2.4, "else_zero", "else")
+        text = f"\n{function.indent(node)}else {function.text(left)} = {zero};"
+        yield function.insertion(
+            "initial_value", node.end_byte, text, 2.4, "else_zero", "else", line=function.line(node)
+        )
 
 
 def _reset(function: Function, node: Node) -> Iterator[Change]:
-    """A sum set to 0 where each of the loops around it begins; one that is added to is stored to instead."""
-    inner = node.named_children[0] if node.named_children else None
-    if inner is None or inner.type != "assignment_expression":
+    """A sum set to 0 where each of the loops around it begins."""
+    assignment = assignment_of(inner_of(node))
+    if assignment is None or assignment[0].type != "identifier" or not _goes_on(function, *assignment):
         return
-    operator, left = inner.child_by_field_name("operator"), inner.child_by_field_name("left")
-    if operator is None or left is None or left.type != "identifier" or not _goes_on(function, inner, operator.type):
-        return
-    variable = function.known_at(node).get(function.text(left))
+    variable = function.known_at(node).get(function.text(assignment[0]))
     if variable is None:
         return
+    zeroed = f"{variable.name} = 0;\n"
     for outer in ancestors(node, function.body):
         if outer.type not in LOOPS or outer.start_byte < variable.start:
             continue
         body = outer.child_by_field_name("body")
-        edit = function.inserted(outer.start_byte, f"{variable.name} = 0;\n{function.indent(outer)}")
-        if outer.parent is not None and outer.parent.type == "compound_statement":
-            cost = 0.6 if _is_stored_behind(function, outer, variable) else 2.0
-            yield Change("initial_value", function.line(outer), (edit,), cost, "reset", "missing")
-        if body is not None and body.type == "compound_statement" and body.named_children:
-            first = body.named_children[0]
-            edit = function.inserted(first.start_byte, f"{variable.name} = 0;\n{function.indent(first)}")
-            yield Change("initial_value", function.line(first), (edit,), 2.6, "reset", "missing")
+        firsts = body.named_children[:1] if body is not None and body.type == "compound_statement" else []
+        places = [(outer, 0.6 if _is_stored_behind(function, outer, variable) else 2.0)]
+        if outer.parent is None or outer.parent.type != "compound_statement":
+            places = []
+        for place, cost in (*places, *((first, 2.6) for first in firsts)):
+            text = f"{zeroed}{function.indent(place)}"
+            yield function.insertion(
+                "initial_value", place.start_byte, text, cost, "reset", "missing", line=function.line(place)
+            )
 
 
 def _is_stored_behind(function: Function, loop: Node, variable: Variable) -> bool:
-    """Whether a sum is stored behind the loop that makes it, in a loop around that, and goes on to the next element."""
+    """Whether a sum is stored behind its loop, within another loop that does not reset it."""
     around = next((a for a in ancestors(loop, function.body) if a.type in LOOPS), None)
-    block = loop.parent
-    if around is None or block is None or around.start_byte < variable.start:
+    if around is None or loop.parent is None or around.start_byte < variable.start:
         return False
-    behind = [n for n in block.named_children if n.start_byte > loop.start_byte and n.type == "expression_statement"]
-    stores = [n.named_children[0] for n in behind if n.named_children]
-    is_set = any(
-        n.type == "assignment_expression" and function.text(n).replace(" ", "").startswith(f"{variable.name}=")
+    behind = (n for n in loop.parent.named_children if n.start_byte > loop.start_byte)
+    values = [assignment[2] for n in behind if (assignment := assignment_of(inner_of(n))) is not None]
+    is_reset = any(
+        assignment[1] == "=" and function.text(assignment[0]) == variable.name
         for n in descendants(around)
+        if (assignment := assignment_of(n)) is not None
     )
-    rights = [n.child_by_field_name("right") for n in stores if n.type == "assignment_expression"]
-    return not is_set and any(r is not None and variable.name in function.parsed.words(r) for r in rights)
+    return not is_reset and any(variable.name in function.parsed.words(value) for value in values)
 
 
-def _goes_on(function: Function, assignment: Node, operator: str) -> bool:
+def _goes_on(function: Function, left: Node, operator: str, right: Node) -> bool:
     """Whether what is assigned is made of what was there: `s += x`, `s = s + x`, `s = fmaf(a, b, s)`."""
-    left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
-    if operator == "+=" or left is None or right is None:
-        return operator == "+="
-    return operator == "=" and right.type != "identifier" and function.text(left) in function.parsed.words(right)
+    is_own = operator == "=" and right.type != "identifier" and function.text(left) in function.parsed.words(right)
+    return operator == "+=" or is_own

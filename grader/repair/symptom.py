@@ -98,7 +98,6 @@ def is_collision(hazards: Sequence[Hazard]) -> bool:
 
 
 def _is_one_place(hazard: Hazard) -> bool:
-    """Whether two threads write to one element in the same line."""
     return hazard.kind == "race" and hazard.detail.startswith("write_write") and hazard.line == hazard.other_line
 
 
@@ -181,12 +180,11 @@ def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | N
 
 
 def _is_short(run: Run | None) -> bool:
-    """Whether a kernel that does the same work ends within what a changed one may take."""
+    """Whether a kernel that does the same work ends within the limit of a changed one."""
     return run is not None and (run.outcome.thread_instructions or 0) <= MOST_INSTRUCTIONS
 
 
 def _showing(evidence: Evidence, check: Check) -> Run | None:
-    """The smallest run that shows why the check failed."""
     runs = [r for r in evidence.runs if not r.drawn and r.backend == "emulator" and r.outcome.reason != "repeat_wrong"]
     exact = [r for r in runs if r.kind != "ragged"]
     match check.check:
@@ -212,7 +210,7 @@ def _skips_diagnosis(check: Check, run: Run) -> bool:
 
 
 def _others(evidence: Evidence, interpretation: Interpretation, sizes: dict[str, int]) -> list[Run]:
-    """A small run of each kind at other sizes, at which the kernel is the same program."""
+    """Return a small run of each kind at other sizes at which the kernel is the same program."""
     compiled_in = [role for role, _name in interpretation.constants] + [
         role for _text, role in interpretation.template if role
     ]

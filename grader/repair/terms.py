@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.repair.expressions import kind_at
-from grader.repair.function import (
-    Access,
-    Change,
-    Function,
-    Variable,
+from grader.repair.function import Access, Change, Function, Variable, is_own_call
+from grader.repair.nodes import (
     ancestors,
     arguments_of,
-    is_own_call,
+    index_of,
+    is_stored,
     named_in,
     operator_of,
+    outside_brackets,
+    sides_of,
 )
 from grader.submission.cpp.tree import WORD, descendants
 
@@ -88,7 +88,7 @@ def _indices(function: Function, node: Node) -> Iterator[_Index]:
 
 
 def _pointed(function: Function, node: Node) -> str:
-    """The array that something is added to; "" of what is no pointer, or a mere name."""
+    """Return the array that an offset is added to; "" for what is no pointer, or a mere name."""
     known = function.known_at(node)
     terms = [function.text(term) for _sign, term in _terms(node)] if operator_of(node) in ("+", "-") else []
     return next((text for text in terms if text in known and known[text].role == "array"), "")
@@ -97,21 +97,13 @@ def _pointed(function: Function, node: Node) -> str:
 def _sums_within(index: Node) -> Iterator[Node]:
     """The sums in an index that are no part of another one: `(t * S + ty) * n`, `min(base + s, n - 1)`."""
     for node in descendants(index):
-        if operator_of(node) in ("+", "-") and operator_of(_outside(node)) not in ("+", "-"):
+        if operator_of(node) in ("+", "-") and operator_of(outside_brackets(node)) not in ("+", "-"):
             yield node
 
 
-def _outside(node: Node) -> Node:
-    """What an expression stands in, brackets left out."""
-    outer = node.parent
-    while outer is not None and outer.type == "parenthesized_expression":
-        outer = outer.parent
-    return outer or node
-
-
 def _terms(node: Node, sign: str = "+") -> Iterator[tuple[str, Node]]:
-    """What a sum adds up and takes away, with its sign; of anything else that itself."""
-    left, right, operator = node.child_by_field_name("left"), node.child_by_field_name("right"), operator_of(node)
+    """Yield the terms of a sum with their signs; any other expression itself."""
+    (left, right), operator = sides_of(node), operator_of(node)
     if operator in ("+", "-") and left is not None and right is not None:
         yield from _terms(left, sign)
         yield from _terms(right, sign if operator == "+" else "-" if sign == "+" else "+")
@@ -120,7 +112,7 @@ def _terms(node: Node, sign: str = "+") -> Iterator[tuple[str, Node]]:
 
 
 def _halos(function: Function, index: Node) -> set[str]:
-    """The terms of an index that are made of sizes alone, "-radius"."""
+    """Return the terms of an index that are made of sizes alone, such as "-radius"."""
     known = function.known_at(index)
     halos = set()
     for sign, term in _terms(index):
@@ -133,7 +125,7 @@ def _halos(function: Function, index: Node) -> set[str]:
 def _as_other_side(function: Function) -> Iterator[tuple[Node, str]]:
     """Of `s[t - radius] = in[i]` the term that one side has, and the index of the other."""
     for node in function.nodes:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        left, right = sides_of(node)
         if node.type != "assignment_expression" or left is None or right is None:
             continue
         targets = [index.node for index in _indices(function, left)]
@@ -161,13 +153,12 @@ def _as_other_access(function: Function, indices: list[_Index]) -> Iterator[tupl
 
 
 def _others(function: Function, index: _Index, halos: set[str]) -> frozenset[str]:
-    """The terms of an index without some, and without its array."""
+    """Return the terms of an index without its halos and its array."""
     terms = {sign + function.text(term) for sign, term in _terms(index.node)}
     return frozenset(terms - halos - {f"+{index.array}"})
 
 
 def _added(function: Function, index: Node, *, in_brackets: bool) -> Iterator[Change]:
-    """A size more or less; in brackets another index more, or the thread's."""
     if index.type not in PLAIN and operator_of(index) not in ("+", "-", "*"):
         return
     known = function.known_at(index)
@@ -183,8 +174,7 @@ def _added(function: Function, index: Node, *, in_brackets: bool) -> Iterator[Ch
         added += [(f" + {name}", 4.4, "add_term") for name in others]
         added += [(f" + {name}", 4.6, "add_term") for name in ("threadIdx.x", "threadIdx.y") if name not in text]
     for more, cost, group in added:
-        edit = function.inserted(index.end_byte, more)
-        yield Change(kind_at(function, index), function.line(index), (edit,), cost, group)
+        yield function.insertion(kind_at(function, index), index.end_byte, more, cost, group, line=function.line(index))
 
 
 def _multiplied(
@@ -212,7 +202,7 @@ def _multiplied(
 
 
 def _factors(function: Function) -> dict[str, dict[str, None]]:
-    """What the function's products multiply by, "n * n", by their first factor without its axis, "blockIdx"."""
+    """Return what products multiply by, such as "n * n", by their first factor without its axis, such as "blockIdx"."""
     found: dict[str, dict[str, None]] = {}
     for node in function.nodes:
         if operator_of(node) != "*" or (node.parent is not None and operator_of(node.parent) == "*"):
@@ -248,7 +238,7 @@ def left_out_changes(function: Function) -> Iterator[Change]:
 
 
 def _sum_of(node: Node) -> Node:
-    """The whole sum that a node is a term of, through products and brackets; of anything else itself."""
+    """Return the whole sum that a node is a term of, through products and brackets; else the node."""
     whole, inner = node, node
     while (outer := inner.parent) is not None:
         if operator_of(outer) in ("+", "-"):
@@ -260,7 +250,6 @@ def _sum_of(node: Node) -> Node:
 
 
 def _term_of(node: Node) -> Node:
-    """The term of a sum that a node is a factor of."""
     term = node
     while (outer := term.parent) is not None and operator_of(outer) == "*":
         term = outer
@@ -269,8 +258,7 @@ def _term_of(node: Node) -> Node:
 
 def _place(function: Function, access: Access) -> tuple[str, str, str] | None:
     """Of `in[k - cols]` what precedes the last sign of its index, the sign, and the distance; None of any other."""
-    index = access.node.child_by_field_name("indices")
-    inner = index.named_children[0] if index is not None and index.named_children else None
+    inner = index_of(access.node)
     sign = operator_of(inner) if inner is not None else ""
     left, right = (inner.child_by_field_name(side) if inner is not None else None for side in ("left", "right"))
     if sign not in MIRRORED or left is None or right is None:
@@ -280,7 +268,7 @@ def _place(function: Function, access: Access) -> tuple[str, str, str] | None:
 
 
 def _neighbours(function: Function, accesses: list[Access]) -> Iterator[Change]:
-    """The neighbour on the other side: in place of one that is added twice, or as another term."""
+    """The neighbour on the other side, in place of one that is added twice or as another term."""
     places = [(access, place) for access in accesses if (place := _place(function, access)) is not None]
     count = Counter(place for _access, place in places)
     for access, (base, sign, distance) in places:
@@ -289,7 +277,7 @@ def _neighbours(function: Function, accesses: list[Access]) -> Iterator[Change]:
         line = function.line(access.node)
         other = _mirrored(function, access)
         if count[base, sign, distance] > 1:
-            yield Change("index", line, (function.replaced(access.node, other),), 0.6, "mirrored")
+            yield function.replacement("index", access.node, other, 0.6, "mirrored", line=line)
         elif len(places) > 1:
             term = _term_of(access.node)
             outer = term.parent
@@ -335,19 +323,18 @@ def _unused(function: Function) -> Iterator[Variable]:
 
 
 def _used(function: Function, variable: Variable) -> Iterator[Change]:
-    """A parameter put where it may be meant: an array's element for an index or as a factor, a number as a factor."""
+    """An unused parameter where it may be meant: an array's element as an index or factor, a number as a factor."""
     if variable.role == "array":
         is_of_indices = "int" in variable.type or "size" in variable.type or "long" in variable.type
         for access in function.accesses:
-            indices = access.node.child_by_field_name("indices")
-            index = indices.named_children[0] if indices is not None and indices.named_children else None
+            index = index_of(access.node)
             if index is None:
                 continue
             line, text = function.line(access.node), function.text(index)
             if is_of_indices:
                 edit = function.replaced(index, f"{variable.name}[{text}]")
                 yield Change("index", line, (edit,), UNUSED, "unused", "unused")
-            elif not _is_stored(access.node):
+            elif not is_stored(access.node):
                 for own in dict.fromkeys([text, *_loop_indices(function, access.node)]):
                     edit = function.inserted(access.node.end_byte, f" * {variable.name}[{own}]")
                     yield Change("expression", line, (edit,), UNUSED + 0.4, "unused", "unused")
@@ -363,7 +350,7 @@ def _used(function: Function, variable: Variable) -> Iterator[Change]:
         if operator_of(made) in ("+", "-") and (right := made.child_by_field_name("right")) is not None:
             text = function.text(right)
             text = f"({text})" if operator_of(right) in ("+", "-") else text
-            yield Change("expression", line, (function.replaced(right, f"{variable.name} * {text}"),), UNUSED, *_UNUSED)
+            yield function.replacement("expression", right, f"{variable.name} * {text}", UNUSED, *_UNUSED, line=line)
         text = function.text(made)
         text = f"({text})" if made.type == "binary_expression" else text
         if any(operator_of(outer) for outer in ancestors(made, function.body)) or "[" in text or "(" in text:
@@ -377,13 +364,7 @@ def _used(function: Function, variable: Variable) -> Iterator[Change]:
 _UNUSED = ("unused", "unused")
 
 
-def _is_stored(node: Node) -> bool:
-    parent = node.parent
-    return parent is not None and parent.type == "assignment_expression" and parent.child_by_field_name("left") == node
-
-
 def _loop_indices(function: Function, node: Node) -> Iterator[str]:
-    """Variables of the loops around a node, the innermost first."""
     loops = [outer for outer in ancestors(node, function.body) if outer.type == "for_statement"]
     for loop in loops:
         start = loop.child_by_field_name("initializer")

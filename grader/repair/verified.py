@@ -94,7 +94,7 @@ def judged(
 
 
 def _is_passed(check: Check, evidence: Evidence) -> bool:
-    """Whether a check passes, or would if what comes before it did: a race may be gone from a wrong kernel."""
+    """Whether a check passes, or would if its prerequisite did: a race may be gone from a wrong kernel."""
     if check.check != "races" or not _is_waiting(check) or "hazards" in evidence.unmeasured:
         return check.status == "pass"
     return not hazards.counted(evidence.hazards(*hazards.KINDS))
@@ -154,7 +154,7 @@ def _effect(unit: str, worst: LineCounters | None, after: Counters, array: str =
 
 
 def _array(diff: Sequence[str]) -> str:
-    """The shared array that a change declares otherwise, "tile[32][33]"; "" where it changes something else."""
+    """Return the shared array whose declaration changes, such as "tile[32][33]"; "" for other changes."""
     added = [row for row in diff if row.startswith("+") and "__shared__" in row]
     before = {name for row in diff if row.startswith("-") for name in _ARRAY.findall(row)}
     names = [name for row in added for name in _ARRAY.findall(row) if name not in before]
@@ -367,13 +367,11 @@ def hint_msg(found: FoundRepair) -> Message | None:
 
 
 def _right_with(found: FoundRepair) -> Message:
-    """That the result is right with a change, and which checks fail all the same."""
     names = [msg(f"checks.{name}.title") for name in found.rest]
     return msg("repairs.verified_result", n=len(names), checks=msg("pieces.listed", items=names, more=False))
 
 
 def _beside(said: Message, change: Change) -> Message | None:
-    """What is left of a sentence of the hint where a change is known to mend the fault."""
     if said.id in OVERRULED | OVERRULED_BY.get(change.group, frozenset()):
         return None
     if said.id == PADS and change.kind != "padding":

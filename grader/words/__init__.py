@@ -103,7 +103,7 @@ class Text(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """The texts by their files, and the file that is spoken of."""
+    """The texts by file, and the file that is spoken of."""
 
     texts: Mapping[str, Text] = field(default_factory=dict)
     file: str = ""
@@ -183,7 +183,7 @@ def file_of(data: Mapping[str, object]) -> object:
 
 @cache
 def _lines_in(words: Words) -> frozenset[str]:
-    """The names of what words put in as a line or several."""
+    """Return the names of data that words put in as lines."""
     if callable(words):
         return _OF_FUNCTIONS
     english = f"{words.one} {words.many}" if isinstance(words, Plural) else words
@@ -266,7 +266,7 @@ def _told(record: Record, result: msgspec.Struct) -> Record:
 
 
 def _retold(record: msgspec.Struct, name: str, result: msgspec.Struct) -> Iterator[tuple[str, object]]:
-    """What a field of a record says anew, by the field's name."""
+    """Yield what a field of a record says anew, by the field's name."""
     value = getattr(record, name)
     if name.endswith("_said"):
         shown = name.removesuffix("_said")
@@ -281,7 +281,7 @@ def _retold(record: msgspec.Struct, name: str, result: msgspec.Struct) -> Iterat
 
 
 def _file_of(record: msgspec.Struct, result: msgspec.Struct) -> object:
-    """The file that a record's lines are in: its own, or that of its variant."""
+    """Return the file that a record's lines are in: its own, or that of its variant."""
     own = getattr(record, "file", None)
     if own:
         return own
@@ -316,7 +316,7 @@ def fault_title(check: str, message: Message | None) -> str:
 
 
 def _ids_within(message: Message) -> Iterator[str]:
-    """The ids of a message and of the messages put into it, in their order."""
+    """Yield the ids of a message and of the messages put into it, in order."""
     yield message.id
     for value in message.data.values():
         for part in value if isinstance(value, list) else [value]:
@@ -335,7 +335,7 @@ def speak(language: str) -> None:
 
 
 def _shown(said: object, stored: object) -> object:
-    """The texts of a message, a list of them or a dictionary."""
+    """Return the texts of a message, a list of messages or a dictionary of them."""
     if isinstance(said, list):
         old = stored if isinstance(stored, list) and len(stored) == len(said) else [""] * len(said)
         return [_shown(one, was) for one, was in zip(said, old, strict=True)]

@@ -368,14 +368,14 @@ def smaller_program(name: str, before: str, after: str) -> str:
 
 
 def _at(why: str, line: int, in_file: str) -> str:
-    """A reason, with the line that the program had come to, and its file where that is another than the program's."""
+    """Return a reason with the line that the program had come to, and its file where that is another one."""
     if line and in_file:
         return _("{why} ({file}, line {line})").format(why=_part(why), file=in_file, line=line)
     return _("{why} (line {line})").format(why=_part(why), line=line) if line else _part(why)
 
 
 def _part(sentence: str) -> str:
-    """A sentence as a part of another: no full stop, and no capital but in a name."""
+    """Return a sentence as a part of another: without full stop, and no capital but in a name."""
     first, rest = sentence[:1], sentence[1:].rstrip(".")
     return (first.lower() if rest[:1].islower() or rest[:1] == " " else first) + rest
 

@@ -1,0 +1,131 @@
+"""Parts of a syntax tree as the search for changes asks for them: operands, values, conditions, arguments, indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+LEAVES = ("return_statement", "continue_statement", "break_statement")
+
+
+def listed(node: Node | None) -> list[Node]:
+    """Return the named children of a list, without comments; [] where there is no list."""
+    return [n for n in node.named_children if n.type != "comment"] if node is not None else []
+
+
+def sides_of(node: Node) -> tuple[Node | None, Node | None]:
+    """Return the operands of a binary expression or an assignment, left and right."""
+    return node.child_by_field_name("left"), node.child_by_field_name("right")
+
+
+def assignment_of(node: Node | None) -> tuple[Node, str, Node] | None:
+    """Return target, operator and value of an assignment; None for other nodes."""
+    if node is None or node.type != "assignment_expression":
+        return None
+    (left, right), operator = sides_of(node), node.child_by_field_name("operator")
+    return (left, operator.type, right) if left is not None and right is not None and operator is not None else None
+
+
+def value_of(node: Node) -> Node | None:
+    """Return the value that a declaration gives a variable; None for other nodes."""
+    return node.child_by_field_name("value") if node.type == "init_declarator" else None
+
+
+def index_of(access: Node) -> Node | None:
+    """Return the index of an element of an array, the last where there are several."""
+    indices = access.child_by_field_name("indices")
+    return indices.named_children[0] if indices is not None and indices.named_children else None
+
+
+def inner_of(statement: Node | None) -> Node | None:
+    """Return the expression of a statement; None for other nodes."""
+    is_expression = statement is not None and statement.type == "expression_statement"
+    return statement.named_children[0] if statement is not None and is_expression and statement.named_children else None
+
+
+def named_in(node: Node) -> Iterator[Node]:
+    """The variables that an expression names, members with what they are members of: `n`, `shape.rows`."""
+    if node.type in ("identifier", "field_expression"):
+        yield node
+        return
+    callee = node.child_by_field_name("function") if node.type == "call_expression" else None
+    for child in node.named_children:
+        if child != callee:
+            yield from named_in(child)
+
+
+def is_statement(node: Node) -> bool:
+    """Whether a node is a statement or a declaration of its own."""
+    parent = node.parent
+    if parent is None or not node.is_named:
+        return False
+    if not (node.type.endswith("_statement") or node.type == "declaration"):
+        return False
+    return parent.type not in ("for_statement", "condition_clause") or node == parent.child_by_field_name("body")
+
+
+def condition_of(node: Node) -> Node | None:
+    """The condition of a branch or a `while` loop."""
+    clause = node.child_by_field_name("condition")
+    if clause is None or clause.type != "condition_clause":
+        return None
+    return clause.child_by_field_name("value") or (clause.named_children[0] if clause.named_children else None)
+
+
+def operator_of(node: Node) -> str:
+    """The sign between two operands, "" of anything else."""
+    operator = node.child_by_field_name("operator") if node.type == "binary_expression" else None
+    return operator.type if operator is not None else ""
+
+
+def ancestors(node: Node, top: Node) -> Iterator[Node]:
+    """What a node stands in, from the inside out, up to `top`."""
+    current = node.parent
+    while current is not None:
+        yield current
+        if current == top:
+            return
+        current = current.parent
+
+
+def only_leaves(body: Node) -> bool:
+    """Whether a branch only ends the kernel, the loop or the iteration."""
+    inner = listed(body) if body.type == "compound_statement" else [body]
+    return len(inner) == 1 and inner[0].type in LEAVES
+
+
+def arguments_of(call: Node) -> list[Node]:
+    """What a call is given."""
+    given = call.child_by_field_name("arguments")
+    return listed(given) if given is not None else []
+
+
+def is_stored(node: Node) -> bool:
+    """Whether a node is the target of an assignment."""
+    parent = node.parent
+    return parent is not None and parent.type == "assignment_expression" and parent.child_by_field_name("left") == node
+
+
+def outside_brackets(node: Node) -> Node:
+    """Return what an expression stands in, brackets left out; the expression itself at the top."""
+    outer = node.parent
+    while outer is not None and outer.type == "parenthesized_expression":
+        outer = outer.parent
+    return outer or node
+
+
+def unbracketed(node: Node) -> Node:
+    """Return the expression within brackets."""
+    while node.type == "parenthesized_expression" and node.named_children:
+        node = node.named_children[0]
+    return node
+
+
+def only_statement(body: Node | None) -> Node | None:
+    """Return the one statement of a block that holds no other; any other body itself."""
+    if body is not None and body.type == "compound_statement" and len(body.named_children) == 1:
+        return body.named_children[0]
+    return body
