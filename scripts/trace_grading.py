@@ -17,7 +17,7 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 STAGES: dict[str, tuple[str, ...]] = {
-    "read": ("submission", "programs.observation", "programs.observed_again", "programs.starts"),
+    "read": ("submission", "programs.observation", "programs.starts"),
     "run": ("running",),
     "gpu": ("gpu",),
     "judge": ("checks",),

@@ -30,7 +30,7 @@ from grader.message import msg
 from grader.programs.records import is_limit
 
 if TYPE_CHECKING:
-    from grader.programs.built import Built
+    from grader.programs.observe import Built
     from grader.programs.records import RunLimits
 
 MAX_STDIN_BYTES = 64 << 20
@@ -236,8 +236,8 @@ def _run(
     from grader.gpu.process import has_driver
     from grader.processes.system import IS_LINUX
     from grader.programs.card_times import checked, same_model
-    from grader.programs.observe import Setting, Start, observe
-    from grader.programs.records import for_gpu
+    from grader.programs.observe import Setting, observe
+    from grader.programs.records import Start, for_gpu
     from grader.programs.sources import Sources
 
     if not IS_LINUX:
@@ -291,10 +291,10 @@ def program_paths(words: Sequence[str]) -> list[Path]:
 
 def _built(words: Sequence[str], arguments: Sequence[str]) -> Built | None:
     """A program that was compiled beforehand, where a single file of that kind is named."""
-    from grader.programs import built
+    from grader.programs.observe import SUFFIX, read_built
 
-    is_one = len(words) == 1 and Path(words[0]).suffix == built.SUFFIX
-    return built.read(Path(words[0]), arguments) if is_one else None
+    is_one = len(words) == 1 and Path(words[0]).suffix == SUFFIX
+    return read_built(Path(words[0]), arguments) if is_one else None
 
 
 def started_in(paths: Sequence[Path], folders: Sequence[Path]) -> Path | None:
@@ -390,8 +390,7 @@ class _BuildCommand(click.Command):
 
 
 def _build(words: tuple[str, ...], device: str, lang: str) -> int:
-    from grader.programs.built import SUFFIX, write
-    from grader.programs.observe import build_program
+    from grader.programs.observe import SUFFIX, build_program, write_built
     from grader.programs.sources import read_program
 
     meta = click.get_current_context().meta
@@ -400,6 +399,6 @@ def _build(words: tuple[str, ...], device: str, lang: str) -> int:
     output = meta.get(_OUTPUT) or Path(paths[0].with_suffix(SUFFIX).name)
     with blamed_on_us(Path()):
         program = read_program(paths, (), None, started_in(paths, folders), folders, meta[DEFINED])
-        write(build_program(program, device, build_progress()), output)
+        write_built(build_program(program, device, build_progress()), output)
     print(output, file=sys.stderr)
     return 0

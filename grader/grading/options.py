@@ -15,8 +15,7 @@ from grader.launching.programs import RememberedCompiler
 from grader.launching.remembered import RememberedLaunches
 from grader.processes import fork_server
 from grader.processes.pool import Beside
-from grader.programs.observed_before import LastSeen
-from grader.programs.remembered import RememberedPrograms
+from grader.programs.remembered import LastObserved, RememberedPrograms
 
 BACKENDS = ("auto", "gpu", "emulator")
 
@@ -65,7 +64,7 @@ class Warm:
     def __init__(self) -> None:
         self.launches = RememberedLaunches()
         self.programs = RememberedPrograms()
-        self.seen = LastSeen()
+        self.seen = LastObserved()
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:

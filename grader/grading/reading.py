@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from grader.compiler.result import CompileResult
     from grader.grading.options import Warm
     from grader.launching.programs import ProgramStore
-    from grader.programs.observed_before import Stored
+    from grader.programs.remembered import Stored
 
 
 Seen = tuple[list[SourceText], Observed]
@@ -50,7 +50,7 @@ class Reading:
 
     def bound(self, seen: Seen) -> Submission:
         """Its kernels, bound by what its text says and what was seen; in doubt a program is run again."""
-        from grader.programs.observed_again import probed
+        from grader.programs.observation import probed
         from grader.submission.binding.bind import bind
 
         sources, observed = seen
@@ -82,7 +82,7 @@ class Reading:
         runs = self._warm.programs.awaited()
         observing = self._warm.beside.start(lambda: self._observed(self._store))
         observing.add_done_callback(lambda _done: runs.set())
-        expected = self._warm.seen.of(self.sources)
+        expected = self._warm.seen.expected(self.sources)
         runs.wait()
         ahead: tuple[Seen, Made] | None = None
         if expected is not None and not observing.done():
@@ -100,12 +100,12 @@ class Reading:
         return ahead[1] if ahead is not None and ahead[0] == observed else follows(observed)
 
     def _kept_runs(self, recalls: bool = True) -> Stored:
-        from grader.programs.observed_before import Stored, default_folder
+        from grader.programs.remembered import Stored, default_folder
 
         return Stored(default_folder(), self._warm.programs if self._warm is not None else None, recalls)
 
     def _observed(self, store: Stored) -> Seen:
-        from grader.programs.observed_again import with_comments_run
+        from grader.programs.observation import with_comments_run
 
         def seen_of(sources: Sequence[SourceText]) -> Observed:
             return self._seen_of(sources, store)

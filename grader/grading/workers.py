@@ -183,7 +183,6 @@ _NEEDED = (
     "grader.launching.trial",
     "grader.launching.warp_steps",
     "grader.programs.observation",
-    "grader.programs.observed_again",
     "grader.repair.faster",
     "grader.repair.search",
     "grader.running.drawn",

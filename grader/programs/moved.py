@@ -1,16 +1,17 @@
-"""A program whose lines have moved: known again by what stands on them, and what was seen of it told of them.
+"""A program whose lines have moved: recognised by what stands on them, and what was observed of it on its new lines.
 
 Calls are looked up in its text by the lines that hold something, wherever those stand.  That what a program does
 follows from what stands on its lines, not from their numbers, is so as long as it only ever says the numbers
-(`__LINE__` in a message); what does anything else with them is known by its whole text.
+(`__LINE__` in a message); what does anything else with them is recognised by its whole text only.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -19,6 +20,7 @@ import msgspec
 
 from grader.message import Message
 from grader.programs.records import Observation
+from grader.submission.kernels.records import SeenChange, SeenRun
 
 
 def is_empty(line: str) -> bool:
@@ -28,8 +30,8 @@ def is_empty(line: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ProgramText:
-    """What is known of a program's files: their lines, names of its units, those of its kernels' parameters by kernel,
-    and calls whose results nobody looks at, by file and line.
+    """A program's files as its run needs them: their lines, names of units, names of kernels' parameters by kernel, and
+    file and line of calls whose results nobody looks at.
     """
 
     sources: SourceLines
@@ -50,11 +52,10 @@ class SourceLines:
         return {file: "\n".join(line for line in lines if not is_empty(line)) for file, lines in self._lines.items()}
 
     def has(self, file: str) -> bool:
-        """Whether it is one of these."""
         return file in self._lines
 
     def at(self, file: str, line: int, count: int) -> list[str]:
-        """That line and those after it that hold something, `count` in all; none where there is no such line."""
+        """The line and those after it that hold something, `count` in all; [] where there is no such line."""
         lines = self._lines.get(file, [])
         if not 0 < line <= len(lines):
             return []
@@ -86,7 +87,7 @@ _LOGICAL_LINE = re.compile(r"(?:\\\n|[^\n])*")
 class Lines:
     """A program's host code by the lines that hold something: their texts, and their 1-based numbers, by file.
 
-    exact: where numbers of lines may matter to the program: all of them are part of what it is known by.
+    exact: whether the program may depend on numbers of lines, which are part of its key then.
     """
 
     texts: tuple[tuple[str, tuple[str, ...]], ...]
@@ -94,12 +95,12 @@ class Lines:
     exact: bool
 
     @property
-    def known_by(self) -> tuple[object, ...]:
-        """What two programs that do the same have in common."""
+    def key(self) -> tuple[object, ...]:
+        """Equal for two programs that do the same."""
         return (self.texts, self.numbers if self.exact else ())
 
     def to(self, now: Lines) -> dict[tuple[str, int], int]:
-        """Where each line has gone, by file, in a program that is known by the same."""
+        """Where each line has gone, by file, in a program of the same key."""
         return {
             (file, old): new
             for (file, _texts), olds, news in zip(self.texts, self.numbers, now.numbers, strict=True)
@@ -128,12 +129,12 @@ def _kept(text: str) -> Iterator[tuple[int, str]]:
             goes_on = line.endswith("\\")
 
 
-def on_lines(
+def observation_on_lines(
     observation: Observation, lines: Mapping[tuple[str, int], int], kernels: Mapping[int, int]
 ) -> Observation | None:
-    """What was seen of a program, told of other lines; None where it speaks of lines that are not among those.
+    """What was observed of a program, on other lines; None where it names lines that are not among those.
 
-    lines: of the host code.  kernels: of theirs, in whatever file.
+    lines: of the host code, by file.  kernels: of kernels, in whatever file.
     """
     launches, findings = observation.launches, observation.findings
     places = [(launch.file, launch.line) for launch in launches]
@@ -167,6 +168,60 @@ def _names_a_line(said: object) -> bool:
         case list():
             return any(_names_a_line(part) for part in said)
     return False
+
+
+ALIKE = 0.5
+"""The share of a file's lines that must be unchanged; else it counts as another file."""
+
+
+def lines_now(before: Sequence[str], now: Sequence[str]) -> dict[int, int] | None:
+    """Where each line has gone that is still there, from 1 on; None where too few are."""
+    matcher = difflib.SequenceMatcher(None, before, now, autojunk=False)
+    lines: dict[int, int] = {}
+    unchanged = 0
+    for kind, start, end, first, last in matcher.get_opcodes():
+        unchanged += (end - start) * (kind == "equal")
+        # Lines of which each was changed where it stands are those that they were.
+        if kind == "equal" or (kind == "replace" and end - start == last - first):
+            lines |= {start + offset + 1: first + offset + 1 for offset in range(end - start)}
+    return lines if unchanged >= ALIKE * len(before) else None
+
+
+def in_order(lines: Iterable[tuple[int, int]]) -> dict[int, int] | None:
+    """Where each line has gone, from pairs of before and now; None where that is not one line, in the same order."""
+    moved = {0: 0}
+    for before, now in lines:
+        if moved.setdefault(before, now) != now:
+            return None
+    ordered = [moved[line] for line in sorted(moved)]
+    return moved if all(a < b for a, b in itertools.pairwise(ordered)) else None
+
+
+def run_on_lines(run: SeenRun, lines: Mapping[tuple[str, int], int]) -> SeenRun:
+    """A run as binding takes it, on other lines by file; a line that is not among these keeps its number."""
+
+    def now(file: str, line: int) -> int:
+        return lines.get((file, line), line)
+
+    def changed(change: SeenChange | None) -> SeenChange | None:
+        return None if change is None else dataclasses.replace(change, line=now(change.file, change.line))
+
+    file_of = {(launch.kernel, launch.line): launch.file for launch in run.launches}
+    return dataclasses.replace(
+        run,
+        said=tuple(
+            dataclasses.replace(word, line=now(file_of.get((word.kernel, word.line), run.files[0]), word.line))
+            for word in run.said
+        ),
+        launches=tuple(
+            msgspec.structs.replace(launch, line=now(launch.file, launch.line), change=changed(launch.change))
+            for launch in run.launches
+        ),
+        faults=tuple(dataclasses.replace(fault, line=now(fault.file, fault.line)) for fault in run.faults),
+        copies=tuple(dataclasses.replace(copy, line=now(copy.file, copy.line)) for copy in run.copies),
+        cause_line=now(run.cause_file, run.cause_line),
+        change=changed(run.change),
+    )
 
 
 def _only_says_lines(texts: Sequence[str]) -> bool:

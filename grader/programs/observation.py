@@ -10,30 +10,31 @@ import dataclasses
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from grader.errors import InternalError
-from grader.message import Message, msg
+from grader.message import msg
 from grader.processes.system import IS_LINUX
 from grader.programs import own_check
-from grader.programs.observe import TOO_LARGE, Setting, Start, observe_each
-from grader.programs.observed_before import Stored
+from grader.programs.observe import TOO_LARGE, Setting, observe_each
 from grader.programs.records import (
     MAX_COPIES,
     MAX_LAUNCHES,
     Observation,
     ProgramFinding,
     RunLimits,
+    Start,
 )
-from grader.programs.remembered import RememberedPrograms
+from grader.programs.remembered import Stored
 from grader.programs.runtime.devices import GRADING
-from grader.programs.smaller import Change, applied, changes
+from grader.programs.smaller import Change, applied, changes, made_ragged
 from grader.programs.sources import Sources
 from grader.programs.starts import USUAL_BLOCK, instances_in, launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.ptx.limits import ISSUED_PER_LAUNCH, STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
+from grader.submission.cpp.scopes import with_launches_of_comments
 from grader.submission.kernels.records import (
     Observed,
     SeenChange,
@@ -118,7 +119,7 @@ def _as_file(source: SourceText, folder: Path) -> SourceText:
 
 
 def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequence[int], threads: int) -> Observed:
-    remembered = store.programs if store is not None else None
+    setting = _setting(store)
     programs = programs_of(sources)
     if not programs:
         return Observed((SeenRun(tuple(s.file for s in sources), cause=msg("observation.no_main")),))
@@ -130,10 +131,10 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
             program = sources_of(files).read(words)
             stored = store.get(program, ways) if store is not None else None
             choices = ways_to_choose(files, sizes, threads)
-            new_runs = _runs_and_results(files, ways, choices, remembered) if stored is None else stored
+            new_runs = _runs_and_results(files, ways, choices, setting) if stored is None else stored
             if len(files) > 1 and any(run.cause and run.cause.id == "programs.defined_twice" for run in new_runs):
                 # What lies beside it is no part of it but another version.
-                new_runs = _runs_and_results(files[:1], ways, choices, remembered)
+                new_runs = _runs_and_results(files[:1], ways, choices, setting)
         except InternalError as error:
             return Observed(tuple(runs), failed=error.message)
         if store is not None and stored is None and not any(run.cause and run.cause.id in NOT_KEPT for run in new_runs):
@@ -141,6 +142,10 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
         runs += new_runs
     hung = next((run.cause for run in runs if run.cause is not None and run.cause.id in HANGS), None)
     return Observed(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
+
+
+def _setting(store: Stored | None) -> Setting:
+    return Setting(GRADING, remembered=store.programs if store is not None else None)
 
 
 class _Results:
@@ -192,56 +197,55 @@ def _has_results(observation: Observation) -> bool:
 
 
 def _runs_and_results(
-    files: Sequence[SourceText],
-    ways: Sequence[Start],
-    choices: Sequence[Start],
-    remembered: RememberedPrograms | None,
+    files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[Start], setting: Setting
 ) -> list[SeenRun]:
     """All runs of one program that show something which those before did not; the last one with its kernels."""
     results = _Results(ways)
-    runs = _runs(files, ways, choices, remembered, results)
+    runs = _runs(files, ways, choices, setting, results)
     if results.whole is not None:
         start, observation = results.whole
         return [*runs, dataclasses.replace(seen_run(files, observation, start), results=True)]
-    smaller = _smaller_results(files, runs, remembered)
+    smaller = _smaller_results(files, runs, setting)
     return [*runs, smaller] if smaller is not None else runs
 
 
-def _smaller_results(
-    files: Sequence[SourceText], runs: Sequence[SeenRun], remembered: RememberedPrograms | None
-) -> SeenRun | None:
+def _smaller_results(files: Sequence[SourceText], runs: Sequence[SeenRun], setting: Setting) -> SeenRun | None:
     """A run of a program with its kernels at a size made smaller; None where none is small enough."""
-    base = max(runs, key=lambda run: len({x.kernel for x in run.launches}), default=None)
+    base = max(runs, key=lambda run: len(_launched([run])), default=None)
     if base is None or not base.launches:
         return None
-    wanted = {launch.kernel for launch in base.launches}
     start = Start(base.arguments, base.stdin)
-    texts = {source.file: source.text for source in files}
     # As small as for a program that computes for comparison what its kernels do.
-    for change in changes(texts, base.arguments, "programs.too_long")[:MAX_WITH_RESULTS]:
-        replaced, others = applied(change, texts, base.arguments)
-        run = Start(others, start.stdin)
-        (observation,) = observe_each(
-            sources_of(files, replaced), [run], WITH_RESULTS, Setting(GRADING, remembered=remembered)
-        )
-        smaller = dataclasses.replace(seen_run(files, observation, run, change), results=True)
-        if _has_results(observation) and {launch.kernel for launch in smaller.launches} == wanted:
-            return smaller
+    for run, observation in _made_smaller(files, start, "programs.too_long", MAX_WITH_RESULTS, WITH_RESULTS, setting):
+        if _has_results(observation) and _launched([run]) == _launched([base]):
+            return dataclasses.replace(run, results=True)
     return None
 
 
+def _made_smaller(
+    files: Sequence[SourceText], start: Start, cause: str, most: int, limits: RunLimits, setting: Setting
+) -> Iterator[tuple[SeenRun, Observation]]:
+    """Runs of a program with one of its sizes made smaller, the likeliest first; cause: id of what ended it before."""
+    texts = {source.file: source.text for source in files}
+    for change in changes(texts, start.arguments, cause)[:most]:
+        replaced, arguments = applied(change, texts, start.arguments)
+        run = Start(arguments, start.stdin)
+        (observation,) = observe_each(sources_of(files, replaced), [run], limits, setting)
+        yield seen_run(files, observation, run, change), observation
+
+
+def _launched(runs: Iterable[SeenRun]) -> set[str]:
+    return {launch.kernel for run in runs for launch in run.launches}
+
+
 def _runs(
-    files: Sequence[SourceText],
-    ways: Sequence[Start],
-    choices: Sequence[Start],
-    remembered: RememberedPrograms | None,
-    results: _Results,
+    files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[Start], setting: Setting, results: _Results
 ) -> list[SeenRun]:
     """All runs of one program that show something of its launches which those before did not.
 
     choices: what it is given besides, where some of its kernels were not launched.
     """
-    sources, setting = sources_of(files), Setting(GRADING, remembered=remembered)
+    sources = sources_of(files)
     wanted = launched_in(files)
     kernels: set[str] = set()
     # One template may be several variants; only who chooses launches them in several runs.
@@ -266,32 +270,20 @@ def _runs(
         is_last_word = bool(started[-1].arguments) or not any(way.arguments for way in ways)
         return has_all() or (is_last_word and _is_too_large(observation))
 
-    runs = [
-        seen_run(files, observation, way)
-        for observation, way in zip(
-            observe_each(sources, ways, TRACED, setting, is_enough, results.then)[: len(started) or 1],
-            ways,
-            strict=False,
-        )
-    ]
+    observations = observe_each(sources, ways, TRACED, setting, is_enough, results.then)[: len(started) or 1]
+    runs = [seen_run(files, observation, way) for observation, way in zip(observations, ways, strict=False)]
     # Those that come with sizes need not be as large as the program is by itself.
     with_sizes = bool(choices) and (len(choices[0].arguments) > 1 or bool(choices[0].stdin))
     is_runnable = any(run.ended or run.launches for run in runs)
     is_large = any(run.cause is not None and run.cause.id in TOO_LARGE for run in runs)
     if choices and not has_all() and (is_runnable or (is_large and with_sizes)):
-        runs += [
-            seen_run(files, observation, way)
-            for observation, way in zip(
-                observe_each(sources, choices, TRACED, setting, is_enough),
-                choices,
-                strict=False,
-            )
-        ]
+        observations = observe_each(sources, choices, TRACED, setting, is_enough)
+        runs += [seen_run(files, observation, way) for observation, way in zip(observations, choices, strict=False)]
     # What is refused whatever it works upon is refused with kernels run, too.
     refused = {launch.kernel for run in runs if not run.arguments for launch in run.launches if launch.refused}
     if wanted <= kernels | refused or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in runs):
         return _telling(runs)
-    return _telling([*runs, *_further(files, ways, runs[: len(ways)], wanted, kernels, remembered)])
+    return _telling([*runs, *_further(files, ways, runs[: len(ways)], wanted, kernels, setting)])
 
 
 def _further(
@@ -300,33 +292,24 @@ def _further(
     before: Sequence[SeenRun],
     wanted: set[str],
     kernels: set[str],
-    remembered: RememberedPrograms | None,
+    setting: Setting,
 ) -> list[SeenRun]:
-    """Runs with a size made smaller, and with kernels that are run."""
-    start = next(
-        (way for run, way in reversed([*zip(before, ways, strict=False)]) if run.launches), ways[len(before) - 1]
-    )
-    way = tuple(start.arguments)
-    was_too_large = before[-1].cause is not None and before[-1].cause.id in TOO_LARGE
-    setting = Setting(GRADING, remembered=remembered)
+    """Runs with kernels that are run, and with a size made smaller, until all kernels that are wanted are launched."""
+    launching = [way for run, way in zip(before, ways, strict=False) if run.launches]
+    start = launching[-1] if launching else ways[len(before) - 1]
+    cause = before[-1].cause.id if before[-1].cause is not None else ""
     runs: list[SeenRun] = []
-    if not was_too_large:
+    if cause not in TOO_LARGE:
         (observation,) = observe_each(sources_of(files), [start], EXECUTED, setting)
         runs.append(seen_run(files, observation, start))
-        kernels.update(launch.kernel for launch in runs[-1].launches)
-        if wanted <= kernels:
+        if wanted <= kernels | _launched(runs):
             return runs
-    texts = {source.file: source.text for source in files}
-    for limits in (TRACED, EXECUTED) if was_too_large else (EXECUTED,):
-        for change in changes(texts, way, before[-1].cause.id if before[-1].cause else "")[:MAX_SMALLER]:
-            replaced, others = applied(change, texts, way)
-            run = Start(others, start.stdin)
-            (observation,) = observe_each(sources_of(files, replaced), [run], limits, setting)
-            runs.append(seen_run(files, observation, run, change))
-            kernels.update(launch.kernel for launch in runs[-1].launches)
-            if wanted <= kernels:
+    for limits in (TRACED, EXECUTED) if cause in TOO_LARGE else (EXECUTED,):
+        for run, _observation in _made_smaller(files, start, cause, MAX_SMALLER, limits, setting):
+            runs.append(run)
+            if wanted <= kernels | _launched(runs):
                 return runs
-            if runs[-1].ended:
+            if run.ended:
                 # Smaller still shows no more.
                 break
     return runs
@@ -354,10 +337,7 @@ def _is_whole(launch: SeenLaunch) -> bool:
 
 
 def seen_run(
-    files: Sequence[SourceText],
-    observation: Observation,
-    run: Start,
-    change: Change | None = None,
+    files: Sequence[SourceText], observation: Observation, run: Start, change: Change | None = None
 ) -> SeenRun:
     """A run as binding takes it."""
     # What a device refuses because of numbers that we chose is nobody's fault.
@@ -381,7 +361,7 @@ def seen_run(
         files=tuple(source.file for source in files),
         launches=launches,
         ended=observation.exit is not None,
-        cause=_cause(observation),
+        cause=observation.cause or (None if observation.launches else msg("observation.no_launch")),
         cause_file=place.file,
         cause_line=place.line,
         arguments=tuple(run.arguments),
@@ -410,7 +390,49 @@ def seen_run(
     )
 
 
-def _cause(observation: Observation) -> Message | None:
-    if observation.cause is not None or observation.launches:
-        return observation.cause
-    return msg("observation.no_launch")
+def with_comments_run(
+    sources: Sequence[SourceText], observed: Observed, observe: Callable[[Sequence[SourceText]], Observed]
+) -> tuple[list[SourceText], Observed]:
+    """The files with the launches that stand in comments, of kernels launched nowhere else, and what is observed then.
+
+    observed: of the files as they are, which is what remains where a program runs as it is and does not run with these.
+    """
+    changed, uncommented = with_launches_of_comments(sources)
+    if not uncommented or observed.failed is not None:
+        return list(sources), observed
+    again = observe(changed)
+    launching = {run.files for run in observed.runs if run.launches}
+    if again.failed is not None or not launching <= {run.files for run in again.runs if run.launches}:
+        return list(sources), observed
+    return changed, dataclasses.replace(again, uncommented=uncommented)
+
+
+def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | None) -> Observed:
+    """`observed` with a run of each program in which the sizes that its kernels are handed are a little smaller.
+
+    How it rounds its grids shows then.
+    """
+    probes: list[SeenRun] = []
+    for files in programs_of(sources):
+        names = tuple(source.file for source in files)
+        first = next((run for run in observed.runs if run.files == names and run.launches and not run.change), None)
+        if first is None:
+            continue
+        before = Start(first.arguments, first.stdin)
+        values = (argument.value for launch in first.launches for argument in launch.arguments)
+        texts, start = made_ragged({source.file: source.text for source in files}, before, values)
+        if not texts and start == before:
+            continue
+        try:
+            changed = sources_of(files, texts)
+            program = changed.read(start.arguments)
+            runs = store.get(program, [start]) if store is not None else None
+            if runs is None:
+                (observation,) = observe_each(changed, [start], TRACED, _setting(store))
+                runs = [dataclasses.replace(seen_run(files, observation, start), probe=True, faults=())]
+                if store is not None:
+                    store.put(program, [start], runs)
+        except InternalError:
+            continue
+        probes += runs
+    return dataclasses.replace(observed, runs=(*observed.runs, *probes))

@@ -1,4 +1,4 @@
-"""A program, run: from its files to what it did."""
+"""A program compiled and run: from its files, or from the file of `grade build`, to what was observed of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import time
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,17 +15,17 @@ from pathlib import Path
 
 import msgspec
 
-from grader.errors import FileError, UsageError
+from grader.errors import FileError, UsageError, describe_os_error
+from grader.files import NotPlain, TooLarge, read_plain, write_atomically
 from grader.message import Message, msg
 from grader.processes.channel import DeadlinePassed, PeerGone
-from grader.programs.built import Built
 from grader.programs.kernels import DeviceCompiler
-from grader.programs.records import LIMITS, FunctionCall, Observation, ProgramFinding, RunLimits
+from grader.programs.records import LIMITS, Observation, ProgramFinding, RunLimits, Start
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.runtime.devices import DEFAULT, GRADING, model_of
-from grader.programs.sandbox.process import Order, ProgramProcess
+from grader.programs.sandbox.process import Code, Order, ProgramProcess
 from grader.programs.smaller import MAX_TRIES, Change, applied, changes
-from grader.programs.sources import Program, Sources
+from grader.programs.sources import Program, Sources, named_files
 from grader.programs.toolchain import confined
 from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.programs.toolchain.zig import Library, build
@@ -38,23 +39,9 @@ _UNKNOWN = re.compile(r"undeclared identifier|unknown type name|no member named|
 _ASKS = re.compile(r"\bcuda(?:Func[SG]et\w+|Occupancy\w+|LaunchCooperative\w+|LaunchKernel\w*|\w*Symbol\w*)\s*[(<]")
 
 NO_LIMITS = RunLimits()
+PLAIN = Start()
 OPENING_SECONDS = 60.0
 """A GPU, other programs' work on it included."""
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """How a program is started: its arguments, and what it reads from standard input; the calls of its harness.
-
-    files: those that it finds, by name, in place of its own of the same names.
-    wanted: files whose contents are wanted when it has ended, and how many bytes of each.
-    """
-
-    arguments: Sequence[str] = ()
-    stdin: bytes = b""
-    calls: Sequence[FunctionCall] = ()
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    wanted: Mapping[str, int] = field(default_factory=dict)
 
 
 Then = Callable[[Sequence[Observation]], "tuple[Start, RunLimits] | None"]
@@ -63,6 +50,24 @@ Then = Callable[[Sequence[Observation]], "tuple[Start, RunLimits] | None"]
 
 def _to_nobody(_descriptor: int, _data: bytes) -> None:
     """What is printed is nobody's business."""
+
+
+SUFFIX = ".grade"
+_BEGINNING = b"grade build 1\n"
+"""Its number is raised where an earlier version's file would be read as something else."""
+MAX_BYTES = 256 << 20
+"""Of the file, and of what it holds."""
+
+
+class Built(msgspec.Struct, frozen=True):
+    """A program and its host code, compiled beforehand for a machine that lacks the compiler.
+
+    by_clang: device code by the number of its file, for what NVRTC cannot be asked for.
+    """
+
+    program: Program
+    host: HostProgram
+    by_clang: Mapping[int, Code]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ OF_GRADING = Setting(GRADING)
 
 def observe(
     program: Sources | Built,
-    start: Start = Start(),
+    start: Start = PLAIN,
     limits: RunLimits = NO_LIMITS,
     setting: Setting = Setting(),
     smaller: bool = False,
@@ -237,7 +242,7 @@ class Observer:
             return None
         order = _order(self.program, self.host, run, model, limits)
         make = partial(self._process.run, order, emit=self.setting.emit)
-        return known.made(run.arguments, run.stdin, self._device.code, make) if known else make(self._device.code)
+        return known.run(run.arguments, run.stdin, self._device.code, make) if known else make(self._device.code)
 
     def seen_with(self, other: Program, run: Start, limits: RunLimits) -> Observation | None:
         """What a run comes to of a program that differs in its device code alone; None where nothing was run before."""
@@ -277,6 +282,41 @@ def build_program(program: Program, model: str, progress: Callable[[int, int], N
         if not host.module:
             raise _refused(*_why_not(host, program))
         return Built(program, host, device.whole())
+
+
+def write_built(built: Built, path: Path) -> None:
+    """Write the file of `grade build`.  Raises UsageError where it cannot be written."""
+    try:
+        write_atomically(path, _BEGINNING + zlib.compress(msgspec.msgpack.encode(built)))
+    except OSError as error:
+        raise UsageError(msg("programs.not_written", path=str(path), reason=describe_os_error(error))) from error
+
+
+def read_built(path: Path, arguments: Sequence[str] = ()) -> Built:
+    """Read the file of `grade build`, and the files beside it that the arguments name.
+
+    Raises
+    ------
+    UsageError : it cannot be read, or was not written by this version of the grader.
+    """
+    try:
+        data = read_plain(path, MAX_BYTES)
+    except (NotPlain, TooLarge) as error:
+        raise FileError(msg("programs.not_built"), path) from error
+    except OSError as error:
+        raise FileError(describe_os_error(error), path) from error
+    if not data.startswith(_BEGINNING):
+        raise FileError(msg("programs.not_built"), path)
+    try:
+        unpacking = zlib.decompressobj()
+        packed = unpacking.decompress(data[len(_BEGINNING) :], MAX_BYTES)
+        if not unpacking.eof:
+            raise FileError(msg("programs.not_built"), path)
+        built = msgspec.msgpack.decode(packed, type=Built)
+    except (zlib.error, msgspec.MsgspecError) as error:
+        raise FileError(msg("programs.not_built"), path) from error
+    data_files = {**built.program.data, **named_files(path.resolve().parent, arguments)}
+    return msgspec.structs.replace(built, program=replace(built.program, data=data_files))
 
 
 def _refused(why: Message, file: str, line: int) -> UsageError:

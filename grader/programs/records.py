@@ -1,10 +1,10 @@
-"""What was seen of a program: plain records, which also travel from its process, and its streams as a picture."""
+"""How a program is started and what was observed of it, as plain records, and its streams as a picture."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -164,6 +164,21 @@ class FunctionCall(msgspec.Struct, frozen=True):
     is_whole: bool = False
     copied_bytes: list[int] = []
     is_timed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a program is started: its arguments, its standard input and the calls of its harness.
+
+    files: contents by name, in place of the program's own files of the same names.
+    wanted: names of files whose contents are read after the run, with how many bytes of each.
+    """
+
+    arguments: Sequence[str] = ()
+    stdin: bytes = b""
+    calls: Sequence[FunctionCall] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    wanted: Mapping[str, int] = field(default_factory=dict)
 
 
 class CallLaunch(msgspec.Struct, frozen=True):

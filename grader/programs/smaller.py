@@ -1,4 +1,5 @@
-"""A program that is too large to be run here, made smaller: one of its own constants or arguments at a time.
+"""A program's sizes, made smaller: one constant or argument at a time where it is too large to be run here, or all of
+them a little, so that they are no multiple of anything.
 
 Only the text's numbers change, never a line, so that what is found out still carries the student's lines.
 """
@@ -6,9 +7,11 @@ Only the text's numbers change, never a line, so that what is found out still ca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+
+from grader.programs.records import Start
 
 MAX_TRIES = 4
 WANTED = 512
@@ -151,3 +154,31 @@ def applied(change: Change, texts: Mapping[str, str], arguments: Sequence[str]) 
     for position in sorted((change.position, *change.also), reverse=True):
         text = text[:position] + change.after + text[position + len(change.before) :]
     return {change.file: text}, list(arguments)
+
+
+SMALLEST = 8
+LESS = 3
+"""How much a size is made smaller, so that it is no multiple of anything: sides of blocks are mostly powers of two."""
+
+_CONSTANT = re.compile(
+    r"(?:#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]+\(?[ \t]*|\b(?P<name>\w+)\s*=\s*)(?P<number>\d{1,9})(?![\w.]|\s*<<)"
+)
+_TYPED = re.compile(rb"(\d+)")
+_NO_RAGGED_SIZE = re.compile(rf"{_NO_SIZE.pattern}|side|^(?:bs|ts|tx|ty)$", re.IGNORECASE)
+
+
+def made_ragged(texts: Mapping[str, str], start: Start, values: Iterable[object]) -> tuple[dict[str, str], Start]:
+    """Texts that differ, and a start, with the sizes among the `values` that kernels were handed a little smaller."""
+    sizes = {value for value in values if isinstance(value, int) and value >= SMALLEST}
+
+    def less(word: str) -> str:
+        return str(int(word) - LESS) if word.isdigit() and int(word) in sizes else word
+
+    def constant(match: re.Match[str]) -> str:
+        is_size = int(match["number"]) in sizes and not _NO_RAGGED_SIZE.search(match["macro"] or match["name"] or "")
+        return match[0][: match.start("number") - match.start()] + less(match["number"]) if is_size else match[0]
+
+    changed = {name: _CONSTANT.sub(constant, text) for name, text in texts.items()}
+    stdin = b"".join(less(word.decode()).encode() for word in _TYPED.split(start.stdin))
+    arguments = tuple(less(word) for word in start.arguments)
+    return {name: text for name, text in changed.items() if text != texts[name]}, Start(arguments, stdin)

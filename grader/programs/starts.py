@@ -12,7 +12,7 @@ from pathlib import Path
 
 from grader.devices import MAX_THREADS_PER_BLOCK
 from grader.errors import UsageError
-from grader.programs.observe import Start
+from grader.programs.records import Start
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import WORD, ParsedFile
 from grader.submission.kernels.kernel import first_extents, local_values

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from grader.lab import formula
 from grader.lab.interfaces import is_size_name
 from grader.lab.parameters import DTYPES, Argument
-from grader.programs.observe import Start, observe_calls
-from grader.programs.records import CallArgument, CallLaunch, FunctionCall, Observation, RunLimits
+from grader.programs.observe import observe_calls
+from grader.programs.records import CallArgument, CallLaunch, FunctionCall, Observation, RunLimits, Start
 from grader.programs.sources import with_harness
 from grader.proposing.solution import Candidate
 from grader.running.function_runs import LIMITS

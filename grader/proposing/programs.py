@@ -21,8 +21,8 @@ from grader.errors import FileError
 from grader.lab.interfaces import is_size_name
 from grader.lab.parameters import DTYPES, Argument, Signature, argument_of
 from grader.message import msg
-from grader.programs.observe import Start, observe_calls
-from grader.programs.records import FunctionCall, Observation, RunLimits
+from grader.programs.observe import observe_calls
+from grader.programs.records import FunctionCall, Observation, RunLimits, Start
 from grader.programs.sources import read_program
 from grader.proposing.layouts import (
     ENDINGS,

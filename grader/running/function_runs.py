@@ -29,8 +29,8 @@ from grader.launching.kernel import SizeRules, shape_at
 from grader.launching.trial import Run
 from grader.measured import Diagnosis
 from grader.message import Message, joined, msg
-from grader.programs.observe import Observer, Start, observe_calls
-from grader.programs.records import CallArgument, CallSeen, FunctionCall, Observation, RunLimits
+from grader.programs.observe import Observer, observe_calls
+from grader.programs.records import CallArgument, CallSeen, FunctionCall, Observation, RunLimits, Start
 from grader.programs.sources import Program
 from grader.result import CaseKind
 from grader.running.drawn import drawn_cases, drawn_shapes

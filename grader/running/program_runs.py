@@ -22,8 +22,7 @@ from grader.launching.backend import LaunchOutcome
 from grader.launching.kernel import shape_at
 from grader.launching.trial import Run
 from grader.message import Message, msg
-from grader.programs.observe import Start
-from grader.programs.records import FunctionCall, Observation
+from grader.programs.records import FunctionCall, Observation, Start
 from grader.running.function_runs import Case, FunctionRuns
 from grader.running.runs import hazards_of
 from grader.running.stopped import of_launches

@@ -17,8 +17,8 @@ from grader.grading import called_sweeps, pipeline
 from grader.grading.options import GradeOptions
 from grader.lab.records import Lab, TimingRule
 from grader.message import msg
-from grader.programs.observe import OF_GRADING, Observer, Start
-from grader.programs.records import CallTimes, Observation, ProgramFinding, RunLimits
+from grader.programs.observe import OF_GRADING, Observer
+from grader.programs.records import CallTimes, Observation, ProgramFinding, RunLimits, Start
 from grader.programs.sandbox.process import CardTold
 from grader.result import Check, Result
 from tests.grading import test_program_labs as program_labs

@@ -61,8 +61,8 @@ def without_stored_runs(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterat
     """Runs of programs are kept nowhere but in memory."""
     with monkeypatch.context() as patch:
         patch.setattr("grader.grading.pipeline.default_folder", lambda: folder, raising=False)
-        patch.setattr("grader.programs.observed_before.Stored.get", lambda *_: None)
-        patch.setattr("grader.programs.observed_before.Stored.put", lambda *_: None)
+        patch.setattr("grader.programs.remembered.Stored.get", lambda *_: None)
+        patch.setattr("grader.programs.remembered.Stored.put", lambda *_: None)
         yield
 
 
@@ -162,7 +162,7 @@ def test_a_program_that_ran_another_day_is_ready_for_its_first_change(
         return compile_program(*asked)
 
     monkeypatch.setattr("grader.programs.observe.compile_program", counted)
-    monkeypatch.setattr("grader.programs.observed_before.default_folder", lambda: tmp_path / "runs")
+    monkeypatch.setattr("grader.programs.remembered.default_folder", lambda: tmp_path / "runs")
     file = tmp_path / "transpose.cu"
     shutil.copy(ROOT / "submissions" / "petrova" / "transpose.cu", file)
     fresh = graded(file, "transpose", None)

@@ -10,7 +10,7 @@ import pytest
 from grader.cli.main import run
 from grader.errors import InternalError
 from grader.message import msg
-from grader.programs import built
+from grader.programs.observe import SUFFIX
 from grader.programs.toolchain import zig
 
 pytestmark = pytest.mark.started
@@ -66,7 +66,7 @@ def test_one_file_runs_without_the_compiler(
     "data", [b"", b"\x7fELF", b"grade build 1\nno", b"grade build 1\nx\x9c\x03\x00\x00\x00\x00\x01"]
 )
 def test_what_is_no_such_file_is_refused(data: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / f"prog{built.SUFFIX}"
+    path = tmp_path / f"prog{SUFFIX}"
     path.write_bytes(data)
     assert run(["run", str(path), "--lang", "en"]) == 2
     assert capsys.readouterr().err.strip().endswith("build it again")

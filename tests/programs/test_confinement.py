@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.programs.observe import Setting, Start, observe
-from grader.programs.records import Observation, RunLimits
+from grader.programs.observe import Setting, observe
+from grader.programs.records import Observation, RunLimits, Start
 from grader.programs.sources import Sources
 from grader.programs.toolchain import compile
 

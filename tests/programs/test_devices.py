@@ -11,8 +11,8 @@ from typing import cast
 import pytest
 
 from grader.gpu.process import has_driver
-from grader.programs.observe import Setting, Start, observe
-from grader.programs.records import Observation, RunLimits, for_gpu, timeline
+from grader.programs.observe import Setting, observe
+from grader.programs.records import Observation, RunLimits, Start, for_gpu, timeline
 from grader.programs.runtime import queries
 from grader.programs.runtime.devices import model_of
 from grader.programs.runtime.errors import NAMES, CudaError

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.programs.observe import Start, observe_each
-from grader.programs.records import RunLimits
+from grader.programs.observe import observe_each
+from grader.programs.records import RunLimits, Start
 from grader.programs.sandbox.module import Layout, Lean, called, lean
 from grader.programs.sources import Sources, read_program
 from grader.programs.toolchain.compile import compile_program

@@ -11,8 +11,8 @@ import pytest
 
 from grader.programs import observe
 from grader.programs.moved import lines_of
-from grader.programs.observe import Setting, Start, observe_each
-from grader.programs.records import Observation, RunLimits
+from grader.programs.observe import Setting, observe_each
+from grader.programs.records import Observation, RunLimits, Start
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.runtime.devices import GRADING
 from grader.programs.sources import Sources

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from grader.errors import UsageError
-from grader.programs.observe import Setting, Start, observe
-from grader.programs.records import RunLimits
+from grader.programs.observe import Setting, observe
+from grader.programs.records import RunLimits, Start
 from grader.programs.sources import Sources
 from grader.programs.toolchain.advance import thrust_folder
 from grader.submission.kernels.records import SeenLaunch

@@ -12,8 +12,8 @@ import pytest
 import wasmtime
 
 from grader.errors import InternalError
-from grader.programs.observe import Setting, Start, observe, observe_each
-from grader.programs.records import Observation, RunLimits
+from grader.programs.observe import Setting, observe, observe_each
+from grader.programs.records import Observation, RunLimits, Start
 from grader.programs.sandbox.process import Code, Order, ProgramProcess
 from grader.programs.sandbox.run import engine
 from grader.programs.sandbox.wasi import PseudoRandom

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.programs.observe import Start, observe_each
-from grader.programs.records import RunLimits
+from grader.programs.observe import observe_each
+from grader.programs.records import RunLimits, Start
 from grader.programs.sources import Sources
 
 TEXT = r"""#include <cstdio>

@@ -11,8 +11,8 @@ from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.programs import observation
 from grader.programs.observe import observe
-from grader.programs.observed_before import Stored
 from grader.programs.records import RunLimits
+from grader.programs.remembered import Stored
 from grader.programs.sources import Sources
 from grader.result import Result, exit_code
 from tests.marks_only import marks_only

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.message import msg
-from grader.programs.observed_before import LastSeen
+from grader.programs.remembered import LastObserved
 from grader.submission.kernels.records import Observed, SeenFault, SeenLaunch, SeenRun, SeenWord
 from grader.submission.source import SourceText, decode
 
@@ -42,37 +42,37 @@ def lines(observed: Observed | None) -> list[int]:
 
 
 def test_lines_are_followed(tmp_path: Path) -> None:
-    last = LastSeen()
+    last = LastObserved()
     last.put([source(tmp_path, TEXT)], SEEN)
-    assert last.of([source(tmp_path, TEXT)]) == SEEN
-    assert lines(last.of([source(tmp_path, "// above\n\n" + TEXT)])) == [8, 7, 8]
+    assert last.expected([source(tmp_path, TEXT)]) == SEEN
+    assert lines(last.expected([source(tmp_path, "// above\n\n" + TEXT)])) == [8, 7, 8]
     between = TEXT.replace("    k<<<", "    cudaMemset(out, 0, 4);\n    k<<<")
-    assert lines(last.of([source(tmp_path, between)])) == [7, 5, 7]
+    assert lines(last.expected([source(tmp_path, between)])) == [7, 5, 7]
     # The line of the launch itself, where it stands.
-    assert lines(last.of([source(tmp_path, "\n" + TEXT.replace("1, 32", "2, 32"))])) == [7, 6, 7]
+    assert lines(last.expected([source(tmp_path, "\n" + TEXT.replace("1, 32", "2, 32"))])) == [7, 6, 7]
 
 
 def test_nothing_is_expected_of_what_was_not_seen(tmp_path: Path) -> None:
-    last = LastSeen()
+    last = LastObserved()
     file = source(tmp_path, TEXT)
-    assert last.of([file]) is None
+    assert last.expected([file]) is None
     last.put([file], SEEN)
     other = source(tmp_path, "int main()\n{\n    return 1;\n}\n" * 5)
-    assert last.of([other]) is None
-    assert last.of([source(tmp_path, TEXT, "b.cu")]) is None
-    assert last.of([file, source(tmp_path, TEXT, "b.cu")]) is None
+    assert last.expected([other]) is None
+    assert last.expected([source(tmp_path, TEXT, "b.cu")]) is None
+    assert last.expected([file, source(tmp_path, TEXT, "b.cu")]) is None
     for seen in (replace(SEEN, failed=msg("observation.no_main")), replace(SEEN, uncommented=(("a.cu", "k", 6),))):
-        nothing = LastSeen()
+        nothing = LastObserved()
         nothing.put([file], seen)
-        assert nothing.of([file]) is None
+        assert nothing.expected([file]) is None
 
 
 def test_what_does_not_compile_for_a_while_is_expected_to_do_what_it_did(tmp_path: Path) -> None:
-    last = LastSeen()
+    last = LastObserved()
     not_run = Observed((SeenRun(("a.cu",), cause=msg("observation.no_launch"), cause_file="a.cu", cause_line=3),))
     broken = source(tmp_path, "\n" + TEXT.replace("4);", ""))
     last.put([broken], not_run)
-    assert last.of([broken]) == not_run
+    assert last.expected([broken]) == not_run
     last.put([source(tmp_path, TEXT)], SEEN)
     last.put([broken], not_run)
-    assert lines(last.of([source(tmp_path, "\n" + TEXT)])) == [7, 6, 7]
+    assert lines(last.expected([source(tmp_path, "\n" + TEXT)])) == [7, 6, 7]

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.programs.observation import observed
-from grader.programs.observed_again import probed
-from grader.programs.observed_before import Stored
+from grader.programs.observation import observed, probed
+from grader.programs.remembered import Stored
 from grader.programs.starts import launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.programs.toolchain import zig
 from grader.submission.kernels.records import Observed
@@ -207,7 +206,7 @@ def test_runs_are_kept_by_what_was_run(tmp_path: Path, monkeypatch: pytest.Monke
     assert [x.grid for x in probes.probes] == [(15, 31, 1)]
     # From now on nothing is run.
     monkeypatch.setattr("grader.programs.observation.observe_each", None)
-    monkeypatch.setattr("grader.programs.observed_again.observe_each", None)
+    monkeypatch.setattr("grader.programs.observation.observe_each", None)
     assert observed(files, store) == first
     assert probed(files, first, store) == probes
     assert probed(files, Observed(), store) == Observed()
