@@ -10,7 +10,7 @@ import contextlib
 import ctypes
 import os
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from grader.devices import SHARED_BYTES
 from grader.driver import DriverError
 from grader.programs.card_memory import CardAllocation, CardMemory, Queues, words_at
 from grader.programs.card_times import CardTimes
-from grader.programs.device import Asked, LateEnd, Loaded, Outcome, Unsupported, parts_of
+from grader.programs.device import Asked, Device, LateEnd, Outcome, Unsupported, parts_of
 from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.records import CallTimes, DeviceCall
 from grader.programs.runtime.devices import Model, model_of, numbers
@@ -114,7 +114,7 @@ class _NoTextures(MutableMapping[int, Any]):
         return 0
 
 
-class Card(Loaded, Queues):
+class Card(Device, Queues):
     """One run of a program on a GPU; arguments as the driver takes them.
 
     lent: the bytes of the host's memory at an address, as they lie there now.
@@ -149,13 +149,12 @@ class Card(Loaded, Queues):
         self._began_ns = time.monotonic_ns()
         self._epoch_ns = time.time_ns()
         self._libc = ctypes.CDLL(None)
-        self.memory = CardMemory(meter, self, lent)
+        self.memory: CardMemory = CardMemory(meter, self, lent)
         self.textures: MutableMapping[int, Any] = _NoTextures()
 
     # -- calls of the driver -----------------------------------------------------------------
 
     def called(self, name: str, *arguments: Any) -> Any:
-        """See `Queues`."""
         if self._end is not None:
             raise self._end
         try:
@@ -178,7 +177,6 @@ class Card(Loaded, Queues):
         return self._end
 
     def handle(self, stream: Stream) -> Any:
-        """See `Queues`."""
         if stream.number not in self._streams:
             self._streams[stream.number] = self.called("cuStreamCreate", 0 if stream.blocking else 1)
             self._blocking[stream.number] = stream.blocking
@@ -186,7 +184,6 @@ class Card(Loaded, Queues):
         return self._streams[stream.number]
 
     def settle(self, stream: Stream | None = None) -> None:
-        """See `Queues`."""
         number = 0 if stream is None else stream.number
         wanted = list(self._streams)
         if number > 1:
@@ -196,7 +193,6 @@ class Card(Loaded, Queues):
         self.wait(wanted)
 
     def timed(self, stream: Any, *, is_work: bool) -> contextlib.AbstractContextManager[object]:
-        """See `Queues`."""
         return self._times.around(stream, is_work=is_work, step=self._next_step())
 
     def _next_step(self) -> DeviceCall | None:
@@ -228,12 +224,7 @@ class Card(Loaded, Queues):
     # -- code --------------------------------------------------------------------------------
 
     def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None:
-        """See `Loaded`.
-
-        Raises
-        ------
-        DriverError : the driver does not take it.
-        """
+        """Raises DriverError where the driver does not take it."""
         super().load(unit, ptx, compiler)
         self._binaries[unit, compiler] = self.called("cuModuleLoadData", cubin or ptx.encode() + b"\0")
         self._prints |= "vprintf" in ptx
@@ -246,7 +237,6 @@ class Card(Loaded, Queues):
         return self._functions[key]
 
     def variable(self, unit: int, name: str) -> Allocation | None:
-        """See `Device`."""
         for compiler, module in self._modules[unit].items():
             same = [key for key in module.variables if key == name] or [
                 key for key in module.variables if parts_of(key) == parts_of(name)
@@ -265,7 +255,6 @@ class Card(Loaded, Queues):
     # -- work --------------------------------------------------------------------------------
 
     def run(self, asked: Asked) -> Outcome:
-        """Queue a kernel."""
         function = self._function(asked.unit, asked.entry)
         handle = self.handle(asked.stream)
         self.memory.hand_over(asked.arguments, asked.stream)
@@ -289,10 +278,6 @@ class Card(Loaded, Queues):
         self.called("cuStreamWriteValue32", handle, self._marks_at + 4 * self._slots[number], self._numbers, 0)
         return _RAN
 
-    def again(self, unit: int, launch: Hashable, execute: Callable[[], Outcome]) -> Outcome:
-        """See `Device`: it is executed."""
-        return execute()
-
     def _allow_shared(self, asked: Asked, function: Any) -> None:
         key = (asked.unit, asked.entry)
         if asked.shared_bytes > max(SHARED_BYTES, self._shared_allowed.get(key, 0)):
@@ -301,7 +286,6 @@ class Card(Loaded, Queues):
             self._shared_allowed[key] = asked.shared_bytes
 
     def wait(self, streams: Iterable[int]) -> None:
-        """See `Device`."""
         if self._end is not None:
             raise self._end
         waited = {number for number in streams if number in self._streams}
@@ -342,7 +326,6 @@ class Card(Loaded, Queues):
         return self._end or error
 
     def printed(self) -> bytes:
-        """See `Device`."""
         if not self._prints:
             return b""
         self._libc.fflush(None)
@@ -357,7 +340,6 @@ class Card(Loaded, Queues):
     # -- streams, events and time ------------------------------------------------------------
 
     def wait_for_event(self, event: Event) -> None:
-        """See `Device`."""
         if self._end is not None:
             raise self._end
         if event.handle is not None:
@@ -373,19 +355,16 @@ class Card(Loaded, Queues):
             self.wait(idle)
 
     def order(self, stream: Stream, event: Event) -> None:
-        """See `Device`."""
         if event.handle is not None:
             self.called("cuStreamWaitEvent", self.handle(stream), event.handle, 0)
 
     def record(self, event: Event, stream: Stream) -> None:
-        """See `Device`."""
         if event.handle is None:
             event.handle = self.called("cuEventCreate", 0 if event.timing else 2)
             self._events.append(event.handle)
         self.called("cuEventRecord", event.handle, self.handle(stream))
 
     def has_done(self, what: Stream | Event, now_ns: int) -> bool:
-        """See `Device`."""
         if self._end is not None:
             raise self._end
         if isinstance(what, Stream):
@@ -401,17 +380,13 @@ class Card(Loaded, Queues):
         return int(status) == 0
 
     def elapsed_ms(self, first: Event, last: Event) -> float:
-        """See `Device`."""
         return float(self.called("cuEventElapsedTime", first.handle, last.handle))
 
     def begin_timing(self) -> None:
-        """See `Device`."""
         self._times.begin()
 
     def end_timing(self) -> CallTimes | None:
-        """See `Device`."""
         return None if self._end is not None else self._times.end()
 
     def now_ns(self, modelled_ns: int) -> int:
-        """The real clock's."""
         return self._epoch_ns + time.monotonic_ns() - self._began_ns

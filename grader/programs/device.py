@@ -8,7 +8,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -108,88 +108,6 @@ _parsed = functools.lru_cache(maxsize=8)(parse)
 """Runs of one program in one process load the same code: it is read, and made ready to run, at the first."""
 
 
-class Loaded:
-    """What compilers have made of a program's files, by their numbers."""
-
-    def __init__(self) -> None:
-        self._modules: dict[int, dict[str, Module]] = {}
-        self.step: DeviceCall | None = None
-        self._known: dict[tuple[str, int, str], Any] = {}
-        """What was looked up, by what and of what, as long as no more is loaded."""
-
-    def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None:
-        """Load what a compiler has made of a unit, beside what another has: there kernels are looked for first.
-
-        Variables are there once: where both have one, all kernels are those of the later compiler.
-
-        Raises
-        ------
-        PtxError : the emulator cannot read it.
-        """
-        module = _parsed(ptx)
-        modules = self._modules.setdefault(unit, {})
-        for other in [other for other, old in modules.items() if _of_program(module) & _of_program(old)]:
-            del modules[other]
-        modules[compiler] = module
-        self._known.clear()
-
-    def _once(self, what: str, unit: int, name: str, find: Callable[[int, str], Any]) -> Any:
-        """A program launches few kernels many times."""
-        key = (what, unit, name)
-        if key not in self._known:
-            self._known[key] = find(unit, name)
-        return self._known[key]
-
-    def is_loaded(self, unit: int) -> bool:
-        """Whether a unit has a module."""
-        return unit in self._modules
-
-    def compiler(self, unit: int, entry: str) -> str:
-        """Whose code of a kernel is run; "" where none is loaded."""
-        return str(self._once("compiler", unit, entry, self._compiler))
-
-    def _compiler(self, unit: int, entry: str) -> str:
-        return next((name for name, module in self._modules.get(unit, {}).items() if entry in module.functions), "")
-
-    def module(self, unit: int, entry: str) -> Module:
-        """The module whose code of a kernel is run."""
-        return self._modules[unit][self.compiler(unit, entry)]
-
-    def entry(self, unit: int, symbol: str) -> str | None:
-        """The kernel's name in the unit's modules, None where it is in none."""
-        name: str | None = self._once("entry", unit, symbol, self._entry)
-        return name
-
-    def _entry(self, unit: int, symbol: str) -> str | None:
-        names = (_own_entry_of(module.entries(), symbol, unit) for module in self._modules.get(unit, {}).values())
-        return next((name for name in names if name is not None), None)
-
-    def parameter_sizes(self, unit: int, entry: str) -> list[int]:
-        """Bytes of each parameter."""
-        return [parameter.size_bytes for parameter in self.module(unit, entry).functions[entry].parameters]
-
-    def most_threads(self, unit: int, entry: str) -> int:
-        """Of a block, by `__launch_bounds__` where the kernel has it."""
-        bounds = dict(self.module(unit, entry).functions[entry].launch_bounds)
-        return min(math.prod(bounds.get("maxntid", bounds.get("reqntid", (MAX_THREADS,)))), MAX_THREADS)
-
-    def static_shared_bytes(self, unit: int, symbol: str) -> int:
-        """Shared memory that a block of a kernel has whatever the launch asks for; 0 for one that is not there."""
-        return int(self._once("shared", unit, symbol, self._static_shared_bytes))
-
-    def _static_shared_bytes(self, unit: int, symbol: str) -> int:
-        from grader.ptx.lowering.program import program_of
-
-        entry = self.entry(unit, symbol)
-        if entry is None:
-            return 0
-        try:
-            return int(program_of(self.module(unit, entry)).needs(entry).static_bytes)
-        except PtxError:
-            # What the assembler would refuse as well; the launch says which instruction.
-            return 0
-
-
 class Outcome(msgspec.Struct, frozen=True):
     """What came of a launch.
 
@@ -272,92 +190,146 @@ class Asked(msgspec.Struct, frozen=True):
     told: Callable[[Outcome], object] = lambda _outcome: None
 
 
-class Device(Protocol):
-    """A device with its memory.
+class Device:
+    """A device with its memory, and what compilers have made of a program's files, by their numbers.
 
-    Calls that wait, copy or ask raise `LateEnd` where a launch that was queued has come to a bad end.
+    Calls that wait, copy or ask raise `LateEnd` where a launch that was queued has come to a bad end.  What a device
+    does not define itself is that of one which does everything at once and has the model's clock.
+
+    textures: and surfaces, by the handle that kernels are given.  Setting one may raise Unsupported.
     step: what is queued next, if its times are wanted.
     """
 
-    step: DeviceCall | None
+    memory: Memory
+    textures: MutableMapping[int, Any]
 
-    @property
-    def memory(self) -> Memory: ...
+    def __init__(self) -> None:
+        self._modules: dict[int, dict[str, Module]] = {}
+        self.step: DeviceCall | None = None
 
-    @property
-    def textures(self) -> MutableMapping[int, Any]:
-        """Textures and surfaces by the handle that kernels are given.  Setting one may raise Unsupported."""
-        ...
+        # -- code --------------------------------------------------------------------------------
+        self._looked_up: dict[tuple[str, int, str], Any] = {}
+        """By property, unit and name, as long as no more is loaded: a program launches few kernels many times."""
 
-    # -- code: see `grader.programs.device.Loaded` -------------------------------------------
+    def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None:
+        """Load what a compiler has made of a unit, beside what another has: there kernels are looked for first.
 
-    def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None: ...
+        Variables are there once: where both have one, all kernels are those of the later compiler.
 
-    def is_loaded(self, unit: int) -> bool: ...
+        Raises
+        ------
+        PtxError : the emulator cannot read it.
+        """
+        module = _parsed(ptx)
+        modules = self._modules.setdefault(unit, {})
+        for other in [other for other, old in modules.items() if _of_program(module) & _of_program(old)]:
+            del modules[other]
+        modules[compiler] = module
+        self._looked_up.clear()
 
-    def compiler(self, unit: int, entry: str) -> str: ...
+    def _cached(self, find: Callable[[int, str], Any], unit: int, name: str) -> Any:
+        key = (find.__name__, unit, name)
+        if key not in self._looked_up:
+            self._looked_up[key] = find(unit, name)
+        return self._looked_up[key]
 
-    def entry(self, unit: int, symbol: str) -> str | None: ...
+    def is_loaded(self, unit: int) -> bool:
+        """Whether a unit has a module."""
+        return unit in self._modules
 
-    def parameter_sizes(self, unit: int, entry: str) -> list[int]: ...
+    def compiler(self, unit: int, entry: str) -> str:
+        """Whose code of a kernel is run; "" where none is loaded."""
+        return str(self._cached(self._compiler, unit, entry))
 
-    def most_threads(self, unit: int, entry: str) -> int: ...
+    def _compiler(self, unit: int, entry: str) -> str:
+        return next((name for name, module in self._modules.get(unit, {}).items() if entry in module.functions), "")
 
-    def static_shared_bytes(self, unit: int, symbol: str) -> int: ...
+    def module(self, unit: int, entry: str) -> Module:
+        """The module whose code of a kernel is run."""
+        return self._modules[unit][self.compiler(unit, entry)]
+
+    def entry(self, unit: int, symbol: str) -> str | None:
+        """The kernel's name in the unit's modules, None where it is in none."""
+        name: str | None = self._cached(self._entry, unit, symbol)
+        return name
+
+    def _entry(self, unit: int, symbol: str) -> str | None:
+        names = (_own_entry_of(module.entries(), symbol, unit) for module in self._modules.get(unit, {}).values())
+        return next((name for name in names if name is not None), None)
+
+    def parameter_sizes(self, unit: int, entry: str) -> list[int]:
+        """Bytes of each parameter."""
+        return [parameter.size_bytes for parameter in self.module(unit, entry).functions[entry].parameters]
+
+    def most_threads(self, unit: int, entry: str) -> int:
+        """Of a block, by `__launch_bounds__` where the kernel has it."""
+        bounds = dict(self.module(unit, entry).functions[entry].launch_bounds)
+        return min(math.prod(bounds.get("maxntid", bounds.get("reqntid", (MAX_THREADS,)))), MAX_THREADS)
+
+    def static_shared_bytes(self, unit: int, symbol: str) -> int:
+        """Shared memory that a block of a kernel has whatever the launch asks for; 0 for one that is not there."""
+        return int(self._cached(self._static_shared_bytes, unit, symbol))
+
+    def _static_shared_bytes(self, unit: int, symbol: str) -> int:
+        from grader.ptx.lowering.program import program_of
+
+        entry = self.entry(unit, symbol)
+        if entry is None:
+            return 0
+        try:
+            return int(program_of(self.module(unit, entry)).needs(entry).static_bytes)
+        except PtxError:
+            # What the assembler would refuse as well; the launch says which instruction.
+            return 0
 
     def variable(self, unit: int, name: str) -> Allocation | None:
         """A `__device__` or `__constant__` variable as memory."""
-        ...
+        raise NotImplementedError
 
     # -- work and time -----------------------------------------------------------------------
 
     def run(self, asked: Asked) -> Outcome:
         """Run a kernel, or queue it."""
-        ...
+        raise NotImplementedError
 
     def again(self, unit: int, launch: Hashable, execute: Callable[[], Outcome]) -> Outcome:
         """Execute a launch, or do what it did before where all that decides that is the same as then.
 
         launch: what besides memory decides it.
         """
-        ...
+        return execute()
 
     def printed(self) -> bytes:
-        """What kernels that were waited for have printed since this was last asked."""
-        ...
+        """What kernels that were waited for have printed since this was last asked, beside what outcomes tell."""
+        return b""
 
     def wait(self, streams: Iterable[int]) -> None:
         """Wait for all that is queued in streams, by their numbers."""
-        ...
 
     def wait_for_event(self, event: Event) -> None:
         """Wait for an event, and for no more."""
-        ...
 
     def order(self, stream: Stream, event: Event) -> None:
         """What is queued in a stream from now on comes after an event."""
-        ...
 
     def record(self, event: Event, stream: Stream) -> None:
         """An event follows what is queued in a stream."""
-        ...
 
     def has_done(self, what: Stream | Event, now_ns: int) -> bool:
         """Whether a stream has nothing left to do, or has come to an event."""
-        ...
+        return now_ns >= what.ready_ns
 
     def elapsed_ms(self, first: Event, last: Event) -> float:
         """From one event to another, both of which were waited for."""
-        ...
+        return (last.ready_ns - first.ready_ns) / 1e6
 
     def begin_timing(self) -> None:
         """What is done from now on is timed, where there is a clock."""
-        ...
 
     def end_timing(self) -> CallTimes | None:
-        """How long it took, once all of it is done."""
-        ...
+        """How long it took, once all of it is done; None where nothing measures it."""
+        return None
 
     def now_ns(self, modelled_ns: int) -> int:
         """What the host's clock shows, where the model's says this."""
-        ...
+        return modelled_ns

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
 
-from grader.programs.device import Asked, Loaded, Outcome, TooSlow, parts_of
+from grader.programs.device import Asked, Device, Outcome, TooSlow, parts_of
 from grader.programs.device_linking import own_name
 from grader.programs.device_memory import Allocation, DeviceMemory
 from grader.programs.repeats import Repeats
@@ -16,10 +15,6 @@ from grader.ptx import DeviceTrap, Launch, Limits, launch, linked
 from grader.ptx.limits import BATCH_LANES, Budget, LaunchError, LimitExceeded, PtxError
 from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
-
-if TYPE_CHECKING:
-    from grader.programs.records import CallTimes
-from grader.programs.runtime.ordering import Event, Stream
 
 OBSERVED_THREADS = 1 << 20
 OBSERVED_BATCHES = 32
@@ -57,7 +52,7 @@ class _Projection(Observer):
         return "".join(text for budget in self._budgets for text in budget.printf)
 
 
-class Gpu(Loaded):
+class Gpu(Device):
     """One emulated device: its memory, and kernels that are run in it at once.  Its time is a model's.
 
     Arguments as `DeviceMemory` takes them.
@@ -65,7 +60,7 @@ class Gpu(Loaded):
 
     def __init__(self, meter: Meter, executes: bool = True) -> None:
         super().__init__()
-        self.memory = DeviceMemory(meter, executes)
+        self.memory: DeviceMemory = DeviceMemory(meter, executes)
         self._device = self.memory.device
         self._clocked: set[int] = set()
         self._watched_instructions = 0
@@ -73,17 +68,15 @@ class Gpu(Loaded):
         self.textures = self._device.textures
 
     def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None:
-        """See `Loaded`."""
         super().load(unit, ptx, compiler)
         if _CLOCK.search(ptx):
             self._clocked.add(unit)
 
     def again(self, unit: int, launch: Hashable, execute: Callable[[], Outcome]) -> Outcome:
-        """See `Device`; where device code reads a clock, a kernel need not do the same twice."""
+        # Where device code reads a clock, a kernel need not do the same twice.
         return execute() if unit in self._clocked else self._repeats.run(launch, execute)
 
     def variable(self, unit: int, name: str) -> Allocation | None:
-        """A `__device__` or `__constant__` variable as memory."""
         for module in self._modules[unit].values():
             variables = linked(module, self._device).variables
             wanted, suffix = parts_of(name), own_name("", unit)
@@ -101,7 +94,6 @@ class Gpu(Loaded):
         return allocation or self.memory.keep(Allocation(name, array.base, array.size, "symbol", 0, "", array=array))
 
     def run(self, asked: Asked) -> Outcome:
-        """Run one kernel."""
         grid, block, bounds, left, observe = asked.grid, asked.block, asked.bounds, asked.left, asked.observe
         threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2]
         limit = min(bounds.launch_instructions, left)
@@ -174,36 +166,3 @@ class Gpu(Loaded):
             work=tuple(report.work),
             file=file,
         )
-
-    # What was queued has been done, as far as it shows.
-
-    def printed(self) -> bytes:
-        """Nothing that an outcome has not told."""
-        return b""
-
-    def wait(self, streams: Iterable[int]) -> None: ...
-
-    def wait_for_event(self, event: Event) -> None: ...
-
-    def order(self, stream: Stream, event: Event) -> None: ...
-
-    def record(self, event: Event, stream: Stream) -> None: ...
-
-    def has_done(self, what: Stream | Event, now_ns: int) -> bool:
-        """By the model's clock."""
-        return now_ns >= what.ready_ns
-
-    def elapsed_ms(self, first: Event, last: Event) -> float:
-        """By the model's clock."""
-        return (last.ready_ns - first.ready_ns) / 1e6
-
-    def now_ns(self, modelled_ns: int) -> int:
-        """The model's."""
-        return modelled_ns
-
-    def begin_timing(self) -> None:
-        """The model's times mean nothing."""
-
-    def end_timing(self) -> CallTimes | None:
-        """None."""
-        return None

@@ -14,8 +14,7 @@ from grader.gpu.process import has_driver
 from grader.programs.observe import Setting, observe
 from grader.programs.records import Observation, RunLimits, Start, for_gpu, timeline
 from grader.programs.runtime import queries
-from grader.programs.runtime.devices import model_of
-from grader.programs.runtime.errors import NAMES, CudaError
+from grader.programs.runtime.devices import NAMES, CudaError, model_of
 from grader.programs.runtime.ordering import NOWHERE
 from grader.programs.runtime.state import State
 from grader.programs.sources import Sources
@@ -386,8 +385,9 @@ def test_the_device_is_the_program_s(tmp_path: Path, host_cache: Path) -> None:
 @pytest.mark.parametrize(("name", "code"), [("t4", 0), ("h100", queries.UNSUPPORTED_LIMIT)])
 def test_how_deep_kernels_wait_for_kernels_is_no_limit_of_later_devices(name: str, code: int) -> None:
     state = cast("State", SimpleNamespace(model=model_of(name), device_limits={}))
+    answer = 0
     try:
-        answer = queries.set_limit(state, NOWHERE, queries.SYNC_DEPTH, 4)
+        queries.set_limit(state, NOWHERE, queries.SYNC_DEPTH, 4)
     except CudaError as error:
         answer = error.code
     assert answer == code

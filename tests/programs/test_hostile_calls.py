@@ -216,11 +216,11 @@ def test_rows_are_listed_only_of_a_copy_that_keeps_to_its_memory(monkeypatch: py
         listed.append(rows.height)
         return [(0, 0, rows.width)]
 
-    def copied(height: int) -> int:
-        return memcpy_2d(state, NOWHERE, array.base, pitch, 8192, pitch, 16, height, H2D)
+    def copied(height: int) -> None:
+        memcpy_2d(state, NOWHERE, array.base, pitch, 8192, pitch, 16, height, H2D)
 
-    def filled(height: int) -> int:
-        return memset_2d(state, NOWHERE, array.base, pitch, 0, 16, height)
+    def filled(height: int) -> None:
+        memset_2d(state, NOWHERE, array.base, pitch, 0, 16, height)
 
     monkeypatch.setattr(Rows, "listed", noted)
     for call in (copied, filled):

@@ -4,7 +4,7 @@ and surface objects over arrays, pitched and linear memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.message import msg
@@ -12,8 +12,8 @@ from grader.programs.device import Unsupported
 from grader.programs.device_memory import Allocation
 from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, Copy, Rows, checked, fill, transfer
 from grader.programs.runtime.memory import allocate, release
-from grader.programs.runtime.ordering import Place, Stream
-from grader.programs.runtime.state import CudaError, ProgramEnded, State
+from grader.programs.runtime.ordering import Place, Stream, Work
+from grader.programs.runtime.state import CudaError, Handlers, ProgramEnded, State
 from grader.ptx.textures import BORDER, Format, Image, Surface, Texture
 
 
@@ -40,7 +40,7 @@ class CudaArray:
 
 def malloc_array(
     state: State, place: Place, pointer: int, desc: int, width: int, height: int, depth: int, flags: int
-) -> int:
+) -> None:
     channels = state.guest.unpack("iiiii", desc)
     bits = channels[:4]
     if width <= 0 or min(height, depth) < 0 or any(b not in (0, 8, 16, 32) for b in bits) or not bits[0]:
@@ -49,7 +49,6 @@ def malloc_array(
     size = width * max(1, height) * max(1, depth) * element
     allocation = allocate(state, pointer, size, place, "array")
     state.arrays[allocation.base] = CudaArray(allocation, element, width, height, depth, channels, flags)
-    return 0
 
 
 def array_at(state: State, handle: int) -> CudaArray:
@@ -60,14 +59,13 @@ def array_at(state: State, handle: int) -> CudaArray:
     return array
 
 
-def free_array(state: State, place: Place, handle: int) -> int:
+def free_array(state: State, place: Place, handle: int) -> None:
     if handle == 0:
-        return 0
+        return
     array = array_at(state, handle)
     state.wait_for_all()
     del state.arrays[handle]
     release(state, array.allocation, place)
-    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +93,11 @@ def _array_box(array: CudaArray, x_bytes: int, y: int, z: int, width: int, heigh
     return _Box(array.allocation.base + start, array.row_bytes, array.row_bytes * rows)
 
 
-def memcpy_3d(state: State, place: Place, parameters: int, stream: int, blocking: int) -> int:
+def memcpy_3d(state: State, place: Place, parameters: int, stream: int, blocking: int) -> int | None:
     return prepared_3d(state, place, parameters, blocking=bool(blocking))(stream)
 
 
-def prepared_3d(state: State, place: Place, parameters: int, *, blocking: bool = False) -> Callable[[int], int]:
+def prepared_3d(state: State, place: Place, parameters: int, *, blocking: bool = False) -> Work:
     """A copy whose parameters are read now, to be made in any stream.
 
     Raises
@@ -122,49 +120,49 @@ def prepared_3d(state: State, place: Place, parameters: int, *, blocking: bool =
         else:
             raise CudaError(1)
 
-    def copied(stream: int) -> int:
+    def copied(stream: int) -> None:
         if not width or not height or not depth:
-            return 0
+            return
         queue = state.stream(stream)
         rows = _rows(state, boxes[0], boxes[1], width * unit, height, depth)
         ends = boxes[0].address, boxes[1].address
-        return transfer(state, Copy(*ends, rows, fields[19]), queue, place, blocking=blocking, reaches_arrays=True)
+        transfer(state, Copy(*ends, rows, fields[19]), queue, place, blocking=blocking, reaches_arrays=True)
 
     return copied
 
 
-def memset_3d(state: State, place: Place, pitched: int, value: int, extent: int, stream: int) -> int:
+def memset_3d(state: State, place: Place, pitched: int, value: int, extent: int, stream: int) -> None:
     address, pitch, _width, rows = state.guest.unpack("Qqqq", pitched)
     width, height, depth = state.guest.unpack("qqq", extent)
     box = _Box(address, pitch, pitch * rows)
     rows = _rows(state, box, box, width, height, depth)
-    return fill(state, address, value, rows, state.stream(stream), place)
+    fill(state, address, value, rows, state.stream(stream), place)
 
 
 Corner = tuple[int, int, int]
 """Of a CUDA array its handle, and where in it: bytes along a row, and the row."""
 
 
-def _to_array(state: State, place: Place, corner: Corner, source: _Box, extent: tuple[int, int], kind: int) -> int:
+def _to_array(state: State, place: Place, corner: Corner, source: _Box, extent: tuple[int, int], kind: int) -> None:
     """extent: width in bytes, and rows."""
     if kind not in (H2D, D2D, DEFAULT):
         raise CudaError(21)
     handle, x, y = corner
     box = _array_box(array_at(state, handle), x, y, 0, *extent, 1)
     rows = _rows(state, box, source, *extent, 1)
-    return transfer(
+    transfer(
         state, Copy(box.address, source.address, rows, kind), _legacy(state), place, blocking=True, reaches_arrays=True
     )
 
 
-def _from_array(state: State, place: Place, corner: Corner, to: _Box, extent: tuple[int, int], kind: int) -> int:
+def _from_array(state: State, place: Place, corner: Corner, to: _Box, extent: tuple[int, int], kind: int) -> None:
     """extent: width in bytes, and rows."""
     if kind not in (D2H, D2D, DEFAULT):
         raise CudaError(21)
     handle, x, y = corner
     box = _array_box(array_at(state, handle), x, y, 0, *extent, 1)
     rows = _rows(state, to, box, *extent, 1)
-    return transfer(
+    transfer(
         state, Copy(to.address, box.address, rows, kind), _legacy(state), place, blocking=True, reaches_arrays=True
     )
 
@@ -175,14 +173,14 @@ def _legacy(state: State) -> Stream:
 
 def memcpy_2d_to_array(
     state: State, place: Place, to: int, x: int, y: int, source: int, pitch: int, width: int, height: int, kind: int
-) -> int:
-    return _to_array(state, place, (to, x, y), _Box(source, pitch, 0), (width, height), kind)
+) -> None:
+    _to_array(state, place, (to, x, y), _Box(source, pitch, 0), (width, height), kind)
 
 
 def memcpy_2d_from_array(
     state: State, place: Place, to: int, pitch: int, source: int, x: int, y: int, width: int, height: int, kind: int
-) -> int:
-    return _from_array(state, place, (source, x, y), _Box(to, pitch, 0), (width, height), kind)
+) -> None:
+    _from_array(state, place, (source, x, y), _Box(to, pitch, 0), (width, height), kind)
 
 
 def _as_rows(array: CudaArray, x: int, size: int) -> tuple[int, int]:
@@ -194,14 +192,14 @@ def _as_rows(array: CudaArray, x: int, size: int) -> tuple[int, int]:
     return array.row_bytes, size // array.row_bytes
 
 
-def memcpy_to_array(state: State, place: Place, to: int, x: int, y: int, source: int, size: int, kind: int) -> int:
+def memcpy_to_array(state: State, place: Place, to: int, x: int, y: int, source: int, size: int, kind: int) -> None:
     width, height = _as_rows(array_at(state, to), x, size)
-    return _to_array(state, place, (to, x, y), _Box(source, width, 0), (width, height), kind)
+    _to_array(state, place, (to, x, y), _Box(source, width, 0), (width, height), kind)
 
 
-def memcpy_from_array(state: State, place: Place, to: int, source: int, x: int, y: int, size: int, kind: int) -> int:
+def memcpy_from_array(state: State, place: Place, to: int, source: int, x: int, y: int, size: int, kind: int) -> None:
     width, height = _as_rows(array_at(state, source), x, size)
-    return _from_array(state, place, (source, x, y), _Box(to, width, 0), (width, height), kind)
+    _from_array(state, place, (source, x, y), _Box(to, width, 0), (width, height), kind)
 
 
 INVALID_VALUE, INVALID_CHANNEL, INVALID_FILTER, NOT_SUPPORTED = 1, 20, 26, 801
@@ -253,7 +251,7 @@ def _image(state: State, resource: int, place: Place) -> tuple[Image, bool]:
     return Image(memory.array, offset, texel, width, height, 1, row_bytes, row_bytes * height), kind == _LINEAR
 
 
-def create_texture(state: State, place: Place, pointer: int, resource: int, description: int, view: int) -> int:
+def create_texture(state: State, place: Place, pointer: int, resource: int, description: int, view: int) -> None:
     image, linear_memory = _image(state, resource, place)
     *modes, filtering, reading, _srgb = state.guest.unpack("6i", description)
     border = state.guest.unpack("4f", description + 24)
@@ -270,10 +268,9 @@ def create_texture(state: State, place: Place, pointer: int, resource: int, desc
     wanted = (modes[0], modes[1], modes[2])
     texture = Texture(image, wanted, bool(filtering), bool(normalised), as_float, border, linear_memory)
     state.guest.pack("Q", pointer, _register(state, texture))
-    return 0
 
 
-def create_surface(state: State, place: Place, pointer: int, resource: int) -> int:
+def create_surface(state: State, place: Place, pointer: int, resource: int) -> None:
     (kind,) = state.guest.unpack("i", resource)
     if kind != _ARRAY:
         raise CudaError(INVALID_VALUE)
@@ -283,7 +280,6 @@ def create_surface(state: State, place: Place, pointer: int, resource: int) -> i
         message = msg("programs.array_without_surface", array=array.allocation.name)
         raise CudaError(INVALID_VALUE, state.tell("api_error", "error", message, place))
     state.guest.pack("Q", pointer, _register(state, Surface(_of_array(array))))
-    return 0
 
 
 def _register(state: State, thing: Texture | Surface) -> int:
@@ -297,20 +293,18 @@ def _register(state: State, thing: Texture | Surface) -> int:
     return state.objects_made
 
 
-def destroy_object(state: State, place: Place, handle: int) -> int:
+def destroy_object(state: State, place: Place, handle: int) -> None:
     if handle == 0:
-        return 0
+        return
     if state.gpu.textures.pop(handle, None) is None:
         raise CudaError(INVALID_VALUE)
-    return 0
 
 
-def channel_desc(state: State, place: Place, description: int, handle: int) -> int:
+def channel_desc(state: State, place: Place, description: int, handle: int) -> None:
     state.guest.pack("5i", description, *array_at(state, handle).channels)
-    return 0
 
 
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+HANDLERS: Handlers = {
     "cudaMallocArray": ("iiiiii", malloc_array),
     "cudaFreeArray": ("i", free_array),
     "cudaMemcpy3D": ("iii", memcpy_3d),

@@ -22,7 +22,7 @@ from grader.programs.records import (
     FunctionCall,
 )
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import State
+from grader.programs.runtime.state import Handlers, State
 from grader.submission.kernels.records import SeenLaunch
 
 MOST_COPIED = 64
@@ -241,11 +241,11 @@ def _made(state: State, wanted: CallArgument, on_device: bool) -> _Array:
     return _Array(wanted, allocation)
 
 
-def ends(state: State, _place: Place) -> int:
+def ends(state: State, _place: Place) -> None:
     """The call has returned: all that the device still does is waited for, and what is in the arrays is kept."""
     calls: Calls = state.calls
     if not calls.is_underway or calls.current.is_whole:
-        return 0
+        return
     asked = state.asked[calls.asked_before :]
     for array in calls.arrays.values():
         if array.allocation is None and array.argument.is_output:
@@ -279,7 +279,6 @@ def ends(state: State, _place: Place) -> int:
             state.results.pop(id(array.allocation), None)
             state.flow.append((None, (array.allocation,), ()))
             state.memory.free(array.allocation)
-    return 0
 
 
 def _left(state: State, array: _Array, seen: CallSeen) -> npt.NDArray[np.uint8]:
@@ -294,7 +293,7 @@ def _left(state: State, array: _Array, seen: CallSeen) -> npt.NDArray[np.uint8]:
     return view[GUARD_BYTES : GUARD_BYTES + size].copy()
 
 
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+HANDLERS: Handlers = {
     "call_begins": ("", begins),
     "call_argument": ("i", argument),
     "call_named": ("i", named),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream, StreamAccess
 from grader.programs.runtime.registration import load
 from grader.programs.runtime.silent import overwritten, read
-from grader.programs.runtime.state import CudaError, State
+from grader.programs.runtime.state import CudaError, Handlers, State
 from grader.submission.kernels.records import SeenCopy
 
 MAX_ROWS = 1 << 22
@@ -212,7 +211,7 @@ def transfer(
     *,
     blocking: bool,
     reaches_arrays: bool = False,
-) -> int:
+) -> None:
     """Copy rows, in the order of a stream; reaches_arrays: CUDA arrays may be a side.
 
     Raises
@@ -222,7 +221,7 @@ def transfer(
     to, source, rows = copy.to, copy.source, copy.rows
     total = rows.total
     if not total:
-        return 0
+        return
     if not to or not source:
         raise CudaError(1, state.tell("bad_pointer", "error", msg("programs.null_pointer"), place))
     target, origin = _side(state, to, place), _side(state, source, place)
@@ -237,7 +236,7 @@ def transfer(
     out_of = _piece(state, origin, from_end, place, "from")
     for side, end in ((target, to_end), (origin, from_end)):
         if side.allocation is not None and not state.has_room(side.allocation, side.offset + end, place):
-            return 0
+            return
     ticket = state.begin(stream)
     state.ask(
         "copy" if target.is_device and origin.is_device else "copy_in" if target.is_device else "copy_out",
@@ -272,29 +271,28 @@ def transfer(
     state.written(target.allocation)
     if blocking:
         state.wait(stream.clock, stream.ready_ns)
-        return 0
+        return
     if target.allocation is not None and target.allocation.host and origin.is_device:
         into_host = [(target.address + row[0], row[2]) for row in pieces]
         silent.note_unwaited(state, target.allocation, into_host, (stream.number, ticket, place))
     if origin.allocation is not None and origin.allocation.kind == "pinned" and len(pieces) == 1:
         state.leave(origin.allocation, origin.address, total, stream, ticket, place)
-    return 0
 
 
-def memcpy(state: State, place: Place, to: int, source: int, size: int, kind: int) -> int:
+def memcpy(state: State, place: Place, to: int, source: int, size: int, kind: int) -> None:
     if size < 0:
         raise CudaError(1)
-    return transfer(state, Copy(to, source, Rows(size), kind), state.streams[0], place, blocking=True)
+    transfer(state, Copy(to, source, Rows(size), kind), state.streams[0], place, blocking=True)
 
 
-def memcpy_async(state: State, place: Place, to: int, source: int, size: int, kind: int, stream: int) -> int:
+def memcpy_async(state: State, place: Place, to: int, source: int, size: int, kind: int, stream: int) -> None:
     if size < 0:
         raise CudaError(1)
     queue = state.stream(stream)
     # From pageable memory it returns once the data are staged; to pageable memory once they are there.
     host = source if kind == H2D else to
     blocking = kind in (H2D, D2H) and shared_at(state, host) is None
-    return transfer(state, Copy(to, source, Rows(size), kind), queue, place, blocking=blocking)
+    transfer(state, Copy(to, source, Rows(size), kind), queue, place, blocking=blocking)
 
 
 def _pitched(state: State, to_pitch: int, from_pitch: int, width: int, height: int) -> Rows:
@@ -318,9 +316,9 @@ def _rows(state: State, place: Place, to: tuple[int, int], source: tuple[int, in
 
 def memcpy_2d(
     state: State, place: Place, to: int, to_pitch: int, source: int, from_pitch: int, width: int, height: int, kind: int
-) -> int:
+) -> None:
     rows = _rows(state, place, (to, to_pitch), (source, from_pitch), width, height)
-    return transfer(state, Copy(to, source, rows, kind), state.streams[0], place, blocking=True)
+    transfer(state, Copy(to, source, rows, kind), state.streams[0], place, blocking=True)
 
 
 def memcpy_2d_async(
@@ -334,30 +332,30 @@ def memcpy_2d_async(
     height: int,
     kind: int,
     stream: int,
-) -> int:
+) -> None:
     rows = _rows(state, place, (to, to_pitch), (source, from_pitch), width, height)
-    return transfer(state, Copy(to, source, rows, kind), state.stream(stream), place, blocking=False)
+    transfer(state, Copy(to, source, rows, kind), state.stream(stream), place, blocking=False)
 
 
-def memcpy_peer(state: State, place: Place, to: int, to_device: int, source: int, from_device: int, size: int) -> int:
+def memcpy_peer(state: State, place: Place, to: int, to_device: int, source: int, from_device: int, size: int) -> None:
     if to_device or from_device:
         raise CudaError(101)
-    return memcpy(state, place, to, source, size, D2D)
+    memcpy(state, place, to, source, size, D2D)
 
 
 def memcpy_peer_async(
     state: State, place: Place, to: int, to_device: int, source: int, from_device: int, size: int, stream: int
-) -> int:
+) -> None:
     if to_device or from_device:
         raise CudaError(101)
-    return memcpy_async(state, place, to, source, size, D2D, stream)
+    memcpy_async(state, place, to, source, size, D2D, stream)
 
 
-def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, place: Place) -> int:
+def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, place: Place) -> None:
     """Set rows of bytes to a value."""
     total = rows.total
     if not total:
-        return 0
+        return
     side = _side(state, pointer, place)
     if side.allocation is None:
         raise CudaError(1, state.tell("copy_direction", "error", msg("programs.memset_host_pointer"), place))
@@ -365,7 +363,7 @@ def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, pla
     end = rows.end(rows.to)
     _piece(state, side, end, place, "set")
     if not state.has_room(side.allocation, side.offset + end, place):
-        return 0
+        return
     ticket = state.begin(stream)
     state.ask("fill", place, (stream, ticket), size=total)
     access = StreamAccess(stream.number, ticket, side.offset, side.offset + end, place, is_write=True)
@@ -384,29 +382,28 @@ def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, pla
     overwritten(state, side.allocation, side.offset, total, place)
     side.allocation.origins = {"zeroed"} if value & 255 == 0 else {"copied"}
     stream.ready_ns += 2_000 + total // 200
-    return 0
 
 
-def memset(state: State, place: Place, pointer: int, value: int, size: int) -> int:
+def memset(state: State, place: Place, pointer: int, value: int, size: int) -> None:
     if size < 0:
         raise CudaError(1)
-    return fill(state, pointer, value, Rows(size), state.streams[0], place)
+    fill(state, pointer, value, Rows(size), state.streams[0], place)
 
 
-def memset_async(state: State, place: Place, pointer: int, value: int, size: int, stream: int) -> int:
+def memset_async(state: State, place: Place, pointer: int, value: int, size: int, stream: int) -> None:
     if size < 0:
         raise CudaError(1)
-    return fill(state, pointer, value, Rows(size), state.stream(stream), place)
+    fill(state, pointer, value, Rows(size), state.stream(stream), place)
 
 
-def memset_2d(state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int) -> int:
-    return fill(state, pointer, value, _pitched(state, pitch, pitch, width, height), state.streams[0], place)
+def memset_2d(state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int) -> None:
+    fill(state, pointer, value, _pitched(state, pitch, pitch, width, height), state.streams[0], place)
 
 
 def memset_2d_async(
     state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int, stream: int
-) -> int:
-    return fill(state, pointer, value, _pitched(state, pitch, pitch, width, height), state.stream(stream), place)
+) -> None:
+    fill(state, pointer, value, _pitched(state, pitch, pitch, width, height), state.stream(stream), place)
 
 
 def symbol(state: State, address: int, place: Place) -> Allocation:
@@ -451,36 +448,32 @@ def _note_partly_filled(state: State, allocation: Allocation, size: int) -> None
 
 def to_symbol(
     state: State, place: Place, to: int, source: int, size: int, offset: int, kind: int, stream: int = 0
-) -> int:
+) -> None:
     if min(size, offset) < 0 or kind not in (H2D, D2D, DEFAULT):
         raise CudaError(21 if kind not in (H2D, D2D, DEFAULT) else 1)
     target = symbol(state, to, place)
     _note_partly_filled(state, target, size)
-    return transfer(
-        state, Copy(target.base + offset, source, Rows(size), kind), state.stream(stream), place, blocking=True
-    )
+    transfer(state, Copy(target.base + offset, source, Rows(size), kind), state.stream(stream), place, blocking=True)
 
 
 def from_symbol(
     state: State, place: Place, to: int, source: int, size: int, offset: int, kind: int, stream: int = 0
-) -> int:
+) -> None:
     if min(size, offset) < 0 or kind not in (D2H, D2D, DEFAULT):
         raise CudaError(21 if kind not in (D2H, D2D, DEFAULT) else 1)
     origin = symbol(state, source, place)
-    return transfer(state, Copy(to, origin.base + offset, Rows(size), kind), state.stream(stream), place, blocking=True)
+    transfer(state, Copy(to, origin.base + offset, Rows(size), kind), state.stream(stream), place, blocking=True)
 
 
-def symbol_address(state: State, place: Place, pointer: int, address: int) -> int:
+def symbol_address(state: State, place: Place, pointer: int, address: int) -> None:
     state.guest.pack("Q", pointer, symbol(state, address, place).base)
-    return 0
 
 
-def symbol_size(state: State, place: Place, size: int, address: int) -> int:
+def symbol_size(state: State, place: Place, size: int, address: int) -> None:
     state.guest.pack("Q", size, symbol(state, address, place).size)
-    return 0
 
 
-HANDLERS: dict[str, tuple[str, Callable[..., Any]]] = {
+HANDLERS: Handlers = {
     "cudaMemcpy": ("iiii", memcpy),
     "cudaMemcpyAsync": ("iiiii", memcpy_async),
     "cudaMemcpy2D": ("iiiiiii", memcpy_2d),

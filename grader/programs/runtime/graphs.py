@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from grader.programs.runtime import arrays, copies, launches, pools, streams
 from grader.programs.runtime.memory import name_at
-from grader.programs.runtime.ordering import KERNEL, MAX_NODES, Capture, Graph, Node, Place, add
-from grader.programs.runtime.state import CudaError, State
+from grader.programs.runtime.ordering import KERNEL, MAX_NODES, Capture, Graph, Node, Place, Work, add
+from grader.programs.runtime.state import CudaError, Handlers, State
 from grader.programs.sandbox.guest import BadPointer
 
 CAPTURE_UNSUPPORTED, CAPTURE_UNMATCHED, CAPTURE_UNJOINED = 900, 903, 904
@@ -48,7 +48,9 @@ _NUMBER_BYTES = 16
 """Of the largest number that a call is handed the address of."""
 
 
-def capture_call(state: State, name: str, function: Callable[..., int], place: Place, values: Collection[int]) -> bool:
+def capture_call(
+    state: State, name: str, function: Callable[..., int | None], place: Place, values: Collection[int]
+) -> bool:
     """Keep a call instead of making it, where the stream that it is for captures; whether it was kept.
 
     Raises
@@ -82,14 +84,16 @@ def capture_call(state: State, name: str, function: Callable[..., int], place: P
     if held_now is None:
         return False
 
-    def run(stream: int) -> int:
+    def run(stream: int) -> int | None:
         return function(state, place, *arguments[:index], stream, *arguments[index + 1 :])
 
     state.graphs.append(state.handle(), held_now, run, kind)
     return True
 
 
-def _capture_library(state: State, name: str, function: Callable[..., int], place: Place, arguments: list[int]) -> bool:
+def _capture_library(
+    state: State, name: str, function: Callable[..., int | None], place: Place, arguments: list[int]
+) -> bool:
     """Keep a library's call for its handle's stream, with the handle's settings and the host's numbers of now."""
     handle = arguments[0] if arguments else 0
     settings = state.libraries.get(handle)
@@ -104,7 +108,7 @@ def _capture_library(state: State, name: str, function: Callable[..., int], plac
             with suppress(BadPointer):
                 numbers[address] = state.guest.read(address, _NUMBER_BYTES)
 
-    def run(_stream: int) -> int:
+    def run(_stream: int) -> int | None:
         libraries, before = state.libraries, state.graphs.numbers
         state.libraries, state.graphs.numbers = {**libraries, handle: settings}, numbers
         try:
@@ -128,17 +132,16 @@ def _capture_memory(state: State, name: str, place: Place, held: Capture, argume
     state.guest.pack("Q", arguments[0], address)
 
 
-def begin_capture(state: State, place: Place, stream: int, mode: int) -> int:
+def begin_capture(state: State, place: Place, stream: int, mode: int) -> None:
     state.stream(stream)
     if stream in (0, 1, 2) or stream in state.graphs.captures:
         raise CudaError(CAPTURE_UNSUPPORTED)
     if mode not in (0, 1, 2):
         raise CudaError(1)
     state.graphs.captures[stream] = Capture(Graph(), stream)
-    return 0
 
 
-def end_capture(state: State, place: Place, stream: int, graph: int) -> int:
+def end_capture(state: State, place: Place, stream: int, graph: int) -> None:
     held = state.graphs.captures.get(stream)
     if held is None or held.origin != stream:
         raise CudaError(1 if held is None else CAPTURE_UNMATCHED)
@@ -150,22 +153,20 @@ def end_capture(state: State, place: Place, stream: int, graph: int) -> int:
     if any(not c.last <= reached for c in others):
         state.guest.pack("Q", graph, 0)
         raise CudaError(CAPTURE_UNJOINED)
-    return _give(state, graph, held.graph)
+    _give(state, graph, held.graph)
 
 
-def is_capturing(state: State, place: Place, stream: int, status: int) -> int:
+def is_capturing(state: State, place: Place, stream: int, status: int) -> None:
     state.stream(stream)
     state.guest.pack("i", status, int(stream in state.graphs.captures))
-    return 0
 
 
-def _give(state: State, pointer: int, graph: Graph) -> int:
+def _give(state: State, pointer: int, graph: Graph) -> None:
     if len(state.graphs.graphs) > streams.MAX_HANDLES:
         raise CudaError(2)
     handle = state.handle()
     state.guest.pack("Q", pointer, handle)
     state.graphs.graphs[handle] = graph
-    return 0
 
 
 def _graph(state: State, handle: int) -> Graph:
@@ -175,18 +176,17 @@ def _graph(state: State, handle: int) -> Graph:
     return graph
 
 
-def create(state: State, place: Place, graph: int, flags: int) -> int:
+def create(state: State, place: Place, graph: int, flags: int) -> None:
     if flags:
         raise CudaError(1)
-    return _give(state, graph, Graph())
+    _give(state, graph, Graph())
 
 
-def _add_node(state: State, node: int, graph: int, after: int, count: int, run: Callable[[int], int], kind: int) -> int:
+def _add_node(state: State, node: int, graph: int, after: int, count: int, run: Work, kind: int) -> None:
     before = _nodes_before(state, graph, after, count)
     handle = state.handle()
     add(handle, _graph(state, graph), Node(run, kind, before))
     state.guest.pack("Q", node, handle)
-    return 0
 
 
 def _nodes_before(state: State, graph: int, after: int, count: int) -> frozenset[int]:
@@ -200,18 +200,18 @@ def _nodes_before(state: State, graph: int, after: int, count: int) -> frozenset
     return before
 
 
-def _kernel(state: State, place: Place, parameters: int) -> Callable[[int], int]:
+def _kernel(state: State, place: Place, parameters: int) -> Work:
     """What a kernel node does; its arguments are read now."""
     (function,) = state.guest.unpack("Q", parameters)
     shared_bytes, _padding, arguments = state.guest.unpack("IIQ", parameters + 32)
     return launches.prepared(state, place, function, parameters + 8, parameters + 20, arguments, shared_bytes)
 
 
-def add_kernel(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> int:
-    return _add_node(state, node, graph, after, count, _kernel(state, place, parameters), KERNEL)
+def add_kernel(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
+    _add_node(state, node, graph, after, count, _kernel(state, place, parameters), KERNEL)
 
 
-def add_memset(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> int:
+def add_memset(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
     pointer, pitch, value, width_bytes, width, height = state.guest.unpack("QQIIQQ", parameters)
     pattern = value.to_bytes(4, "little")[: width_bytes if width_bytes in (1, 2, 4) else 0]
     if not pattern or (height > 1 and pitch < width * width_bytes):
@@ -219,11 +219,11 @@ def add_memset(state: State, place: Place, node: int, graph: int, after: int, co
     if len(set(pattern)) > 1:
         raise CudaError(NOT_SUPPORTED)
 
-    def run(stream: int) -> int:
+    def run(stream: int) -> None:
         size = width * width_bytes
-        return copies.memset_2d_async(state, place, pointer, max(pitch, size), pattern[0], size, height, stream)
+        copies.memset_2d_async(state, place, pointer, max(pitch, size), pattern[0], size, height, stream)
 
-    return _add_node(state, node, graph, after, count, run, _MEMSET)
+    _add_node(state, node, graph, after, count, run, _MEMSET)
 
 
 def add_memcpy(
@@ -237,64 +237,63 @@ def add_memcpy(
     source: int,
     size: int,
     kind: int,
-) -> int:
+) -> None:
     if size < 0:
         raise CudaError(1)
 
-    def run(stream: int) -> int:
-        return copies.memcpy_async(state, place, to, source, size, kind, stream)
+    def run(stream: int) -> None:
+        copies.memcpy_async(state, place, to, source, size, kind, stream)
 
-    return _add_node(state, node, graph, after, count, run, _MEMCPY)
-
-
-def add_memcpy_3d(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> int:
-    return _add_node(state, node, graph, after, count, arrays.prepared_3d(state, place, parameters), _MEMCPY)
+    _add_node(state, node, graph, after, count, run, _MEMCPY)
 
 
-def add_child(state: State, place: Place, node: int, graph: int, after: int, count: int, child: int) -> int:
+def add_memcpy_3d(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
+    _add_node(state, node, graph, after, count, arrays.prepared_3d(state, place, parameters), _MEMCPY)
+
+
+def add_child(state: State, place: Place, node: int, graph: int, after: int, count: int, child: int) -> None:
     """A node that does what another graph does now, whatever becomes of that."""
-    return _add_node(state, node, graph, after, count, _in_order(state, _ordered(state, _graph(state, child))), _CHILD)
+    _add_node(state, node, graph, after, count, _in_order(state, _ordered(state, _graph(state, child))), _CHILD)
 
 
-def clone(state: State, place: Place, copy: int, graph: int) -> int:
+def clone(state: State, place: Place, copy: int, graph: int) -> None:
     if _graph(state, graph).allocates:
         # What allocates is in one graph alone.
         raise CudaError(NOT_SUPPORTED)
-    return _give(state, copy, Graph(dict(_graph(state, graph).nodes)))
+    _give(state, copy, Graph(dict(_graph(state, graph).nodes)))
 
 
-def add_host(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> int:
+def add_host(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
     function, data = state.guest.unpack("QQ", parameters)
 
-    def run(stream: int) -> int:
-        return streams.launch_host_function(state, place, stream, function, data)
+    def run(stream: int) -> None:
+        streams.launch_host_function(state, place, stream, function, data)
 
-    return _add_node(state, node, graph, after, count, run, _HOST)
-
-
-def add_empty(state: State, place: Place, node: int, graph: int, after: int, count: int) -> int:
-    return _add_node(state, node, graph, after, count, lambda _stream: 0, _EMPTY)
+    _add_node(state, node, graph, after, count, run, _HOST)
 
 
-def add_alloc(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> int:
+def add_empty(state: State, place: Place, node: int, graph: int, after: int, count: int) -> None:
+    _add_node(state, node, graph, after, count, lambda _stream: 0, _EMPTY)
+
+
+def add_alloc(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
     """A node that allocates; where its memory lies is known at once."""
     before = _nodes_before(state, graph, after, count)
     (size,) = state.guest.unpack("q", parameters + _BYTESIZE)
     address, run = pools.allocating(state, place, _graph(state, graph), before, size, "?")
     state.guest.pack("Q", parameters + _BYTESIZE + 8, address)
-    return _add_node(state, node, graph, after, count, run, _ALLOC)
+    _add_node(state, node, graph, after, count, run, _ALLOC)
 
 
-def add_free(state: State, place: Place, node: int, graph: int, after: int, count: int, address: int) -> int:
+def add_free(state: State, place: Place, node: int, graph: int, after: int, count: int, address: int) -> None:
     before = _nodes_before(state, graph, after, count)
     handle = state.handle()
     owner = _graph(state, graph)
     add(handle, owner, Node(pools.freeing(state, owner, handle, address), _FREE, before))
     state.guest.pack("Q", node, handle)
-    return 0
 
 
-def add_dependencies(state: State, place: Place, graph: int, before: int, after: int, count: int) -> int:
+def add_dependencies(state: State, place: Place, graph: int, before: int, after: int, count: int) -> None:
     owner = _graph(state, graph)
     if not 0 <= count <= MAX_NODES:
         raise CudaError(1)
@@ -304,35 +303,33 @@ def add_dependencies(state: State, place: Place, graph: int, before: int, after:
     for one, other in zip(first, then, strict=True):
         node = owner.nodes[other]
         owner.nodes[other] = replace(node, after=node.after | {one})
-    return 0
 
 
-def get_nodes(state: State, place: Place, graph: int, nodes: int, count: int) -> int:
+def get_nodes(state: State, place: Place, graph: int, nodes: int, count: int) -> None:
     handles = list(_graph(state, graph).nodes)
     if nodes:
         (room,) = state.guest.unpack("Q", count)
         handles = handles[:room]
         state.guest.pack(f"{len(handles)}Q", nodes, *handles)
     state.guest.pack("Q", count, len(handles))
-    return 0
 
 
-def node_type(state: State, place: Place, node: int, kind: int) -> int:
+def node_type(state: State, place: Place, node: int, kind: int) -> None:
     for graph in state.graphs.graphs.values():
         if node in graph.nodes:
             state.guest.pack("i", kind, graph.nodes[node].kind)
-            return 0
+            return
     raise CudaError(1)
 
 
-def instantiate(state: State, place: Place, executable: int, graph: int, flags: int) -> int:
+def instantiate(state: State, place: Place, executable: int, graph: int, flags: int) -> None:
     source = _graph(state, graph)
     others = (other for other in state.graphs.graphs.values() if other is not source)
     if source.allocates and any(other.allocates is source.allocates for other in others):
         # What allocates is instantiated once at a time.
         raise CudaError(NOT_SUPPORTED)
     nodes, frees_first = _ordered(state, source), bool(flags & _AUTO_FREE)
-    return _give(state, executable, Graph(nodes, allocates=source.allocates, frees_first=frees_first))
+    _give(state, executable, Graph(nodes, allocates=source.allocates, frees_first=frees_first))
 
 
 def _ordered(state: State, graph: Graph) -> dict[int, Node]:
@@ -360,7 +357,7 @@ def _ordered(state: State, graph: Graph) -> dict[int, Node]:
     return {handle: nodes[handle] for handle in queue}
 
 
-def _in_order(state: State, nodes: dict[int, Node]) -> Callable[[int], int]:
+def _in_order(state: State, nodes: dict[int, Node]) -> Work:
     """What does these nodes, one after another, until one fails."""
 
     def run(stream: int) -> int:
@@ -370,7 +367,7 @@ def _in_order(state: State, nodes: dict[int, Node]) -> Callable[[int], int]:
     return run
 
 
-def launch(state: State, place: Place, executable: int, stream: int) -> int:
+def launch(state: State, place: Place, executable: int, stream: int) -> int | None:
     graph = _graph(state, executable)
     state.stream(stream)
     held = state.graphs.captures.get(stream)
@@ -386,21 +383,18 @@ def launch(state: State, place: Place, executable: int, stream: int) -> int:
     return _in_order(state, graph.nodes)(stream)
 
 
-def upload(state: State, place: Place, executable: int, stream: int) -> int:
+def upload(state: State, place: Place, executable: int, stream: int) -> None:
     _graph(state, executable)
     state.stream(stream)
-    return 0
 
 
-def set_kernel(state: State, place: Place, executable: int, node: int, parameters: int) -> int:
+def set_kernel(state: State, place: Place, executable: int, node: int, parameters: int) -> None:
     _set_kernel(state, place, _graph(state, executable), node, parameters)
-    return 0
 
 
-def set_kernel_of_graph(state: State, place: Place, node: int, parameters: int) -> int:
+def set_kernel_of_graph(state: State, place: Place, node: int, parameters: int) -> None:
     owner = next((graph for graph in state.graphs.graphs.values() if node in graph.nodes), Graph())
     _set_kernel(state, place, owner, node, parameters)
-    return 0
 
 
 def _set_kernel(state: State, place: Place, graph: Graph, node: int, parameters: int) -> None:
@@ -409,7 +403,7 @@ def _set_kernel(state: State, place: Place, graph: Graph, node: int, parameters:
     graph.nodes[node] = replace(graph.nodes[node], run=_kernel(state, place, parameters))
 
 
-def update(state: State, place: Place, executable: int, graph: int) -> int:
+def update(state: State, place: Place, executable: int, graph: int) -> None:
     """Give an executable graph the nodes of another that has the same shape."""
     updated = _graph(state, executable)
     others = _ordered(state, _graph(state, graph))
@@ -419,16 +413,14 @@ def update(state: State, place: Place, executable: int, graph: int) -> int:
         handle: replace(old, run=new.run)
         for (handle, old), new in zip(updated.nodes.items(), others.values(), strict=True)
     }
-    return 0
 
 
-def destroy(state: State, place: Place, graph: int) -> int:
+def destroy(state: State, place: Place, graph: int) -> None:
     _graph(state, graph)
     del state.graphs.graphs[graph]
-    return 0
 
 
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+HANDLERS: Handlers = {
     "cudaStreamBeginCapture": ("ii", begin_capture),
     "cudaStreamEndCapture": ("ii", end_capture),
     "cudaStreamIsCapturing": ("ii", is_capturing),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -24,12 +23,12 @@ from grader.programs.runtime.arguments import (
     put_in_order,
     translated,
 )
-from grader.programs.runtime.errors import name_of
-from grader.programs.runtime.ordering import KERNEL, NOWHERE, Pending, Place, Stream, Text
+from grader.programs.runtime.devices import name_of
+from grader.programs.runtime.ordering import KERNEL, NOWHERE, Pending, Place, Stream, Text, Work
 from grader.programs.runtime.outcomes import Configured, failed, judge, of_null, place_in, refusal, sizes_text
 from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.silent import after_kernel, before_kernel, check_counts, launched, note_arrays
-from grader.programs.runtime.state import CudaError, Kernel, State
+from grader.programs.runtime.state import CudaError, Handlers, Kernel, State
 from grader.submission.kernels.records import SeenLaunch
 
 OBSERVED_REPEATS = 3
@@ -131,7 +130,7 @@ def _launch_in(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]
 
 def prepared(
     state: State, place: Place, function: int, grid: int, block: int, arguments: int, shared_bytes: int
-) -> Callable[[int], int]:
+) -> Work:
     """A launch whose arguments are read now, to be made in any stream.
 
     Raises
@@ -365,7 +364,7 @@ def _run_smaller(
         state.tell(hazard.kind, "warning", message, place_in(state, kernel.unit, hazard.file, hazard.line))
 
 
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+HANDLERS: Handlers = {
     "cudaLaunch": ("iiiii", launch),
     "cudaLaunchKernel": ("iiiiii", launch_kernel),
     "cudaLaunchCooperativeKernel": ("iiiiii", launch_cooperative),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Callable
 from typing import Any
 
 from grader.devices import UNSET_BYTE
 from grader.message import msg
 from grader.programs.device_memory import Allocation, TooManyAllocations
 from grader.programs.runtime.ordering import Place, StreamAccess
-from grader.programs.runtime.state import CudaError, ProgramEnded, State
+from grader.programs.runtime.state import CudaError, Handlers, ProgramEnded, State
 
 _TARGET = re.compile(r"&\s*([A-Za-z_]\w*(?:(?:\.|->)\w+|\[\w+\])*)")
 # The same of what is plainly an allocation: on its line other calls may take addresses too.
@@ -75,31 +74,28 @@ def _allocate(state: State, pointer: int, size: int, place: Place, pitch: int = 
         allocate(state, pointer, size, place).pitch = pitch
 
 
-def malloc(state: State, place: Place, pointer: int, size: int) -> int:
+def malloc(state: State, place: Place, pointer: int, size: int) -> None:
     _allocate(state, pointer, size, place)
-    return 0
 
 
-def malloc_pitch(state: State, place: Place, pointer: int, pitch: int, width: int, height: int) -> int:
+def malloc_pitch(state: State, place: Place, pointer: int, pitch: int, width: int, height: int) -> None:
     if width < 0 or height < 0:
         raise CudaError(1)
     row = -(-width // PITCH) * PITCH
     state.guest.pack("Q", pitch, row)
     _allocate(state, pointer, row * height, place, row)
-    return 0
 
 
-def malloc_3d(state: State, place: Place, pitched: int, extent: int) -> int:
+def malloc_3d(state: State, place: Place, pitched: int, extent: int) -> None:
     width, height, depth = state.guest.unpack("qqq", extent)
     if min(width, height, depth) < 0:
         raise CudaError(1)
     row = -(-width // PITCH) * PITCH
     _allocate(state, pitched, row * height * depth, place)
     state.guest.pack("QQQ", pitched + 8, row, width, height)
-    return 0
 
 
-def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> int:
+def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> None:
     if size <= 0:
         raise CudaError(1)
     _room(state, size)
@@ -120,17 +116,16 @@ def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> i
     state.allocated_bytes += size
     state.ask("allocate", place, size=size)
     state.guest.pack("Q", pointer, host)
-    return 0
 
 
-def malloc_managed(state: State, place: Place, pointer: int, size: int, flags: int) -> int:
+def malloc_managed(state: State, place: Place, pointer: int, size: int, flags: int) -> None:
     if flags not in (1, 2):
         raise CudaError(1)
-    return _shared(state, pointer, size, "managed", place)
+    _shared(state, pointer, size, "managed", place)
 
 
-def malloc_host(state: State, place: Place, pointer: int, size: int, flags: int) -> int:
-    return _shared(state, pointer, size, "pinned", place)
+def malloc_host(state: State, place: Place, pointer: int, size: int, flags: int) -> None:
+    _shared(state, pointer, size, "pinned", place)
 
 
 def shared_at(state: State, address: int) -> Allocation | None:
@@ -142,36 +137,34 @@ def shared_at(state: State, address: int) -> Allocation | None:
     return None
 
 
-def free(state: State, place: Place, pointer: int) -> int:
+def free(state: State, place: Place, pointer: int) -> None:
     if pointer == 0:
-        return 0
+        return
     state.wait_for_all()
     allocation = state.memory.live.get(pointer) or state.host_memory.get(pointer)
     if allocation is not None and allocation.kind == GRAPH:
         state.graphs.memory.give_back(pointer, None)
-        return 0
+        return
     if allocation is None or allocation.kind not in ("device", "managed", "handed"):
         raise CudaError(1, _wrong_free(state, pointer, allocation, place))
     release(state, allocation, place)
-    return 0
 
 
-def free_late(state: State, place: Place, pointer: int, stream: int) -> int:
+def free_late(state: State, place: Place, pointer: int, stream: int) -> None:
     """Free memory in the order of a stream."""
     queue = state.stream(stream)
     if pointer == 0:
-        return 0
+        return
     allocation = state.memory.live.get(pointer)
     if allocation is not None and allocation.kind == GRAPH:
         state.graphs.memory.give_back(pointer, stream)
-        return 0
+        return
     if allocation is None or allocation.kind not in ("device", "handed"):
         raise CudaError(1, _wrong_free(state, pointer, allocation, place))
     state.access(
         allocation, queue, StreamAccess(queue.number, state.begin(queue), 0, allocation.size, place, is_write=True)
     )
     release(state, allocation, place)
-    return 0
 
 
 def _wrong_free(state: State, pointer: int, found: Allocation | None, place: Place) -> Any:
@@ -204,9 +197,9 @@ def release(state: State, allocation: Allocation, place: Place) -> None:
     state.memory.free(allocation)
 
 
-def free_host(state: State, place: Place, pointer: int) -> int:
+def free_host(state: State, place: Place, pointer: int) -> None:
     if pointer == 0:
-        return 0
+        return
     state.wait_for_all()
     allocation = state.host_memory.get(pointer)
     if allocation is None or allocation.kind != "pinned":
@@ -214,10 +207,9 @@ def free_host(state: State, place: Place, pointer: int) -> int:
         message = msg("programs.free_host_device") if is_device else msg("programs.free_host_plain")
         raise CudaError(1, state.tell("wrong_free", "error", message, place))
     release(state, allocation, place)
-    return 0
 
 
-def host_register(state: State, place: Place, pointer: int, size: int, flags: int) -> int:
+def host_register(state: State, place: Place, pointer: int, size: int, flags: int) -> None:
     if size <= 0:
         raise CudaError(1)
     if shared_at(state, pointer) is not None:
@@ -225,60 +217,53 @@ def host_register(state: State, place: Place, pointer: int, size: int, flags: in
     state.guest.lent(pointer, size)
     allocation = state.memory.share(name_at(state, place), size, "registered", place.line, place.file, pointer)
     state.host_memory[pointer] = allocation
-    return 0
 
 
-def host_unregister(state: State, place: Place, pointer: int) -> int:
+def host_unregister(state: State, place: Place, pointer: int) -> None:
     allocation = state.host_memory.get(pointer)
     if allocation is None or allocation.kind != "registered":
         raise CudaError(713)
     del state.host_memory[pointer]
     state.forget(allocation)
     state.memory.free(allocation)
-    return 0
 
 
-def host_get_device_pointer(state: State, place: Place, pointer: int, host: int, flags: int) -> int:
+def host_get_device_pointer(state: State, place: Place, pointer: int, host: int, flags: int) -> None:
     allocation = shared_at(state, host)
     if allocation is None:
         raise CudaError(1)
     # The same address names it on both sides, as unified addressing has it.
     state.guest.pack("Q", pointer, host)
-    return 0
 
 
-def pointer_attributes(state: State, place: Place, attributes: int, pointer: int) -> int:
+def pointer_attributes(state: State, place: Place, attributes: int, pointer: int) -> None:
     shared = shared_at(state, pointer)
     device = state.memory.find(pointer)
     kind = 3 if shared and shared.kind in ("managed", "variable") else 1 if shared else 2 if device else 0
     state.guest.pack("iiQQ", attributes, kind, 0 if kind else -2, pointer if kind else 0, pointer if shared else 0)
-    return 0
 
 
-def mem_get_info(state: State, place: Place, free_bytes: int, total: int) -> int:
+def mem_get_info(state: State, place: Place, free_bytes: int, total: int) -> None:
     state.guest.pack("Q", free_bytes, max(0, state.model.memory_bytes - state.allocated_bytes - (300 << 20)))
     state.guest.pack("Q", total, state.model.memory_bytes)
-    return 0
 
 
-def nothing(state: State, place: Place, *_arguments: int) -> int:
-    return 0
+def nothing(state: State, place: Place, *_arguments: int) -> None:
+    """Accept what makes no difference here."""
 
 
-def mem_prefetch(state: State, place: Place, pointer: int, size: int, device: int, stream: int) -> int:
+def mem_prefetch(state: State, place: Place, pointer: int, size: int, device: int, stream: int) -> None:
     state.stream(stream)
     if shared_at(state, pointer) is None or size <= 0 or device not in (-1, 0):
         raise CudaError(101 if device not in (-1, 0) else 1)
-    return 0
 
 
-def mem_advise(state: State, place: Place, pointer: int, size: int, advice: int, device: int) -> int:
+def mem_advise(state: State, place: Place, pointer: int, size: int, advice: int, device: int) -> None:
     if shared_at(state, pointer) is None:
         raise CudaError(1)
-    return 0
 
 
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+HANDLERS: Handlers = {
     "cudaMalloc": ("ii", malloc),
     "cudaMallocPitch": ("iiii", malloc_pitch),
     "cudaMalloc3D": ("ii", malloc_3d),
@@ -296,4 +281,3 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaMemAdvise": ("iiii", mem_advise),
     "cudaStreamAttachMemAsync": ("iiii", nothing),
 }
-"""Kinds of the parameters beside the place ("i" whole numbers and addresses, "f" floats), and who serves."""

@@ -17,7 +17,7 @@ from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.outcomes import Configured
 from grader.programs.runtime.registration import demangled, entry_of
-from grader.programs.runtime.state import CudaError, Kernel, ProgramEnded, State
+from grader.programs.runtime.state import CudaError, Handlers, Kernel, ProgramEnded, State
 from grader.programs.sandbox.process import Wanted
 
 _OUT_OF_MEMORY, _INVALID_INPUT, _INVALID_PROGRAM, _INVALID_OPTION, _COMPILATION = 1, 3, 4, 5, 6
@@ -89,7 +89,7 @@ def _addresses(state: State, array: int, count: int) -> tuple[int, ...]:
 
 def create_program(
     state: State, place: Place, program: int, text: int, name: int, count: int, headers: int, names: int
-) -> int:
+) -> None:
     if not 0 <= count <= MAX_HEADERS or not text:
         raise Refused(_INVALID_INPUT)
     title = (state.guest.text(name) if name else "") or "default_program"
@@ -97,23 +97,20 @@ def create_program(
     for where, what in zip(_addresses(state, names, count), _addresses(state, headers, count), strict=True):
         sources.append((state.guest.text(where), _long_text(state, what)))
     state.guest.pack("Q", program, _keep(state, _Source(sources)))
-    return 0
 
 
-def destroy_program(state: State, place: Place, program: int) -> int:
+def destroy_program(state: State, place: Place, program: int) -> None:
     (handle,) = state.guest.unpack("Q", program)
     _source(state, handle)
     del state.libraries[handle]
     state.guest.pack("Q", program, 0)
-    return 0
 
 
-def add_name(state: State, place: Place, program: int, expression: int) -> int:
+def add_name(state: State, place: Place, program: int, expression: int) -> None:
     source = _source(state, program)
     if source.ptx is not None:
         raise Refused(_NAMES_TOO_LATE)
     source.names.append(state.guest.text(expression))
-    return 0
 
 
 def compile_program(state: State, place: Place, program: int, count: int, options: int) -> int:
@@ -133,16 +130,14 @@ def compile_program(state: State, place: Place, program: int, count: int, option
     return _COMPILATION if code.reason else 0
 
 
-def _give_text(which: Callable[[_Source], str]) -> tuple[Callable[..., int], Callable[..., int]]:
+def _give_text(which: Callable[[_Source], str]) -> tuple[Callable[..., None], Callable[..., None]]:
     """Handlers that tell a text's size, with its end, and write it."""
 
-    def size(state: State, place: Place, program: int, out: int) -> int:
+    def size(state: State, place: Place, program: int, out: int) -> None:
         state.guest.pack("Q", out, len(which(_source(state, program)).encode()) + 1)
-        return 0
 
-    def text(state: State, place: Place, program: int, out: int) -> int:
+    def text(state: State, place: Place, program: int, out: int) -> None:
         state.guest.write(out, which(_source(state, program)).encode() + b"\0")
-        return 0
 
     return size, text
 
@@ -153,7 +148,7 @@ def _compiled(source: _Source) -> str:
     return source.ptx
 
 
-def lowered_name(state: State, place: Place, program: int, expression: int, out: int) -> int:
+def lowered_name(state: State, place: Place, program: int, expression: int, out: int) -> None:
     source = _source(state, program)
     if source.ptx is None:
         raise Refused(_NAMES_TOO_EARLY)
@@ -164,10 +159,9 @@ def lowered_name(state: State, place: Place, program: int, expression: int, out:
     address = int(state.call_guest("grader_malloc", len(raw)))
     state.guest.write(address, raw)
     state.guest.pack("Q", out, address)
-    return 0
 
 
-def load_module(state: State, place: Place, module: int, image: int) -> int:
+def load_module(state: State, place: Place, module: int, image: int) -> None:
     """From PTX; what NVRTC gives for a CUBIN here is PTX, too, and what nvcc would have made of a file is that file."""
     ptx = _long_text(state, image)
     if ptx.startswith(MODULE_OF_SOURCE):
@@ -187,13 +181,11 @@ def load_module(state: State, place: Place, module: int, image: int) -> int:
         raise CudaError(_INVALID_IMAGE) from error
     state.unit_names.append(f"module {unit}")
     state.guest.pack("Q", module, _keep(state, _Module(unit)))
-    return 0
 
 
-def unload_module(state: State, place: Place, module: int) -> int:
+def unload_module(state: State, place: Place, module: int) -> None:
     _module(state, module)
     del state.libraries[module]
-    return 0
 
 
 def _module(state: State, handle: int) -> _Module:
@@ -203,7 +195,7 @@ def _module(state: State, handle: int) -> _Module:
     return module
 
 
-def get_function(state: State, place: Place, function: int, module: int, name: int) -> int:
+def get_function(state: State, place: Place, function: int, module: int, name: int) -> None:
     unit, symbol = _module(state, module).unit, state.guest.text(name)
     if state.gpu.entry(unit, symbol) is None:
         raise CudaError(_NOT_FOUND)
@@ -213,17 +205,15 @@ def get_function(state: State, place: Place, function: int, module: int, name: i
         display, types = demangled(state, symbol)
         state.kernels[handle] = Kernel(unit, symbol, display, types)
     state.guest.pack("Q", function, handle)
-    return 0
 
 
-def get_global(state: State, place: Place, address: int, size: int, module: int, name: int) -> int:
+def get_global(state: State, place: Place, address: int, size: int, module: int, name: int) -> None:
     variable = state.gpu.variable(_module(state, module).unit, state.guest.text(name))
     if variable is None:
         raise CudaError(_NOT_FOUND)
     for out, value in ((address, variable.base), (size, variable.size)):
         if out:
             state.guest.pack("Q", out, value)
-    return 0
 
 
 def launch(
@@ -290,7 +280,7 @@ def _packed(state: State, extra: int, sizes: list[int]) -> list[bytes]:
 
 _ptx_size, _ptx = _give_text(_compiled)
 _log_size, _log = _give_text(lambda source: source.log)
-_NVRTC: dict[str, tuple[str, Callable[..., int]]] = {
+_NVRTC: Handlers = {
     "nvrtcCreateProgram": ("iiiiii", create_program),
     "nvrtcDestroyProgram": ("i", destroy_program),
     "nvrtcAddNameExpression": ("ii", add_name),
@@ -301,7 +291,7 @@ _NVRTC: dict[str, tuple[str, Callable[..., int]]] = {
     "nvrtcGetProgramLog": ("ii", _log),
     "nvrtcGetLoweredName": ("iii", lowered_name),
 }
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+HANDLERS: Handlers = {
     **{name: (kinds, guarded(function)) for name, (kinds, function) in _NVRTC.items()},
     "cuModuleLoadData": ("ii", load_module),
     "cuModuleUnload": ("i", unload_module),

@@ -1,5 +1,5 @@
 """The order of what a program queues: streams and events as vector clocks, accesses that nothing puts in order, and
-graphs, what streams keep instead of doing it."""
+graphs, which streams keep instead of doing it, with the memory that they allocate."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from grader.programs.device_memory import Allocation
-from grader.programs.runtime.errors import CudaError
-from grader.programs.runtime.graph_memory import GraphMemory
+from grader.programs.runtime.devices import CudaError
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -155,11 +154,15 @@ KERNEL = 0
 """A kernel's node, as `cudaGraphNodeType` has it."""
 
 
+Work = Callable[[int], int | None]
+"""What a node does in a stream: returns CUDA's error, None for success."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
-    """run: does it, in a stream.  after: the nodes that come before it."""
+    """A node of a graph.  after: the nodes that come before it."""
 
-    run: Callable[[int], int]
+    run: Work
     kind: int
     after: frozenset[int] = frozenset()
 
@@ -197,6 +200,63 @@ class Capture:
     last: frozenset[int] = frozenset()
 
 
+CHUNK_BYTES = 32 << 20
+"""What a pool or a graph takes from the device at once."""
+USED, USED_HIGH, RESERVED, RESERVED_HIGH = range(4)
+"""`cudaGraphMemAttributeType`."""
+
+
+def in_chunks(size: int) -> int:
+    """Bytes rounded up to whole chunks."""
+    return -(-size // CHUNK_BYTES) * CHUNK_BYTES
+
+
+@dataclass
+class GraphMemory:
+    """Memory that nodes of graphs allocate: an address for good, and behind it what the device has, node by node.
+
+    held: by address, bytes of what is allocated now.  kept: what was freed and not trimmed, as bytes and the stream
+    that may have them next, None where any may.  high: the most that was used, and reserved, since that was reset.
+    """
+
+    held: dict[int, int] = field(default_factory=dict)
+    kept: list[tuple[int, int | None]] = field(default_factory=list)
+    high: dict[int, int] = field(default_factory=lambda: {USED_HIGH: 0, RESERVED_HIGH: 0})
+
+    def take(self, address: int, size: int, stream: int) -> None:
+        """Allocate for a node.  Raises CudaError 1 where what it allocated before was not freed."""
+        if address in self.held:
+            raise CudaError(1)
+        taken = in_chunks(size)
+        reused = next((block for block in self.kept if block[0] == taken and block[1] in (stream, None)), None)
+        if reused is not None:
+            self.kept.remove(reused)
+        self.held[address] = taken
+        for attribute in self.high:
+            self.high[attribute] = max(self.high[attribute], self.value(attribute - 1))
+
+    def give_back(self, address: int, stream: int | None) -> None:
+        """Free in the order of a stream, None of everything.  Raises CudaError 1 where it was not allocated."""
+        if address not in self.held:
+            raise CudaError(1)
+        self.kept.append((self.held.pop(address), stream))
+
+    def value(self, attribute: int) -> int:
+        """The bytes that an attribute stands for.  Raises CudaError 1 where there is no such attribute."""
+        if attribute in self.high:
+            return self.high[attribute]
+        if attribute not in (USED, RESERVED):
+            raise CudaError(1)
+        used = sum(self.held.values())
+        return used if attribute == USED else used + sum(size for size, _stream in self.kept)
+
+    def reset(self, attribute: int) -> None:
+        """Count the most from now on.  Raises CudaError 1 where the attribute is no such one."""
+        if attribute not in self.high:
+            raise CudaError(1)
+        self.high[attribute] = self.value(attribute - 1)
+
+
 @dataclass
 class Graphs:
     """graphs: by handle, those that can be launched, too.  captures: by stream.  events: recorded in such streams.
@@ -211,7 +271,7 @@ class Graphs:
     numbers: Mapping[int, bytes] = field(default_factory=dict)
     memory: GraphMemory = field(default_factory=GraphMemory)
 
-    def append(self, handle: int, held: Capture, run: Callable[[int], int], kind: int) -> None:
+    def append(self, handle: int, held: Capture, run: Work, kind: int) -> None:
         """A stream's next node."""
         add(handle, held.graph, Node(run, kind, held.last))
         held.last = frozenset({handle})

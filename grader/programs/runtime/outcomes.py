@@ -13,7 +13,7 @@ from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import Message, msg
 from grader.programs.device import Outcome
 from grader.programs.records import LIBRARY
-from grader.programs.runtime.errors import name_of
+from grader.programs.runtime.devices import name_of
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import NOWHERE, Place
 from grader.programs.runtime.silent import may_speak, tell_unfilled

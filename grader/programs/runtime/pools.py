@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from grader.message import msg
 from grader.programs.device_memory import TooManyAllocations
 from grader.programs.runtime.memory import GRAPH, allocate, free_late
-from grader.programs.runtime.ordering import Graph, Place
-from grader.programs.runtime.state import CudaError, ProgramEnded, State
+from grader.programs.runtime.ordering import Graph, Place, Work, in_chunks
+from grader.programs.runtime.state import CudaError, Handlers, ProgramEnded, State
 
-CHUNK_BYTES = 32 << 20
-"""What a pool takes from the device at once."""
 FLAGS = (1, 2, 3)
 THRESHOLD, RESERVED, RESERVED_HIGH, USED, USED_HIGH = range(4, 9)
 """`cudaMemPoolAttr`: how memory is reused, numbers of 32 bits; bytes, of 64."""
@@ -36,7 +34,7 @@ class Pool:
     def take(self, size: int) -> None:
         """Hand out memory."""
         self.used += size
-        self.reserved = max(self.reserved, -(-self.used // CHUNK_BYTES) * CHUNK_BYTES)
+        self.reserved = max(self.reserved, in_chunks(self.used))
         self.used_high = max(self.used_high, self.used)
         self.reserved_high = max(self.reserved_high, self.reserved)
 
@@ -47,7 +45,7 @@ class Pool:
 
     def trim(self, least: int) -> None:
         """Hold no more than `least` bytes beside those that are handed out, in whole chunks."""
-        self.reserved = min(self.reserved, -(-max(self.used, least) // CHUNK_BYTES) * CHUNK_BYTES)
+        self.reserved = min(self.reserved, in_chunks(max(self.used, least)))
 
 
 def _pool(state: State, handle: int) -> Pool:
@@ -71,27 +69,24 @@ def check_device(device: int) -> None:
         raise CudaError(101)
 
 
-def get_default(state: State, place: Place, pool: int, device: int) -> int:
+def get_default(state: State, place: Place, pool: int, device: int) -> None:
     check_device(device)
     state.guest.pack("Q", pool, _default(state))
-    return 0
 
 
-def get_current(state: State, place: Place, pool: int, device: int) -> int:
+def get_current(state: State, place: Place, pool: int, device: int) -> None:
     check_device(device)
     _default(state)
     state.guest.pack("Q", pool, state.current_pool)
-    return 0
 
 
-def set_current(state: State, place: Place, device: int, pool: int) -> int:
+def set_current(state: State, place: Place, device: int, pool: int) -> None:
     check_device(device)
     _pool(state, pool)
     state.current_pool = pool
-    return 0
 
 
-def create(state: State, place: Place, pool: int, properties: int) -> int:
+def create(state: State, place: Place, pool: int, properties: int) -> None:
     kind, handle_types, location, device = state.guest.unpack("iiii", properties)
     if kind != PINNED or location != ON_DEVICE or len(state.pools) >= MAX_POOLS:
         raise CudaError(1)
@@ -103,24 +98,22 @@ def create(state: State, place: Place, pool: int, properties: int) -> int:
     handle = state.handle()
     state.pools[handle] = Pool()
     state.guest.pack("Q", pool, handle)
-    return 0
 
 
-def destroy(state: State, place: Place, pool: int) -> int:
+def destroy(state: State, place: Place, pool: int) -> None:
     _pool(state, pool)
     if pool == _default(state):
         raise CudaError(1)
     del state.pools[pool]
     if state.current_pool == pool:
         state.current_pool = _default(state)
-    return 0
 
 
-def set_attribute(state: State, place: Place, pool: int, which: int, value: int) -> int:
+def set_attribute(state: State, place: Place, pool: int, which: int, value: int) -> None:
     record = _pool(state, pool)
     if which in FLAGS:
         (record.flags[which],) = state.guest.unpack("i", value)
-        return 0
+        return
     (number,) = state.guest.unpack("Q", value)
     if which == THRESHOLD:
         record.threshold = number
@@ -130,14 +123,13 @@ def set_attribute(state: State, place: Place, pool: int, which: int, value: int)
         record.used_high = record.used
     else:
         raise CudaError(1)
-    return 0
 
 
-def get_attribute(state: State, place: Place, pool: int, which: int, value: int) -> int:
+def get_attribute(state: State, place: Place, pool: int, which: int, value: int) -> None:
     record = _pool(state, pool)
     if which in FLAGS:
         state.guest.pack("i", value, record.flags[which])
-        return 0
+        return
     bytes_of = {
         THRESHOLD: record.threshold,
         RESERVED: record.reserved,
@@ -148,7 +140,6 @@ def get_attribute(state: State, place: Place, pool: int, which: int, value: int)
     if which not in bytes_of:
         raise CudaError(1)
     state.guest.pack("Q", value, bytes_of[which])
-    return 0
 
 
 def trim(state: State, place: Place, pool: int, least: int) -> int:
@@ -156,7 +147,7 @@ def trim(state: State, place: Place, pool: int, least: int) -> int:
     return 0
 
 
-def set_access(state: State, place: Place, pool: int, access: int, count: int) -> int:
+def set_access(state: State, place: Place, pool: int, access: int, count: int) -> None:
     """The one device reaches its own memory, which cannot be taken from it."""
     _pool(state, pool)
     for index in range(min(max(count, 0), MAX_POOLS)):
@@ -166,39 +157,36 @@ def set_access(state: State, place: Place, pool: int, access: int, count: int) -
         check_device(device)
         if flags != 3:
             raise CudaError(1)
-    return 0
 
 
-def get_access(state: State, place: Place, flags: int, pool: int, location: int) -> int:
+def get_access(state: State, place: Place, flags: int, pool: int, location: int) -> None:
     _pool(state, pool)
     kind, device = state.guest.unpack("ii", location)
     if kind != ON_DEVICE:
         raise CudaError(1)
     check_device(device)
     state.guest.pack("i", flags, 3)
-    return 0
 
 
-def malloc_from_pool(state: State, place: Place, pointer: int, size: int, pool: int, stream: int) -> int:
+def malloc_from_pool(state: State, place: Place, pointer: int, size: int, pool: int, stream: int) -> None:
     state.stream(stream)
     record = _pool(state, pool)
     if size == 0:
         state.guest.pack("Q", pointer, 0)
-        return 0
+        return
     allocation = allocate(state, pointer, size, place)
     allocation.pool = record
     record.take(size)
-    return 0
 
 
-def malloc_async(state: State, place: Place, pointer: int, size: int, stream: int) -> int:
+def malloc_async(state: State, place: Place, pointer: int, size: int, stream: int) -> None:
     _default(state)
-    return malloc_from_pool(state, place, pointer, size, state.current_pool, stream)
+    malloc_from_pool(state, place, pointer, size, state.current_pool, stream)
 
 
 def allocating(
     state: State, place: Place, graph: Graph, last: Collection[int], size: int, name: str
-) -> tuple[int, Callable[[int], int]]:
+) -> tuple[int, Work]:
     """The address of what a new node allocates after others, and what it does.
 
     It has the address of what is freed by then, where that has the same size.
@@ -221,14 +209,13 @@ def allocating(
             raise CudaError(2) from error
     graph.allocates.add(address)
 
-    def run(stream: int) -> int:
+    def run(stream: int) -> None:
         memory.take(address, size, stream)
-        return 0
 
     return address, run
 
 
-def freeing(state: State, graph: Graph, handle: int, address: int) -> Callable[[int], int]:
+def freeing(state: State, graph: Graph, handle: int, address: int) -> Work:
     """What a node does that frees what one of this graph's or of another's has allocated."""
     allocation = state.memory.live.get(address)
     if allocation is None or allocation.kind != GRAPH or address in graph.freed:
@@ -236,32 +223,28 @@ def freeing(state: State, graph: Graph, handle: int, address: int) -> Callable[[
     if address in graph.allocates:
         graph.freed[address] = handle
 
-    def run(stream: int) -> int:
+    def run(stream: int) -> None:
         state.graphs.memory.give_back(address, stream)
-        return 0
 
     return run
 
 
-def get_graph_memory(state: State, place: Place, device: int, attribute: int, value: int) -> int:
+def get_graph_memory(state: State, place: Place, device: int, attribute: int, value: int) -> None:
     check_device(device)
     state.guest.pack("Q", value, state.graphs.memory.value(attribute))
-    return 0
 
 
-def set_graph_memory(state: State, place: Place, device: int, attribute: int, value: int) -> int:
+def set_graph_memory(state: State, place: Place, device: int, attribute: int, value: int) -> None:
     """The most that was used, or reserved, counts from now on: nothing but 0 can be said."""
     check_device(device)
     if state.guest.unpack("Q", value) != (0,):
         raise CudaError(1)
     state.graphs.memory.reset(attribute)
-    return 0
 
 
-def trim_graph_memory(state: State, place: Place, device: int) -> int:
+def trim_graph_memory(state: State, place: Place, device: int) -> None:
     check_device(device)
     state.graphs.memory.kept.clear()
-    return 0
 
 
 def refused(state: State, place: Place, *_arguments: int) -> int:
@@ -269,7 +252,7 @@ def refused(state: State, place: Place, *_arguments: int) -> int:
     raise CudaError(NOT_SUPPORTED)
 
 
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+HANDLERS: Handlers = {
     "cudaMallocAsync": ("iii", malloc_async),
     "cudaMallocFromPoolAsync": ("iiii", malloc_from_pool),
     "cudaFreeAsync": ("ii", free_late),

@@ -6,13 +6,12 @@ import struct
 from collections.abc import Callable
 
 from grader.devices import MAX_THREADS_PER_BLOCK, WARP_LANES
-from grader.programs.runtime.devices import numbers
-from grader.programs.runtime.errors import NAMES, name_of, text_of
+from grader.programs.runtime.devices import name_of, numbers, text_of
 from grader.programs.runtime.memory import nothing
 from grader.programs.runtime.ordering import Place, Raised
 from grader.programs.runtime.outcomes import blocks_per_multiprocessor
 from grader.programs.runtime.registration import entry_of
-from grader.programs.runtime.state import CudaError, Kernel, State
+from grader.programs.runtime.state import CudaError, Handlers, Kernel, State
 
 VERSION = 13_000
 """Of the runtime and of the driver: `CUDART_VERSION` of the headers."""
@@ -66,7 +65,7 @@ _PROPERTIES: tuple[tuple[str, str], ...] = (
 """`cudaDeviceProp` behind the names, in its order: how wide, and which attributes; "bytes": the memory."""
 
 
-def properties(state: State, place: Place, prop: int, device: int) -> int:
+def properties(state: State, place: Place, prop: int, device: int) -> None:
     _check_device(device)
     values = state.model.attributes | {"bytes": state.model.memory_bytes}  # type: ignore[operator]
     raw = struct.pack("<256s16s8sI", state.model.name.encode(), UUID, bytes(8), 0)
@@ -75,7 +74,6 @@ def properties(state: State, place: Place, prop: int, device: int) -> int:
         raw += bytes(-len(raw) % struct.calcsize(kind))
         raw += b"".join(struct.pack("<" + kind, values[name]) for name in names.split())
     state.guest.write(prop, raw)
-    return 0
 
 
 def _check_device(device: int) -> None:
@@ -83,48 +81,34 @@ def _check_device(device: int) -> None:
         raise CudaError(101)
 
 
-def attribute(state: State, place: Place, value: int, which: int, device: int) -> int:
+def attribute(state: State, place: Place, value: int, which: int, device: int) -> None:
     _check_device(device)
     name = numbers().get(which, "")
     if name not in state.model.attributes:
         raise CudaError(1)
     state.guest.pack("i", value, state.model.attributes[name])
-    return 0
 
 
-def device_count(state: State, place: Place, count: int) -> int:
-    state.guest.pack("i", count, 1)
-    return 0
+def set_device(state: State, place: Place, device: int) -> None:
+    _check_device(device)
 
 
-def get_device(state: State, place: Place, device: int) -> int:
-    state.guest.pack("i", device, 0)
-    return 0
+def _gives(number: int) -> Callable[..., None]:
+    """A handler that writes one number to the address that the call is handed first."""
+
+    def handler(state: State, place: Place, pointer: int, *_others: int) -> None:
+        state.guest.pack("i", pointer, number)
+
+    return handler
 
 
-def set_device(state: State, place: Place, device: int) -> int:
-    if device != 0:
-        raise CudaError(101)
-    return 0
-
-
-def choose_device(state: State, place: Place, device: int, prop: int) -> int:
-    return get_device(state, place, device)
-
-
-def device_reset(state: State, place: Place) -> int:
+def device_reset(state: State, place: Place) -> None:
     state.wait_for_all()
     for allocation in list(state.memory.live.values()):
         if allocation.kind == "device":
             state.allocated_bytes -= allocation.size
             state.memory.free(allocation)
     state.sticky = state.last_error = 0
-    return 0
-
-
-def version(state: State, place: Place, pointer: int) -> int:
-    state.guest.pack("i", pointer, VERSION)
-    return 0
 
 
 def _has_limit(state: State, limit: int) -> bool:
@@ -132,59 +116,36 @@ def _has_limit(state: State, limit: int) -> bool:
     return limit in LIMITS and not (limit == SYNC_DEPTH and state.model.capability >= (9, 0))
 
 
-def get_limit(state: State, place: Place, value: int, limit: int) -> int:
+def get_limit(state: State, place: Place, value: int, limit: int) -> None:
     if not _has_limit(state, limit):
         raise CudaError(UNSUPPORTED_LIMIT)
     state.guest.pack("Q", value, state.device_limits.get(limit, LIMITS[limit]))
-    return 0
 
 
-def set_limit(state: State, place: Place, limit: int, value: int) -> int:
+def set_limit(state: State, place: Place, limit: int, value: int) -> None:
     if not _has_limit(state, limit):
         raise CudaError(UNSUPPORTED_LIMIT)
     if (limit == STACK and value > MAX_STACK_BYTES) or (limit == HEAP and not state.memory.set_heap(value)):
         raise CudaError(1)
     most = state.model.attributes["MaxPersistingL2CacheSize"]
     state.device_limits[limit] = min(value, most) if limit == PERSISTING else value
-    return 0
 
 
-def get_shared_config(state: State, place: Place, config: int) -> int:
-    state.guest.pack("i", config, 1)
-    return 0
-
-
-def priority_range(state: State, place: Place, least: int, greatest: int) -> int:
+def priority_range(state: State, place: Place, least: int, greatest: int) -> None:
     state.guest.pack("i", least, 0)
     state.guest.pack("i", greatest, -5)
-    return 0
 
 
-def can_access_peer(state: State, place: Place, can: int, device: int, peer: int) -> int:
-    state.guest.pack("i", can, 0)
-    return 0
-
-
-def peer_attribute(state: State, place: Place, value: int, which: int, device: int, peer: int) -> int:
+def no_peer(state: State, place: Place, *_arguments: int) -> None:
     """There is one device, and it has no peer."""
     raise CudaError(101)
 
 
-def enable_peer(state: State, place: Place, peer: int, flags: int) -> int:
-    raise CudaError(101)
-
-
-def disable_peer(state: State, place: Place, peer: int) -> int:
-    raise CudaError(101)
-
-
-def bus_id(state: State, place: Place, text: int, length: int, device: int) -> int:
-    if device != 0:
-        raise CudaError(101)
+def bus_id(state: State, place: Place, text: int, length: int, device: int) -> None:
+    _check_device(device)
     if length < 13:
         raise CudaError(1)
     state.guest.write(text, b"0000:00:04.0\0")
-    return 0
 
 
 def get_last_error(state: State, place: Place) -> int:
@@ -213,7 +174,7 @@ def _text(state: State, text: str) -> int:
 
 
 def error_string(state: State, code: int) -> int:
-    return _text(state, text_of(code) if code in NAMES else "unrecognized error code")
+    return _text(state, text_of(code))
 
 
 def error_name(state: State, code: int) -> int:
@@ -230,7 +191,7 @@ def _kernel(state: State, function: int) -> tuple[Kernel, str]:
     return kernel, entry_of(state, kernel)
 
 
-def set_attribute(state: State, place: Place, function: int, which: int, value: int) -> int:
+def set_attribute(state: State, place: Place, function: int, which: int, value: int) -> None:
     kernel, entry = _kernel(state, function)
     if which in (8, 9) and len(state.raised) < MAX_RAISED:
         state.raised.append(Raised(kernel.display, value, place, is_carveout=which == 9))
@@ -240,45 +201,39 @@ def set_attribute(state: State, place: Place, function: int, which: int, value: 
         kernel.max_dynamic_bytes = value
     elif which != 9:
         raise CudaError(1)
-    return 0
 
 
-def get_attributes(state: State, place: Place, attributes: int, function: int) -> int:
+def get_attributes(state: State, place: Place, attributes: int, function: int) -> None:
     kernel, entry = _kernel(state, function)
     capability = state.model.capability[0] * 10 + state.model.capability[1]
     static = state.gpu.static_shared_bytes(kernel.unit, entry)
     threads = state.gpu.most_threads(kernel.unit, entry)
     raw = struct.pack("<QQQiiiiiii", static, 0, 0, threads, 32, capability, capability, 0, kernel.max_dynamic_bytes, -1)
     state.guest.write(attributes, raw)
-    return 0
 
 
-def max_active_blocks(state: State, place: Place, blocks: int, function: int, threads: int, shared_bytes: int) -> int:
+def max_active_blocks(state: State, place: Place, blocks: int, function: int, threads: int, shared_bytes: int) -> None:
     kernel, entry = _kernel(state, function)
     if threads <= 0 or shared_bytes < 0:
         raise CudaError(1)
     state.guest.pack("i", blocks, blocks_per_multiprocessor(state, kernel.unit, entry, threads, shared_bytes))
-    return 0
 
 
 def max_potential_block(
     state: State, place: Place, grid: int, block: int, function: int, shared_bytes: int, limit: int
-) -> int:
+) -> None:
     kernel, entry = _kernel(state, function)
     if shared_bytes < 0:
         raise CudaError(1)
-    best, best_threads, best_blocks = 0, 0, 0
     most = state.gpu.most_threads(kernel.unit, entry)
-    for threads in range(min(limit or most, most) // 32 * 32, 0, -32):
-        count = blocks_per_multiprocessor(state, kernel.unit, entry, threads, shared_bytes)
-        if count * threads > best:
-            best, best_threads, best_blocks = count * threads, threads, count
-    state.guest.pack("i", grid, best_blocks * state.model.multiprocessors)
-    state.guest.pack("i", block, best_threads)
-    return 0
+    sizes = range(min(limit or most, most) // 32 * 32, 0, -32)
+    fits = [(blocks_per_multiprocessor(state, kernel.unit, entry, n, shared_bytes), n) for n in sizes]
+    blocks, threads = max(fits, key=lambda fit: fit[0] * fit[1], default=(0, 0))
+    state.guest.pack("i", grid, blocks * state.model.multiprocessors)
+    state.guest.pack("i", block, threads if blocks else 0)
 
 
-def available_shared(state: State, place: Place, value: int, function: int, blocks: int, threads: int) -> int:
+def available_shared(state: State, place: Place, value: int, function: int, blocks: int, threads: int) -> None:
     """Dynamic shared memory that each of so many resident blocks could have."""
     kernel, entry = _kernel(state, function)
     model = state.model
@@ -290,14 +245,13 @@ def available_shared(state: State, place: Place, value: int, function: int, bloc
     each = model.shared_per_multiprocessor // blocks // 128 * 128 - reserved
     static = state.gpu.static_shared_bytes(kernel.unit, entry)
     state.guest.pack("Q", value, max(0, min(each, model.shared_opt_in) - static))
-    return 0
 
 
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
-    "cudaGetDeviceCount": ("i", device_count),
-    "cudaGetDevice": ("i", get_device),
+HANDLERS: Handlers = {
+    "cudaGetDeviceCount": ("i", _gives(1)),
+    "cudaGetDevice": ("i", _gives(0)),
     "cudaSetDevice": ("i", set_device),
-    "cudaChooseDevice": ("ii", choose_device),
+    "cudaChooseDevice": ("ii", _gives(0)),
     "cudaGetDeviceProperties": ("ii", properties),
     "cudaDeviceGetAttribute": ("iii", attribute),
     "cudaDeviceReset": ("", device_reset),
@@ -307,14 +261,14 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaDeviceGetLimit": ("ii", get_limit),
     "cudaDeviceSetCacheConfig": ("i", nothing),
     "cudaDeviceSetSharedMemConfig": ("i", nothing),
-    "cudaDeviceGetSharedMemConfig": ("i", get_shared_config),
-    "cudaDriverGetVersion": ("i", version),
-    "cudaRuntimeGetVersion": ("i", version),
+    "cudaDeviceGetSharedMemConfig": ("i", _gives(1)),
+    "cudaDriverGetVersion": ("i", _gives(VERSION)),
+    "cudaRuntimeGetVersion": ("i", _gives(VERSION)),
     "cudaDeviceGetStreamPriorityRange": ("ii", priority_range),
-    "cudaDeviceCanAccessPeer": ("iii", can_access_peer),
-    "cudaDeviceEnablePeerAccess": ("ii", enable_peer),
-    "cudaDeviceDisablePeerAccess": ("i", disable_peer),
-    "cudaDeviceGetP2PAttribute": ("iiii", peer_attribute),
+    "cudaDeviceCanAccessPeer": ("iii", _gives(0)),
+    "cudaDeviceEnablePeerAccess": ("ii", no_peer),
+    "cudaDeviceDisablePeerAccess": ("i", no_peer),
+    "cudaDeviceGetP2PAttribute": ("iiii", no_peer),
     "cudaDeviceGetPCIBusId": ("iii", bus_id),
     "cudaProfilerStart": ("", nothing),
     "cudaProfilerStop": ("", nothing),

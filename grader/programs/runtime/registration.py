@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from grader.driver import DriverError
 from grader.message import msg
 from grader.programs.device import LateEnd
 from grader.programs.device_linking import OF_FILE, linked_ptx
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import CudaError, Kernel, ProgramEnded, State
+from grader.programs.runtime.state import CudaError, Handlers, Kernel, ProgramEnded, State
 from grader.programs.sandbox.process import Code, Wanted
 
 MAX_KERNELS = 500
@@ -38,33 +38,30 @@ def register_binary(state: State, _place: Place, wrapper: int) -> int:
     return handle
 
 
-def register_linked_binary(state: State, place: Place, functions: int, wrapper: int, _name: int, _callback: int) -> int:
+def register_linked_binary(state: State, place: Place, functions: int, wrapper: int, _name: int, _callback: int) -> None:
     """A file of a program whose device code is linked: what registers its kernels and variables is to be called."""
     state.call_guest("grader_call", functions, register_binary(state, place, wrapper))
-    return 0
 
 
-def register_function(state: State, _place: Place, handle: int, function: int, name: int, *_rest: int) -> int:
+def register_function(state: State, _place: Place, handle: int, function: int, name: int, *_rest: int) -> None:
     unit = state.units.get(handle)
     if unit is None or len(state.kernels) > MAX_KERNELS:
-        return 0
+        return
     symbol = OF_FILE.sub("", state.guest.text(name))
     display, types = demangled(state, symbol)
     state.kernels[function] = Kernel(unit, symbol, display, types)
     if "<" in display:
         state.wanted.setdefault(unit, {})[display] = None
-    return 0
 
 
-def register_variable(state: State, _place: Place, handle: int, shadow: int, _name: int, name: int, *rest: int) -> int:
+def register_variable(state: State, _place: Place, handle: int, shadow: int, _name: int, name: int, *rest: int) -> None:
     unit = state.units.get(handle)
     if unit is not None and len(state.symbols) < MAX_KERNELS:
         symbol = OF_FILE.sub("", state.guest.text(name))
         state.symbols[shadow] = (unit, symbol, max(0, min(rest[1], 1 << 30)))
-    return 0
 
 
-def register_managed(state: State, place: Place, variable: int, size: int, name: int) -> int:
+def register_managed(state: State, place: Place, variable: int, size: int, name: int) -> None:
     unit = state.unit_names.index(place.file) if place.file in state.unit_names else -1
     if unit >= 0 and len(state.managed) < MAX_KERNELS:
         state.guest.lent(variable, size)
@@ -72,7 +69,6 @@ def register_managed(state: State, place: Place, variable: int, size: int, name:
         state.managed.append((unit, text, variable, size))
         # Its address is what a kernel may be handed, too.
         state.host_memory[variable] = state.memory.share(text, size, "variable", place.line, place.file, variable)
-    return 0
 
 
 def demangled(state: State, symbol: str) -> tuple[str, tuple[str, ...]]:
@@ -198,8 +194,8 @@ def entry_of(state: State, kernel: Kernel) -> str:
     return entry
 
 
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {"registerManaged": ("iii", register_managed)}
-INTERNAL: dict[str, tuple[str, Callable[..., int]]] = {
+HANDLERS: Handlers = {"registerManaged": ("iii", register_managed)}
+INTERNAL: Handlers = {
     "__cudaRegisterFatBinary": ("i", register_binary),
     "__cudaRegisterFunction": ("i" * 10, register_function),
     "__cudaRegisterVar": ("i" * 8, register_variable),

@@ -23,9 +23,8 @@ from grader.programs.records import (
     ProgramFinding,
     RunLimits,
 )
-from grader.programs.runtime.devices import Model
-from grader.programs.runtime.errors import STICKY, name_of
-from grader.programs.runtime.errors import CudaError as CudaError
+from grader.programs.runtime.devices import STICKY, Model, name_of
+from grader.programs.runtime.devices import CudaError as CudaError
 from grader.programs.runtime.ordering import (
     NOWHERE,
     Event,
@@ -53,6 +52,14 @@ MAX_WATCHED_BYTES = 16 << 20
 """Copies that are under way, and of each: beyond these nobody looks whether the host changes what is copied."""
 CALL_NS = 2_000
 NOT_READY = 600
+
+
+Handler = tuple[str, Callable[..., int | None]]
+"""Kinds of a call's parameters ("i" whole numbers and addresses, "f" floats), and what serves it.
+
+That takes the state, the place of the call and the parameters, and returns CUDA's error, None for success.
+"""
+Handlers = dict[str, Handler]
 
 
 class ProgramEnded(Exception):

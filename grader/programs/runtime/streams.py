@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 
 from grader.message import msg
+from grader.programs.runtime.memory import nothing
 from grader.programs.runtime.ordering import Event, Place, Stream, join
-from grader.programs.runtime.state import NOT_READY, CudaError, State
+from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
 
 MAX_HANDLES = 10_000
 HIGHEST_PRIORITY = -5
@@ -16,7 +16,7 @@ ATTRIBUTES = {ACCESS_POLICY: 32, SYNCHRONIZATION: 4, PRIORITY: 4, DOMAIN_MAP: 2,
 """Of streams, by `cudaLaunchAttributeID`: bytes of their values."""
 
 
-def stream_create(state: State, place: Place, stream: int, flags: int = 0, priority: int = 0) -> int:
+def stream_create(state: State, place: Place, stream: int, flags: int = 0, priority: int = 0) -> None:
     if len(state.streams) + len(state.events) > MAX_HANDLES:
         raise CudaError(2)
     if flags not in (0, 1):
@@ -24,7 +24,6 @@ def stream_create(state: State, place: Place, stream: int, flags: int = 0, prior
     handle = state.handle()
     state.guest.pack("Q", stream, handle)
     state.streams[handle] = Stream(handle, blocking=flags == 0, priority=min(0, max(priority, HIGHEST_PRIORITY)))
-    return 0
 
 
 def _attribute_bytes(which: int) -> int:
@@ -34,7 +33,7 @@ def _attribute_bytes(which: int) -> int:
     return ATTRIBUTES[which]
 
 
-def set_stream_attribute(state: State, place: Place, stream: int, which: int, value: int) -> int:
+def set_stream_attribute(state: State, place: Place, stream: int, which: int, value: int) -> None:
     """Keep an attribute, which changes times on a device and nothing else."""
     queue, raw = state.stream(stream), state.guest.read(value, _attribute_bytes(which))
     if which == PRIORITY:
@@ -44,57 +43,44 @@ def set_stream_attribute(state: State, place: Place, stream: int, which: int, va
         if size > state.model.attributes["MaxAccessPolicyWindowSize"]:
             raise CudaError(1)
     queue.attributes[which] = raw
-    return 0
 
 
-def get_stream_attribute(state: State, place: Place, stream: int, which: int, value: int) -> int:
+def get_stream_attribute(state: State, place: Place, stream: int, which: int, value: int) -> None:
     queue, size = state.stream(stream), _attribute_bytes(which)
     raw = struct.pack("<i", queue.priority) if which == PRIORITY else queue.attributes.get(which, bytes(size))
     state.guest.write(value, raw)
-    return 0
 
 
-def copy_attributes(state: State, place: Place, to: int, source: int) -> int:
+def copy_attributes(state: State, place: Place, to: int, source: int) -> None:
     state.stream(to).attributes = dict(state.stream(source).attributes)
-    return 0
 
 
-def stream_priority(state: State, place: Place, stream: int, priority: int) -> int:
+def stream_priority(state: State, place: Place, stream: int, priority: int) -> None:
     state.guest.pack("i", priority, state.stream(stream).priority)
-    return 0
 
 
-def stream_flags(state: State, place: Place, stream: int, flags: int) -> int:
+def stream_flags(state: State, place: Place, stream: int, flags: int) -> None:
     state.guest.pack("I", flags, int(not state.stream(stream).blocking))
-    return 0
 
 
-def stream_id(state: State, place: Place, stream: int, number: int) -> int:
+def stream_id(state: State, place: Place, stream: int, number: int) -> None:
     state.guest.pack("Q", number, state.stream(stream).number)
-    return 0
 
 
-def stream_device(state: State, place: Place, stream: int, device: int) -> int:
+def stream_device(state: State, place: Place, stream: int, device: int) -> None:
     state.stream(stream)
     state.guest.pack("i", device, 0)
-    return 0
 
 
-def reset_persisting(state: State, place: Place) -> int:
-    """What the L2 cache holds shows in times alone."""
-    return 0
-
-
-def stream_destroy(state: State, place: Place, stream: int) -> int:
+def stream_destroy(state: State, place: Place, stream: int) -> None:
     if stream in (0, 1, 2) or stream not in state.streams:
         raise CudaError(400)
     gone = state.streams.pop(stream)
     # What was queued in it still runs, and nothing waits for it but the whole device.
     join(state.streams[0].clock, gone.clock)
-    return 0
 
 
-def stream_synchronize(state: State, place: Place, stream: int) -> int:
+def stream_synchronize(state: State, place: Place, stream: int) -> None:
     queue = state.stream(stream)
     state.ask("wait", place)
     if queue is state.streams[0]:
@@ -102,13 +88,12 @@ def stream_synchronize(state: State, place: Place, stream: int) -> int:
             if other.blocking:
                 state.wait(other.clock, other.ready_ns)
     state.wait(queue.clock, queue.ready_ns)
-    return _after_fault(state)
+    _after_fault(state)
 
 
-def _after_fault(state: State) -> int:
+def _after_fault(state: State) -> None:
     if state.sticky:
         raise CudaError(state.sticky)
-    return 0
 
 
 def stream_query(state: State, place: Place, stream: int) -> int:
@@ -119,37 +104,35 @@ def stream_query(state: State, place: Place, stream: int) -> int:
     return 0
 
 
-def stream_wait_event(state: State, place: Place, stream: int, event: int, flags: int) -> int:
+def stream_wait_event(state: State, place: Place, stream: int, event: int, flags: int) -> None:
     queue, mark = state.stream(stream), _event(state, event)
     join(queue.clock, mark.clock)
     queue.ready_ns = max(queue.ready_ns, mark.ready_ns)
     state.gpu.order(queue, mark)
-    return 0
 
 
-def stream_add_callback(state: State, place: Place, stream: int, function: int, data: int, flags: int) -> int:
+def _wait_in_order(state: State, stream: int) -> None:
+    """Wait for all that comes before a function of the host's, which may tell the program that it has ended."""
     queue = state.stream(stream)
     state.begin(queue)
-    # It may tell the rest of the program that what came before it has ended.
     state.gpu.wait([queue.number])
     state.waited_for(queue.clock)
+
+
+def stream_add_callback(state: State, place: Place, stream: int, function: int, data: int, flags: int) -> None:
+    _wait_in_order(state, stream)
     state.call_guest("grader_call_stream", function, stream, 0, data)
-    return 0
 
 
-def launch_host_function(state: State, place: Place, stream: int, function: int, data: int) -> int:
-    queue = state.stream(stream)
-    state.begin(queue)
-    state.gpu.wait([queue.number])
-    state.waited_for(queue.clock)
+def launch_host_function(state: State, place: Place, stream: int, function: int, data: int) -> None:
+    _wait_in_order(state, stream)
     state.call_guest("grader_call", function, data)
-    return 0
 
 
-def device_synchronize(state: State, place: Place) -> int:
+def device_synchronize(state: State, place: Place) -> None:
     state.ask("wait", place)
     state.wait_for_all()
-    return _after_fault(state)
+    _after_fault(state)
 
 
 def _event(state: State, handle: int) -> Event:
@@ -159,16 +142,15 @@ def _event(state: State, handle: int) -> Event:
     return event
 
 
-def event_create(state: State, place: Place, event: int, flags: int = 0) -> int:
+def event_create(state: State, place: Place, event: int, flags: int = 0) -> None:
     if len(state.streams) + len(state.events) > MAX_HANDLES:
         raise CudaError(2)
     handle = state.handle()
     state.guest.pack("Q", event, handle)
     state.events[handle] = Event(timing=not flags & 2)
-    return 0
 
 
-def event_record(state: State, place: Place, event: int, stream: int) -> int:
+def event_record(state: State, place: Place, event: int, stream: int) -> None:
     mark, queue = _event(state, event), state.stream(stream)
     state.begin(queue)
     mark.recorded, mark.clock = True, dict(queue.clock)
@@ -176,15 +158,14 @@ def event_record(state: State, place: Place, event: int, stream: int) -> int:
     queue.ready_ns = mark.ready_ns
     mark.launches, mark.place = state.launch_count, place
     state.gpu.record(mark, queue)
-    return 0
 
 
-def event_synchronize(state: State, place: Place, event: int) -> int:
+def event_synchronize(state: State, place: Place, event: int) -> None:
     mark = _event(state, event)
     state.ask("wait", place)
     state.gpu.wait_for_event(mark)
     state.wait(mark.clock, mark.ready_ns, has_waited=True)
-    return _after_fault(state)
+    _after_fault(state)
 
 
 def event_query(state: State, place: Place, event: int) -> int:
@@ -195,7 +176,7 @@ def event_query(state: State, place: Place, event: int) -> int:
     return 0
 
 
-def event_elapsed(state: State, place: Place, milliseconds: int, start: int, stop: int) -> int:
+def event_elapsed(state: State, place: Place, milliseconds: int, start: int, stop: int) -> None:
     first, last = _event(state, start), _event(state, stop)
     if not (first.recorded and last.recorded):
         message = msg("programs.event_not_recorded")
@@ -210,13 +191,11 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
     if between and all(launch.status in ("failed", "faulted") for launch in between):
         names = ", ".join(dict.fromkeys(launch.display for launch in between))
         state.tell("time_of_failed_launch", "error", msg("programs.time_of_failed_launch", kernels=names), place)
-    return 0
 
 
-def event_destroy(state: State, place: Place, event: int) -> int:
+def event_destroy(state: State, place: Place, event: int) -> None:
     _event(state, event)
     del state.events[event]
-    return 0
 
 
 def clock_read(state: State) -> int:
@@ -236,7 +215,7 @@ def clock_read(state: State) -> int:
     return state.now_ns
 
 
-HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+HANDLERS: Handlers = {
     "cudaStreamCreate": ("i", stream_create),
     "cudaStreamCreateWithFlags": ("ii", stream_create),
     "cudaStreamCreateWithPriority": ("iii", stream_create),
@@ -248,7 +227,8 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaStreamGetFlags": ("ii", stream_flags),
     "cudaStreamGetId": ("ii", stream_id),
     "cudaStreamGetDevice": ("ii", stream_device),
-    "cudaCtxResetPersistingL2Cache": ("", reset_persisting),
+    # What the L2 cache holds shows in times alone.
+    "cudaCtxResetPersistingL2Cache": ("", nothing),
     "cudaStreamSynchronize": ("i", stream_synchronize),
     "cudaStreamQuery": ("i", stream_query),
     "cudaStreamWaitEvent": ("iii", stream_wait_event),

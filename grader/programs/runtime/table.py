@@ -23,10 +23,10 @@ from grader.programs.runtime import (
 )
 from grader.programs.runtime.libraries import cublas, cublas_lt, cufft, curand, cusolver, cusparse
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.state import NOT_READY, CudaError, State
+from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
 from grader.programs.sandbox.guest import BadPointer
 
-CALLS: dict[str, tuple[str, Callable[..., int]]] = {
+CALLS: Handlers = {
     **memory.HANDLERS,
     **pools.HANDLERS,
     **copies.HANDLERS,
@@ -75,13 +75,13 @@ def find(state: State, module: str, name: str) -> tuple[str, Callable[..., int]]
     return kinds + "ii", _call(state, name, function)
 
 
-def _quiet(state: State, function: Callable[..., int]) -> Callable[..., int]:
+def _quiet(state: State, function: Callable[..., int | None]) -> Callable[..., int]:
     """What the compiler's code calls: an error is kept for the program to ask for."""
     nowhere = Place(0, "")
 
     def call(*values: int) -> int:
         try:
-            return function(state, nowhere, *values)
+            return function(state, nowhere, *values) or 0
         except LateEnd as end:
             state.came_late(end)
             return state.sticky
@@ -92,7 +92,7 @@ def _quiet(state: State, function: Callable[..., int]) -> Callable[..., int]:
     return call
 
 
-def _call(state: State, name: str, function: Callable[..., int]) -> Callable[..., int]:
+def _call(state: State, name: str, function: Callable[..., int | None]) -> Callable[..., int]:
     cleans = name in queries.NEVER_STICKY
     files: dict[int, str] = {}
 
@@ -123,7 +123,7 @@ def _call(state: State, name: str, function: Callable[..., int]) -> Callable[...
                 return 0
             is_work = name.startswith(graphs.LIBRARIES) and not name.startswith(COPIES)
             with state.undone() if is_work else nullcontext():
-                code = function(state, place, *arguments)
+                code = function(state, place, *arguments) or 0
             if name in queries.WAITING and (place.file, place.line) not in state.unused_results:
                 state.checked()
         except LateEnd as end:

@@ -19,7 +19,7 @@ from grader.programs.device_memory import Allocation
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.silent import read
-from grader.programs.runtime.state import ProgramEnded, State
+from grader.programs.runtime.state import Handler, ProgramEnded, State
 from grader.programs.sandbox.guest import PRODUCTS_PER_INSTRUCTION
 
 Array = npt.NDArray[Any]
@@ -45,10 +45,12 @@ class Refused(Exception):
         super().__init__(status)
 
 
-def guarded(function: Callable[..., int], statuses: Mapping[int, int] | None = None) -> Callable[..., int]:
+def guarded(
+    function: Callable[..., int | None], statuses: Mapping[int, int] | None = None
+) -> Callable[..., int | None]:
     """What a function refuses as its status; statuses: what cuBLAS's of the shared functions are in another library."""
 
-    def call(state: State, place: Place, *arguments: Any) -> int:
+    def call(state: State, place: Place, *arguments: Any) -> int | None:
         try:
             return function(state, place, *arguments)
         except Refused as error:
@@ -290,7 +292,6 @@ class Call:
 
 
 Served = Callable[..., int | None]
-Handler = tuple[str, Callable[..., int]]
 
 
 def served(
@@ -303,10 +304,10 @@ def served(
     parameters = list(inspect.signature(function).parameters.values())[1:]
     kinds = "i" * is_bound + "".join("f" if parameter.annotation == "float" else "i" for parameter in parameters)
 
-    def call(state: State, place: Place, *values: Any) -> int:
+    def call(state: State, place: Place, *values: Any) -> int | None:
         handle = handle_of(state, values[0]) if is_bound else {}
         with np.errstate(all="ignore"):
-            return function(Call(state, place, handle, dtype), *values[is_bound:]) or 0
+            return function(Call(state, place, handle, dtype), *values[is_bound:])
 
     return kinds, guarded(call, statuses)
 

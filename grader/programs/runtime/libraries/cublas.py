@@ -12,7 +12,6 @@ from grader.programs.runtime.libraries.calls import (
     INVALID_VALUE,
     Array,
     Call,
-    Handler,
     Operand,
     Refused,
     new_handle,
@@ -21,6 +20,7 @@ from grader.programs.runtime.libraries.calls import (
 )
 from grader.programs.runtime.libraries.cublas_matrices import LEFT, NO, operand, product_of, solve, solve_with
 from grader.programs.runtime.libraries.cublas_vectors import ALL, COMPLEX
+from grader.programs.runtime.state import Handlers
 
 VERSION = 130_000
 NOT_SUPPORTED = 15
@@ -346,7 +346,7 @@ _SETTINGS: dict[str, Any] = {
     "cublasRotEx": rot_ex,
     "cublasSgemmEx": sgemm_ex,
 }
-HANDLERS: dict[str, Handler] = {
+HANDLERS: Handlers = {
     **cublas_vectors.HANDLERS,
     **cublas_matrices.HANDLERS,
     "cublasCreate": served(create, is_bound=False),

@@ -12,7 +12,6 @@ from grader.programs.runtime.libraries.calls import (
     INVALID_VALUE,
     Array,
     Call,
-    Handler,
     Operand,
     Refused,
     handle_of,
@@ -21,6 +20,7 @@ from grader.programs.runtime.libraries.calls import (
 )
 from grader.programs.runtime.libraries.cublas import DATA_TYPES, MAX_BATCH, NOT_SUPPORTED, computing
 from grader.programs.runtime.libraries.cublas_matrices import NO, multiplied, operand
+from grader.programs.runtime.state import Handler, Handlers
 
 _COLUMN, _ROW = 0, 1
 _ON_DEVICE = 1
@@ -215,7 +215,7 @@ def _object(name: str, attributes: _Attributes, maker: Callable[..., None]) -> d
     }
 
 
-HANDLERS: dict[str, Handler] = {
+HANDLERS: Handlers = {
     "cublasLtCreate": served(create, is_bound=False),
     "cublasLtDestroy": served(destroy, is_bound=False),
     **_object("cublasLtMatmulDesc", _OPERATION, create_operation),

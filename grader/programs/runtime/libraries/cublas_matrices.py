@@ -11,7 +11,6 @@ from grader.programs.runtime.libraries.calls import (
     INVALID_VALUE,
     Array,
     Call,
-    Handler,
     Operand,
     Refused,
     Strided,
@@ -19,6 +18,7 @@ from grader.programs.runtime.libraries.calls import (
     served,
 )
 from grader.programs.runtime.libraries.cublas_vectors import ALL, COMPLEX, REALS
+from grader.programs.runtime.state import Handlers
 
 NO, TRANSPOSED, CONJUGATE = 0, 1, 2
 LOWER, UPPER = 0, 1
@@ -403,7 +403,7 @@ def _syr2k(form: str) -> Callable[..., None]:
     return syr2k
 
 
-HANDLERS: dict[str, Handler] = {
+HANDLERS: Handlers = {
     **of_types("cublas", "gemm", gemm, ALL),
     **of_types("cublas", "gemm3m", gemm, COMPLEX),
     **of_types("cublas", "gemv", gemv, ALL),

@@ -12,12 +12,12 @@ from grader.programs.runtime.libraries.calls import (
     INVALID_VALUE,
     Array,
     Call,
-    Handler,
     Refused,
     Strided,
     of_types,
     served,
 )
+from grader.programs.runtime.state import Handlers
 
 ALL = {"S": "f4", "D": "f8", "C": "c8", "Z": "c16"}
 REALS = {"S": "f4", "D": "f8"}
@@ -164,7 +164,7 @@ def rotmg(call: Call, d1: int, d2: int, x1: int, y1: int, parameters: int) -> No
     call.give(parameters, [flag, *h])
 
 
-HANDLERS: dict[str, Handler] = {
+HANDLERS: Handlers = {
     **of_types("cublas", "axpy", axpy, ALL),
     **of_types("cublas", "scal", scal, ALL),
     "cublasCsscal": served(scal_real, "c8"),

@@ -15,12 +15,12 @@ from grader.programs.runtime.libraries.calls import (
     MAX_HANDLES,
     Array,
     Call,
-    Handler,
     Operand,
     Refused,
     served,
     set_stream,
 )
+from grader.programs.runtime.state import Handlers
 
 _STATUSES = {1: 1, INVALID_VALUE: 4, MAPPING_ERROR: 6}
 _ALLOC_FAILED, _INVALID_TYPE, _INVALID_SIZE = 2, 3, 8
@@ -241,7 +241,7 @@ _BOUND: dict[str, Any] = {
         for name, kind in (("C2C", C2C), ("R2C", R2C), ("C2R", C2R), ("Z2Z", Z2Z), ("D2Z", D2Z), ("Z2D", Z2D))
     },
 }
-HANDLERS: dict[str, Handler] = {
+HANDLERS: Handlers = {
     **{name: served(function, is_bound=False, statuses=_STATUSES) for name, function in _UNBOUND.items()},
     **{name: served(function, statuses=_STATUSES) for name, function in _BOUND.items()},
 }

@@ -22,7 +22,6 @@ from grader.programs.runtime.libraries.calls import (
     MAPPING_ERROR,
     Array,
     Call,
-    Handler,
     Operand,
     Refused,
     new_handle,
@@ -30,6 +29,7 @@ from grader.programs.runtime.libraries.calls import (
     served,
     set_stream,
 )
+from grader.programs.runtime.state import Handlers
 from grader.programs.sandbox.guest import RANDOM_INSTRUCTIONS
 
 LANES = 4096
@@ -480,7 +480,7 @@ _BOUND: dict[str, Any] = {
     "curandGenerateLogNormalDouble": _normal("f8", True),
     "curandGeneratePoisson": poisson,
 }
-HANDLERS: dict[str, Handler] = {
+HANDLERS: Handlers = {
     "curandCreateGenerator": served(_create(False), is_bound=False, statuses=_STATUSES),
     "curandCreateGeneratorHost": served(_create(True), is_bound=False, statuses=_STATUSES),
     "curandDestroyGenerator": served(destroy, is_bound=False, statuses=_STATUSES),

@@ -13,7 +13,6 @@ from grader.programs.runtime.libraries.calls import (
     MAPPING_ERROR,
     Array,
     Call,
-    Handler,
     Operand,
     Refused,
     Strided,
@@ -24,6 +23,7 @@ from grader.programs.runtime.libraries.calls import (
 from grader.programs.runtime.libraries.cublas import DATA_TYPES, factored, solved
 from grader.programs.runtime.libraries.cublas_matrices import LEFT, LOWER, NO, solve
 from grader.programs.runtime.libraries.cublas_vectors import ALL, COMPLEX, REALS
+from grader.programs.runtime.state import Handler, Handlers
 
 _STATUSES = {1: 1, INVALID_VALUE: 3, MAPPING_ERROR: 6}
 _TYPE_NOT_SUPPORTED = 8
@@ -391,7 +391,7 @@ def _letters(name: str, function: Any, types: dict[str, str]) -> dict[str, Handl
     return {f"cusolverDn{letter}{name}": served(function, dtype, statuses=_STATUSES) for letter, dtype in types.items()}
 
 
-HANDLERS: dict[str, Handler] = {
+HANDLERS: Handlers = {
     "cusolverDnCreate": served(create, is_bound=False, statuses=_STATUSES),
     "cusolverDnDestroy": served(destroy, is_bound=False, statuses=_STATUSES),
     "cusolverGetVersion": served(get_version, is_bound=False, statuses=_STATUSES),

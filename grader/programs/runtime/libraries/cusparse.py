@@ -12,7 +12,6 @@ from grader.programs.runtime.libraries.calls import (
     INVALID_VALUE,
     Array,
     Call,
-    Handler,
     Operand,
     Refused,
     served,
@@ -35,6 +34,7 @@ from grader.programs.runtime.libraries.cusparse_descriptors import (
     type_of,
     values_of,
 )
+from grader.programs.runtime.state import Handlers
 
 # -- products ---------------------------------------------------------------------------------------------
 
@@ -287,7 +287,7 @@ _BOUND: dict[str, Any] = {
     "cusparseXcoosortByRow": _sort(True),
     "cusparseXcoosortByColumn": _sort(False),
 }
-HANDLERS: dict[str, Handler] = {
+HANDLERS: Handlers = {
     **cusparse_descriptors.HANDLERS,
     **{name: served(function, statuses=STATUSES) for name, function in _BOUND.items()},
 }

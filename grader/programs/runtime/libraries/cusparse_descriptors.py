@@ -13,13 +13,13 @@ from grader.programs.runtime.libraries.calls import (
     MAPPING_ERROR,
     Array,
     Call,
-    Handler,
     Operand,
     Refused,
     new_handle,
     served,
 )
 from grader.programs.runtime.libraries.cublas import DATA_TYPES
+from grader.programs.runtime.state import Handlers
 
 STATUSES = {1: 1, INVALID_VALUE: 3, MAPPING_ERROR: 6}
 ALLOC_FAILED, NOT_SUPPORTED = 2, 10
@@ -279,6 +279,4 @@ _UNBOUND: dict[str, Any] = {
     "cusparseSpMatGetSize": get_size,
     "cusparseSpMatSetAttribute": set_attribute,
 }
-HANDLERS: dict[str, Handler] = {
-    name: served(function, is_bound=False, statuses=STATUSES) for name, function in _UNBOUND.items()
-}
+HANDLERS: Handlers = {name: served(function, is_bound=False, statuses=STATUSES) for name, function in _UNBOUND.items()}
