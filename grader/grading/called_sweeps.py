@@ -27,9 +27,9 @@ from grader.message import Message, msg
 from grader.programs.observe import Observer, Setting
 from grader.programs.records import Observation
 from grader.programs.sources import Program
+from grader.running.calls import together
 from grader.running.evidence import Evidence, elements_of
 from grader.running.function_runs import LIMITS, Called, FunctionRuns
-from grader.running.runs import together
 from grader.submission.records import Missing
 from grader.timing import lock
 from grader.timing.sampling import Samples

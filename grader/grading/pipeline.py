@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from grader.lab.expected import Oracle
     from grader.launching.kernel import BoundKernel
     from grader.launching.trial import Trials
-    from grader.running.drawn import Draw
+    from grader.running.cases import Draw
     from grader.running.function_runs import Called
     from grader.timing.instructions import Processor
 
@@ -282,7 +282,7 @@ def _trials(grading: _Grading, submission: Submission) -> tuple[Draw, Trials, Tr
     from grader.launching.emulator import Emulator
     from grader.launching.programs import ProgramStore
     from grader.launching.trial import Trials
-    from grader.running.drawn import draw
+    from grader.running.cases import draw
 
     lab, warm = grading.lab, grading.warm
     programs = ProgramStore(grading.compiler, ARCHITECTURE)

@@ -16,7 +16,7 @@ from grader.lab.records import Lab, ReferenceKernel, Sizes, Sweep, SweepParamete
 from grader.launching.kernel import Axes, BoundKernel, Geometry
 from grader.measured import SweepPoint
 from grader.message import Message, msg
-from grader.running.choosing import interpretations_of
+from grader.running.cases import interpretations_of
 from grader.submission.changes import Change, Changed, Original, relaunched, same_interpretation
 from grader.submission.cpp.parse import parse
 from grader.submission.kernels.kernel import kernels_in

@@ -185,7 +185,7 @@ _NEEDED = (
     "grader.programs.observation",
     "grader.repair.faster",
     "grader.repair.search",
-    "grader.running.drawn",
+    "grader.running.cases",
     "grader.running.runs",
     "grader.submission.binding.bind",
     "grader.grading.sweeps",

@@ -25,7 +25,7 @@ class Run:
     """One launch at one size, and how its output compares with the oracle's (None: there was no output).
 
     changed_inputs: names of inputs that the kernel wrote to.
-    backend: what ran it.  drawn: its sizes and data are drawn from the submission (`grader.running.drawn`).
+    backend: what ran it.  drawn: its sizes and data are drawn from the submission (`grader.running.cases`).
     """
 
     kind: CaseKind

@@ -22,7 +22,7 @@ from grader.repair.verified import FoundRepair, diff_lines
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.host_code import host_code
-from grader.running.results_used import said_of
+from grader.running.own_program import said_of
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Submission, VariantBinding

@@ -27,8 +27,8 @@ from grader.repair.ranking import changes_of, in_order
 from grader.repair.several_places import axis_places
 from grader.repair.symptom import LEAST_INSTRUCTIONS, SLOWER
 from grader.result import Check
+from grader.running.calls import together
 from grader.running.function_runs import LIMITS, Called
-from grader.running.runs import together
 from grader.submission.cpp.tree import ParsedFile, descendants
 from grader.submission.lexical import Edit
 

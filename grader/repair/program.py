@@ -26,7 +26,7 @@ from grader.repair.screen import Budget
 from grader.repair.symptom import LEAST_INSTRUCTIONS, MOST_INSTRUCTIONS, faults, instructions_of
 from grader.repair.verified import OF_GPU, FoundRepair, Proof, judged
 from grader.running.evidence import Evidence
-from grader.running.results_used import said_of
+from grader.running.own_program import said_of
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.kernels.records import Observed, SeenLaunch

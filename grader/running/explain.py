@@ -1,16 +1,13 @@
-"""Explains a wrong output: finds the smallest size that goes wrong, runs it once more with its history kept; of a
-function or a program, which of its kernels may be at fault.
-"""
+"""Explains a wrong output: finds the smallest size that goes wrong and runs it once more with its history kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from math import prod
 from typing import TypeVar
 
 import numpy as np
-from msgspec import structs
 
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.errors import FileError
@@ -20,9 +17,7 @@ from grader.lab.records import Sizes
 from grader.launching.kernel import BoundKernel, SizeRules, shape_at, tile_of_output
 from grader.launching.trial import Run, Trials
 from grader.measured import Diagnosis
-from grader.programs.records import Observation, ProgramFinding
 from grader.result import CaseKind
-from grader.running.evidence import OneBlock
 
 MAX_TRIES = 8
 """Sizes that are run in search of the smallest wrong one."""
@@ -31,8 +26,6 @@ MAX_TRACED = 128 * 128
 MAX_EXPLAINED = 512 * 512
 """The same for what is told of the output alone, without the launch's history."""
 MULTIPLES = (1, 2, 4)
-COMBINE = ("atomic", "cooperative_groups", "__threadfence", "cub::", "thrust::")
-"""What stands in kernels whose blocks work on one result together."""
 FINE = (4, 8, 16)
 """Exact sizes for grids with a block for every row or the like."""
 
@@ -194,79 +187,3 @@ def needs(
     except Exception:
         # Mixed inputs may break a rule that the lab's own inputs keep: then this cannot be told.
         return None
-
-
-def suspects(shown: Sequence[tuple[Run, Observation]]) -> frozenset[str]:
-    """Plain names of the kernels that were launched in every wrong run and in no right one; else in the wrong ones."""
-    wrong: list[set[str]] = []
-    right: set[str] = set()
-    for run, observation in shown:
-        names = {launch.kernel.partition("<")[0] for call in observation.calls for launch in call.launches}
-        if run.outcome.status == "ok" and run.is_right:
-            right |= names
-        else:
-            wrong.append(names)
-    common = set.intersection(*wrong) if wrong else set()
-    return frozenset(common - right or common)
-
-
-def is_one_launch(shown: Sequence[tuple[Run, Observation]]) -> bool:
-    """Whether every call of the wrong runs makes one launch: no order of launches, and nothing between, is wrong."""
-    calls = [c for run, seen in shown if not run.is_right for c in seen.calls if c.launches or c.has_returned]
-    return bool(calls) and all(len(call.launches) == 1 for call in calls)
-
-
-def uncombined_blocks(shown: Sequence[tuple[Run, Observation]], device_text: str) -> int:
-    """Of a call that is to give one number by one launch, and is right just where that has one block: how many there
-    are where it is wrong first.  0 of any other, and where something in the kernels may combine what blocks make."""
-    if any(word in device_text for word in COMBINE):
-        return 0
-    blocks: dict[bool, list[int]] = {True: [], False: []}
-    for run, observation in shown:
-        if run.outcome.status != "ok" or (run.difference is not None and run.difference.total != 1):
-            return 0
-        for call in observation.calls:
-            if len(call.launches) != 1 or call.launches[0].hazards:
-                return 0
-            blocks[run.is_right].append(prod(call.launches[0].grid))
-    is_so = all(n == 1 for n in blocks[True]) and all(n > 1 for n in blocks[False])
-    return blocks[False][0] if is_so and all(blocks.values()) else 0
-
-
-def one_block(shown: Sequence[tuple[Run, Observation]]) -> OneBlock | None:
-    """Of calls that are wrong just where a launch of one block is given a number that is more than its threads: that
-    launch in the first of them."""
-    more: dict[bool, list[dict[tuple[str, str, int, str], OneBlock]]] = {True: [], False: []}
-    within: set[tuple[str, str, int, str]] = set()
-    for run, observation in shown:
-        beyond = {}
-        for launch in observation.launches:
-            threads = prod(launch.block)
-            for given in launch.arguments if launch.grid == (1, 1, 1) else ():
-                if not isinstance(given.value, int) or given.value <= 1:
-                    continue
-                place = (launch.kernel, launch.file, launch.line, given.name)
-                if given.value > threads:
-                    beyond[place] = OneBlock(*place, given.value, threads)
-                else:
-                    within.add(place)
-        more[run.outcome.status == "ok" and run.is_right].append(beyond)
-    if not more[True] or not more[False] or any(run.outcome.hazards for run, _observation in shown):
-        return None
-    wrong = set.intersection(*(set(beyond) for beyond in more[False]))
-    wrong -= {place for beyond in more[True] for place in beyond}
-    return next((more[False][0][place] for place in sorted(wrong & within)), None)
-
-
-def not_brought(shown: Iterable[tuple[Run, Observation]]) -> Iterator[ProgramFinding]:
-    """Copies to the host that leave out just what is lacking in a wrong output."""
-    for run, observation in shown:
-        difference = run.difference
-        if difference is None or not difference.unwritten:
-            continue
-        for finding in observation.findings:
-            of_output = [len(call.outputs.get(difference.name, b"")) for call in observation.calls[:1]]
-            if finding.kind == "copied_back" and of_output:
-                lacking = difference.unwritten * (of_output[0] // difference.total)
-                if of_output[0] - lacking == finding.message.data["bytes"]:
-                    yield structs.replace(finding, kind="copy_size")

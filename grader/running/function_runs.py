@@ -33,13 +33,24 @@ from grader.programs.observe import Observer, observe_calls
 from grader.programs.records import CallArgument, CallSeen, FunctionCall, Observation, RunLimits, Start
 from grader.programs.sources import Program
 from grader.result import CaseKind
-from grader.running.drawn import drawn_cases, drawn_shapes
+from grader.running.calls import (
+    hazards_of,
+    is_one_launch,
+    living_on,
+    not_brought,
+    one_block,
+    stopped_call,
+    stopped_launch,
+    suspects,
+    together,
+    uncombined_blocks,
+)
+from grader.running.cases import drawn_cases, drawn_shapes
 from grader.running.evidence import Evidence, library_at, work_of_call
-from grader.running.explain import MAX_EXPLAINED, is_one_launch, not_brought, one_block, suspects, uncombined_blocks
+from grader.running.explain import MAX_EXPLAINED
 from grader.running.host_code import of_call
 from grader.running.reordered import ORDERS, is_asked, of_calls, rounding
-from grader.running.runs import counters_of, hazards_of, together
-from grader.running.stopped import living_on, of_launches, stopped
+from grader.running.runs import counters_of
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Interpretation, LaunchPlan
 
@@ -274,7 +285,7 @@ class FunctionRuns:
     def outputs(self, case: Case, observation: Observation) -> dict[str, Array] | None:
         """What has come out of the one call of a case; None where it did not come to its end."""
         returned = next((call for call in observation.calls if call.has_returned), None)
-        if returned is None or of_launches(observation) is not None:
+        if returned is None or stopped_launch(observation) is not None:
             return None
         shapes = {name: shape_at(self.lab, name, case.sizes) for name in returned.outputs}
         return {
@@ -351,7 +362,7 @@ class FunctionRuns:
             if returned is None:
                 return None
             return self._undone(case, self._differences(case.sizes, returned, inputs, expected), observation)
-        outcome = stopped(observation, len(case.data))
+        outcome = stopped_call(observation, len(case.data))
         difference: Difference | None = None
         changed: tuple[str, ...] = ()
         if outcome is None:

@@ -16,7 +16,7 @@ from grader.message import msg
 from grader.programs.records import Observation, ProgramFinding
 from grader.running.data_flow import FlowFault, flow_faults, reached_text, same_sources
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
-from grader.running.results_used import launched_instead, never_launches, never_read, read_early
+from grader.running.own_program import launched_instead, never_launches, never_read, read_early
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun
 from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.records import Missing, Submission

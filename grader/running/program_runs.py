@@ -23,9 +23,8 @@ from grader.launching.kernel import shape_at
 from grader.launching.trial import Run
 from grader.message import Message, msg
 from grader.programs.records import FunctionCall, Observation, Start
+from grader.running.calls import hazards_of, stopped_launch
 from grader.running.function_runs import Case, FunctionRuns
-from grader.running.runs import hazards_of
-from grader.running.stopped import of_launches
 
 TEXTS = (".cu", ".cuh", ".cpp", ".cc", ".c", ".h", ".hpp")
 """Of the lab's own files, those that are compiled and not opened."""
@@ -84,7 +83,7 @@ class ProgramRuns(FunctionRuns):
 
     def outputs(self, case: Case, observation: Observation) -> dict[str, Array] | None:
         """What the program has left; None where it did not come to its end, or left something else."""
-        if of_launches(observation) is not None or _ended(observation) is not None:
+        if stopped_launch(observation) is not None or _ended(observation) is not None:
             return None
         shapes = {p.name: shape_at(self.lab, p.name, case.sizes) for p in self._outputs()}
         outputs = {p.name: _output(p, shapes[p.name], case.sizes, observation) for p in self._outputs()}
@@ -98,7 +97,7 @@ class ProgramRuns(FunctionRuns):
         if case.undone:
             differences = self._compared(case.sizes, observation, inputs, expected)
             return None if isinstance(differences, Message) else self._undone(case, differences, observation)
-        outcome = of_launches(observation) or _ended(observation)
+        outcome = stopped_launch(observation) or _ended(observation)
         difference: Difference | None = None
         if outcome is None:
             differences = self._compared(case.sizes, observation, inputs, expected)

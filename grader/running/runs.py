@@ -16,15 +16,13 @@ from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Run, Trials
 from grader.measured import Counters, LineCounters
 from grader.message import msg
-from grader.programs.records import LIBRARY, CallLaunch, Observation
 from grader.ptx.records import Counters as Raw
-from grader.ptx.records import Hazard, LineCounter
-from grader.running.choosing import choose, is_made_impossible
-from grader.running.drawn import with_drawn_cases
+from grader.ptx.records import LineCounter
+from grader.running.cases import choose, is_made_impossible, with_drawn_cases
 from grader.running.evidence import Evidence, work_of_kernel
 from grader.running.explain import explain
-from grader.running.handed_over import with_own_launches
 from grader.running.margins import halo_of, haloed, with_margin
+from grader.running.own_program import with_own_check, with_own_launches
 from grader.running.reordered import (
     with_later_launch,
     with_newer_devices,
@@ -32,7 +30,6 @@ from grader.running.reordered import (
     with_reordered,
     with_smaller_block,
 )
-from grader.running.results_used import with_own_check
 from grader.running.staging import with_staging
 from grader.submission.records import Interpretation
 
@@ -98,44 +95,6 @@ def _line(c: LineCounter) -> LineCounters:
         file=c.file,
         lane_words=[None if word < 0 else word for word in c.worst_words],
     )
-
-
-def together(launches: Sequence[CallLaunch], own: str) -> Raw:
-    """What was counted of several launches, as of one: what stands at one line is added, its file "" where that is
-    `own`.  Whatever a library does is left out."""
-    rows: dict[tuple[str, int, str, str, int], LineCounter] = {}
-    counters = [launch.counters for launch in launches if launch.counters is not None]
-    for c in (c for counted in counters for c in counted.by_line if c.file != LIBRARY):
-        file = "" if c.file == own else c.file
-        key = (file, c.line, c.space, c.op, c.width_bytes)
-        row = rows.get(key)
-        if row is None:
-            rows[key] = replace(c, file=file)
-            continue
-        for name in (
-            "requests",
-            "wavefronts",
-            "sectors",
-            "ideal",
-            "unique_bytes",
-            "lanes",
-            "few_requests",
-            "few_lanes",
-        ):
-            setattr(row, name, getattr(row, name) + getattr(c, name))
-        if c.ways > row.ways:
-            row.ways, row.worst_words = c.ways, c.worst_words
-    return Raw(
-        [rows[key] for key in sorted(rows)],
-        sum(counted.sampled_blocks for counted in counters),
-        sum(counted.total_blocks for counted in counters),
-    )
-
-
-def hazards_of(observation: Observation) -> tuple[Hazard, ...]:
-    """Of all launches; a line of a library's is none of the student's."""
-    hazards = (h for call in observation.calls for launch in call.launches for h in launch.hazards)
-    return tuple(replace(h, file="", line=0) if h.file == LIBRARY else h for h in hazards)
 
 
 def run_variant(

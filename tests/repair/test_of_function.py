@@ -17,8 +17,7 @@ from grader.message import msg
 from grader.repair import of_function
 from grader.repair.of_function import function_repairs
 from grader.result import Check
-from grader.running.explain import is_one_launch, one_block, suspects, uncombined_blocks
-from grader.running.stopped import living_on
+from grader.running.calls import is_one_launch, living_on, one_block, suspects, uncombined_blocks
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 

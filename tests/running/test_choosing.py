@@ -12,7 +12,7 @@ from grader.lab.records import Sizes
 from grader.launching.backend import LaunchOutcome
 from grader.launching.trial import Run
 from grader.result import Result
-from grader.running.choosing import choose, hard_coded_sizes, interpretations_of
+from grader.running.cases import choose, hard_coded_sizes, interpretations_of
 from grader.submission.records import Interpretation
 from tests.launching.test_kernel import CASES, LAB, binding, interpretation
 from tests.marks_only import marks_only

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.running.data_flow import same_sources
-from grader.running.results_used import never_read, read_early
+from grader.running.own_program import never_read, read_early
 from grader.submission.kernels.records import (
     Kernel,
     KernelParameter,

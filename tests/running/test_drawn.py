@@ -13,7 +13,7 @@ from grader.grading import pipeline
 from grader.grading.options import GradeOptions
 from grader.lab import labs
 from grader.result import Result, encode
-from grader.running.drawn import draw
+from grader.running.cases import draw
 from tests.marks_only import marks_only
 
 LAB = replace(marks_only("transpose"), drawn=labs.find("transpose").drawn)

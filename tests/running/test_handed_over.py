@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.lab import labs
-from grader.running.handed_over import _of_instances, _of_places
+from grader.running.own_program import _of_instances, _of_places
 from grader.submission.kernels.records import SeenArgument, SeenLaunch
 
 LAB = labs.find("batch-square")

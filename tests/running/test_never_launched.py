@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.running.evidence import Instead
-from grader.running.results_used import launched_instead
+from grader.running.own_program import launched_instead
 from grader.submission.kernels.records import Kernel, SeenCopy, SeenLaunch, SeenRun, SeenStep
 
 LINES = {"naive": 1, "shared": 10, "padded": 20}

@@ -1,0 +1,233 @@
+"""What was observed of calls of a function or of a whole program: why there is nothing to compare, what the launches
+did together, which of the kernels may be at fault, and what lives on from one call to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from grader.diagnosis.text import hazard_msg
+from grader.launching.backend import LaunchOutcome
+from grader.launching.trial import Run
+from grader.message import msg
+from grader.programs.records import LIBRARY, CallLaunch, CallSeen, Observation, ProgramFinding
+from grader.ptx.records import Counters as LaunchCounters
+from grader.ptx.records import Hazard, LineCounter
+from grader.running.evidence import OneBlock
+from grader.submission.cpp.parse import parse
+from grader.submission.cpp.tree import declared_name, descendants, qualifiers_of
+from grader.submission.source import SourceText
+
+COMBINE = ("atomic", "cooperative_groups", "__threadfence", "cub::", "thrust::")
+"""What stands in kernels whose blocks work on one result together."""
+NO_FAULTS = frozenset({"programs.hangs", "programs.process_died", "programs.launch_seconds"})
+"""Ids of causes that a clock or the machine has brought about."""
+NOT_OURS = frozenset(
+    f"programs.{name}"
+    for name in ("kernel_not_emulated", "emulator_cannot", "kernel_keeps_pointer", "kernel_waits_for_host")
+)
+"""Ids of causes that come of what the emulator lacks."""
+OF_CARD: dict[str, tuple[str, str]] = {
+    "fault": ("fault", "call_ended"),
+    "hangs": ("fault", "call_ended"),
+    "unsupported": ("unsupported", "on_card"),
+}
+"""Status and reason of a launch that a GPU has ended, by the kind of the finding."""
+
+
+def stopped_launch(observation: Observation) -> LaunchOutcome | None:
+    """Return what stopped one of the launches, or kept it from being run; None where nothing did."""
+    finding = next((f for f in observation.findings if f.kind in OF_CARD), None) if observation.device else None
+    if finding is not None:
+        status, reason = OF_CARD[finding.kind]
+        return LaunchOutcome(status, reason=reason, said=finding.message, line=finding.line, file=finding.file)
+    cause = observation.cause
+    if cause is not None and cause.id in NO_FAULTS | NOT_OURS:
+        return LaunchOutcome("unsupported", reason=cause.id, said=cause)
+    for launch in (launch for call in observation.calls for launch in call.launches):
+        if launch.status == "too_many_steps":
+            said = msg("launches.emulator_steps")
+            return LaunchOutcome("unsupported", reason="steps", said=said, line=launch.line)
+        if launch.status in ("trap", "grid_sync", "endless"):
+            reason = launch.reason if launch.status == "endless" else launch.status
+            return _ended_in(launch, reason)
+        if launch.status in ("too_large", "too_slow"):
+            return _ended_in(launch, "instructions")
+        of_null = next((h for h in launch.hazards if h.detail == "null"), None)
+        if of_null is not None:
+            said = msg("launches.null_pointer", kernel=launch.kernel, what=hazard_msg(of_null))
+            at = msgspec.structs.replace(launch, line=of_null.line, file=of_null.file or launch.file)
+            return replace(_ended_in(at, "null_pointer"), said=said)
+    return None
+
+
+def _ended_in(launch: CallLaunch, reason: str) -> LaunchOutcome:
+    is_own = launch.file != LIBRARY
+    return LaunchOutcome("fault", reason=reason, line=launch.line if is_own else 0, file=launch.file if is_own else "")
+
+
+def stopped_call(observation: Observation, wanted: int) -> LaunchOutcome | None:
+    """Return why there is nothing to compare after `wanted` calls, such as a launch that stopped; None where there is."""
+    outcome = stopped_launch(observation)
+    if outcome is not None:
+        return outcome
+    cause = observation.cause
+    last = observation.calls[-1] if observation.calls else CallSeen()
+    if len(observation.calls) < wanted or not last.has_returned:
+        number = max(1, len(observation.calls))
+        if cause is not None:
+            place = next((f for f in reversed(observation.findings) if f.message == cause), None)
+            said = msg("launches.call_ended", number=number, what=cause)
+            line, file = (place.line, place.file) if place is not None else (0, "")
+            return LaunchOutcome("fault", reason="call_ended", said=said, line=line, file=file)
+        if not observation.calls:
+            return LaunchOutcome("fault", reason="left_before", said=msg("launches.left_before"))
+        return LaunchOutcome("fault", reason="left_early", said=msg("launches.left_early", number=number))
+    for call in observation.calls:
+        if call.by_host:
+            return LaunchOutcome("fault", reason="by_host", said=msg("launches.by_host", name=call.by_host[0]))
+        if call.freed:
+            name, file, line = call.freed[0]
+            said = msg("launches.freed_array", name=name)
+            return LaunchOutcome("fault", reason="freed_array", said=said, line=line, file=file)
+        if call.strayed:
+            name, side = call.strayed[0]
+            return LaunchOutcome("fault", reason="strayed", said=msg(f"launches.strayed_{side}", name=name))
+    return None
+
+
+_ADDED = ("requests", "wavefronts", "sectors", "ideal", "unique_bytes", "lanes", "few_requests", "few_lanes")
+
+
+def together(launches: Sequence[CallLaunch], own: str) -> LaunchCounters:
+    """Return the counters of several launches as of one, line by line; the file is "" where that is `own`.
+
+    What a library does is left out.
+    """
+    rows: dict[tuple[str, int, str, str, int], LineCounter] = {}
+    counters = [launch.counters for launch in launches if launch.counters is not None]
+    for c in (c for counted in counters for c in counted.by_line if c.file != LIBRARY):
+        file = "" if c.file == own else c.file
+        key = (file, c.line, c.space, c.op, c.width_bytes)
+        row = rows.get(key)
+        if row is None:
+            rows[key] = replace(c, file=file)
+            continue
+        for name in _ADDED:
+            setattr(row, name, getattr(row, name) + getattr(c, name))
+        if c.ways > row.ways:
+            row.ways, row.worst_words = c.ways, c.worst_words
+    return LaunchCounters(
+        [rows[key] for key in sorted(rows)],
+        sum(counted.sampled_blocks for counted in counters),
+        sum(counted.total_blocks for counted in counters),
+    )
+
+
+def hazards_of(observation: Observation) -> tuple[Hazard, ...]:
+    """Return the hazards of all launches; those in a library's code have no line."""
+    hazards = (h for call in observation.calls for launch in call.launches for h in launch.hazards)
+    return tuple(replace(h, file="", line=0) if h.file == LIBRARY else h for h in hazards)
+
+
+def suspects(shown: Sequence[tuple[Run, Observation]]) -> frozenset[str]:
+    """Return plain names of kernels launched in every wrong run and in no right one; if none, in every wrong one."""
+    wrong: list[set[str]] = []
+    right: set[str] = set()
+    for run, observation in shown:
+        names = {launch.kernel.partition("<")[0] for call in observation.calls for launch in call.launches}
+        if run.outcome.status == "ok" and run.is_right:
+            right |= names
+        else:
+            wrong.append(names)
+    common = set.intersection(*wrong) if wrong else set()
+    return frozenset(common - right or common)
+
+
+def is_one_launch(shown: Sequence[tuple[Run, Observation]]) -> bool:
+    """Whether every call of the wrong runs makes one launch: no order of launches, and nothing between, is wrong."""
+    wrong = (observation for run, observation in shown if not run.is_right)
+    calls = [call for observation in wrong for call in observation.calls if call.launches or call.has_returned]
+    return bool(calls) and all(len(call.launches) == 1 for call in calls)
+
+
+def uncombined_blocks(shown: Sequence[tuple[Run, Observation]], device_text: str) -> int:
+    """Return how many blocks make a result each where nothing makes one of them: of a call that is to give one number
+    by one launch, and is right only with one block, their number where it is wrong first; 0 of any other call."""
+    if any(word in device_text for word in COMBINE):
+        return 0
+    blocks: dict[bool, list[int]] = {True: [], False: []}
+    for run, observation in shown:
+        if run.outcome.status != "ok" or (run.difference is not None and run.difference.total != 1):
+            return 0
+        for call in observation.calls:
+            if len(call.launches) != 1 or call.launches[0].hazards:
+                return 0
+            blocks[run.is_right].append(prod(call.launches[0].grid))
+    is_so = all(n == 1 for n in blocks[True]) and all(n > 1 for n in blocks[False])
+    return blocks[False][0] if is_so and all(blocks.values()) else 0
+
+
+def one_block(shown: Sequence[tuple[Run, Observation]]) -> OneBlock | None:
+    """Return the launch of one block that is given a number larger than its threads wherever the calls are wrong, and
+    nowhere else; None where there is no such launch."""
+    more: dict[bool, list[dict[tuple[str, str, int, str], OneBlock]]] = {True: [], False: []}
+    within: set[tuple[str, str, int, str]] = set()
+    for run, observation in shown:
+        beyond = {}
+        for launch in observation.launches:
+            threads = prod(launch.block)
+            for argument in launch.arguments if launch.grid == (1, 1, 1) else ():
+                if not isinstance(argument.value, int) or argument.value <= 1:
+                    continue
+                place = (launch.kernel, launch.file, launch.line, argument.name)
+                if argument.value > threads:
+                    beyond[place] = OneBlock(*place, argument.value, threads)
+                else:
+                    within.add(place)
+        more[run.outcome.status == "ok" and run.is_right].append(beyond)
+    if not more[True] or not more[False] or any(run.outcome.hazards for run, _observation in shown):
+        return None
+    wrong = set.intersection(*(set(beyond) for beyond in more[False]))
+    wrong -= {place for beyond in more[True] for place in beyond}
+    return next((more[False][0][place] for place in sorted(wrong & within)), None)
+
+
+def not_brought(shown: Iterable[tuple[Run, Observation]]) -> Iterator[ProgramFinding]:
+    """Yield copies to the host that leave out just what is lacking in a wrong output."""
+    for run, observation in shown:
+        difference = run.difference
+        if difference is None or not difference.unwritten:
+            continue
+        for finding in observation.findings:
+            of_output = [len(call.outputs.get(difference.name, b"")) for call in observation.calls[:1]]
+            if finding.kind == "copied_back" and of_output:
+                lacking = difference.unwritten * (of_output[0] // difference.total)
+                if of_output[0] - lacking == finding.message.data["bytes"]:
+                    yield structs.replace(finding, kind="copy_size")
+
+
+def living_on(texts: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
+    """Yield name, file and line of each variable that keeps its value from call to call: those of the device and of the
+    host that are no constants, and static ones of functions, but no constant memory, which every call may fill.
+
+    texts: of files, by name.
+    """
+    for file, text in texts.items():
+        parsed = parse(SourceText(Path(file), text, "utf-8"))
+        for item in parsed.items:
+            nodes = [item.node] if item.kind == "variable" else []
+            if item.kind == "function" and not item.is_device and item.name != "main":
+                nodes = [n for n in descendants(item.node) if n.type == "declaration" and "static" in qualifiers_of(n)]
+            for node in nodes if item.active else ():
+                if {"const", "constexpr", "extern", "__constant__"} & qualifiers_of(node):
+                    continue
+                for declarator in node.children_by_field_name("declarator"):
+                    if declared_name(declarator) and declarator.type != "function_declarator":
+                        yield declared_name(declarator), file, declarator.start_point.row + 1
