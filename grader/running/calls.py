@@ -73,7 +73,7 @@ def _ended_in(launch: CallLaunch, reason: str) -> LaunchOutcome:
 
 
 def stopped_call(observation: Observation, wanted: int) -> LaunchOutcome | None:
-    """Return why there is nothing to compare after `wanted` calls, such as a launch that stopped; None where there is."""
+    """Return why there is nothing to compare after `wanted` calls: the first launch or call that stopped; else None."""
     outcome = stopped_launch(observation)
     if outcome is not None:
         return outcome

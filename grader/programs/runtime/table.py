@@ -21,7 +21,15 @@ from grader.programs.runtime import (
     registration,
     streams,
 )
-from grader.programs.runtime.libraries import cublas, cublas_lt, cufft, curand, cusolver, cusparse
+from grader.programs.runtime.libraries import (
+    cublas,
+    cublas_extensions,
+    cublas_matrices,
+    cufft,
+    curand,
+    cusolver,
+    cusparse,
+)
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
 from grader.programs.sandbox.guest import BadPointer
@@ -38,7 +46,8 @@ CALLS: Handlers = {
     **streams.HANDLERS,
     **queries.HANDLERS,
     **cublas.HANDLERS,
-    **cublas_lt.HANDLERS,
+    **cublas_matrices.HANDLERS,
+    **cublas_extensions.HANDLERS,
     **cufft.HANDLERS,
     **curand.HANDLERS,
     **cusolver.HANDLERS,

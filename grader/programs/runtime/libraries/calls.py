@@ -19,7 +19,7 @@ from grader.programs.device_memory import Allocation
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.silent import read
-from grader.programs.runtime.state import Handler, ProgramEnded, State
+from grader.programs.runtime.state import Handler, Handlers, ProgramEnded, State
 from grader.programs.sandbox.guest import PRODUCTS_PER_INSTRUCTION
 
 Array = npt.NDArray[Any]
@@ -37,12 +37,22 @@ MAPPED_BYTES = 2 << 20
 """What a driver maps at once: past an array, but within these, nothing fails on a device."""
 
 
+Served = Callable[..., int | None]
+
+
 class Refused(Exception):
     """A call ends with this status of its library's."""
 
     def __init__(self, status: int) -> None:
         self.status = status
         super().__init__(status)
+
+
+def one_of(table: Mapping[int, str], status: int, number: int) -> str:
+    """What a table has for a number.  Raises Refused(`status`) where it has nothing."""
+    if number not in table:
+        raise Refused(status)
+    return table[number]
 
 
 def guarded(
@@ -122,22 +132,6 @@ def matrix_at(
     return np.lib.stride_tricks.as_strided(flat, (rows, columns), (width, leading * width)), allocation
 
 
-def vector_at(state: State, place: Place, address: int, count: int, step: int, dtype: str) -> tuple[Array, Allocation]:
-    if count < 0 or step == 0:
-        raise Refused(INVALID_VALUE)
-    matrix, allocation = matrix_at(state, place, address, 1, count, abs(step), dtype)
-    vector = matrix[0]
-    return (vector[::-1] if step < 0 else vector), allocation
-
-
-def check_read(state: State, place: Place, *operands: tuple[Array, Allocation]) -> None:
-    """Tell of operands that nobody wrote."""
-    for _values, allocation in operands:
-        valid = allocation.valid()
-        if valid is not None and not valid.any() and not state.hollow:
-            state.tell("uninitialized", "error", msg("programs.library_unwritten", array=allocation.name), place)
-
-
 def note_write(state: State, target: tuple[Array, Allocation]) -> None:
     """An operand was written: all of it is there for kernels, and counts as written."""
     values, allocation = target
@@ -149,37 +143,6 @@ def note_write(state: State, target: tuple[Array, Allocation]) -> None:
     allocation.digest = None
     queue = state.streams[0]
     state.begin(queue)
-
-
-def array_at(state: State, place: Place, address: int, count: int, dtype: str) -> tuple[Array, Allocation]:
-    """`count` numbers that lie one after another."""
-    return vector_at(state, place, address, count, 1, dtype)
-
-
-def pointers_at(state: State, place: Place, address: int, count: int) -> list[int]:
-    """Addresses that lie in memory of the device, as batched calls take them."""
-    return [int(pointer) for pointer in array_at(state, place, address, count, "u8")[0]]
-
-
-def scalar_at(state: State, place: Place, address: int, dtype: str) -> Any:
-    """A number that a call is handed the address of, on either side."""
-    if state.memory.is_device_address(address):
-        return array_at(state, place, address, 1, dtype)[0][0]
-    size = np.dtype(dtype).itemsize
-    captured = state.graphs.numbers.get(address)
-    return np.frombuffer(captured[:size] if captured is not None else state.guest.read(address, size), dtype)[0]
-
-
-def give(state: State, place: Place, address: int, values: Any, dtype: str) -> None:
-    """Write a call's results to an address on either side; the host's has waited for them."""
-    numbers = np.atleast_1d(np.asarray(values)).astype(dtype)
-    if state.memory.is_device_address(address):
-        target = array_at(state, place, address, len(numbers), dtype)
-        target[0][:] = numbers
-        note_write(state, target)
-    else:
-        state.guest.write(address, numbers.tobytes())
-        state.wait_for_all()
 
 
 def handle_of(state: State, handle: int) -> dict[str, Any]:
@@ -199,10 +162,9 @@ def new_handle(state: State, pointer: int, fields: dict[str, Any], lacks: int) -
     return number
 
 
-def destroy(state: State, place: Place, handle: int) -> int:
-    handle_of(state, handle)
-    del state.libraries[handle]
-    return 0
+def destroy(call: Call, handle: int) -> None:
+    handle_of(call.state, handle)
+    del call.state.libraries[handle]
 
 
 def set_stream(call: Call, stream: int) -> None:
@@ -210,7 +172,26 @@ def set_stream(call: Call, stream: int) -> None:
     call.handle["stream"] = stream
 
 
+def accept(call: Call, value: int) -> None:
+    """A setting that makes no difference here."""
+
+
+def gives(number: int) -> Served:
+    """A function that writes one number, as a library's version."""
+
+    def give_number(call: Call, pointer: int) -> None:
+        call.state.guest.pack("i", pointer, number)
+
+    return give_number
+
+
+ALL = {"S": "f4", "D": "f8", "C": "c8", "Z": "c16"}
+"""Types of numbers by the letter that names of functions have for them."""
+REALS = {"S": "f4", "D": "f8"}
+COMPLEX = {"C": "c8", "Z": "c16"}
 REAL = {"c8": "f4", "c16": "f8"}
+DATA_TYPES = {0: "f4", 1: "f8", 2: "f2", 3: "i1", 4: "c8", 5: "c16", 8: "u1", 10: "i4"}
+"""`cudaDataType` as NumPy has it; what is not in it, bfloat16 and 8-bit floats, NumPy has not."""
 Strided = tuple[int, int]
 """The address of a vector or a matrix, and its step or its leading dimension."""
 Operand = tuple[Array, Allocation]
@@ -238,20 +219,30 @@ class Call:
         return matrix_at(self.state, self.place, address, rows, columns, leading, dtype or self.dtype)
 
     def vector(self, address: int, count: int, step: int = 1, dtype: str = "") -> Operand:
-        """With a step."""
-        return vector_at(self.state, self.place, address, count, step, dtype or self.dtype)
+        """Every `step`-th number, from the last one on where that is negative."""
+        if count < 0 or step == 0:
+            raise Refused(INVALID_VALUE)
+        matrix, allocation = self.matrix(address, 1, count, abs(step), dtype)
+        return (matrix[0][::-1] if step < 0 else matrix[0]), allocation
 
     def array(self, address: int, count: int, dtype: str = "") -> Operand:
         """Numbers one after another."""
-        return array_at(self.state, self.place, address, count, dtype or self.dtype)
+        return self.vector(address, count, 1, dtype)
 
     def pointers(self, address: int, count: int) -> list[int]:
-        """Of a batch."""
-        return pointers_at(self.state, self.place, address, count)
+        """Addresses that lie in memory of the device, as batched calls take them."""
+        return [int(pointer) for pointer in self.array(address, count, "u8")[0]]
 
     def scalar(self, address: int, dtype: str = "") -> Any:
-        """On either side."""
-        return scalar_at(self.state, self.place, address, dtype or self.dtype)
+        """A number that a call is handed the address of, on either side."""
+        dtype = dtype or self.dtype
+        if self.state.memory.is_device_address(address):
+            return self.array(address, 1, dtype)[0][0]
+        size = np.dtype(dtype).itemsize
+        captured = self.state.graphs.numbers.get(address)
+        return np.frombuffer(captured[:size] if captured is not None else self.state.guest.read(address, size), dtype)[
+            0
+        ]
 
     def zeros(self, rows: int, columns: int) -> Array:
         """A matrix of the call's own.  Raises ProgramEnded where it would be larger than any call may make."""
@@ -261,11 +252,23 @@ class Call:
 
     def read(self, *operands: Operand) -> None:
         """These are read: tell of what nobody wrote."""
-        check_read(self.state, self.place, *operands)
+        for _values, allocation in operands:
+            valid = allocation.valid()
+            if valid is not None and not valid.any() and not self.state.hollow:
+                message = msg("programs.library_unwritten", array=allocation.name)
+                self.state.tell("uninitialized", "error", message, self.place)
 
     def give(self, address: int, values: Any, dtype: str = "") -> None:
-        """Results, on either side."""
-        give(self.state, self.place, address, values, dtype or self.dtype)
+        """Write results to an address on either side; the host's has waited for them."""
+        dtype = dtype or self.dtype
+        numbers = np.atleast_1d(np.asarray(values)).astype(dtype)
+        if self.state.memory.is_device_address(address):
+            target = self.array(address, len(numbers), dtype)
+            target[0][:] = numbers
+            note_write(self.state, target)
+        else:
+            self.state.guest.write(address, numbers.tobytes())
+            self.state.wait_for_all()
 
     def store(self, target: Operand, value: Any) -> None:
         """Write what a call came to into an operand."""
@@ -291,9 +294,6 @@ class Call:
         self.state.meter.spend(multiplications // (PRODUCTS_PER_INSTRUCTION * each))
 
 
-Served = Callable[..., int | None]
-
-
 def served(
     function: Served, dtype: str = "", *, is_bound: bool = True, statuses: Mapping[int, int] | None = None
 ) -> Handler:
@@ -312,6 +312,15 @@ def served(
     return kinds, guarded(call, statuses)
 
 
-def of_types(prefix: str, name: str, function: Served, types: Mapping[str, str]) -> dict[str, Handler]:
+def of_types(
+    prefix: str, name: str, function: Served, types: Mapping[str, str], statuses: Mapping[int, int] | None = None
+) -> Handlers:
     """The same function for numbers of several types, by the letter of each: `cublasSgemm`, `cublasDgemm`."""
-    return {f"{prefix}{letter}{name}": served(function, dtype) for letter, dtype in types.items()}
+    return {f"{prefix}{letter}{name}": served(function, dtype, statuses=statuses) for letter, dtype in types.items()}
+
+
+def all_served(
+    functions: Mapping[str, Served], *, is_bound: bool = True, statuses: Mapping[int, int] | None = None
+) -> Handlers:
+    """Handlers of functions by name; as `served`."""
+    return {name: served(function, is_bound=is_bound, statuses=statuses) for name, function in functions.items()}

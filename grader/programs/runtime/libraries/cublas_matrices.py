@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from grader.programs.runtime.libraries.calls import (
+    ALL,
+    COMPLEX,
     INVALID_VALUE,
+    REALS,
     Array,
     Call,
     Operand,
@@ -17,7 +20,6 @@ from grader.programs.runtime.libraries.calls import (
     of_types,
     served,
 )
-from grader.programs.runtime.libraries.cublas_vectors import ALL, COMPLEX, REALS
 from grader.programs.runtime.state import Handlers
 
 NO, TRANSPOSED, CONJUGATE = 0, 1, 2

@@ -17,7 +17,11 @@ from grader.programs.runtime.libraries.calls import (
     Call,
     Operand,
     Refused,
-    served,
+    Served,
+    accept,
+    all_served,
+    destroy,
+    gives,
     set_stream,
 )
 from grader.programs.runtime.state import Handlers
@@ -34,7 +38,6 @@ _TYPES = {
     Z2D: ("c16", "f8"),
 }
 _FORWARD, _INVERSE = -1, 1
-_VERSION = 12_000
 _MAX_SIZE = 1 << 28
 
 
@@ -168,18 +171,6 @@ def get_size(call: Call, size: int) -> None:
     call.state.guest.pack("Q", size, 0)
 
 
-def version(call: Call, pointer: int) -> None:
-    call.state.guest.pack("i", pointer, _VERSION)
-
-
-def destroy(call: Call, handle: int) -> int:
-    return 0 if call.state.libraries.pop(handle, None) is not None else 1
-
-
-def accept(call: Call, value: int) -> None:
-    """A stream, a work area or whether one is made: of no use here."""
-
-
 def _execute(kind: int) -> Callable[..., None]:
     def complex_transform(call: Call, source: int, target: int, direction: int) -> None:
         if direction not in (_FORWARD, _INVERSE):
@@ -218,16 +209,16 @@ def _transform(call: Call, kind: int, source: int, target: int, direction: int) 
     call.store((place, written[1]), transformed)
 
 
-_UNBOUND: dict[str, Any] = {
+_UNBOUND: dict[str, Served] = {
     "cufftPlan1d": plan_1d,
     "cufftPlan2d": plan_2d,
     "cufftPlan3d": plan_3d,
     "cufftPlanMany": plan_many,
     "cufftCreate": create,
     "cufftDestroy": destroy,
-    "cufftGetVersion": version,
+    "cufftGetVersion": gives(12_000),
 }
-_BOUND: dict[str, Any] = {
+_BOUND: dict[str, Served] = {
     "cufftMakePlan1d": make_1d,
     "cufftMakePlan2d": make_2d,
     "cufftMakePlan3d": make_3d,
@@ -242,6 +233,6 @@ _BOUND: dict[str, Any] = {
     },
 }
 HANDLERS: Handlers = {
-    **{name: served(function, is_bound=False, statuses=_STATUSES) for name, function in _UNBOUND.items()},
-    **{name: served(function, statuses=_STATUSES) for name, function in _BOUND.items()},
+    **all_served(_UNBOUND, is_bound=False, statuses=_STATUSES),
+    **all_served(_BOUND, statuses=_STATUSES),
 }

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -24,9 +23,12 @@ from grader.programs.runtime.libraries.calls import (
     Call,
     Operand,
     Refused,
+    Served,
+    all_served,
+    destroy,
+    gives,
     new_handle,
     note_write,
-    served,
     set_stream,
 )
 from grader.programs.runtime.state import Handlers
@@ -337,10 +339,6 @@ def _create(is_host: bool) -> Callable[..., None]:
     return create
 
 
-def destroy(call: Call, handle: int) -> int:
-    return 0 if call.state.libraries.pop(handle, None) is not None else 101
-
-
 def _of(call: Call) -> _Generator:
     generator = call.handle.get("generator")
     if not isinstance(generator, _Generator):
@@ -375,10 +373,6 @@ def ordering(call: Call, value: int) -> None:
     """The usual one, and those that give the same; what is seeded lane by lane has other numbers."""
     if value not in ((_QUASI_DEFAULT,) if _of(call).kind in _SOBOL else (100, 101, 103)):
         raise Refused(OUT_OF_RANGE)
-
-
-def get_version(call: Call, pointer: int) -> None:
-    call.state.guest.pack("i", pointer, 10_400)
 
 
 def _fill(
@@ -465,7 +459,7 @@ def poisson(call: Call, out: int, count: int, mean: float) -> None:
     _fill(call, out, count, "u4", lambda generator, size: generator.other.poisson(mean, size), 1)
 
 
-_BOUND: dict[str, Any] = {
+_BOUND: dict[str, Served] = {
     "curandSetPseudoRandomGeneratorSeed": seed,
     "curandSetGeneratorOffset": offset,
     "curandSetGeneratorOrdering": ordering,
@@ -480,10 +474,13 @@ _BOUND: dict[str, Any] = {
     "curandGenerateLogNormalDouble": _normal("f8", True),
     "curandGeneratePoisson": poisson,
 }
+_UNBOUND: dict[str, Served] = {
+    "curandCreateGenerator": _create(False),
+    "curandCreateGeneratorHost": _create(True),
+    "curandDestroyGenerator": destroy,
+    "curandGetVersion": gives(10_400),
+}
 HANDLERS: Handlers = {
-    "curandCreateGenerator": served(_create(False), is_bound=False, statuses=_STATUSES),
-    "curandCreateGeneratorHost": served(_create(True), is_bound=False, statuses=_STATUSES),
-    "curandDestroyGenerator": served(destroy, is_bound=False, statuses=_STATUSES),
-    "curandGetVersion": served(get_version, is_bound=False, statuses=_STATUSES),
-    **{name: served(function, statuses=_STATUSES) for name, function in _BOUND.items()},
+    **all_served(_UNBOUND, is_bound=False, statuses=_STATUSES),
+    **all_served(_BOUND, statuses=_STATUSES),
 }

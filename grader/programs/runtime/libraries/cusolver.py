@@ -9,21 +9,29 @@ from typing import Any
 import numpy as np
 
 from grader.programs.runtime.libraries.calls import (
+    ALL,
+    COMPLEX,
+    DATA_TYPES,
     INVALID_VALUE,
     MAPPING_ERROR,
+    REALS,
     Array,
     Call,
     Operand,
     Refused,
+    Served,
     Strided,
+    all_served,
+    destroy,
+    gives,
     new_handle,
+    of_types,
     served,
     set_stream,
 )
-from grader.programs.runtime.libraries.cublas import DATA_TYPES, factored, solved
+from grader.programs.runtime.libraries.cublas_extensions import factored, solved
 from grader.programs.runtime.libraries.cublas_matrices import LEFT, LOWER, NO, solve
-from grader.programs.runtime.libraries.cublas_vectors import ALL, COMPLEX, REALS
-from grader.programs.runtime.state import Handler, Handlers
+from grader.programs.runtime.state import Handlers
 
 _STATUSES = {1: 1, INVALID_VALUE: 3, MAPPING_ERROR: 6}
 _TYPE_NOT_SUPPORTED = 8
@@ -33,14 +41,6 @@ _BY_NUMBER, _BY_VALUE = 1002, 1003
 
 def create(call: Call, handle: int) -> None:
     new_handle(call.state, handle, {}, 2)
-
-
-def destroy(call: Call, handle: int) -> int:
-    return 0 if call.state.libraries.pop(handle, None) is not None else 1
-
-
-def get_version(call: Call, pointer: int) -> None:
-    call.state.guest.pack("i", pointer, 12_000)
 
 
 def _info(call: Call, address: int, value: int) -> None:
@@ -357,7 +357,7 @@ def x_gesvd(call: Call, params: int, jobu: int, jobv: int, m: int, n: int, at: i
     _singular(call, (jobu, jobv), matrix, s, ((u, ldu), (v, ldv)), info, types)
 
 
-_TYPED: dict[str, Any] = {
+_TYPED: dict[str, Served] = {
     "potrf": potrf,
     "potrs": potrs,
     "potri": potri,
@@ -367,14 +367,14 @@ _TYPED: dict[str, Any] = {
     "gesvd": gesvd,
     "gesvdj": gesvdj,
 }
-_PAIRS: dict[tuple[str, str], Any] = {
+_PAIRS: dict[tuple[str, str], Served] = {
     ("ormqr", "unmqr"): ormqr,
     ("orgqr", "ungqr"): orgqr,
     ("syevd", "heevd"): syevd,
     ("syevj", "heevj"): syevj,
     ("sygvd", "hegvd"): sygvd,
 }
-_PLAIN: dict[str, Any] = {
+_PLAIN: dict[str, Served] = {
     "cusolverDnSetStream": set_stream,
     "cusolverDnXpotrf": x_potrf,
     "cusolverDnXpotrs": x_potrs,
@@ -387,17 +387,14 @@ _PLAIN: dict[str, Any] = {
 }
 
 
-def _letters(name: str, function: Any, types: dict[str, str]) -> dict[str, Handler]:
-    return {f"cusolverDn{letter}{name}": served(function, dtype, statuses=_STATUSES) for letter, dtype in types.items()}
-
-
 HANDLERS: Handlers = {
     "cusolverDnCreate": served(create, is_bound=False, statuses=_STATUSES),
     "cusolverDnDestroy": served(destroy, is_bound=False, statuses=_STATUSES),
-    "cusolverGetVersion": served(get_version, is_bound=False, statuses=_STATUSES),
+    "cusolverGetVersion": served(gives(12_000), is_bound=False, statuses=_STATUSES),
+    **all_served(_PLAIN, statuses=_STATUSES),
 }
 for _name, _function in _TYPED.items():
-    HANDLERS |= _letters(_name, _function, ALL)
+    HANDLERS |= of_types("cusolverDn", _name, _function, ALL, _STATUSES)
 for (_real, _complex), _function in _PAIRS.items():
-    HANDLERS |= _letters(_real, _function, REALS) | _letters(_complex, _function, COMPLEX)
-HANDLERS |= {name: served(function, statuses=_STATUSES) for name, function in _PLAIN.items()}
+    HANDLERS |= of_types("cusolverDn", _real, _function, REALS, _STATUSES)
+    HANDLERS |= of_types("cusolverDn", _complex, _function, COMPLEX, _STATUSES)

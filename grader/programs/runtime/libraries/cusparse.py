@@ -1,48 +1,266 @@
-"""cuSPARSE through NumPy: products, triangular solutions, conversions and sorts of what descriptors say."""
+"""cuSPARSE through NumPy: matrices and vectors by descriptors; products, triangular solutions, conversions and sorts of
+what they say.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries import cusparse_descriptors
 from grader.programs.runtime.libraries.calls import (
+    DATA_TYPES,
     INVALID_VALUE,
+    MAPPING_ERROR,
     Array,
     Call,
     Operand,
     Refused,
-    served,
+    Served,
+    accept,
+    all_served,
+    destroy,
+    gives,
+    new_handle,
+    one_of,
     set_stream,
 )
 from grader.programs.runtime.libraries.cublas_matrices import NO, operand, solve
-from grader.programs.runtime.libraries.cusparse_descriptors import (
-    NOT_SUPPORTED,
-    STATUSES,
-    Dense,
-    Sparse,
-    SparseVector,
-    accept,
-    check_sizes,
-    dense_of,
-    elements,
-    find,
-    get_version,
-    spread,
-    type_of,
-    values_of,
-)
 from grader.programs.runtime.state import Handlers
+
+_STATUSES = {1: 1, INVALID_VALUE: 3, MAPPING_ERROR: 6}
+_ALLOC_FAILED, _NOT_SUPPORTED = 2, 10
+_INDICES = {1: "u2", 2: "i4", 3: "i8"}
+_ROW_ORDER = 2
+_MAX_DENSE = 1 << 26
+_FILL, _DIAGONAL = 0, 1
+
+
+@dataclass(slots=True)
+class Sparse:
+    """A sparse matrix as its descriptor says it.
+
+    rows, columns: numbers, of "bsr" blocks.  first, second: addresses of what says where values lie: offsets and
+    columns ("csr", "bsr"), offsets and rows ("csc"), rows and columns ("coo").  block: rows, columns, order.
+    """
+
+    kind: str
+    rows: int
+    columns: int
+    count: int
+    first: int
+    second: int
+    values: int
+    types: tuple[str, str]
+    base: int
+    dtype: str
+    block: tuple[int, int, int] = (1, 1, _ROW_ORDER)
+    fill: int = 0
+    diagonal: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns in numbers."""
+        return self.rows * self.block[0], self.columns * self.block[1]
+
+
+@dataclass(slots=True)
+class Dense:
+    """A dense matrix, or a vector (one column)."""
+
+    rows: int
+    columns: int
+    leading: int
+    values: int
+    dtype: str
+    order: int = 1
+
+
+@dataclass(slots=True)
+class SparseVector:
+    size: int
+    count: int
+    indices: int
+    values: int
+    index_type: str
+    base: int
+    dtype: str
+
+
+_type_of = partial(one_of, DATA_TYPES, _NOT_SUPPORTED)
+_index = partial(one_of, _INDICES, INVALID_VALUE)
+
+
+def _keep(call: Call, handle: int, descriptor: Any) -> None:
+    new_handle(call.state, handle, {"descriptor": descriptor}, _ALLOC_FAILED)
+
+
+def _find(call: Call, handle: int, kind: Any) -> Any:
+    descriptor = call.state.libraries.get(handle, {}).get("descriptor")
+    if not isinstance(descriptor, kind):
+        raise Refused(INVALID_VALUE)
+    return descriptor
+
+
+def _dense(call: Call, handle: int) -> Operand:
+    """The numbers of a dense matrix as (rows, columns)."""
+    matrix: Dense = _find(call, handle, Dense)
+    if matrix.order == _ROW_ORDER:
+        turned, allocation = call.matrix(matrix.values, matrix.columns, matrix.rows, matrix.leading, matrix.dtype)
+        return turned.T, allocation
+    return call.matrix(matrix.values, matrix.rows, matrix.columns, matrix.leading, matrix.dtype)
+
+
+def _within(places: Array, bound: int) -> Array:
+    """The same places.  Raises Refused where one is not in [0, bound)."""
+    if len(places) and not 0 <= places.min() <= places.max() < bound:
+        raise Refused(INVALID_VALUE)
+    return places
+
+
+def _offsets(lengths: Array) -> Array:
+    """Where rows of these lengths begin, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _check_sizes(*numbers: int) -> None:
+    if min(numbers) < 0:
+        raise Refused(INVALID_VALUE)
+
+
+def create(call: Call, handle: int) -> None:
+    new_handle(call.state, handle, {"pointer_mode": 0}, _ALLOC_FAILED)
+
+
+def _keep_sparse(call: Call, handle: int, kind: str, sizes: tuple[int, int, int], places: tuple[int, int, int], types: tuple[int, int], base: int, dtype: int, block: tuple[int, int, int] = (1, 1, _ROW_ORDER)) -> None:  # fmt: skip
+    _check_sizes(*sizes)
+    _keep(
+        call, handle, Sparse(kind, *sizes, *places, (_index(types[0]), _index(types[1])), base, _type_of(dtype), block)
+    )
+
+
+def _create_compressed(kind: str) -> Callable[..., None]:
+    def create_compressed(call: Call, handle: int, rows: int, columns: int, count: int, offsets: int, indices: int, values: int, offset_type: int, index_type: int, base: int, dtype: int) -> None:  # fmt: skip
+        places = offsets, indices, values
+        _keep_sparse(call, handle, kind, (rows, columns, count), places, (offset_type, index_type), base, dtype)
+
+    return create_compressed
+
+
+def create_coo(call: Call, handle: int, rows: int, columns: int, count: int, first: int, second: int, values: int, index_type: int, base: int, dtype: int) -> None:  # fmt: skip
+    places = first, second, values
+    _keep_sparse(call, handle, "coo", (rows, columns, count), places, (index_type, index_type), base, dtype)
+
+
+def create_bsr(call: Call, handle: int, rows: int, columns: int, count: int, height: int, width: int, offsets: int, indices: int, values: int, offset_type: int, index_type: int, base: int, dtype: int, order: int) -> None:  # fmt: skip
+    _check_sizes(height - 1, width - 1)
+    places, block = (offsets, indices, values), (height, width, order)
+    _keep_sparse(call, handle, "bsr", (rows, columns, count), places, (offset_type, index_type), base, dtype, block)
+
+
+def create_dense(call: Call, handle: int, rows: int, columns: int, leading: int, values: int, dtype: int, order: int) -> None:  # fmt: skip
+    if order not in (1, _ROW_ORDER):
+        raise Refused(INVALID_VALUE)
+    _keep(call, handle, Dense(rows, columns, leading, values, _type_of(dtype), order))
+
+
+def create_vector(call: Call, handle: int, size: int, values: int, dtype: int) -> None:
+    _check_sizes(size)
+    _keep(call, handle, Dense(size, 1, max(1, size), values, _type_of(dtype)))
+
+
+def create_sparse_vector(call: Call, handle: int, size: int, count: int, indices: int, values: int, index_type: int, base: int, dtype: int) -> None:  # fmt: skip
+    _check_sizes(size, count)
+    _keep(call, handle, SparseVector(size, count, indices, values, _index(index_type), base, _type_of(dtype)))
+
+
+def set_values(call: Call, handle: int, values: int) -> None:
+    _find(call, handle, Sparse | Dense | SparseVector).values = values
+
+
+def set_pointers(call: Call, handle: int, first: int, second: int, values: int) -> None:
+    matrix = _find(call, handle, Sparse)
+    matrix.first, matrix.second, matrix.values = first, second, values
+
+
+def get_size(call: Call, handle: int, rows: int, columns: int, count: int) -> None:
+    matrix = _find(call, handle, Sparse)
+    for address, value in ((rows, matrix.shape[0]), (columns, matrix.shape[1]), (count, matrix.count)):
+        call.state.guest.pack("q", address, value)
+
+
+def set_attribute(call: Call, handle: int, which: int, data: int, size: int) -> None:
+    if which not in (_FILL, _DIAGONAL) or size != 4:
+        raise Refused(INVALID_VALUE)
+    (value,) = call.state.guest.unpack("i", data)
+    setattr(_find(call, handle, Sparse), "fill" if which == _FILL else "diagonal", value)
+
+
+# -- where values lie ------------------------------------------------------------------------------------
+
+
+def _spread(call: Call, offsets: Operand, base: int, count: int) -> Array:
+    """Of each value in which row it lies."""
+    starts = offsets[0].astype(np.int64)
+    lengths: Array = starts[1:] - starts[:-1]
+    if len(lengths) and (lengths.min() < 0 or int(offsets[0][0]) != base or int(lengths.sum()) != count):
+        raise Refused(INVALID_VALUE)
+    return np.repeat(np.arange(len(lengths)), lengths)
+
+
+def _places(call: Call, matrix: Sparse) -> tuple[Array, Array]:
+    """Rows and columns of its values, from 0 on, of blocks where it has blocks."""
+    lines = matrix.columns if matrix.kind == "csc" else matrix.rows
+    first = call.array(matrix.first, matrix.count if matrix.kind == "coo" else lines + 1, matrix.types[0])
+    second = call.array(matrix.second, matrix.count, matrix.types[1])
+    call.read(first, *([second] if matrix.count else []))
+    others = second[0].astype(np.int64) - matrix.base
+    if matrix.kind == "coo":
+        rows, columns = first[0].astype(np.int64) - matrix.base, others
+    else:
+        within = _spread(call, first, matrix.base, matrix.count)
+        rows, columns = (others, within) if matrix.kind == "csc" else (within, others)
+    return _within(rows, matrix.rows), _within(columns, matrix.columns)
+
+
+def _elements(call: Call, matrix: Sparse) -> tuple[Array, Array]:
+    """Rows and columns of each number in the order that the numbers lie in."""
+    rows, columns = _places(call, matrix)
+    if matrix.kind != "bsr":
+        return rows, columns
+    height, width, order = matrix.block
+    inner_rows, inner_columns = np.divmod(np.arange(height * width), width)
+    if order != _ROW_ORDER:
+        inner_columns, inner_rows = np.divmod(np.arange(height * width), height)
+    return (rows[:, None] * height + inner_rows).ravel(), (columns[:, None] * width + inner_columns).ravel()
+
+
+def _values_of(call: Call, matrix: Sparse) -> Operand:
+    return call.array(matrix.values, matrix.count * matrix.block[0] * matrix.block[1], matrix.dtype)
+
+
+def _dense_of(call: Call, matrix: Sparse, computed: str) -> Array:
+    rows, columns = matrix.shape
+    if rows * columns > _MAX_DENSE:
+        raise Refused(_ALLOC_FAILED)
+    call.work(rows, columns)
+    values = _values_of(call, matrix)
+    call.read(values)
+    whole = np.zeros((rows, columns), computed)
+    np.add.at(whole, _elements(call, matrix), values[0].astype(computed))
+    return whole
+
 
 # -- products ---------------------------------------------------------------------------------------------
 
 
 def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
     """op(A) times a dense matrix."""
-    rows, columns = elements(call, matrix)
-    values = values_of(call, matrix)
+    rows, columns = _elements(call, matrix)
+    values = _values_of(call, matrix)
     call.read(values)
     numbers = values[0].astype(computed)
     if t != NO:
@@ -65,43 +283,33 @@ def _store(call: Call, target: Operand, product: Array, alpha: Any, beta: Any) -
     call.store(target, alpha * product + beta * target[0] if beta else alpha * product)
 
 
-def spmv(
-    call: Call, t: int, alpha: int, a: int, x: int, beta: int, y: int, compute: int, algorithm: int, buffer: int
-) -> None:
-    computed = type_of(compute)
-    vector, target = find(call, x, Dense).operand(call), find(call, y, Dense).operand(call)
-    call.read(vector)
-    product = _times(call, find(call, a, Sparse), t, vector[0].astype(computed), computed)
-    _store(call, target, product, call.scalar(alpha, computed), call.scalar(beta, computed))
+def spmv(call: Call, t: int, alpha: int, a: int, x: int, beta: int, y: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
+    spmm(call, t, NO, alpha, a, x, beta, y, compute, algorithm, buffer)
 
 
 def spmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    computed = type_of(compute)
-    other, target = find(call, b, Dense).operand(call), find(call, c, Dense).operand(call)
+    computed = _type_of(compute)
+    other, target = _dense(call, b), _dense(call, c)
     call.read(other)
-    product = _times(call, find(call, a, Sparse), ta, operand(other[0], tb).astype(computed), computed)
+    product = _times(call, _find(call, a, Sparse), ta, operand(other[0], tb).astype(computed), computed)
     _store(call, target, product, call.scalar(alpha, computed), call.scalar(beta, computed))
 
 
 def sddmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    computed = type_of(compute)
-    first, second, matrix = (
-        find(call, a, Dense).operand(call),
-        find(call, b, Dense).operand(call),
-        find(call, c, Sparse),
-    )
+    computed = _type_of(compute)
+    first, second, matrix = _dense(call, a), _dense(call, b), _find(call, c, Sparse)
     call.read(first, second)
     left, right = operand(first[0], ta).astype(computed), operand(second[0], tb).astype(computed)
-    rows, columns = elements(call, matrix)
+    rows, columns = _elements(call, matrix)
     if (left.shape[0], right.shape[1]) != matrix.shape or left.shape[1] != right.shape[0]:
         raise Refused(INVALID_VALUE)
     call.work(len(rows), left.shape[1])
     products = np.einsum("ij,ij->i", left[rows], right[:, columns].T)
-    _store(call, values_of(call, matrix), products, call.scalar(alpha, computed), call.scalar(beta, computed))
+    _store(call, _values_of(call, matrix), products, call.scalar(alpha, computed), call.scalar(beta, computed))
 
 
 def _solved(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
-    whole = dense_of(call, matrix, computed)
+    whole = _dense_of(call, matrix, computed)
     triangle = np.tril(whole) if matrix.fill == 0 else np.triu(whole)
     if matrix.diagonal:
         np.fill_diagonal(triangle, 1)
@@ -110,46 +318,36 @@ def _solved(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> 
 
 
 def spsv(call: Call, t: int, alpha: int, a: int, x: int, y: int, compute: int, algorithm: int, settings: int) -> None:
-    computed = type_of(compute)
-    vector, target = find(call, x, Dense).operand(call), find(call, y, Dense).operand(call)
-    call.read(vector)
-    call.store(
-        target,
-        _solved(call, find(call, a, Sparse), t, call.scalar(alpha, computed) * vector[0].astype(computed), computed),
-    )
+    spsm(call, t, NO, alpha, a, x, y, compute, algorithm, settings)
 
 
-def spsm(
-    call: Call, ta: int, tb: int, alpha: int, a: int, b: int, c: int, compute: int, algorithm: int, settings: int
-) -> None:
-    computed = type_of(compute)
-    other, target = find(call, b, Dense).operand(call), find(call, c, Dense).operand(call)
+def spsm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, c: int, compute: int, algorithm: int, settings: int) -> None:  # fmt: skip
+    computed = _type_of(compute)
+    other, target = _dense(call, b), _dense(call, c)
     call.read(other)
     right = call.scalar(alpha, computed) * operand(other[0], tb).astype(computed)
-    call.store(target, _solved(call, find(call, a, Sparse), ta, right, computed))
+    call.store(target, _solved(call, _find(call, a, Sparse), ta, right, computed))
 
 
 # -- vectors ------------------------------------------------------------------------------------------------
 
 
 def _sparse_vector(call: Call, handle: int) -> tuple[Array, Operand]:
-    vector = find(call, handle, SparseVector)
+    vector = _find(call, handle, SparseVector)
     indices = call.array(vector.indices, vector.count, vector.index_type)
     call.read(indices)
-    places = indices[0].astype(np.int64) - vector.base
-    if len(places) and not 0 <= places.min() <= places.max() < vector.size:
-        raise Refused(INVALID_VALUE)
+    places = _within(indices[0].astype(np.int64) - vector.base, vector.size)
     return places, call.array(vector.values, vector.count, vector.dtype)
 
 
 def gather(call: Call, y: int, x: int) -> None:
-    dense, (places, values) = find(call, y, Dense).operand(call), _sparse_vector(call, x)
+    dense, (places, values) = _dense(call, y), _sparse_vector(call, x)
     call.read(dense)
     call.store(values, dense[0][places, 0])
 
 
 def scatter(call: Call, x: int, y: int) -> None:
-    dense, (places, values) = find(call, y, Dense).operand(call), _sparse_vector(call, x)
+    dense, (places, values) = _dense(call, y), _sparse_vector(call, x)
     call.read(values)
     whole = dense[0].copy()
     whole[places, 0] = values[0]
@@ -157,18 +355,17 @@ def scatter(call: Call, x: int, y: int) -> None:
 
 
 def axpby(call: Call, alpha: int, x: int, beta: int, y: int) -> None:
-    descriptor = find(call, y, Dense)
-    dense, (places, values) = descriptor.operand(call), _sparse_vector(call, x)
+    dense, dtype, (places, values) = _dense(call, y), _find(call, y, Dense).dtype, _sparse_vector(call, x)
     call.read(values, dense)
-    whole = call.scalar(beta, descriptor.dtype) * dense[0]
-    np.add.at(whole[:, 0], places, call.scalar(alpha, descriptor.dtype) * values[0])
+    whole = call.scalar(beta, dtype) * dense[0]
+    np.add.at(whole[:, 0], places, call.scalar(alpha, dtype) * values[0])
     call.store(dense, whole)
 
 
 def spvv(call: Call, t: int, x: int, y: int, result: int, compute: int, buffer: int) -> None:
-    dense, (places, values) = find(call, y, Dense).operand(call), _sparse_vector(call, x)
+    dense, (places, values) = _dense(call, y), _sparse_vector(call, x)
     call.read(values, dense)
-    computed = type_of(compute)
+    computed = _type_of(compute)
     numbers = values[0].astype(computed)
     call.give(result, np.dot(numbers.conj() if t == 2 else numbers, dense[0][places, 0].astype(computed)), computed)
 
@@ -178,20 +375,20 @@ def spvv(call: Call, t: int, x: int, y: int, result: int, compute: int, buffer: 
 
 def dense_to_sparse_analysis(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
     """How many values there will be, and where each row's begin."""
-    dense, matrix = find(call, a, Dense).operand(call), find(call, b, Sparse)
+    dense, matrix = _dense(call, a), _find(call, b, Sparse)
     call.read(dense)
     if dense[0].shape != matrix.shape or matrix.kind == "bsr":
-        raise Refused(NOT_SUPPORTED)
+        raise Refused(_NOT_SUPPORTED)
     taken = dense[0] != 0
     matrix.count = int(taken.sum())
     if matrix.kind != "coo":
         lengths = taken.sum(axis=0 if matrix.kind == "csc" else 1)
         offsets = call.array(matrix.first, len(lengths) + 1, matrix.types[0])
-        call.store(offsets, np.concatenate([[0], np.cumsum(lengths)]) + matrix.base)
+        call.store(offsets, _offsets(lengths) + matrix.base)
 
 
 def dense_to_sparse(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
-    dense, matrix = find(call, a, Dense).operand(call), find(call, b, Sparse)
+    dense, matrix = _dense(call, a), _find(call, b, Sparse)
     rows, columns = np.nonzero(dense[0])
     if matrix.kind == "csc":
         columns, rows = np.nonzero(dense[0].T)
@@ -201,49 +398,41 @@ def dense_to_sparse(call: Call, a: int, b: int, algorithm: int, buffer: int) -> 
         call.store(call.array(matrix.first, matrix.count, matrix.types[0]), rows + matrix.base)
     others = rows if matrix.kind == "csc" else columns
     call.store(call.array(matrix.second, matrix.count, matrix.types[1]), others + matrix.base)
-    call.store(values_of(call, matrix), dense[0][rows, columns])
+    call.store(_values_of(call, matrix), dense[0][rows, columns])
 
 
 def sparse_to_dense(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
-    target = find(call, b, Dense).operand(call)
-    call.store(target, dense_of(call, find(call, a, Sparse), target[0].dtype.str[1:]))
+    target = _dense(call, b)
+    call.store(target, _dense_of(call, _find(call, a, Sparse), target[0].dtype.str[1:]))
 
 
 def csr_to_csc(call: Call, m: int, n: int, count: int, values: int, offsets: int, columns: int, out: int, out_offsets: int, out_rows: int, dtype: int, action: int, base: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    check_sizes(m, n, count)
+    _check_sizes(m, n, count)
     starts, indices = call.array(offsets, m + 1, "i4"), call.array(columns, count, "i4")
     call.read(starts, indices)
-    rows, others = spread(call, starts, base, count), indices[0].astype(np.int64) - base
-    if len(others) and not 0 <= others.min() <= others.max() < n:
-        raise Refused(INVALID_VALUE)
+    rows, others = _spread(call, starts, base, count), _within(indices[0].astype(np.int64) - base, n)
     order = np.argsort(others, kind="stable")
     if action:
-        numbers = call.array(values, count, type_of(dtype))
+        numbers = call.array(values, count, _type_of(dtype))
         call.read(numbers)
-        call.store(call.array(out, count, type_of(dtype)), numbers[0][order])
+        call.store(call.array(out, count, _type_of(dtype)), numbers[0][order])
     call.store(call.array(out_rows, count, "i4"), rows[order] + base)
-    call.store(
-        call.array(out_offsets, n + 1, "i4"), np.concatenate([[0], np.cumsum(np.bincount(others, minlength=n))]) + base
-    )
+    call.store(call.array(out_offsets, n + 1, "i4"), _offsets(np.bincount(others, minlength=n)) + base)
 
 
 def coo_to_csr(call: Call, rows: int, count: int, m: int, offsets: int, base: int) -> None:
-    check_sizes(count, m)
+    _check_sizes(count, m)
     lines = call.array(rows, count, "i4")
     call.read(lines)
-    places = lines[0].astype(np.int64) - base
-    if len(places) and not 0 <= places.min() <= places.max() < m:
-        raise Refused(INVALID_VALUE)
-    call.store(
-        call.array(offsets, m + 1, "i4"), np.concatenate([[0], np.cumsum(np.bincount(places, minlength=m))]) + base
-    )
+    places = _within(lines[0].astype(np.int64) - base, m)
+    call.store(call.array(offsets, m + 1, "i4"), _offsets(np.bincount(places, minlength=m)) + base)
 
 
 def csr_to_coo(call: Call, offsets: int, count: int, m: int, rows: int, base: int) -> None:
-    check_sizes(count, m)
+    _check_sizes(count, m)
     starts = call.array(offsets, m + 1, "i4")
     call.read(starts)
-    call.store(call.array(rows, count, "i4"), spread(call, starts, base, count) + base)
+    call.store(call.array(rows, count, "i4"), _spread(call, starts, base, count) + base)
 
 
 def identity(call: Call, n: int, permutation: int) -> None:
@@ -264,10 +453,25 @@ def _sort(is_by_row: bool) -> Callable[..., None]:
     return sort
 
 
-_BOUND: dict[str, Any] = {
+_UNBOUND: dict[str, Served] = {
+    "cusparseCreate": create,
+    **{f"cusparseDestroy{kind}": destroy for kind in ("", "SpMat", "DnMat", "DnVec", "SpVec")},
+    "cusparseCreateCsr": _create_compressed("csr"),
+    "cusparseCreateCsc": _create_compressed("csc"),
+    "cusparseCreateCoo": create_coo,
+    "cusparseCreateBsr": create_bsr,
+    "cusparseCreateDnMat": create_dense,
+    "cusparseCreateDnVec": create_vector,
+    "cusparseCreateSpVec": create_sparse_vector,
+    "cusparseSetValues": set_values,
+    "cusparseSetPointers": set_pointers,
+    "cusparseSpMatGetSize": get_size,
+    "cusparseSpMatSetAttribute": set_attribute,
+}
+_BOUND: dict[str, Served] = {
     "cusparseSetStream": set_stream,
     "cusparseSetPointerMode": accept,
-    "cusparseGetVersion": get_version,
+    "cusparseGetVersion": gives(12_600),
     "cusparseSpMV": spmv,
     "cusparseSpMM": spmm,
     "cusparseSDDMM": sddmm,
@@ -288,6 +492,6 @@ _BOUND: dict[str, Any] = {
     "cusparseXcoosortByColumn": _sort(False),
 }
 HANDLERS: Handlers = {
-    **cusparse_descriptors.HANDLERS,
-    **{name: served(function, statuses=STATUSES) for name, function in _BOUND.items()},
+    **all_served(_UNBOUND, is_bound=False, statuses=_STATUSES),
+    **all_served(_BOUND, statuses=_STATUSES),
 }
