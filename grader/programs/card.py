@@ -74,7 +74,7 @@ def open_card() -> OpenCard:
 
 
 def _model(handle: Any) -> Model:
-    """What the driver knows of a device, by the runtime's names, whose numbers are the driver's."""
+    """Return the model of a device as its driver describes it: attributes have the same numbers as the runtime's."""
     from cuda.bindings.driver import CUdevice_attribute
 
     values = dict(model_of(NEWEST).attributes)
@@ -86,7 +86,7 @@ def _model(handle: Any) -> Model:
 
 
 class _Queued(msgspec.Struct, frozen=True):
-    """A launch that nobody has waited for: its number among all."""
+    """A launch that nobody has waited for, by its number among all launches."""
 
     number: int
     told: Callable[[Outcome], object]
@@ -165,7 +165,7 @@ class Card(Device, Queues):
             raise
 
     def _lost(self, error: DriverError) -> LateEnd | DriverError:
-        """Whose fault it is that the context is lost: the first launch whose mark has not come."""
+        """Return the end of the launch that lost the context: the first whose mark has not come, else `error`."""
         late = [
             next((one for one in queued if one.number > self._marks[self._slots[stream]]), None)
             for stream, queued in self._queued.items()
@@ -315,7 +315,7 @@ class Card(Device, Queues):
                 time.sleep(SHORT_SLEEP_S if waited_s < 100 * SPIN_S else LONG_SLEEP_S)
 
     def _hangs(self, number: int) -> LateEnd | DriverError:
-        """What has not ended is the first launch of a stream whose mark has not come, else the last before."""
+        """Return the end of the launch that hangs: the first whose mark has not come, else the last of the stream."""
         error = DriverError("wait", LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT")
         end = self._lost(error)
         queued = self._queued.get(number)
@@ -349,7 +349,7 @@ class Card(Device, Queues):
         self._note_ended()
 
     def _note_ended(self) -> None:
-        """Launches whose marks have come have ended; twins of streams that have nothing left are the host's again."""
+        """Treat every stream that has nothing left as waited for."""
         idle = {number for number, handle in self._streams.items() if int(self._cuda.cuStreamQuery(handle)[0]) == 0}
         if idle:
             self.wait(idle)

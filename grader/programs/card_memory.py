@@ -120,7 +120,7 @@ class CardMemory(Memory):
         return self.keep(CardAllocation(name, base, size, kind, line, file, queues=self._queues))
 
     def _taken(self, size: int) -> int:
-        """Memory of the device, all of it zero: what another program left there is nobody's to see."""
+        """Allocate memory of the device and zero it: no program sees what another has left there."""
         try:
             base = int(self._queues.called("cuMemAlloc", max(size, 1)))
         except DriverError as error:
@@ -140,7 +140,7 @@ class CardMemory(Memory):
         return self.keep(allocation)
 
     def _registered(self, host: int, size: int) -> int:
-        """Where the device reaches memory of the host's; 0 where the driver does not take it."""
+        """Register memory of the host's; return its address on the device, 0 where the driver does not take it."""
         address = self._lent(host, size).ctypes.data
         try:
             self._queues.called("cuMemHostRegister", address, size, 3)
@@ -282,7 +282,7 @@ def _between_hosts(to: Bytes, source: Bytes, rows: Rows) -> None:
 
 
 def _is_queued(piece: Piece) -> bool:
-    """Whether the driver copies a piece of the host's memory while the program goes on."""
+    """Whether the driver copies this piece of the host's memory asynchronously."""
     return isinstance(piece.allocation, CardAllocation) and piece.allocation.is_registered
 
 
@@ -317,7 +317,7 @@ def rectangles(rows: Rows) -> list[tuple[int, int, int, int, int, int]]:
 
 
 def _two_dimensional(to: int, source: int, shape: tuple[int, int, int, int], direction: str) -> Any:
-    """The driver's description of a copy of rows: shape is bytes of a row, rows, both pitches."""
+    """Return the driver's description of a copy of rows; shape: bytes of a row, rows, both pitches."""
     from cuda.bindings import driver as cuda
 
     wanted = cuda.CUDA_MEMCPY2D()

@@ -196,7 +196,7 @@ class CardTimes:
         return times
 
     def _least(self, entry: str) -> float:
-        """Microseconds that a kernel of ours takes, or nothing at all."""
+        """Return the median time of an empty kernel of ours, or of nothing where `entry` is "", in microseconds."""
         assert self._call is not None
         found = []
         for _try in range(TRIES):
@@ -229,7 +229,7 @@ class CardTimes:
 
 
 class _Call:
-    """A call that is timed: the kernels of ours that go before, and what came after them."""
+    """A call that is timed, with the kernels of ours that run before it."""
 
     def __init__(self, queues: Queues, base: Any) -> None:
         self._queues = queues
@@ -333,7 +333,7 @@ def checked(on_card: Observation, emulated: Observation) -> Observation:
 
 
 def _why(rest: list[SeenLaunch], emulated: Observation) -> Message | None:
-    """Why launches were not seen on the emulator, or not all that the program does after them."""
+    """Return why the `rest` of the launches was not checked on the emulator; None where nothing is lacking."""
     if is_limit(emulated.cause):
         return msg("programs.check_limit")
     if emulated.cause is not None:

@@ -65,7 +65,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def _of_program(module: Module) -> set[tuple[str, ...]]:
-    """A program's own variables of the device: texts, tables of functions and a library's constants are none."""
+    """Return the program's own device variables: no texts, tables of functions or constants of a library."""
     names = [name for name, variable in module.variables.items() if variable.space in ("global", "const")]
     places = {tuple(parts_of(name)) for name in names if not name.startswith(("$", "_$", "__"))}
     return {place for place in places if place[0] not in _LIBRARIES}

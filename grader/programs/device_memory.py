@@ -91,7 +91,7 @@ class Allocation:
 
 
 class _Arrays(Device):
-    """The device's memory with arrays that come and go; pages that nobody touches take no room."""
+    """The emulator's memory with arrays that come and go; pages that nobody touches take no room."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class _Arrays(Device):
             last += 1
 
     def _freed_longest(self, count: int) -> int:
-        """The first of `count` slots in a row that nothing lies in, as long ago as can be."""
+        """Return the first of `count` free slots in a row, those that were freed longest ago."""
         for slot in self._free:
             run = range(slot, slot + count)
             if all(other in self._free for other in run):

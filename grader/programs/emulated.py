@@ -29,7 +29,7 @@ _CLOCK = re.compile(r"%(?:clock|globaltimer)")
 
 
 class _Projection(Observer):
-    """Gives up on a launch once the blocks that have run tell that all of them will take too much."""
+    """Gives up on a launch once the blocks that have run show that all of them will take too much."""
 
     def __init__(self, limit: int, blocks: int) -> None:
         self._limit = limit

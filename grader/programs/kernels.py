@@ -97,7 +97,7 @@ class DeviceCompiler:
             self._compiled_for[number], self._first[number] = architecture, result
 
     def _compile(self, unit: int, names: Sequence[str], architecture: str = "") -> tuple[str, CompileResult]:
-        """The architecture that a file was compiled for, and what came of it."""
+        """Compile a file; return the architecture that it was compiled for, and the result."""
         assert self.compiler is not None
         options = (
             *self._program.macro_options,
@@ -146,7 +146,7 @@ class DeviceCompiler:
         return Code(result.ptx, "" if result.ptx else complaint(result), cubin=result.cubin)
 
     def _own_source(self, wanted: Wanted) -> Code:
-        """What a program hands to NVRTC as it runs."""
+        """Compile what a program hands to NVRTC while it runs."""
         self._thread.done()
         assert self.compiler is not None
         texts = dict(wanted.sources)
@@ -154,7 +154,7 @@ class DeviceCompiler:
         return Code(result.ptx, "" if result.ok else complaint(result), log=result.log, entries=dict(result.entries))
 
     def _whole(self, unit: int) -> Code:
-        """Both halves' compiler's code of a file, with NVRTC's of the functions that it lacks."""
+        """Compile a file by clang, with NVRTC's code of the functions that clang lacks."""
         program = self._program
         assert self._library is not None, "what was compiled beforehand has clang's code of every file"
         compiled = compile_device(
@@ -297,7 +297,7 @@ def compile_device(
 
 
 def _on_own_lines(ptx: str, unit: str) -> str:
-    """`ptx` with what was inlined from headers on the line of the program's file that it was inlined into."""
+    """Return `ptx` with code inlined from headers on the line of the program's file that it was inlined into."""
     files = {match[1]: match[3] or match[2] for match in _FILE.finditer(ptx)}
     own = next((number for number, name in files.items() if name.removeprefix("./") == unit), "")
 

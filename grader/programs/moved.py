@@ -119,7 +119,7 @@ def lines_of(host: Mapping[str, str]) -> Lines:
 
 
 def _kept(text: str) -> Iterator[tuple[int, str]]:
-    """The lines without which a text would say something else."""
+    """Yield number and text of the lines without which the program would mean something else."""
     goes_on = False
     # In a raw literal an empty line is one.
     all_count = 'R"' in text
@@ -225,7 +225,7 @@ def run_on_lines(run: SeenRun, lines: Mapping[tuple[str, int], int]) -> SeenRun:
 
 
 def _only_says_lines(texts: Sequence[str]) -> bool:
-    """Whether texts without literals do no more with the numbers of their lines than print them."""
+    """Whether texts, literals removed, only ever print the numbers of their lines."""
     if any(_OTHERS.search(text) for text in texts):
         return False
     # Between two files as between two functions.
@@ -235,7 +235,7 @@ def _only_says_lines(texts: Sequence[str]) -> bool:
 
 
 def _is_only_said(text: str, at: int, calls: int) -> bool:
-    """Whether the value at a place goes into what is printed, and nowhere else, through so many functions at most."""
+    """Whether the value at `at` is printed and used nowhere else, followed through at most `calls` functions."""
     start = max(text.rfind(mark, 0, at) for mark in ";{}")
     if text[:at].rstrip().endswith("<<") and _STREAM.search(text, start + 1, at):
         return True
@@ -254,7 +254,7 @@ def _uses(text: str, name: str, body: slice) -> list[int]:
 
 
 def _call_around(text: str, at: int) -> tuple[str, int]:
-    """The name before the bracket that a place stands in, and which argument it is of; "" for none."""
+    """Return the function whose call encloses `at`, "" for none, and the index of the argument there."""
     depth = argument = 0
     for index in range(at - 1, max(0, at - MOST_CHARACTERS), -1):
         character = text[index]
@@ -271,7 +271,7 @@ def _call_around(text: str, at: int) -> tuple[str, int]:
 
 
 def _bodies(text: str, name: str) -> Iterator[tuple[list[str], slice]]:
-    """Each function or macro of a name: its parameters' names, and where its body is."""
+    """Yield the parameters' names and the extent of the body of each function or macro of that name."""
     for match in re.finditer(
         rf"(#[ ]?define[ ])?\b{re.escape(name)}[ ]?\(([^(){{}};]*)\)(\s*(?:noexcept\s*)?\{{)?", text
     ):

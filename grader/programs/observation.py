@@ -111,7 +111,7 @@ def observed(
 
 
 def _as_file(source: SourceText, folder: Path) -> SourceText:
-    """A program that cells of a notebook hold, as a file by itself."""
+    """Write a program that cells of a notebook hold to a file of its own."""
     path = folder / source.file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(source.text, "utf-8")
@@ -185,13 +185,13 @@ def _kernels(observation: Observation) -> set[str]:
 
 
 def _is_small(observation: Observation) -> bool:
-    """Whether the kernels of a run may be run within what they may take."""
+    """Whether the kernels of a run are small enough to be executed."""
     threads = sum(math.prod(launch.grid) * math.prod(launch.block) for launch in observation.launches)
     return threads * FEWEST_PER_THREAD <= WITH_RESULTS.kernel_instructions
 
 
 def _has_results(observation: Observation) -> bool:
-    """Whether nothing was left out of a run, so that what followed its launches followed from them."""
+    """Whether every launch of a run was executed, so that its results count."""
     whole = all(launch.status != "traced" for launch in observation.launches)
     return observation.exit is not None and bool(observation.launches) and whole
 
@@ -199,7 +199,7 @@ def _has_results(observation: Observation) -> bool:
 def _runs_and_results(
     files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[Start], setting: Setting
 ) -> list[SeenRun]:
-    """All runs of one program that show something which those before did not; the last one with its kernels."""
+    """Return the runs of one program that show something new, last one with its kernels executed."""
     results = _Results(ways)
     runs = _runs(files, ways, choices, setting, results)
     if results.whole is not None:
@@ -210,7 +210,7 @@ def _runs_and_results(
 
 
 def _smaller_results(files: Sequence[SourceText], runs: Sequence[SeenRun], setting: Setting) -> SeenRun | None:
-    """A run of a program with its kernels at a size made smaller; None where none is small enough."""
+    """Return a run with kernels executed at a size made smaller; None where none is small enough."""
     base = max(runs, key=lambda run: len(_launched([run])), default=None)
     if base is None or not base.launches:
         return None
@@ -225,7 +225,7 @@ def _smaller_results(files: Sequence[SourceText], runs: Sequence[SeenRun], setti
 def _made_smaller(
     files: Sequence[SourceText], start: Start, cause: str, most: int, limits: RunLimits, setting: Setting
 ) -> Iterator[tuple[SeenRun, Observation]]:
-    """Runs of a program with one of its sizes made smaller, the likeliest first; cause: id of what ended it before."""
+    """Yield runs with one of the program's sizes made smaller, likeliest first; cause: id of what ended it before."""
     texts = {source.file: source.text for source in files}
     for change in changes(texts, start.arguments, cause)[:most]:
         replaced, arguments = applied(change, texts, start.arguments)
@@ -294,7 +294,7 @@ def _further(
     kernels: set[str],
     setting: Setting,
 ) -> list[SeenRun]:
-    """Runs with kernels that are run, and with a size made smaller, until all kernels that are wanted are launched."""
+    """Run with kernels executed, and with a size made smaller, until all kernels that are wanted are launched."""
     launching = [way for run, way in zip(before, ways, strict=False) if run.launches]
     start = launching[-1] if launching else ways[len(before) - 1]
     cause = before[-1].cause.id if before[-1].cause is not None else ""
@@ -322,7 +322,7 @@ def sources_of(files: Sequence[SourceText], replaced: Mapping[str, str] | None =
 
 
 def _telling(runs: Sequence[SeenRun]) -> list[SeenRun]:
-    """Those that launched something; the first alone where none did."""
+    """Return the runs that launched something; only the first run where none did."""
     return [run for run in runs if run.launches] or list(runs[:1])
 
 
@@ -331,7 +331,7 @@ def _is_too_large(observation: Observation) -> bool:
 
 
 def _is_whole(launch: SeenLaunch) -> bool:
-    """Whether a launch tells anything: of a program without its size or its data it is hollow."""
+    """Whether a launch has a size and data: that of a program which lacks its arguments may have neither."""
     pointers = [argument for argument in launch.arguments if argument.is_pointer]
     return min(*launch.grid, *launch.block) > 0 and (not pointers or any(a.buffer_bytes for a in pointers))
 

@@ -49,7 +49,7 @@ Then = Callable[[Sequence[Observation]], "tuple[Start, RunLimits] | None"]
 
 
 def _to_nobody(_descriptor: int, _data: bytes) -> None:
-    """What is printed is nobody's business."""
+    """Drop what is printed."""
 
 
 SUFFIX = ".grade"
@@ -186,7 +186,7 @@ def is_too_large(observation: Observation) -> bool:
 
 
 def _at_smaller_size(observation: Observation, change: Change) -> Observation:
-    """A run with one of the program's numbers made smaller, which says so."""
+    """Record in an observation which number was made smaller for it."""
     before, after = change.numbers
     message = msg("programs.smaller", name=change.name, before=before, after=after)
     remark = ProgramFinding("smaller", "remark", message, change.line if change.file else 0, change.file)
@@ -352,7 +352,7 @@ def _observe(
 
 
 def _opened_on_gpu() -> ProgramProcess:
-    """A process that has opened the GPU.  Raises UsageError where there is none that can be used."""
+    """Start a process that opens the GPU.  Raises UsageError where none can be used."""
     process = ProgramProcess(on_gpu=True)
     try:
         lacking = process.ready(time.monotonic() + OPENING_SECONDS).lacking
@@ -395,12 +395,12 @@ def _order(program: Program, host: HostProgram, run: Start, model: str, limits: 
 
 
 def _asks_for_code(program: Program) -> bool:
-    """Whether it is likely to ask for device code though no kernel is run: then that is compiled beside the host's."""
+    """Whether a program is likely to ask for device code even where no kernel is executed."""
     return any(_ASKS.search(text) for text in program.host.values())
 
 
 def _as_text(name: str) -> str:
-    """A file's name as the program's process says it: one that is no UTF-8 with a sign for what cannot be read."""
+    """Return a file's name as text, with replacement characters for what is no UTF-8."""
     return os.fsencode(name).decode("utf-8", errors="replace")
 
 
@@ -462,7 +462,7 @@ def _why_not(host: HostProgram, program: Program) -> tuple[Message, str, int]:
 
 
 def _as_written(symbol: str) -> str:
-    """A function's name as the program has it: of a kernel, whose launch goes through a function of the compiler's."""
+    """Return a function's name as the program has it: a kernel is launched through a stub of the compiler's."""
     return symbol.replace("__device_stub__", "")
 
 

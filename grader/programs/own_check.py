@@ -132,7 +132,7 @@ def verdict_of(line: str) -> bool | None:
 
 
 def _counts_before(line: str) -> Iterator[re.Match[str]]:
-    """Numbers of wrong elements that stand before that word, none of which says where one is."""
+    """Yield counts of wrong elements that stand before the word, no positions."""
     return (
         match
         for match in _COUNT_BEFORE.finditer(line)
@@ -141,7 +141,7 @@ def _counts_before(line: str) -> Iterator[re.Match[str]]:
 
 
 def _named_in(line: str, observation: Observation) -> str:
-    """The kernel whose name stands in a line; "" for none, or several."""
+    """Return the kernel whose name stands in a line; "" for none or several."""
     names = {launch.kernel: launch.display for launch in observation.launches}
     kernels = [kernel for name, kernel in names.items() if re.search(rf"\b{re.escape(name)}\b", line)]
     return kernels[0] if len(kernels) == 1 else ""

@@ -228,7 +228,7 @@ class Stored:
 
 @functools.cache
 def _own_code() -> str:
-    """A hash of the code that runs programs, and of the versions of what it is built upon."""
+    """Return a hash of the code that runs programs and of the versions of the packages that it uses."""
     import importlib.metadata
 
     import grader

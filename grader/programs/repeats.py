@@ -43,7 +43,7 @@ _CHUNK_WORDS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What an array was: its bytes, which are valid (None: all, or not known), and the digest of both, once known."""
+    """The contents of an array: its bytes, which of them are valid (None: all, or unknown), and the digest of both."""
 
     data: Any
     valid: Any
@@ -59,7 +59,7 @@ class _Known:
 
 @dataclass(slots=True)
 class _Left:
-    """What a launch came to: its outcome, and of arrays that it changed, by their numbers, what they are then."""
+    """The effect of a launch: its outcome, and by number the contents of the arrays that it changed."""
 
     outcome: Outcome
     changed: dict[int, _Known]
@@ -82,7 +82,7 @@ class _Key:
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """A kernel's first launch: what arrays were, and what it left."""
+    """A kernel's first launch: the contents of all arrays before it, and its effect."""
 
     key: _Key
     before: list[_Known]
@@ -91,7 +91,7 @@ class _First:
 
 @dataclass(slots=True)
 class _Kernel:
-    """What is known of launches of one kernel with the same arguments."""
+    """Counts of launches of one kernel with the same arguments."""
 
     instructions: int = 0
     launches: int = 0
@@ -160,7 +160,7 @@ class Repeats:
     def _run_first(
         self, kernel: _Kernel, key: _Key, arrays: list[MemoryArray], size: int, execute: Callable[[], Outcome]
     ) -> Outcome:
-        """Execute what may be launched again."""
+        """Execute a first launch, and keep its effect where that is worth it."""
         may_copy = self._copied_bytes + size <= MAX_KEPT_BYTES // 2 + COPIED_PER_INSTRUCTION * self._executed
         if not may_copy or 2 * size > MAX_KEPT_BYTES:
             return self._execute(kernel, execute)
@@ -177,7 +177,7 @@ class Repeats:
         return outcome
 
     def _look_at_first(self, key: _Key) -> None:
-        """Know a kernel's first launch by digests, as others are, now that there is a second."""
+        """File a kernel's first launch under digests, like all others, now that there is a second."""
         first = self._firsts.pop(key.moved, None)
         if first is None:
             return
@@ -228,7 +228,7 @@ class Repeats:
         self._kept_bytes += left.size
 
     def _has_room(self, size: int) -> bool:
-        """Whether so much may be kept, which what was used least recently makes room for."""
+        """Make room for so many bytes by dropping what was used least recently; whether they fit at all."""
         if size > MAX_KEPT_BYTES:
             return False
         while self._kept_bytes + size > MAX_KEPT_BYTES:
@@ -237,7 +237,7 @@ class Repeats:
         return True
 
     def _is_plain(self, digest: bytes, data: Any) -> bool:
-        """Whether contents hold nothing that looks like an address of the device."""
+        """Whether nothing in an array's contents looks like an address of the device."""
         if digest in self._plain:
             return True
         self._meter.charge(data.size)
@@ -250,7 +250,7 @@ class Repeats:
         return True
 
     def _digest(self, array: MemoryArray) -> bytes:
-        """Of what is in an array, and of which bytes anything wrote."""
+        """Return the digest of an array's bytes and of which of them are valid."""
         if array.digest is None:
             array.digest = self._digest_of(array.data, array.valid)
         return array.digest
@@ -269,7 +269,7 @@ class Repeats:
 
 
 def _by_array(argument: bytes, arrays: list[MemoryArray]) -> Hashable:
-    """An argument with each address in it as the number of its array and an offset."""
+    """Return an argument with each address in it as the number of its array and an offset."""
     words: list[Hashable] = [argument[len(argument) // 8 * 8 :]]
     for (word,) in struct.iter_unpack("<Q", argument[: len(argument) // 8 * 8]):
         number = next((n for n, a in enumerate(arrays) if a.base <= word <= a.base + a.size), None)
@@ -278,7 +278,7 @@ def _by_array(argument: bytes, arrays: list[MemoryArray]) -> Hashable:
 
 
 def _copies(array: MemoryArray) -> tuple[Any, Any]:
-    """Of an array's bytes, and of which are valid, None where all are or nobody asks."""
+    """Copy an array's bytes and which of them are valid (None: all, or unknown)."""
     valid = _valid(array)
     return array.data.copy(), None if valid is None else valid.copy()
 

@@ -94,7 +94,7 @@ def changes(texts: Mapping[str, str], arguments: Sequence[str], cause: str) -> l
 
 
 def _together(changes: Sequence[Change]) -> dict[tuple[str, int], tuple[int, Change]]:
-    """Sizes of one value, `m = 10000; n = 10000;`, made smaller as one: a square stays one."""
+    """Join changes of one value, `m = 10000; n = 10000;`, so that a square stays one."""
     alike: dict[tuple[str, str], list[Change]] = {}
     for change in changes:
         if change.file:

@@ -234,19 +234,18 @@ def _cause_of(header: str) -> str:
 
 
 def _used(causes: set[str], texts: Sequence[str]) -> set[str]:
-    """Those of the causes of which a program mentions anything but the header."""
+    """Return those of the causes of which a program mentions more than the header."""
     plain = [_NO_CODE.sub(" ", text) for text in texts]
     return {cause for cause in causes if cause not in _USES or any(re.search(_USES[cause], text) for text in plain)}
 
 
 def _is_active(parsed: ParsedFile, line: int) -> bool:
-    """Whether the include at a line is in a branch that is compiled."""
     includes = (item for item in parsed.items if item.kind == "include")
     return any(item.active and item.node.start_point.row + 1 == line for item in includes)
 
 
 def _place(path: Path, folder: Path) -> str:
-    """The name of a file that lies in `folder`."""
+    """Return the name of a file relative to `folder`."""
     return path.resolve().relative_to(folder).as_posix()
 
 
@@ -301,7 +300,7 @@ def host_text(parsed: ParsedFile, places: Sequence[Path], idle: Collection[str],
 
 
 def _start_in_linkage(item: Item) -> int:
-    """Where a kernel that is declared as C's begins, behind `extern "C"`; -1 for anything else."""
+    """Return the offset behind `extern "C"` of a kernel that is declared so; -1 for anything else."""
     if "__global__" not in item.qualifiers:
         return -1
     node: Node | None = item.node
@@ -356,7 +355,7 @@ _WITH_NVRTC = re.compile(r"""#[ \t]*+include[ \t]*+[<"]nvrtc(?:_helper)?\.h[>"]"
 
 
 def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str]) -> dict[str, bytes]:
-    """The files beside the program, or in folders of its folder, that its arguments or its text name."""
+    """Read the files beside the program, or up to two folders below, that its arguments or its text name."""
     names = dict.fromkeys(word for argument in arguments for word in re.split("[,=]", argument))
     for parsed in files.values():
         names.update(dict.fromkeys(_QUOTED.findall(parsed.source.text)))
@@ -419,7 +418,7 @@ def named_files(folder: Path, arguments: Sequence[str]) -> dict[str, bytes]:
 
 
 def _below(folder: Path) -> dict[str, list[str]]:
-    """Files in folders of a folder, and in folders of those, by name; what cannot be listed is passed over."""
+    """Return files one and two folders below a folder, by name; what cannot be listed is passed over."""
     places: dict[str, list[str]] = {}
     room = MAX_FILES_BELOW
     for root, folders, names in os.walk(folder):

@@ -60,7 +60,7 @@ def programs_of(sources: Sequence[SourceText]) -> list[tuple[SourceText, ...]]:
 
 
 def _included(source: SourceText, texts: Mapping[Path, str]) -> list[Path]:
-    """Those of the files with `texts` that one includes: where it says, or beside it where there is none."""
+    """Return the files that one includes: at the path that it says, or else any of that name."""
     paths = []
     for name in _INCLUDED.findall(texts[source.path]):
         said = os.path.normpath(source.path.parent / name)
@@ -70,7 +70,7 @@ def _included(source: SourceText, texts: Mapping[Path, str]) -> list[Path]:
 
 
 def _belongs_to(other: SourceText, main: SourceText, mains: Sequence[SourceText]) -> bool:
-    """Whether a file without `main` is a part of a program: of those with which it has most folders in common."""
+    """Whether a file without `main` is part of this program: of those it shares most folders with."""
 
     def common(one: SourceText) -> int:
         folders = zip(Path(other.file).parent.parts, Path(one.file).parent.parts, strict=False)
@@ -167,7 +167,7 @@ def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), thr
 
 
 def _choosing_argument(text: str) -> tuple[int, list[str]]:
-    """The argument by which a program chooses, from 1 on, and its values: words or numbers that it is compared with."""
+    """Return the index of the argument by which a program chooses, and the words or numbers compared with it."""
     holders = {name: int(place) for name, place in _HOLDS_WORD.findall(text)}
     words: dict[int, dict[str, None]] = {}
     for place, word in _COMPARED_ARGUMENT.findall(text):
@@ -195,14 +195,14 @@ def _choosing_argument(text: str) -> tuple[int, list[str]]:
 
 
 def _values(numbers: Iterable[int]) -> list[str]:
-    """What to hand in where a number is compared with these; of none of them speaks an `else`, or a `default`."""
+    """Return values to hand in where a number is compared with these, one that leads to an `else` among them."""
     compared = set(numbers)
     values = sorted({*compared, max(compared) + 1, 0}) if compared else []
     return [str(number) for number in values][:MAX_CHOICES]
 
 
 def _choice_in(text: str) -> int | None:
-    """Where a program first chooses by a number: a `switch`, or a number read from a keyboard compared with another."""
+    """Return where a program first chooses by a number: a `switch`, or a number that is read and compared."""
     chooses = _CHOOSES.search(text)
     typed = {name for line in _TYPED_IN.findall(text) for name in _NUMBER_OR_NAME.findall(line)}
     typed |= {name for line in _SCANNED_INTO.findall(text) for name in _NUMBER_OR_NAME.findall(line)}
@@ -212,7 +212,7 @@ def _choice_in(text: str) -> int | None:
 
 
 def _read_before(head: str) -> int:
-    """Numbers that a program reads before the one that it then chooses by, in the order of its text."""
+    """Return how many numbers a program reads before the one that it chooses by."""
     formats = [str(match[1]) for match in _SCANNED.finditer(head)]
     typed = [str(match[1]) for match in _TYPED_IN.finditer(head)]
     read = sum(len(re.findall(r"%[ld]", line)) for line in formats) + sum(line.count(">>") for line in typed)
@@ -220,7 +220,7 @@ def _read_before(head: str) -> int:
 
 
 def _side_of_tile(sources: Sequence[SourceText]) -> int | None:
-    """Elements along a side of the first shared array of a fixed size: what a block of such a program is made for."""
+    """Return the side of the first shared array of a fixed size, which a block of such a program is made for."""
     for parsed in _parsed(sources):
         for item in parsed.items:
             if not item.active or not ("__shared__" in item.qualifiers or item.kind == "function"):
@@ -238,7 +238,7 @@ def _side_of_tile(sources: Sequence[SourceText]) -> int | None:
 
 
 def _parsed(sources: Sequence[SourceText]) -> list[ParsedFile]:
-    """The files that can be read: of any other binding says why it cannot."""
+    """Parse the files, leaving out those that cannot be parsed, of which binding tells."""
     files = []
     for source in sources:
         with contextlib.suppress(UsageError):

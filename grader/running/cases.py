@@ -90,7 +90,7 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
 
 
 def _may_be_its_own(sizes: Sizes, interpretation: Interpretation, requested: LaunchSite | None) -> bool:
-    """Whether the program itself may work at these sizes, as far as is known of its own."""
+    """Whether the program itself may work at these sizes, as far as its own are known."""
     if not _agrees(sizes, interpretation.declared):
         return False
     if requested is None or not requested.observed or requested.grid is None or requested.changed[0]:
@@ -219,7 +219,7 @@ def draw(lab: Lab, files: Mapping[str, str], secret: str) -> Draw:
 
 @cache
 def _key(secret: str, lab: str) -> bytes:
-    """A key that takes long to try out (RFC 7914, 16 MiB and some 50 ms a try)."""
+    """Return a key that takes long to try out (RFC 7914, 16 MiB and some 50 ms a try)."""
     return hashlib.scrypt(secret.encode(), salt=lab.encode(), n=1 << 14, r=8, p=1, dklen=64)
 
 
@@ -330,7 +330,7 @@ def drawn_cases(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tupl
 
 
 def _new(known: list[Sizes], rules: SizeRules, attempt: Callable[[], Sizes]) -> Sizes:
-    """The first of some draws that can be run and is none of the known sizes; the last one where all are."""
+    """Return the first draw that can be run at sizes not taken yet; the last draw where there is none."""
     sizes: Sizes = {}
     for _number in range(ATTEMPTS):
         sizes = attempt()
@@ -358,12 +358,12 @@ def _exact(rng: np.random.Generator, cases: Cases, rules: SizeRules, hard_coded:
 
 
 def _steps(cases: Cases) -> Sizes:
-    """What each of the lab's exact sizes is a multiple of."""
+    """Return the greatest common divisor of the lab's exact values of each size."""
     return {name: gcd(*(row[name] for row in (*cases.correct, cases.observe))) for name in cases.observe}
 
 
 def _off_the_tile(rng: np.random.Generator, cases: Cases, rules: SizeRules) -> Sizes:
-    """Anything between the smallest and the largest of the lab's own such sizes."""
+    """Draw sizes between the smallest and the largest of the lab's own ragged ones."""
     sizes = {
         name: int(rng.integers(min(r[name] for r in cases.ragged), max(r[name] for r in cases.ragged) + 1))
         for name in rules.lab.size_names

@@ -34,7 +34,7 @@ class FlowFault:
 
 @dataclass(slots=True)
 class _Kind:
-    """A fault while it is gathered: its message's id and data, and whom it concerns."""
+    """A fault while it is gathered: its message's id and data, and the kernels and arrays that it concerns."""
 
     file: str
     line: int
@@ -46,7 +46,7 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What launch number `step` of a run left in an array of `size` bytes."""
+    """The result of launch number `step` of a run in an array of `size` bytes."""
 
     key: Key
     step: int
@@ -58,7 +58,7 @@ class _Result:
 
 @dataclass(frozen=True, slots=True)
 class _Out:
-    """A copy to the host, as event number `at`; is_new: it fetched what a launch had left there since the last one."""
+    """A copy to the host, as event number `at`; is_new: it fetched a launch's result that was not fetched before."""
 
     copy: SeenCopy
     at: int
@@ -132,7 +132,7 @@ def _same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
 
 
 def _merged(found: Iterable[_Kind]) -> list[FlowFault]:
-    """Each fault once, with all kernels that it concerns."""
+    """Return each fault once, with all kernels that it concerns."""
     merged: dict[tuple[object, ...], _Kind] = {}
     for kind in found:
         # Of several launches that it spoils the first is named.
@@ -180,7 +180,7 @@ def _shown(key: Key) -> str:
 
 
 def _events(run: SeenRun) -> Iterator[tuple[SeenCopy | None, int]]:
-    """Copies, and the numbers of launches (None before them), in their order."""
+    """Yield copies with the number of launches before each, and launches as (None, number), in their order."""
     copies = iter(run.copies)
     pending = next(copies, None)
     for number in range(len(run.order) + 1):
@@ -194,7 +194,7 @@ def _events(run: SeenRun) -> Iterator[tuple[SeenCopy | None, int]]:
 def _parameters(
     run: SeenRun, number: int, kernels: Mapping[str, Kernel]
 ) -> tuple[SeenLaunch, list[tuple[KernelParameter, str, int, int]]] | None:
-    """A launch, and of each of its arrays the parameter, the array's name, its number and its bytes; None: unknown."""
+    """Return a launch, and parameter, name, serial number and bytes of each of its arrays; None where unknown."""
     step = run.order[number]
     launch = run.launches[step.launch]
     kernel = kernels.get(launch.kernel)
@@ -215,7 +215,7 @@ def _parameters(
 
 
 def _is_written(parameter: KernelParameter) -> bool:
-    """Whether a kernel may write an array: what its text does not show is no reason to take it for an input."""
+    """Whether a kernel may write an array; one that its text neither reads nor writes counts as written."""
     return not parameter.is_const and (parameter.is_written or not parameter.is_read)
 
 
@@ -223,7 +223,7 @@ def _is_written(parameter: KernelParameter) -> bool:
 
 
 def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind]:
-    """Results that are not read, where a copy comes before them, or another array is copied in their place."""
+    """Yield results that are never read because the copy comes too early, or copies another array."""
     results: dict[int, _Result] = {}
     outs: list[_Out] = []
     lost: list[tuple[_Result, int]] = []
@@ -288,7 +288,7 @@ def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
 
 
 def _unfilled_inputs(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind]:
-    """Arrays that a kernel may only read, and that are filled after it, or another one in their place."""
+    """Yield input arrays that are filled only after the kernel, or in whose place another one is filled."""
     touched: set[int] = set()
     last_use: dict[tuple[Key, int], int] = {}
     empty: list[tuple[Key, SeenLaunch, str, int, int, int, frozenset[int]]] = []

@@ -98,7 +98,7 @@ def _elements(sizes: Sizes) -> int:
 
 
 def _attempt(trials: Trials, kernel: BoundKernel, sizes: Sizes) -> Diagnosis | None:
-    """The diagnosis at these sizes; None when the output is right there, or there is none."""
+    """Return the diagnosis at these sizes; None where the output is right, or there is none."""
     if _largest_output(kernel, sizes) > MAX_TRACED:
         return None
     try:
@@ -119,7 +119,7 @@ def _largest_output(kernel: BoundKernel, sizes: Sizes) -> int:
 
 
 def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run, trials: Trials | None = None) -> Diagnosis | None:
-    """The diagnosis of the first output that is wrong; trials: where the kernel can be run with other inputs."""
+    """Return the diagnosis of the first wrong output; trials: where the kernel can be run with other inputs."""
     lab, sizes, outcome = kernel.lab, run.sizes, run.outcome
     inputs, expected = oracle.case(sizes, kernel.dtypes)
     launch = kernel.geometry(sizes)
@@ -160,7 +160,7 @@ def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run, trials: Trials | N
 def _depends(
     trials: Trials, kernel: BoundKernel, run: Run, output: str, index: Index, changed: Mapping[str, Mask]
 ) -> bool:
-    """Whether a kernel stores another value in an output element, with other values in some elements of its inputs."""
+    """Whether a kernel stores another value in an output element when some elements of its inputs are changed."""
     inputs, expected = trials.oracle.case(run.sizes, kernel.dtypes)
     others = trials.oracle.other_inputs(run.sizes, kernel.dtypes)
     mixed = {n: np.where(changed[n], others[n], array) if n in changed else array for n, array in inputs.items()}

@@ -199,7 +199,7 @@ class FunctionRuns:
         )
 
     def _diagnoses(self, shown: Sequence[tuple[Case, Run, Observation]]) -> dict[str, Diagnosis]:
-        """What the outputs of the smallest wrong cases tell by themselves: where they are wrong, and by what rule."""
+        """Diagnose the outputs of the smallest wrong cases: where they are wrong, and by what rule."""
         found: dict[str, Diagnosis] = {}
         wrong = [row for row in shown if row[1].difference is not None and row[1].difference.mismatches]
         for case, run, observation in sorted(wrong, key=lambda row: prod(row[0].sizes.values())):
@@ -241,7 +241,7 @@ class FunctionRuns:
         return self._start(case), msgspec.structs.replace(limits, undoes_bytes=undoes_bytes, counts_work=True)
 
     def _in_order(self, number: int, limits: RunLimits) -> tuple[Start, RunLimits] | None:
-        """One call at the observed size, with blocks in one of `ORDERS`; None where there are no more of these."""
+        """Begin one call at the observed size with blocks in one of `ORDERS`; None where there are no more of these."""
         if number >= len(ORDERS):
             return None
         case = self._case("observe", self.lab.cases["emulator"].observe, self.oracle)
@@ -267,7 +267,7 @@ class FunctionRuns:
             yield self._case(kind, sizes, self.oracle)
 
     def _tests(self) -> Iterator[Case]:
-        """The tests of all variants, but those that nobody may be told of."""
+        """Yield the cases of all variants' tests that are not secret."""
         for variant in self.lab.variants:
             for name, test in variant.tests.items():
                 if not test.is_secret(self.lab.view):
@@ -294,7 +294,7 @@ class FunctionRuns:
         }
 
     def _drawn(self, evidence: Evidence) -> Iterator[Case]:
-        """Cases that nobody can know beforehand; those whose data are all equal where the lab asks for these."""
+        """Yield drawn cases, and one whose data are all equal where the lab asks for it."""
         rules = SizeRules(self.drawn_lab, Interpretation((), _PLAN))
         rows = [*drawn_cases(self.drawn_lab, evidence, rules), *drawn_shapes(self.drawn_lab, evidence, rules)]
         for kind, sizes in rows:
@@ -315,7 +315,7 @@ class FunctionRuns:
         return prod(shape_at(self.lab, parameter.name, sizes)) * np.dtype(parameter.dtype).itemsize
 
     def _start(self, case: Case) -> Start:
-        """What the harness is told of a case: everything but what has to come out."""
+        """Return what the harness is told of a case: everything but the expected outputs."""
         assert self.lab.function is not None
         on_device = self.lab.function.memory == "device"
         calls = []
@@ -343,7 +343,7 @@ class FunctionRuns:
         return CallArgument(name, b"", array.tobytes(), is_output=parameter.is_output, width_bytes=array.itemsize)
 
     def _of_second_call(self, reason: str, said: Message) -> LaunchOutcome:
-        """That a call went wrong after one that was right: what has lived on since, and where that is, if it is one."""
+        """Return the outcome of a call that is wrong after a right one, with the variables that have lived on."""
         kept = list(living_on(self.texts))
         if not 0 < len(kept) <= MAX_KEPT:
             return LaunchOutcome("fault", reason=reason, said=said)
@@ -398,7 +398,7 @@ class FunctionRuns:
         )
 
     def _undone(self, case: Case, differences: Sequence[Difference], observation: Observation) -> Run | None:
-        """A case whose large outputs are not all wrong though nothing came of the kernels; None where they are."""
+        """Return a failed run where a large output is right though all kernels were undone; else None."""
         if any(_RETURNS_TO_HOST.match(call.name) for call in observation.asked):
             # What a library has computed on the device reaches the host by no array there.
             return None
@@ -414,7 +414,6 @@ class FunctionRuns:
     def _differences(
         self, sizes: Sizes, call: CallSeen, inputs: Mapping[str, Array], expected: Mapping[str, Array]
     ) -> list[Difference]:
-        """Of each output."""
         arrays = {name: array for name, array in inputs.items() if array.ndim}
         differences = []
         for name, data in call.outputs.items():
@@ -447,5 +446,5 @@ class Called:
 
 
 def _raw(value: Array) -> bytes:
-    """A number as eight bytes that begin with its own."""
+    """Return a number padded to eight bytes."""
     return value.tobytes().ljust(8, b"\0")

@@ -242,14 +242,14 @@ def of_call(
 
 
 def _is_unread(runs: Sequence[tuple[Sizes, Observation]], finding: ProgramFinding) -> bool:
-    """Whether a launch is unread in every run that makes it: of one element a copy may bring nothing at all."""
+    """Whether a launch's results are unread in every run that makes it: with one element a copy may bring nothing."""
     place = finding.file, finding.line
     with_launch = [o for _sizes, o in runs if any((x.file, x.line) == place for x in o.launches)]
     return all(any(f.kind == finding.kind and (f.file, f.line) == place for f in o.findings) for o in with_launch)
 
 
 def _misleads(run: SeenRun) -> bool:
-    """Whether a run showed that the data or a launch are wrong, of any of its kernels."""
+    """Whether a run showed wrong data or a wrong launch of any kernel."""
     if any(launch.exchanged is not None or launch.swapped or launch.refused for launch in run.launches):
         return True
     faults = (fault for fault in run.faults if not fault.is_untidy and fault.kind != "never_read")
@@ -257,14 +257,14 @@ def _misleads(run: SeenRun) -> bool:
 
 
 def _is_its_program(run: SeenRun, kernel: Kernel, submission: Submission) -> bool:
-    """Whether a kernel is a part of the program that was run, which may have another of the same name."""
+    """Whether a kernel is part of the program that was run, which may have another one of the same name."""
     if kernel.file in run.files:
         return True
     return not any(other.name == kernel.name and other.file in run.files for other in submission.kernels)
 
 
 def _host_text(submission: Submission, source: SourceText) -> str:
-    """A file without comments and without its kernels, lines kept."""
+    """Return a file's text without comments and kernels, lines kept."""
     lines = without_comments(source.text).split("\n")
     for kernel in submission.kernels:
         if kernel.file == source.file:
@@ -274,7 +274,7 @@ def _host_text(submission: Submission, source: SourceText) -> str:
 
 
 def _unchecked(seen: Sequence[SeenLaunch]) -> list[HostFault]:
-    """Launches of which none at that line is ever looked at."""
+    """Return a fault for each line whose launches are never checked for errors."""
     checked = {(launch.file, launch.line) for launch in seen if launch.checked}
     places = dict.fromkeys((launch.file, launch.line) for launch in seen)
     return [
@@ -285,7 +285,7 @@ def _unchecked(seen: Sequence[SeenLaunch]) -> list[HostFault]:
 
 
 def _flow_faults(submission: Submission, runs: Sequence[SeenRun], constants: Collection[str]) -> list[FlowFault]:
-    """What the order of copies and launches shows, of all kernels of the programs, each fault once."""
+    """Return the faults that the order of copies and launches shows, of all kernels, each once."""
     kernels = {kernel.name: kernel for kernel in submission.kernels}
     texts = {name: _text_of(submission, kernel) for name, kernel in kernels.items()}
     faults = [f for run in runs for f in flow_faults(run, kernels, texts, constants)]
@@ -293,7 +293,7 @@ def _flow_faults(submission: Submission, runs: Sequence[SeenRun], constants: Col
 
 
 def _before_any_launch(runs: Sequence[SeenRun]) -> list[HostFault]:
-    """Faults of the data for which programs gave up before they had launched anything."""
+    """Return faults of the data because of which programs gave up before any launch."""
     return [
         HostFault(kind, fault.file, fault.line, fault.message)
         for run in runs
@@ -304,14 +304,14 @@ def _before_any_launch(runs: Sequence[SeenRun]) -> list[HostFault]:
 
 
 def _gave_up(run: SeenRun) -> bool:
-    """Whether a program ended, by its own doing, with a fault of the host code's behind it and no launch."""
+    """Whether a program ended by itself after a fault of its data, without any launch."""
     return not run.launches and not run.probe and bool(run.exit) and any(_kind(f) in OF_DATA for f in run.faults)
 
 
 def _seen_faults(
     runs: Sequence[SeenRun], kernel: str, seen: Sequence[SeenLaunch], instance: Sequence[str]
 ) -> list[HostFault]:
-    """What the runtime told of, where this kernel's launch is the nearest; where it names one it is of that alone."""
+    """Return what the runtime reported that names this kernel, or no kernel and this one's launch is the nearest."""
     own = f"{kernel}<{', '.join(instance)}>" if instance else ""
     launches = [launch for run in runs if not run.probe for launch in run.launches]
     files = {launch.file for launch in seen}
@@ -337,12 +337,12 @@ def _seen_faults(
 
 
 def _is_of_sizes(fault: SeenFault) -> bool:
-    """Whether a fault may come of a size that was made smaller for a run, while others follow from it that were not."""
+    """Whether a fault may come of one size made smaller for a run while others stayed as they were."""
     return fault.kind == "launch_refused" or (fault.kind == "copy_size" and fault.message.id not in _OF_ANY_SIZE)
 
 
 def _never_filled(runs: Sequence[SeenRun], submission: Submission, kernel: Kernel) -> list[HostFault]:
-    """Arrays that a kernel only reads, and that nobody has put anything into: told once of all kernels that do."""
+    """Return arrays that this kernel only reads and nobody has filled, each with all kernels that read it."""
     by_name = {kernel.name: kernel for kernel in submission.kernels}
     faults = []
     for run in runs:
@@ -372,7 +372,6 @@ def _only_read(kernel: Kernel | None) -> set[str]:
 
 
 def _words_at(texts: Mapping[str, str], fault: HostFault) -> list[str]:
-    """The words of a fault's line."""
     lines = texts.get(fault.file, "").split("\n")
     return _WORD.findall(lines[fault.line - 1]) if 0 < fault.line <= len(lines) else []
 
@@ -406,7 +405,7 @@ def _unset_constants(texts: Mapping[str, str], kernel: str, runs: Sequence[SeenR
 
 
 def _unset_variables(texts: Mapping[str, str], runs: Sequence[SeenRun], submission: Submission) -> list[HostFault]:
-    """Arrays on the device that kernels read and none writes, and into which nothing was copied."""
+    """Return device arrays that kernels read, none writes, and nothing was copied into."""
     untouched = _untouched(texts, runs)
     faults = []
     for name in [name for text in texts.values() for name, _at in _variables(text, "device") if untouched(name)]:
@@ -423,7 +422,7 @@ def _unset_variables(texts: Mapping[str, str], runs: Sequence[SeenRun], submissi
 
 
 def _untouched(texts: Mapping[str, str], runs: Sequence[SeenRun]) -> Callable[[str], bool]:
-    """Whether a variable of the device was left alone by the host, in runs that came to their end and were followed."""
+    """Return whether the host never touched a device variable, in runs that were followed to their end."""
     filled = {copy.array.rpartition("::")[2] for run in runs for copy in run.copies if copy.way != "out"}
     is_asked = any("cudaGetSymbolAddress" in text for text in texts.values())
     is_seen = bool(runs) and all(run.order for run in runs) and not is_asked
@@ -431,13 +430,13 @@ def _untouched(texts: Mapping[str, str], runs: Sequence[SeenRun]) -> Callable[[s
 
 
 def _text_of(submission: Submission, kernel: Kernel) -> str:
-    """A kernel, and the device functions of its file that it calls."""
+    """Return the text of a kernel and of the device functions in its file that it calls."""
     source = next((source for source in submission.sources if source.file == kernel.file), None)
     return reached_text(kernel.name, without_comments(source.text)) if source is not None else ""
 
 
 def _is_never_read(runs: Sequence[SeenRun], fault: SeenFault) -> bool:
-    """Whether a launch is unread in each run that makes it; one of a mode that only takes times may be."""
+    """Whether a launch's results are unread in each run that makes it; a mode that takes times may not read them."""
     with_launch = [run for run in runs if any((x.file, x.line) == (fault.file, fault.line) for x in run.launches)]
     return all(any(f.kind == fault.kind and f.line == fault.line for f in run.faults) for run in with_launch)
 
@@ -447,7 +446,7 @@ def _kind(fault: SeenFault) -> FaultKind | None:
 
 
 def _kind_of(name: str) -> FaultKind | None:
-    """Of what kind something is that the runtime told of, by its name there; None where it is no fault."""
+    """Return the kind of fault that a finding of the runtime's is; None where it is none."""
     if name in _COPY:
         return "copy"
     if name in _LAUNCH:
@@ -458,7 +457,7 @@ def _kind_of(name: str) -> FaultKind | None:
 
 
 def _read_faults(submission: Submission, kernel: Kernel, whole: str) -> list[HostFault]:
-    """Of a program that did not run, or did not come to this launch: whether anything asks for errors at all."""
+    """Judge by its text whether a program that was not seen to make this launch asks for errors at all."""
     if _ASKS.search(whole):
         return []
     sites = [site for site in submission.launches if site.kernel == kernel.name]
@@ -470,7 +469,7 @@ def _read_faults(submission: Submission, kernel: Kernel, whole: str) -> list[Hos
 
 
 def _compares(whole: str) -> bool:
-    """Whether anything in the host code holds results against something; checks of errors are no such thing."""
+    """Whether anything in the host code compares results; checks of errors are no such thing."""
     about_errors = {match[1] for match in _MACRO.finditer(whole)} | set(_TAKES_ERROR.findall(whole))
     text = _ARGUMENTS.sub("argument ", _MACRO.sub(" ", whole))
     if _COMPARES.search(text) or _ASKED.search(text) or _DIFFERENCE.search(text):

@@ -110,7 +110,7 @@ def _of_launch(kernel: BoundKernel, launch: SeenLaunch, seen: dict[str, SeenArgu
 
 @dataclass(frozen=True, slots=True)
 class _Widened:
-    """A backend on which some arrays go on beyond their end, by so many bytes."""
+    """A backend on which some arrays are longer by so many bytes."""
 
     backend: Backend
     after: Mapping[str, int]
@@ -223,7 +223,7 @@ def haloed(trials: Trials, halo: Halo) -> Trials:
 
 
 class _Haloed:
-    """An oracle whose input is longer by the halo, and whose output has no border."""
+    """An oracle whose input is longer by the halo and whose output has no border."""
 
     def __init__(self, oracle: Oracle, halo: Halo, lab: Lab) -> None:
         self._oracle = oracle

@@ -88,7 +88,7 @@ def read_early(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> list[Host
 
 
 def _copies_of(run: SeenRun, kernel: str) -> list[tuple[str, int]]:
-    """File and line of the copies to the host that follow a launch of the kernel, and no other one."""
+    """Return file and line of the copies to the host whose last launch before was one of the kernel."""
     places = []
     for copy in run.copies:
         if copy.way == "out" and 0 < copy.launches <= len(run.order):
@@ -110,7 +110,7 @@ def _line(text: str, at: int) -> int:
 
 
 def _function_around(text: str, at: int) -> tuple[int, int]:
-    """The outermost braces around a place."""
+    """Return the offsets of the outermost braces around `at`."""
     depth, low = 0, 0
     for place in range(len(text)):
         if text[place] == "{":
@@ -124,7 +124,7 @@ def _function_around(text: str, at: int) -> tuple[int, int]:
 
 
 def _reads(text: str, back: _Back) -> list[int]:
-    """The lines on which the array may be read: in its function, if that declares it, else anywhere."""
+    """Return the lines on which the array may be read: in its function, if that declares it, else anywhere."""
     rows = text.split("\n")
     is_local = any(
         back.name in _declared(statement) for row in rows[back.low - 1 : back.high] for statement in row.split(";")
@@ -144,7 +144,7 @@ def _is_read(statement: str, name: str) -> bool:
 
 
 def _declared(statement: str) -> list[str]:
-    """The names that a statement declares."""
+    """Return the names that a statement declares."""
     match = _DECLARATION.match(statement)
     if match is None:
         return []
@@ -192,7 +192,7 @@ def said_of(kernel: BoundKernel) -> SeenWord | None:
 
 
 def _said(kernel: BoundKernel) -> tuple[SeenRun, SeenWord] | None:
-    """The run and the line of its output about the kernel; if there are several, the first that calls it wrong."""
+    """Return a run and the line of its output about the kernel, preferably the first that calls it wrong."""
     name = kernel.binding.kernel.name
     lines = {launch.line for launch in _launches_of_instance(kernel)}
     for run in kernel.submission.observed.runs:
@@ -205,7 +205,7 @@ def _said(kernel: BoundKernel) -> tuple[SeenRun, SeenWord] | None:
 
 
 def _launches_of_instance(kernel: BoundKernel) -> list[SeenLaunch]:
-    """The launches of this very instance, of a template that is several variants; of one for each size all."""
+    """Return the launches of this instance, of a template that is several variants; of a template by sizes all."""
     site = kernel.binding.requested
     own = [launch for launch in kernel.submission.observed.launches if launch.kernel == kernel.binding.kernel.name]
     is_of_sizes = any(role for _text, role in kernel.interpretation.template)
@@ -215,7 +215,7 @@ def _launches_of_instance(kernel: BoundKernel) -> list[SeenLaunch]:
 
 
 def _case(trials: Trials, evidence: Evidence, kernel: BoundKernel, run: SeenRun) -> Run | None:
-    """A run at the sizes that the program had in that run; None where they cannot be told."""
+    """Return a run at the sizes that the program had in `run`; None where they are unknown."""
     lines = {launch.line for launch in _launches_of_instance(kernel)}
     name = kernel.binding.kernel.name
     launches = [x for x in run.launches if x.kernel == name and x.line in lines and not x.refused]
@@ -323,7 +323,7 @@ def with_own_launches(evidence: Evidence, kernel: BoundKernel) -> Evidence:
 
 
 def _whole_launches(kernel: BoundKernel) -> Iterator[SeenLaunch]:
-    """Those of the kernel, at the program's own sizes, with an argument for each parameter."""
+    """Yield the kernel's launches at the program's own sizes that have an argument for each parameter."""
     names = [p.name for p in kernel.binding.kernel.parameters]
     for run in kernel.submission.observed.runs:
         for launch in () if run.probe or run.change is not None else run.launches:
@@ -333,7 +333,7 @@ def _whole_launches(kernel: BoundKernel) -> Iterator[SeenLaunch]:
 
 
 def _of_instances(kernel: BoundKernel, launches: Sequence[SeenLaunch]) -> Iterator[HostFault]:
-    """Launches of an instance for one size on arrays of another, where all others go with their arrays."""
+    """Yield launches of an instance for one size on arrays of another, where most others fit their arrays."""
     template = [role for _text, role in kernel.interpretation.template]
     if not any(template):
         return
@@ -358,7 +358,7 @@ def _of_instances(kernel: BoundKernel, launches: Sequence[SeenLaunch]) -> Iterat
 
 
 def _sizes(kernel: BoundKernel, launch: SeenLaunch) -> dict[str, int] | None:
-    """The lab's sizes as a launch has them, by its template's arguments and its numbers; None where one is unknown."""
+    """Return the lab's sizes by a launch's template arguments and numbers; None where one is unknown."""
     template = kernel.interpretation.template
     roles = zip(kernel.interpretation.roles, launch.arguments, strict=True)
     sizes = {role: argument.value for role, argument in roles if isinstance(argument.value, int)}
@@ -379,7 +379,6 @@ def _arrays(kernel: BoundKernel, launch: SeenLaunch) -> Iterator[Placed]:
 
 
 def _fits(arrays: Sequence[Placed], sizes: Mapping[str, int]) -> bool:
-    """Whether every array has as many elements as follow from the sizes."""
     return all(
         width * prod(n if isinstance(n, int) else sizes[n] for n in role.shape) == argument.buffer_bytes
         for role, argument, width in arrays
@@ -387,7 +386,7 @@ def _fits(arrays: Sequence[Placed], sizes: Mapping[str, int]) -> bool:
 
 
 def _of_places(kernel: BoundKernel, launches: Sequence[SeenLaunch]) -> Iterator[HostFault]:
-    """Launches on parts of arrays of one shape that begin at different elements."""
+    """Yield launches on parts of arrays of one shape that begin at different elements."""
     names = dict(zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True))
     for launch in launches:
         for one, other in combinations(_arrays(kernel, launch), 2):

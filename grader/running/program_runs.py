@@ -74,7 +74,7 @@ class ProgramRuns(FunctionRuns):
         )
 
     def _word(self, parameter: Parameter, sizes: Sizes, inputs: Mapping[str, Array]) -> str:
-        """What stands for a parameter in a command line or in standard input."""
+        """Return what stands for a parameter in a command line or in standard input."""
         if parameter.is_size:
             return str(sizes[parameter.name])
         if parameter.file is not None:
@@ -112,7 +112,7 @@ class ProgramRuns(FunctionRuns):
     def _compared(
         self, sizes: Sizes, observation: Observation, inputs: Mapping[str, Array], expected: Mapping[str, Array]
     ) -> list[Difference] | Message:
-        """Of each output; what is wrong with one that cannot be read."""
+        """Return the difference of each output, or why one cannot be read."""
         arrays = {name: array for name, array in inputs.items() if array.ndim}
         differences = []
         for parameter in self._outputs():
@@ -131,7 +131,7 @@ def _bytes(parameter: Parameter, shape: tuple[int, ...]) -> int:
 
 
 def _output(parameter: Parameter, shape: tuple[int, ...], sizes: Sizes, observation: Observation) -> Array | Message:
-    """What the program has made of an output, or why there is none."""
+    """Return an output of the program, or why there is none."""
     rule = parameter.file
     assert rule is not None
     if rule.name == STDOUT:
@@ -153,7 +153,7 @@ def _output(parameter: Parameter, shape: tuple[int, ...], sizes: Sizes, observat
 
 
 def _ended(observation: Observation) -> LaunchOutcome | None:
-    """Why the program did not come to its own end; None where it did."""
+    """Return why the program did not come to its own end; None where it did."""
     cause = observation.cause
     if cause is None:
         return None

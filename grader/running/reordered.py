@@ -140,7 +140,7 @@ def compared(sizes: Sizes, outputs: Sequence[Mapping[str, Array]]) -> Reordered:
 
 
 def _bits(array: Array) -> Array:
-    """(elements,) bytes of each element as one number."""
+    """Return (elements,) unsigned integers with the bytes of each element."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return flat.view(f"u{flat.dtype.itemsize}")
 
@@ -243,7 +243,7 @@ def with_later_launch(trials: Trials, evidence: Evidence, kernel: BoundKernel, o
 
 
 def _declared(evidence: Evidence, state: Iterable[str]) -> int:
-    """The line on which the first of these variables is declared; the kernel's where that is not found."""
+    """Return the line that declares the first of these variables; the kernel's line where there is none."""
     text = evidence.source.get(evidence.bound.kernel.file, "")
     for name in state:
         declaration = re.search(rf"\b(?:__device__|__managed__|static)\b[^;{{}}()]*\b{re.escape(name)}\b", text)
@@ -326,7 +326,7 @@ def with_newer_devices(
 def _others(
     trials: Trials, evidence: Evidence, kernel: BoundKernel, targets: Sequence[str]
 ) -> Iterator[tuple[str, Evidence | None]]:
-    """The targets for which the kernel is compiled to other code than for older ones; the evidence where to none."""
+    """Yield targets for which the kernel compiles to other code than for older ones, with evidence if it fails to."""
     first = evidence.runs[0]
     oldest = kernel.load(trials.programs, first.sizes)
     if oldest.entry is None:
@@ -348,13 +348,12 @@ def _others(
 
 
 def _failure(result: CompileResult) -> Compilation:
-    """What the compiler finds wrong."""
     errors = (d for d in result.diagnostics if d.severity == "error")
     return Compilation("errors", tuple(Diagnostic(d.file, d.line, d.message, d.hint, d.cause) for d in errors))
 
 
 def _newest_that_are(found: Mapping[str, Evidence]) -> list[str]:
-    """The devices from the oldest one on from which the kernel is right on all; oldest first, none where on no such."""
+    """Return the newest devices on all of which the kernel is right, oldest first."""
     right: list[str] = []
     for device in reversed(list(found)):
         if not _is_right(found[device]):
@@ -371,7 +370,7 @@ def _is_right(evidence: Evidence) -> bool:
 
 
 def _unfollowed(evidence: Evidence) -> Message | None:
-    """Why the emulator could not run a kernel to its end, None where it could."""
+    """Return why the emulator could not run a kernel to its end; None where it could."""
     for run in evidence.runs:
         if run.outcome.status == "unsupported" or run.outcome.reason in GAVE_UP:
             return msg("runs.copies_unfollowed", why=reason_msg(run.outcome))
@@ -383,7 +382,7 @@ def _number(target: str) -> int:
 
 
 def _capability(target: str) -> str:
-    """The compute capability of a virtual architecture: "8.0" of "compute_80"."""
+    """Return the compute capability of a virtual architecture: "8.0" of "compute_80"."""
     return f"{_number(target) // 10}.{_number(target) % 10}"
 
 

@@ -170,7 +170,7 @@ def _with_hazards_of_block(trials: Trials, kernel: BoundKernel, run: Run) -> Run
 
 
 def _with_tests(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
-    """`evidence` with the variant's tests, as far as the kernel can be asked for their sizes as they are."""
+    """Return `evidence` with the variant's tests at sizes that the kernel takes as they are."""
     tests = {}
     for name, test in evidence.variant.tests.items():
         rules, sizes = kernel.sizes, dict(test.sizes)
@@ -214,7 +214,7 @@ def run_kernel(
 def _of_target(
     trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool
 ) -> Evidence:
-    """The same of its code for one target; with the halo that its program gives to its input, where it needs that."""
+    """Run a kernel compiled for one target, with the halo that its program gives to its input where it needs that."""
 
     def staged(trials: Trials, drawn_trials: Trials, explained: bool) -> Evidence:
         return _staged(trials, drawn_trials, evidence, kernel, explained)

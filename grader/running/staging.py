@@ -34,7 +34,7 @@ CHEAP = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Altered:
-    """A backend on which shared memory gives back other values than were put there."""
+    """A backend on which shared memory returns other values than were stored."""
 
     backend: Backend
 
@@ -111,7 +111,7 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
 
 
 def _is_forwarded(trials: Trials, altered_trials: Trials, evidence: Evidence, kernel: BoundKernel) -> bool:
-    """Whether the kernel, compiled as it is written, takes all its outputs from what it put into shared memory."""
+    """Whether the kernel, compiled as written, takes all its outputs from what it stored in shared memory."""
     observed = next((run for run in evidence.runs_of("observe")), None)
     if observed is None or (observed.outcome.thread_instructions or CHEAP) >= CHEAP:
         return False
@@ -141,7 +141,7 @@ def _would_do(direct: Sequence[Read], needed: Mapping[str, Mask]) -> bool:
 def _unused_at(
     altered_trials: Trials, kernel: BoundKernel, runs: Sequence[Run], known: Sizes | None = None
 ) -> Sizes | None:
-    """The observed size, where most of an output stays what it was when shared memory holds other values there."""
+    """Return the observed size where most of an output is the same with other values in shared memory; else None."""
     observed = next((run for run in runs if run.kind == "observe" and run.sizes != known), None)
     if observed is None or (observed.outcome.thread_instructions or CHEAP) >= CHEAP:
         return None

@@ -86,13 +86,12 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> tuple[SeenArgum
 
 
 def _allocation_at(state: State, value: bytes) -> Allocation | None:
-    """The memory that an address lies in; None for any other address."""
     (address,) = struct.unpack("<Q", value)
     return state.memory.find(address) or shared_at(state, address)
 
 
 def _pointing(state: State, argument: SeenArgument, allocation: Allocation, value: bytes) -> SeenArgument:
-    """The argument with what is known of the memory that its address lies in."""
+    """Return the argument with a description of the memory that its address lies in."""
     (address,) = struct.unpack("<Q", value)
     before, digest = _contents(state, allocation)
     return msgspec.structs.replace(
@@ -147,7 +146,7 @@ def _literal(text: str) -> str:
 
 
 def _contents(state: State, allocation: Allocation) -> tuple[Contents, str]:
-    """What a buffer holds, and the digest of the host's data in it: buffers of one content have one."""
+    """Return what a buffer holds, and the digest of the host's data in it."""
     is_copied = "copied" in allocation.origins
     unseen: Contents = "data" if is_copied else ""
     if state.limits.looks and allocation.host and allocation.array.data.size != allocation.size:
@@ -229,7 +228,7 @@ Words = npt.NDArray[np.uint64]
 
 
 class _Ranges:
-    """Pieces of an address space that do not overlap, by their starts and sizes."""
+    """Disjoint pieces of an address space, by start and size."""
 
     def __init__(self, pieces: Sequence[tuple[int, int]]) -> None:
         ordered = sorted(pieces)
@@ -247,7 +246,7 @@ def _words(raw: npt.NDArray[np.uint8], size: int = LOOKED_AT_BYTES) -> Words:
 
 
 def _of_the_device(state: State) -> Iterator[Words]:
-    """The starts of arrays that the host has copied into, and of variables."""
+    """Yield the first words of arrays and variables that the host has copied into."""
     for allocation in state.memory.live.values():
         if not allocation.host and "copied" in allocation.origins and allocation.size >= 8:
             yield _words(allocation.seen(0, min(allocation.size, LOOKED_AT_BYTES)))

@@ -70,7 +70,7 @@ def free_array(state: State, place: Place, handle: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """One side of a copy: where it begins, and how far apart its rows and its slices are."""
+    """One side of a copy: its first byte, and the distances between rows and between slices."""
 
     address: int
     row: int
@@ -184,7 +184,7 @@ def memcpy_2d_from_array(
 
 
 def _as_rows(array: CudaArray, x: int, size: int) -> tuple[int, int]:
-    """Width and height of so many bytes from the beginning of a row, whole rows of them."""
+    """Return width and height of `size` bytes from `x` on: a part of one row, or whole rows."""
     if size <= array.row_bytes - x:
         return size, 1
     if x or size % array.row_bytes:
@@ -210,7 +210,7 @@ MAX_OBJECTS = 20_000
 
 
 def _format(channels: Sequence[int]) -> Format:
-    """What a cudaChannelFormatDesc means."""
+    """Return the format that a cudaChannelFormatDesc describes."""
     *bits, kind = channels
     used = [b for b in bits if b]
     whole = used == bits[: len(used)] and len(used) in (1, 2, 4) and len(set(used)) == 1
@@ -227,7 +227,7 @@ def _of_array(array: CudaArray) -> Image:
 
 
 def _image(state: State, resource: int, place: Place) -> tuple[Image, bool]:
-    """What a cudaResourceDesc means, and whether it is linear memory, read by index."""
+    """Return the image that a cudaResourceDesc describes, and whether it is linear memory, read by index."""
     (kind,) = state.guest.unpack("i", resource)
     if kind == _ARRAY:
         (handle,) = state.guest.unpack("Q", resource + 8)

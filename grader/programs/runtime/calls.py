@@ -178,7 +178,7 @@ class Calls:
 
 
 def _runs(arrays: Sequence[bytes], width: int) -> set[bytes]:
-    """All runs of elements in some arrays."""
+    """Return every run of `RUN` elements in some arrays."""
     size = RUN * width
     return {data[at : at + size] for data in arrays for at in range(0, len(data) - size + 1, width)}
 
@@ -282,7 +282,7 @@ def ends(state: State, _place: Place) -> None:
 
 
 def _left(state: State, array: _Array, seen: CallSeen) -> npt.NDArray[np.uint8]:
-    """An array's bytes; tells where the host wrote around it."""
+    """Return an array's bytes; note where the host wrote around it."""
     if array.allocation is not None:
         return array.allocation.view()
     size = len(array.argument.data)
@@ -303,7 +303,7 @@ HANDLERS: Handlers = {
 
 
 def _tell_returned_early(state: State, array: str, address: int, size: int) -> None:
-    """A function is about to return; tells what still writes into memory of its caller, for all that the host knows."""
+    """Report what may still write into memory of the caller when a function returns."""
     for item in state.unwaited:
         if item.address < address + size and address < item.address + item.size:
             data = {"array": array} | ({"kernel": item.kernel} if item.kernel else {})

@@ -83,7 +83,7 @@ class Side:
 
 
 def _side(state: State, address: int, place: Place) -> Side:
-    """Where an address lies.  Raises CudaError where it lies in freed memory."""
+    """Return what an address lies in.  Raises CudaError where that is freed, or no memory of the device."""
     if state.memory.is_device_address(address):
         allocation = state.memory.find(address)
         if allocation is None or allocation.host:
@@ -98,7 +98,7 @@ def _side(state: State, address: int, place: Place) -> Side:
 
 
 def _check_direction(state: State, to: Side, source: Side, kind: int, place: Place) -> None:
-    """Raises CudaError where the driver does not copy: it takes what is named the host's as whatever it is."""
+    """Report a wrong direction.  Raises CudaError where the driver refuses it, as of host memory named the device's."""
     if kind == DEFAULT:
         return
     if kind not in _SIDES:
@@ -121,7 +121,7 @@ def _check_direction(state: State, to: Side, source: Side, kind: int, place: Pla
 
 
 def _piece(state: State, side: Side, size: int, place: Place, role: str) -> Piece:
-    """A side as it is copied.  Raises CudaError where it reaches past the memory."""
+    """Return a side of a copy as bytes.  Raises CudaError where it reaches past its memory."""
     allocation = side.allocation
     if allocation is not None and (side.offset < 0 or side.offset + size > allocation.size):
         verb = "reads" if role == "from" else "writes"
@@ -136,7 +136,7 @@ def _piece(state: State, side: Side, size: int, place: Place, role: str) -> Piec
 
 
 def _note(state: State, way: str, side: Side, size: int, place: Place, host: int = 0) -> None:
-    """Keep a copy into an array of the device's, or out of it, for whoever looks where data go."""
+    """Record a copy into an array of the device's, or out of it."""
     allocation = side.allocation
     if allocation is None or len(state.copies) >= MAX_COPIES or place.file == LIBRARY:
         return
@@ -146,12 +146,12 @@ def _note(state: State, way: str, side: Side, size: int, place: Place, host: int
 
 
 def _parts(allocation: Allocation, rows: Sequence[tuple[int, int]]) -> list[Bytes]:
-    """Bytes of an array, rows of (offset, bytes); a GPU has to be waited for before they are there."""
+    """Return bytes of an array, rows of (offset, bytes); a GPU is waited for."""
     return [allocation.seen(offset, size) for offset, size in rows]
 
 
 def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int]], place: Place) -> None:
-    """Note what a copy means for later: rows of (offset in to, offset in source, bytes)."""
+    """Update what is valid and known of both sides after a copy of rows (offset in to, offset in source, bytes)."""
     if not source.is_device:
         silent.note_copied(state, to.allocation, [(row[0], row[2]) for row in rows], place, into=True)
         state.calls.copied(to.allocation, sum(row[2] for row in rows), into=True)
@@ -429,7 +429,7 @@ def symbol(state: State, address: int, place: Place) -> Allocation:
 
 
 def _declared_width(state: State, name: str) -> int:
-    """Bytes of an element of a variable of the device, as its declaration says; 1 where that is not told."""
+    """Return the bytes of an element of a device variable by its declaration; 1 where that is unknown."""
     pattern = (
         rf"\b__(?:constant|device)__\s+(?:(?:const|static|volatile)\s+){{0,3}}([\w ]{{1,40}}?)\s+{re.escape(name)}\s*\["
     )
@@ -438,7 +438,7 @@ def _declared_width(state: State, name: str) -> int:
 
 
 def _note_partly_filled(state: State, allocation: Allocation, size: int) -> None:
-    """Note that the first copy into a constant fills a part of it: the rest is zero, and hardly meant to be."""
+    """Watch for reads of the rest where the first copy into a constant fills only a part of it."""
     array = allocation.array
     if array is None or array.space != "const" or array.valid is not None or not 0 < size < allocation.size:
         return

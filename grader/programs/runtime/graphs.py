@@ -94,7 +94,7 @@ def capture_call(
 def _capture_library(
     state: State, name: str, function: Callable[..., int | None], place: Place, arguments: list[int]
 ) -> bool:
-    """Keep a library's call for its handle's stream, with the handle's settings and the host's numbers of now."""
+    """Capture a library's call, with the present settings of its handle and numbers of the host's."""
     handle = arguments[0] if arguments else 0
     settings = state.libraries.get(handle)
     stream = arguments[-1] if name == "cublasLtMatmul" else (settings or {}).get("stream", 0)
@@ -190,7 +190,7 @@ def _add_node(state: State, node: int, graph: int, after: int, count: int, run: 
 
 
 def _nodes_before(state: State, graph: int, after: int, count: int) -> frozenset[int]:
-    """The nodes of a graph that a call names, after which a new one comes."""
+    """Return the nodes that a call names as those before a new one."""
     owner = _graph(state, graph)
     if not 0 <= count <= len(owner.nodes):
         raise CudaError(1)
@@ -201,7 +201,7 @@ def _nodes_before(state: State, graph: int, after: int, count: int) -> frozenset
 
 
 def _kernel(state: State, place: Place, parameters: int) -> Work:
-    """What a kernel node does; its arguments are read now."""
+    """Return the work of a kernel node; its arguments are read now."""
     (function,) = state.guest.unpack("Q", parameters)
     shared_bytes, _padding, arguments = state.guest.unpack("IIQ", parameters + 32)
     return launches.prepared(state, place, function, parameters + 8, parameters + 20, arguments, shared_bytes)
@@ -358,7 +358,7 @@ def _ordered(state: State, graph: Graph) -> dict[int, Node]:
 
 
 def _in_order(state: State, nodes: dict[int, Node]) -> Work:
-    """What does these nodes, one after another, until one fails."""
+    """Return the work of these nodes, one after another, until one fails."""
 
     def run(stream: int) -> int:
         state.meter.charge(rows=len(nodes))

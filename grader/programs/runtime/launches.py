@@ -81,7 +81,7 @@ def _sizes(state: State, address: int) -> tuple[int, int, int]:
 
 
 def _by_address(state: State, function: int, place: Place, arguments: int) -> tuple[Kernel, list[bytes]]:
-    """A kernel by the address of its host function, and its arguments, of which a call hands in the addresses."""
+    """Return the kernel with a host function, and the values of its arguments, whose addresses lie at `arguments`."""
     kernel = state.kernels.get(function)
     if kernel is None:
         raise CudaError(98, state.tell("bad_function", "error", msg("programs.no_kernel"), place))
@@ -223,7 +223,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
 
 
 def _tell_unreachable(state: State, record: SeenLaunch, raw: list[bytes]) -> None:
-    """Tell of arrays that a launch is handed although they were freed, where that was done, or are the host's."""
+    """Report freed arrays among a launch's arguments, at the line that freed them, and pointers of the host's."""
     for index, (value, argument) in enumerate(zip(raw, record.arguments, strict=True)):
         if argument.buffer or not argument.is_pointer or len(value) != 8:
             continue
@@ -323,7 +323,7 @@ def _run(
 def _run_smaller(
     state: State, kernel: Kernel, entry: str, asked: Configured, raw: list[bytes], record: SeenLaunch
 ) -> None:
-    """A refused launch shows nothing of the kernel: look at it once with a block that is allowed, on a copy."""
+    """Run a kernel whose launch was refused once with a smaller block, on a copy of memory, to see its hazards."""
     block = list(asked.block)
     grid = list(asked.grid)
     if min(*block, *grid) < 1 or asked.shared_bytes or state.seen_launches.get((kernel.symbol, "tried")):

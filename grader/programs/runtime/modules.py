@@ -57,7 +57,7 @@ class _Module:
 
 
 def _long_text(state: State, address: int) -> str:
-    """A C string, however long.  Raises BadPointer."""
+    """Return a C string, however long.  Raises BadPointer."""
     text = bytearray()
     while len(text) < MAX_SOURCE_BYTES:
         piece = state.guest.read(address + len(text), max(1, min(_PIECE, state.guest.size() - address - len(text))))
@@ -131,7 +131,7 @@ def compile_program(state: State, place: Place, program: int, count: int, option
 
 
 def _give_text(which: Callable[[_Source], str]) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Handlers that tell a text's size, with its end, and write it."""
+    """Return handlers for a text's size, its terminating zero included, and for the text."""
 
     def size(state: State, place: Place, program: int, out: int) -> None:
         state.guest.pack("Q", out, len(which(_source(state, program)).encode()) + 1)
@@ -256,7 +256,7 @@ def _is_address(state: State, raw: bytes) -> bool:
 
 
 def _packed(state: State, extra: int, sizes: list[int]) -> list[bytes]:
-    """Arguments that lie in one buffer, each at a multiple of its size."""
+    """Return arguments that lie in one buffer, each at a multiple of its alignment."""
     buffer = size = 0
     for number in range(8):
         (key,) = state.guest.unpack("Q", extra + 16 * number)

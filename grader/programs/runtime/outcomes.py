@@ -211,7 +211,7 @@ def judge(state: State, kernel: Kernel, record: SeenLaunch, outcome: Outcome, pl
 
 
 def _with_pointers(state: State) -> str:
-    """What memory of both sides is called that holds the address of such memory; "" where none does."""
+    """Return the name of shared memory that holds an address of shared memory; "" where none does."""
     starts = np.array(sorted(state.host_memory), np.uint64)
     for host, allocation in state.host_memory.items():
         words = state.guest.view(host, allocation.size // 8 * 8).view(np.uint64)
@@ -221,7 +221,7 @@ def _with_pointers(state: State) -> str:
 
 
 def _is_of_copy(state: State, record: SeenLaunch, hazard: Hazard) -> bool:
-    """Whether what a kernel reads that nobody wrote is what a copy left out of its array; then that is told."""
+    """Whether a kernel reads what a copy left out of its array; the copy is reported then."""
     named = {argument.buffer for argument in record.arguments if argument.buffer}
     live = state.memory.live.values()
     allocations = [a for a in live if a.name == hazard.array and (a.name in named or a.kind == "symbol")]

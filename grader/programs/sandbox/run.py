@@ -94,7 +94,7 @@ class ProgramRun:
         self._begin()
 
     def _begin(self) -> None:
-        """As if nothing had been run before."""
+        """Make all state anew, as if nothing had been run."""
         from grader.programs.moved import ProgramText, SourceLines
         from grader.programs.runtime.calls import Calls
         from grader.programs.runtime.devices import model_of
@@ -302,7 +302,7 @@ class ProgramRun:
             self._early.look(place_of_trap)
 
     def _place_of(self, error: Any) -> Any:
-        """The innermost line of the program's own files in the backtrace of a crash."""
+        """Return the innermost line of the program's own files in the backtrace of a crash."""
         from grader.programs.runtime.ordering import NOWHERE, Place
 
         # The longest name first: `main.cu` may lie in a folder, too.
@@ -331,7 +331,7 @@ class ProgramRun:
         self._fuel.left = left
 
     def _trap(self, error: Any) -> Any:
-        """Why the host code came to a sudden end."""
+        """Return why the host code was trapped."""
         import wasmtime
 
         from grader.message import msg
@@ -397,7 +397,7 @@ class ProgramRun:
         return msg("programs.too_long", limit=int(billions))
 
     def _function(self, store: Any, item: Any) -> Any:
-        """What an import is bound to: a handler of ours where the types are what it takes, else an error."""
+        """Return the function that serves an import.  Raises ProgramEnded where none has its types."""
         import wasmtime
 
         from grader.message import msg
@@ -415,7 +415,7 @@ class ProgramRun:
         return function
 
     def _call_guest(self, store: Any, exports: Any, name: str, *values: Any) -> Any:
-        """Call a function of the program's out of one of ours."""
+        """Call a function of the program's from within one of ours."""
         self._fuel.give()
         try:
             return exports[name](store, *values)
@@ -467,7 +467,7 @@ class ProgramRun:
         self._charged += instructions
 
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
-        """`function`, counted, and with what a bad address means to a program."""
+        """Return `function` with its cost counted and errors turned into the program's end."""
         from grader.message import msg
         from grader.programs.device import TooSlow
         from grader.programs.runtime.state import ProgramEnded

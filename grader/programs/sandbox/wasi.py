@@ -199,7 +199,7 @@ class Wasi:
         return self._printed > MAX_OUTPUT_BYTES
 
     def _put(self, fd: int, address: int, size: int) -> int:
-        """Write what lies in the program's memory: it is read only where there is room for it, and counts anyhow."""
+        """Write what lies in the program's memory to a file, as far as there is room; all of it counts."""
         guest = self._guest()
         if fd in (1, 2):
             room = max(0, MAX_OUTPUT_BYTES - self._printed)
@@ -224,7 +224,7 @@ class Wasi:
         return 0
 
     def _disk_bytes(self) -> int:
-        """What all files take: those that have a name, and those that have lost it and are open still."""
+        """Return the size of all files, those that are only open still included."""
         opened = (file.content for file in self._open.values() if file is not self._stdin)
         return sum({id(content): len(content) for content in (*self.files.values(), *opened)}.values())
 
@@ -343,7 +343,7 @@ class Wasi:
         return 0
 
     def _name(self, fd: int, text: int, size: int) -> str | None:
-        """What is meant by a path that begins in a folder that is open; "" the program's own folder."""
+        """Return the name that a path in an open folder stands for; "" for the program's own folder."""
         opened = self._open.get(fd)
         folder = "" if fd in _FOLDERS else opened.folder if opened is not None else None
         if folder is None or not 0 <= size <= 512:
@@ -356,13 +356,13 @@ class Wasi:
         return not name or name in self._folders or any(self._inside(name))
 
     def _inside(self, folder: str) -> Iterator[str]:
-        """All that lies in a folder and in its folders."""
+        """Return the names of all that lies in a folder, however deep."""
         self._meter.charge(rows=len(self.files) + len(self._folders))
         start = f"{folder}/" if folder else ""
         return (name for name in (*self.files, *self._folders) if name.startswith(start) and name != folder)
 
     def _forget(self, name: str) -> None:
-        """A file or folder goes; the one that it lay in stays."""
+        """Remove a file or folder, but not the one that it lay in."""
         self.files.pop(name, None)
         self._folders.discard(name)
         self._folders |= {posixpath.dirname(name)} - {""}

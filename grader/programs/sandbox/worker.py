@@ -85,7 +85,7 @@ def main(connection: socket.socket, *options: str) -> None:
 
 
 def _card() -> tuple[OpenCard | None, str]:
-    """The first GPU that there is, or why there is none."""
+    """Open the first GPU; None and the reason where there is none."""
     from grader.driver import DriverError
     from grader.programs.card import open_card
 
@@ -96,7 +96,7 @@ def _card() -> tuple[OpenCard | None, str]:
 
 
 def _driver_files() -> dict[str, int]:
-    """What the driver may still open: its devices, and libraries beside those that it has loaded."""
+    """Return rights for what the driver may still open: devices, and libraries beside those that it has loaded."""
     from grader.processes import limits
 
     devices = {str(path): limits.READ | limits.WRITE_TO for path in Path("/dev").glob("nvidia*")}
@@ -109,7 +109,7 @@ def _driver_files() -> dict[str, int]:
 
 
 def _own_files() -> list[str]:
-    """What Python may still want to import: its own library, NumPy's, and the parts of the grader that run here."""
+    """Return folders that Python may still import from: its library, NumPy, and parts of the grader."""
     import numpy as np
     import wasmtime
 

@@ -167,7 +167,7 @@ def precompiled(headers: Sequence[str], library: Library, half: Half = HOST) -> 
 
 
 def _held(target: Path) -> int | None:
-    """An open descriptor whose lock keeps a file from being removed; None where it is not there."""
+    """Open a file with a lock that keeps it from being removed; None where it is not there."""
     import fcntl
 
     try:
@@ -185,7 +185,7 @@ def _held(target: Path) -> int | None:
 
 
 def _make(headers: Sequence[str], library: Library, half: Half) -> None:
-    """The set asked for, and with it the usual ones: an image that is read only has all of them."""
+    """Precompile the headers asked for and the usual ones, so that an image which is read-only has all of them."""
     with zig.building():
         # Never made a second time: a process that was given the right to read a file would lose it with the file.
         wanted = [(headers, half), (RUNTIME, HOST), ((*RUNTIME, *USUAL), HOST)]
@@ -197,7 +197,7 @@ def _make(headers: Sequence[str], library: Library, half: Half) -> None:
 
 
 def _prune(keep: Collection[Path]) -> None:
-    """Remove what was used least lately until the rest is within its bound, and what ended builds have left."""
+    """Remove the least recently used files until the rest is within its bound, and remains of builds."""
     folder = zig.cache_folder()
     for left in folder.glob(".building-*"):
         shutil.rmtree(left, ignore_errors=True)
@@ -211,7 +211,7 @@ def _prune(keep: Collection[Path]) -> None:
 
 
 def _removed(path: Path) -> bool:
-    """Remove a file that nobody holds, and the header that it was made of; whether it is gone."""
+    """Remove a file that nobody holds, and the header that it was made of; return whether it is gone."""
     import fcntl
 
     descriptor = os.open(path, os.O_RDONLY)

@@ -97,7 +97,7 @@ def too_long(files: Mapping[str, str]) -> TooLong | None:
 
 
 def _opens_scope(head: list[str]) -> bool:
-    """Whether what a brace after `head` opens holds declarations: a namespace, a class, `extern "C"`."""
+    """Whether a brace after `head` opens a scope of declarations: a namespace, a class, `extern "C"`."""
     words = _SCOPES.intersection(head)
     return bool(words) and "(" not in head and "=" not in head
 
@@ -277,7 +277,7 @@ def _compile_with(compilation: Compilation, files: Mapping[str, str]) -> list[Ho
 
 
 def _is_wrong_anyhow(part: HostProgram) -> bool:
-    """Whether what the compiler misses is missing as well where fewer headers are read in advance."""
+    """Whether what the compiler misses is missing with fewer precompiled headers too."""
     return all(_MISSING.match(diagnostic.text) for diagnostic in part.diagnostics)
 
 
@@ -295,7 +295,6 @@ def rights(folder: Path, library: Library) -> dict[str, int]:
 
 
 def _compile(compilation: Compilation, headers: Sequence[str]) -> list[HostProgram]:
-    """What came of each file."""
     numbers = range(len(compilation.units))
     with (
         precompiled(headers, compilation.library, compilation.half) as first,
@@ -307,7 +306,6 @@ def _compile(compilation: Compilation, headers: Sequence[str]) -> list[HostProgr
 
 
 def _texts(folder: Path) -> dict[str, str]:
-    """All files of the program."""
     return {str(path): path.read_text("utf-8") for path in sorted(folder.rglob("*")) if path.is_file()}
 
 

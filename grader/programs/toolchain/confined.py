@@ -93,7 +93,7 @@ def run(
 
 
 def _forked(program: ChildProgram) -> Done:
-    """The command in a child of the process that has imported what it takes to become it."""
+    """Run the command in a child forked from a process that has imported what it needs."""
     started = time.monotonic()
     ending = Child(program, _SILENT).end(WALL_SECONDS)
     if time.monotonic() - started >= WALL_SECONDS:

@@ -127,14 +127,14 @@ def cache_folder() -> Path:
 
 
 def _can_be_used(folder: Path) -> bool:
-    """Whether there is such a folder, or is now, and files can be made in it."""
+    """Make a folder; return whether files can be made in it."""
     with suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _has_room(folder: Path) -> bool:
-    """Whether the library lies there, or what it takes can be written there: a full disk, a quota used up."""
+    """Whether the library lies there, or disk and quota have room for it."""
     if any(folder.glob(f"{VERSION}-*")):
         return True
     try:
@@ -274,7 +274,7 @@ def build(progress: Callable[[int, int], None] | None = None) -> Library:
 
 
 def _unpack(folder: Path) -> bool:
-    """Whether the package brings the library ready-made; into `folder` then."""
+    """Unpack the library into `folder`; return whether the package brings it ready-made."""
     archive = SHIPPED / f"{key()}.tar.xz"
     if not archive.is_file():
         return False
@@ -313,7 +313,7 @@ def _build(folder: Path, progress: Callable[[int, int], None] | None) -> None:
 
 
 def _overlay(lib: Path, folder: Path) -> None:
-    """The few files that know a 32-bit machine only, for 64 bits."""
+    """Write 64-bit versions of the few files that only know a 32-bit machine."""
     header = (lib / "libc/include/wasm-wasi-musl/wasi/api.h").read_text()
     header = re.sub(r"#error <wasi/api.h> only supports wasm32[^\n]*", "", header)
     (folder / "include" / "wasi").mkdir(parents=True)
@@ -329,7 +329,7 @@ def _overlay(lib: Path, folder: Path) -> None:
 
 
 def _sources() -> list[tuple[str, str]]:
-    """(group, path in `ziglang`) of every source."""
+    """Return (group, path in `ziglang`) of every source."""
     sources, group = [], ""
     for line in (_HERE / "library_sources.txt").read_text().splitlines():
         if line.startswith("["):
@@ -341,7 +341,7 @@ def _sources() -> list[tuple[str, str]]:
 
 
 def _jobs(lib: Path, folder: Path) -> list[tuple[list[str], Path]]:
-    """Commands with what they make."""
+    """Return commands, each with the file that it makes."""
     (folder / "objects").mkdir()
     overlay = folder / "include"
     jobs = []

@@ -70,7 +70,7 @@ def guarded(
 
 
 def _place_of(state: State, address: int, size: int, place: Place) -> tuple[Array, Allocation]:
-    """`size` bytes of memory that the device reaches."""
+    """Return `size` bytes of memory that the device reaches, and what they lie in."""
     buffer = state.memory.find(address)
     offset = address - buffer.base if buffer is not None else 0
     if buffer is None:
@@ -89,12 +89,11 @@ def _place_of(state: State, address: int, size: int, place: Place) -> tuple[Arra
 
 
 def _mapped(size: int) -> int:
-    """The bytes that a driver maps for so many."""
     return -(-size // MAPPED_BYTES) * MAPPED_BYTES
 
 
 def _beyond(buffer: Allocation, offset: int, size: int) -> tuple[Array, Allocation]:
-    """Bytes of an array and past it, where the device has them: zeros, and what is written there is lost."""
+    """Return bytes of an array and past it, as a device has them mapped: zeros, and what is written there is lost."""
     inside = max(0, buffer.size - offset)
     content = np.zeros(size, np.uint8)
     if inside:

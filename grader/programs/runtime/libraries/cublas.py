@@ -116,7 +116,7 @@ def _reduced(which: Callable[[Array], Any], dtype: str = "") -> Callable[..., No
 
 
 def _sizes(vector: Array) -> Array:
-    """What `amax` compares: of complex numbers the sum of both parts."""
+    """Return what `amax` compares: of complex numbers the sum of both parts' absolute values."""
     sizes: Array = np.abs(vector.real) + np.abs(vector.imag)
     return sizes
 

@@ -84,7 +84,7 @@ def _count(count: int) -> range:
 
 
 def _batch(call: Call, count: int, *arrays: int) -> Iterator[tuple[int, ...]]:
-    """The number of each problem of a batch, and the address of each of its operands, as arrays of these have them."""
+    """Return number and operands' addresses of each problem of a batch; arrays: of addresses."""
     return zip(_count(count), *(call.pointers(array, count) for array in arrays), strict=True)
 
 
@@ -365,7 +365,7 @@ def _record(call: Call, handle: int, kind: str) -> dict[str, Any]:
 
 
 def _extents(operation: Mapping[str, Any], a: Any, b: Any, c: Any, d: Any) -> tuple[int, int, int]:
-    """m, n and k, where operands fit and all that is asked for is served."""
+    """Return m, n and k.  Raises Refused where operands do not fit, or what is asked for is not served."""
     ta, tb = operation.get("ta", NO), operation.get("tb", NO)
     m, k = (a["rows"], a["columns"]) if ta == NO else (a["columns"], a["rows"])
     inner, n = (b["rows"], b["columns"]) if tb == NO else (b["columns"], b["rows"])
@@ -383,7 +383,7 @@ def _extents(operation: Mapping[str, Any], a: Any, b: Any, c: Any, d: Any) -> tu
 
 
 def _matrices(call: Call, address: int, layout: Mapping[str, Any]) -> Iterator[Operand]:
-    """One for each of a batch, as (rows, columns) whatever their order is."""
+    """Yield the matrix of each problem of a batch as (rows, columns), whatever its order in memory."""
     kind = DATA_TYPES[layout["type"]]
     if not 1 <= layout["batch"] <= MAX_BATCH:
         raise Refused(INVALID_VALUE)
@@ -397,7 +397,7 @@ def _matrices(call: Call, address: int, layout: Mapping[str, Any]) -> Iterator[O
 
 
 def _finished(call: Call, operation: Mapping[str, Any], value: Array, kind: str, number: int) -> Array:
-    """A product after its last step: with a number for each row added, and what is below nothing left out."""
+    """Return a product after its epilogue: a bias for each row, ReLU or GELU."""
     if operation["epilogue"] & _BIAS:
         given = operation["bias_type"]
         dtype = kind if given == -1 else DATA_TYPES.get(given, "")

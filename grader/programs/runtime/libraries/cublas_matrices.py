@@ -48,14 +48,14 @@ def blend(
 
 
 def _side(fill: int, n: int) -> Array:
-    """Where a triangle lies."""
+    """Return a mask of a triangle."""
     if fill not in (LOWER, UPPER):
         raise Refused(INVALID_VALUE)
     return np.tri(n, dtype=bool) if fill == LOWER else np.tri(n, dtype=bool).T
 
 
 def _whole(stored: Array, fill: int, *, is_hermitian: bool) -> Array:
-    """The matrix of which one triangle is stored; a Hermitian one's diagonal is real whatever lies there."""
+    """Return the matrix of which one triangle is stored; a Hermitian one's diagonal is real whatever lies there."""
     half = np.where(_side(fill, len(stored)), stored, 0)
     whole = np.where(_side(fill, len(stored)), half, half.T.conj() if is_hermitian else half.T)
     if is_hermitian:
@@ -71,7 +71,7 @@ def _triangle(stored: Array, fill: int, unit: int) -> Array:
 
 
 def _packed_places(fill: int, n: int) -> tuple[Array, Array]:
-    """Rows and columns of a packed triangle's numbers, in their order."""
+    """Return rows and columns of a packed triangle's numbers, in their order."""
     columns, rows = np.nonzero(_side(fill, n).T)
     return rows, columns
 
@@ -89,7 +89,7 @@ def _packed(call: Call, address: int, fill: int, n: int) -> tuple[Operand, Array
 def _band(
     call: Call, address: int, rows: int, columns: int, low: int, high: int, leading: int
 ) -> tuple[Operand, Array]:
-    """A band matrix, whose diagonals are stored as rows."""
+    """Return a band matrix, whose diagonals are stored as rows, as stored and as a dense one."""
     if min(rows, columns, low, high) < 0 or leading < low + high + 1:
         raise Refused(INVALID_VALUE)
     stored = call.matrix(address, low + high + 1, columns, leading)
@@ -285,7 +285,7 @@ def _ger(is_conjugated: bool) -> Callable[..., None]:
 
 
 def _outer(call: Call, n: int, vectors: Sequence[Strided], alpha: int, form: str) -> tuple[tuple[Operand, ...], Array]:
-    """What a rank-one or rank-two update adds: form "s" or "h", with "2" behind it for two vectors."""
+    """Return inputs and product of a rank-one or rank-two update; form: "s" or "h", "2" behind it for two vectors."""
     call.work(n, n)
     first, *others = (call.vector(address, n, step) for address, step in vectors)
     if not others:
@@ -328,7 +328,7 @@ def _add(
     form: str,
     where: Any = True,
 ) -> None:
-    """An update put into a matrix; the diagonal of a Hermitian one is real afterwards, whatever stood there."""
+    """Add an update to a matrix; the diagonal of a Hermitian one is real afterwards."""
     added = added.astype(call.dtype)
     if form.startswith("h"):
         added[diagonal] -= 1j * target[0][diagonal].imag

@@ -43,7 +43,7 @@ _MAX_SIZE = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where one side of a plan has its numbers: of each batch and dimension the length and the step, in numbers."""
+    """Where one side of a plan has its numbers: length and step of the batch and of each dimension, in elements."""
 
     shape: tuple[int, ...]
     steps: tuple[int, ...]

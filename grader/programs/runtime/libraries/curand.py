@@ -46,7 +46,7 @@ _MASK = np.uint64(0xFFFFFFFF)
 
 
 class _Lanes(abc.ABC):
-    """The subsequences of a generator, each as far on as it was used; elements are taken from one after another."""
+    """The subsequences of a generator, each as far on as it was used; elements are taken from them in turn."""
 
     count: int
     state: Array
@@ -82,7 +82,7 @@ class _Xorwow(_Lanes):
 
 @cache
 def _jumps() -> tuple[Array, ...]:
-    """Matrices over two elements that take a state 2^67 numbers on, and twice, four, … times as far."""
+    """Return matrices over GF(2) that advance a state by 2^67 numbers, and twice, four, … times as far."""
     matrix = np.zeros((_BITS, _BITS), np.float32)
     for column in range(_BITS):
         words = [1 << column % 32 if number == column // 32 else 0 for number in range(_WORDS)]
@@ -166,7 +166,7 @@ sequences with better two-dimensional projections", 2008, which cuRAND names as 
 
 
 def _directions(dimension: int, bits: int) -> list[int]:
-    """What the bits of Gray's code are multiplied by, from the lowest on."""
+    """Return the direction numbers of a dimension, lowest bit first."""
     polynomial, first = _SOBOL_ROWS[dimension]
     if not first:
         return [1 << (bits - 1 - bit) for bit in range(bits)]
@@ -276,7 +276,7 @@ class _Generator:
         return self.at * raws * _COSTS.get(self.kind, 1) * RANDOM_INSTRUCTIONS + _BEGINNING
 
     def _begun(self, first: int, raws: int) -> _Lanes:
-        """The subsequences; of a generator that has made nothing yet, after `first` elements of so many numbers."""
+        """Return the subsequences, advanced by `first` elements of `raws` numbers where nothing was generated yet."""
         if self.lanes is None:
             self.lanes = (_Xorwow if self.kind == _XORWOW else _Mrg32k3a)(self.seed)
             rows, rest = divmod(first, self.lanes.count)

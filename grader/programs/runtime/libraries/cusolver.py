@@ -62,7 +62,7 @@ def _hermitian(matrix: Array, fill: int) -> Array:
 
 
 def _cholesky(call: Call, fill: int, matrix: Operand, info: int) -> None:
-    """The factor takes the place of the triangle; where the matrix is not positive definite, of what is before that."""
+    """Replace the triangle by its Cholesky factor, as far as the matrix is positive definite."""
     whole = _hermitian(matrix[0], fill)
     n, lacking = len(whole), 0
     factor = np.tril(whole)
@@ -139,7 +139,7 @@ def getrs(call: Call, t: int, n: int, columns: int, a: int, lda: int, pivots: in
 
 
 def _reflected(matrix: Array) -> tuple[Array, Array]:
-    """R above the diagonal, the reflectors below it, and their factors (LAPACK's `geqrf`)."""
+    """Return R above the diagonal with the reflectors below it, and their factors (LAPACK's `geqrf`)."""
     reflected = np.array(matrix, copy=True)
     rows, columns = reflected.shape
     factors = np.zeros(min(rows, columns), reflected.dtype)
@@ -158,7 +158,7 @@ def _reflected(matrix: Array) -> tuple[Array, Array]:
 
 
 def _turned_by(reflectors: Array, factors: Array, target: Array, t: int) -> Array:
-    """Q or what it is undone by, from the left."""
+    """Return Q, or its inverse where `t` says so, times `target`."""
     product = np.array(target, copy=True)
     steps = range(len(factors)) if t != NO else range(len(factors) - 1, -1, -1)
     for step in steps:
@@ -206,7 +206,7 @@ def orgqr(call: Call, m: int, n: int, k: int, a: int, lda: int, factors: int, wo
 
 
 def _converged(call: Call, info: int, factor: Callable[[Array], Any], matrix: Array) -> Any:
-    """What a factorisation by iteration comes to; where it comes to no end, the library's word of it is in `info`."""
+    """Return an iterative factorisation.  Raises Refused where it does not converge, as `info` says then."""
     try:
         return factor(matrix)
     except np.linalg.LinAlgError as error:

@@ -106,7 +106,7 @@ def _find(call: Call, handle: int, kind: Any) -> Any:
 
 
 def _dense(call: Call, handle: int) -> Operand:
-    """The numbers of a dense matrix as (rows, columns)."""
+    """Return a dense matrix as (rows, columns)."""
     matrix: Dense = _find(call, handle, Dense)
     if matrix.order == _ROW_ORDER:
         turned, allocation = call.matrix(matrix.values, matrix.columns, matrix.rows, matrix.leading, matrix.dtype)
@@ -115,14 +115,14 @@ def _dense(call: Call, handle: int) -> Operand:
 
 
 def _within(places: Array, bound: int) -> Array:
-    """The same places.  Raises Refused where one is not in [0, bound)."""
+    """Return `places`.  Raises Refused where one is not in [0, bound)."""
     if len(places) and not 0 <= places.min() <= places.max() < bound:
         raise Refused(INVALID_VALUE)
     return places
 
 
 def _offsets(lengths: Array) -> Array:
-    """Where rows of these lengths begin, and where the last one ends."""
+    """Return where rows of these lengths begin, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(lengths)])
 
 
@@ -203,7 +203,7 @@ def set_attribute(call: Call, handle: int, which: int, data: int, size: int) -> 
 
 
 def _spread(call: Call, offsets: Operand, base: int, count: int) -> Array:
-    """Of each value in which row it lies."""
+    """Return the row of each value."""
     starts = offsets[0].astype(np.int64)
     lengths: Array = starts[1:] - starts[:-1]
     if len(lengths) and (lengths.min() < 0 or int(offsets[0][0]) != base or int(lengths.sum()) != count):
@@ -212,7 +212,7 @@ def _spread(call: Call, offsets: Operand, base: int, count: int) -> Array:
 
 
 def _places(call: Call, matrix: Sparse) -> tuple[Array, Array]:
-    """Rows and columns of its values, from 0 on, of blocks where it has blocks."""
+    """Return rows and columns of a matrix's values, or of its blocks, from 0 on."""
     lines = matrix.columns if matrix.kind == "csc" else matrix.rows
     first = call.array(matrix.first, matrix.count if matrix.kind == "coo" else lines + 1, matrix.types[0])
     second = call.array(matrix.second, matrix.count, matrix.types[1])
@@ -227,7 +227,7 @@ def _places(call: Call, matrix: Sparse) -> tuple[Array, Array]:
 
 
 def _elements(call: Call, matrix: Sparse) -> tuple[Array, Array]:
-    """Rows and columns of each number in the order that the numbers lie in."""
+    """Return rows and columns of all numbers, in the order in which they lie."""
     rows, columns = _places(call, matrix)
     if matrix.kind != "bsr":
         return rows, columns
@@ -258,7 +258,7 @@ def _dense_of(call: Call, matrix: Sparse, computed: str) -> Array:
 
 
 def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
-    """op(A) times a dense matrix."""
+    """Return op(A) times a dense matrix."""
     rows, columns = _elements(call, matrix)
     values = _values_of(call, matrix)
     call.read(values)
