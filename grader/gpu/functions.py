@@ -23,7 +23,7 @@ from grader.launching.trial import Run
 from grader.message import Message, msg
 from grader.programs.observe import Observer, Setting
 from grader.programs.records import CallSeen, CallTimes, Observation, RunLimits, for_gpu
-from grader.programs.sandbox.process import CardTold
+from grader.programs.sandbox.process import CardInfo
 from grader.programs.sources import Program
 from grader.result import Environment
 from grader.running.evidence import Evidence
@@ -56,7 +56,7 @@ class FunctionGpu:
 
     is_wanted: bool
     remeasure: bool = False
-    card: CardTold | None = None
+    card: CardInfo | None = None
     _failed: dict[str, Run] = field(default_factory=dict)
 
     def grade(

@@ -27,7 +27,7 @@ from grader.programs.records import CallTimes, DeviceCall
 from grader.programs.runtime.devices import Model, model_of, numbers
 from grader.programs.runtime.ordering import Event, Stream
 from grader.programs.sandbox.guest import Meter
-from grader.programs.sandbox.process import CardTold
+from grader.programs.sandbox.process import CardInfo
 
 MAX_PRINTED_BYTES = 64 << 20
 """Of the file that device code prints to."""
@@ -47,7 +47,7 @@ class OpenCard:
 
     model: Model
     printed: int
-    told: CardTold
+    info: CardInfo
 
 
 def open_card() -> OpenCard:
@@ -70,7 +70,7 @@ def open_card() -> OpenCard:
 
     model = _model(handle)
     uuid = driver.uuid_text(driver.call("cuDeviceGetUuid", handle).bytes)
-    return OpenCard(model, printed, CardTold(model.name, uuid, model.capability, driver.version()))
+    return OpenCard(model, printed, CardInfo(model.name, uuid, model.capability, driver.version()))
 
 
 def _model(handle: Any) -> Model:
@@ -89,7 +89,7 @@ class _Queued(msgspec.Struct, frozen=True):
     """A launch that nobody has waited for, by its number among all launches."""
 
     number: int
-    told: Callable[[Outcome], object]
+    on_end: Callable[[Outcome], object]
 
 
 _RAN = Outcome("ran")
@@ -173,7 +173,7 @@ class Card(Device, Queues):
         first = min((one for one in late if one is not None), key=lambda one: one.number, default=None)
         if first is None:
             return error
-        self._end = LateEnd(first.told, Outcome("fault", code=error.code))
+        self._end = LateEnd(first.on_end, Outcome("fault", code=error.code))
         return self._end
 
     def handle(self, stream: Stream) -> Any:
@@ -274,7 +274,7 @@ class Card(Device, Queues):
         except DriverError as error:
             return Outcome("refused", code=error.code)
         self._numbers += 1
-        self._queued.setdefault(number, []).append(_Queued(self._numbers, asked.told))
+        self._queued.setdefault(number, []).append(_Queued(self._numbers, asked.on_end))
         self.called("cuStreamWriteValue32", handle, self._marks_at + 4 * self._slots[number], self._numbers, 0)
         return _RAN
 
@@ -320,9 +320,9 @@ class Card(Device, Queues):
         end = self._lost(error)
         queued = self._queued.get(number)
         if isinstance(end, LateEnd):
-            self._end = LateEnd(end.told, msgspec.structs.replace(end.outcome, status="hangs"))
+            self._end = LateEnd(end.on_end, msgspec.structs.replace(end.outcome, status="hangs"))
         elif queued:
-            self._end = LateEnd(queued[-1].told, Outcome("hangs", code=LAUNCH_TIMEOUT))
+            self._end = LateEnd(queued[-1].on_end, Outcome("hangs", code=LAUNCH_TIMEOUT))
         return self._end or error
 
     def printed(self) -> bytes:

@@ -103,7 +103,7 @@ DONE:
     ret;
 }
 \0"""
-"""`busy` reads words that are all zero over and over, and tells cycles and nanoseconds."""
+"""`busy` reads words that are all zero over and over, and stores cycles and nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class CardTimes:
     def _least(self, entry: str) -> float:
         """Return the median time of an empty kernel of ours, or of nothing where `entry` is "", in microseconds."""
         assert self._call is not None
-        found = []
+        times_us = []
         for _try in range(TRIES):
             events = self._event(), self._event()
             self._call.pause(0)
@@ -207,9 +207,9 @@ class CardTimes:
                 self._call.launch(entry, 1, 1)
             self._queues.called("cuEventRecord", events[1], 0)
             self._queues.called("cuStreamSynchronize", 0)
-            found.append(self._us(*events))
+            times_us.append(self._us(*events))
             self._spare += events
-        return sorted(found)[TRIES // 2]
+        return sorted(times_us)[TRIES // 2]
 
     def _event(self) -> Any:
         if not self._spare:
@@ -262,10 +262,10 @@ class _Call:
 
     def keep_busy(self) -> None:
         """Bring the clock up, and have the cache hold nothing but zeros."""
-        told = self._words + self._read_bytes
-        self.launch("busy", 2 * self._multiprocessors, 512, self._words, self._read_bytes // 16, BUSY_NS, told)
+        results = self._words + self._read_bytes
+        self.launch("busy", 2 * self._multiprocessors, 512, self._words, self._read_bytes // 16, BUSY_NS, results)
         cycles = (ctypes.c_uint64 * 2)()
-        self._queues.called("cuMemcpyDtoH", ctypes.addressof(cycles), told, 16)
+        self._queues.called("cuMemcpyDtoH", ctypes.addressof(cycles), results, 16)
         self._sm_mhz = 1000 * cycles[0] / cycles[1] if cycles[1] else 0.0
 
     def times(self, us: Any) -> CallTimes:
@@ -309,19 +309,22 @@ def checked(on_card: Observation, emulated: Observation) -> Observation:
     """
     launches = list(on_card.launches)
     count = 0
-    for real, seen in zip(on_card.launches, emulated.launches, strict=False):
-        is_seen = seen.status in ("ran", "faulted") or seen.status == real.status == "failed"
-        if not is_seen or _what(real) != _what(seen):
+    for real, counterpart in zip(on_card.launches, emulated.launches, strict=False):
+        was_run = counterpart.status in ("ran", "faulted") or counterpart.status == real.status == "failed"
+        if not was_run or _what(real) != _what(counterpart):
             break
         launches[count] = msgspec.structs.replace(
-            real, hazards=seen.hazards, counters=seen.counters, thread_instructions=seen.thread_instructions
+            real,
+            hazards=counterpart.hazards,
+            counters=counterpart.counters,
+            thread_instructions=counterpart.thread_instructions,
         )
         count += 1
-    told_on_card = {(finding.kind, finding.file, finding.line) for finding in on_card.findings}
+    reported_on_card = {(finding.kind, finding.file, finding.line) for finding in on_card.findings}
     more = [
         finding
         for finding in emulated.findings
-        if finding.kind not in _OF_RUN and (finding.kind, finding.file, finding.line) not in told_on_card
+        if finding.kind not in _OF_RUN and (finding.kind, finding.file, finding.line) not in reported_on_card
     ]
     return msgspec.structs.replace(
         on_card,

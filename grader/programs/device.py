@@ -148,13 +148,13 @@ class TooSlow(Exception):
 
 
 class LateEnd(Exception):
-    """A launch that had been queued came to a bad end, as a later call finds: `told` is to be called with the outcome.
+    """A launch that had been queued came to a bad end, as a later call finds: `on_end` is to be called with the outcome.
 
     Nothing else can be done on the device from then on.
     """
 
-    def __init__(self, told: Callable[[Outcome], object], outcome: Outcome) -> None:
-        self.told = told
+    def __init__(self, on_end: Callable[[Outcome], object], outcome: Outcome) -> None:
+        self.on_end = on_end
         self.outcome = outcome
         super().__init__(outcome.status)
 
@@ -169,7 +169,7 @@ class Asked(msgspec.Struct, frozen=True):
     arguments: as the device takes them.  stream: the queue that it goes to.
     left, steps_left: thread-instructions, and steps of the emulator's interpreter, that all launches together still
     have.  observe: hazards and counters are wanted.  at_host: memory of both sides lies where the host has it.
-    record: what is kept of it.  told: to be called with the outcome of one that ends badly after this has returned.
+    record: what is kept of it.  on_end: to be called with the outcome of one that ends badly after this has returned.
     """
 
     unit: int
@@ -187,7 +187,7 @@ class Asked(msgspec.Struct, frozen=True):
     at_host: bool = False
     steps_left: int = NO_LIMIT
     record: SeenLaunch | None = None
-    told: Callable[[Outcome], object] = lambda _outcome: None
+    on_end: Callable[[Outcome], object] = lambda _outcome: None
 
 
 class Device:

@@ -228,10 +228,11 @@ class Observer:
     def seen(self, run: Start, limits: RunLimits) -> Observation | None:
         """What a run comes to; None where the host code does not compile."""
         model, remembered = self.setting.model, self.setting.remembered
-        known = remembered.runs(self.program, model, limits) if remembered is not None else None
-        seen = known.get(run.arguments, run.stdin, self._device.code) if known is not None else None
-        if seen is not None:
-            return seen
+        remembered_runs = remembered.runs(self.program, model, limits) if remembered is not None else None
+        if remembered_runs is not None:
+            observation = remembered_runs.get(run.arguments, run.stdin, self._device.code)
+            if observation is not None:
+                return observation
         # It starts while the program is compiled.
         if self._process is None or self._process.has_ended:
             self._process = _opened_on_gpu() if self.setting.on_gpu else ProgramProcess()
@@ -241,8 +242,10 @@ class Observer:
         if not self.host.module:
             return None
         order = _order(self.program, self.host, run, model, limits)
-        make = partial(self._process.run, order, emit=self.setting.emit)
-        return known.run(run.arguments, run.stdin, self._device.code, make) if known else make(self._device.code)
+        execute = partial(self._process.run, order, emit=self.setting.emit)
+        if remembered_runs is None:
+            return execute(self._device.code)
+        return remembered_runs.run(run.arguments, run.stdin, self._device.code, execute)
 
     def seen_with(self, other: Program, run: Start, limits: RunLimits) -> Observation | None:
         """What a run comes to of a program that differs in its device code alone; None where nothing was run before."""

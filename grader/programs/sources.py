@@ -403,7 +403,7 @@ def _module(folder: Path, name: str) -> bytes:
             return otherwise
         text = "" if path in included else path.read_text("utf-8", errors="replace")
         included.add(path)
-        return _INCLUDED.sub(lambda found: text_of((path.parent / found[1]).resolve(), found[0]), text)
+        return _INCLUDED.sub(lambda match: text_of((path.parent / match[1]).resolve(), match[0]), text)
 
     try:
         text = text_of((folder / f"{stem}.cu").resolve()) if stem else ""

@@ -299,13 +299,13 @@ def drawn_shapes(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tup
             yield "ragged" if is_ragged else "correct", sizes
 
 
-def _is_out_of_proportion(ended: Run, known: Run) -> bool:
-    """Whether a launch that was ended takes far longer than `known`, which came to its end, suggests.
+def _is_out_of_proportion(ended: Run, completed: Run) -> bool:
+    """Whether a launch that was ended takes far longer than `completed`, which came to its end, suggests.
 
     Nothing that a lab asks for takes longer than by the third power of its sizes.
     """
-    growth = prod(max(1.0, value / known.sizes[name]) ** 3 for name, value in ended.sizes.items())
-    executed, issued = known.outcome.thread_instructions, known.outcome.issued
+    growth = prod(max(1.0, value / completed.sizes[name]) ** 3 for name, value in ended.sizes.items())
+    executed, issued = completed.outcome.thread_instructions, completed.outcome.issued
     if executed is None or issued is None:
         return False
     patience = PATIENCE * growth
@@ -329,12 +329,12 @@ def drawn_cases(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tupl
             yield "ragged", off_the_tile
 
 
-def _new(known: list[Sizes], rules: SizeRules, attempt: Callable[[], Sizes]) -> Sizes:
+def _new(taken: list[Sizes], rules: SizeRules, attempt: Callable[[], Sizes]) -> Sizes:
     """Return the first draw that can be run at sizes not taken yet; the last draw where there is none."""
     sizes: Sizes = {}
     for _number in range(ATTEMPTS):
         sizes = attempt()
-        if sizes not in known and rules.has_possible_block(sizes):
+        if sizes not in taken and rules.has_possible_block(sizes):
             break
     return sizes
 

@@ -131,10 +131,10 @@ def _same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
                 filled.pop(serial, None)
 
 
-def _merged(found: Iterable[_Kind]) -> list[FlowFault]:
+def _merged(faults: Iterable[_Kind]) -> list[FlowFault]:
     """Return each fault once, with all kernels that it concerns."""
     merged: dict[tuple[object, ...], _Kind] = {}
-    for kind in found:
+    for kind in faults:
         # Of several launches that it spoils the first is named.
         data = {name: value for name, value in kind.data.items() if name != "launch_line"}
         first = merged.setdefault((kind.file, kind.line, kind.id, repr(data)), kind)

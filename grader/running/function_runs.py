@@ -200,13 +200,13 @@ class FunctionRuns:
 
     def _diagnoses(self, shown: Sequence[tuple[Case, Run, Observation]]) -> dict[str, Diagnosis]:
         """Diagnose the outputs of the smallest wrong cases: where they are wrong, and by what rule."""
-        found: dict[str, Diagnosis] = {}
+        diagnoses: dict[str, Diagnosis] = {}
         wrong = [row for row in shown if row[1].difference is not None and row[1].difference.mismatches]
         for case, run, observation in sorted(wrong, key=lambda row: prod(row[0].sizes.values())):
             kind, outputs = "ragged" if case.kind == "ragged" else "correct", self.outputs(case, observation)
             inputs, expected = case.data[0]
             name = run.difference.name if run.difference is not None else ""
-            if kind in found or outputs is None or outputs[name].size > MAX_EXPLAINED:
+            if kind in diagnoses or outputs is None or outputs[name].size > MAX_EXPLAINED:
                 continue
             if np.ma.isMaskedArray(expected[name]):  # Of elements that may be anything no rule speaks.
                 continue
@@ -223,8 +223,8 @@ class FunctionRuns:
                 hazards=hazards,
                 is_on_host=not self.is_on_device,
             )
-            found[kind] = diagnose(explained)
-        return found
+            diagnoses[kind] = diagnose(explained)
+        return diagnoses
 
     @property
     def is_on_device(self) -> bool:

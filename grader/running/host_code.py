@@ -273,12 +273,12 @@ def _host_text(submission: Submission, source: SourceText) -> str:
     return "\n".join(lines)
 
 
-def _unchecked(seen: Sequence[SeenLaunch]) -> list[HostFault]:
+def _unchecked(launches: Sequence[SeenLaunch]) -> list[HostFault]:
     """Return a fault for each line whose launches are never checked for errors."""
-    checked = {(launch.file, launch.line) for launch in seen if launch.checked}
-    places = dict.fromkeys((launch.file, launch.line) for launch in seen)
+    checked = {(launch.file, launch.line) for launch in launches if launch.checked}
+    places = dict.fromkeys((launch.file, launch.line) for launch in launches)
     return [
-        HostFault("unchecked", file, line, msg("checks.host_code.unchecked", kernel=seen[0].kernel))
+        HostFault("unchecked", file, line, msg("checks.host_code.unchecked", kernel=launches[0].kernel))
         for file, line in places
         if (file, line) not in checked
     ]
@@ -309,12 +309,12 @@ def _gave_up(run: SeenRun) -> bool:
 
 
 def _seen_faults(
-    runs: Sequence[SeenRun], kernel: str, seen: Sequence[SeenLaunch], instance: Sequence[str]
+    runs: Sequence[SeenRun], kernel: str, own_launches: Sequence[SeenLaunch], instance: Sequence[str]
 ) -> list[HostFault]:
     """Return what the runtime reported that names this kernel, or no kernel and this one's launch is the nearest."""
     own = f"{kernel}<{', '.join(instance)}>" if instance else ""
     launches = [launch for run in runs if not run.probe for launch in run.launches]
-    files = {launch.file for launch in seen}
+    files = {launch.file for launch in own_launches}
     faults = []
     for fault in (fault for run in runs for fault in run.faults if run.change is None or not _is_of_sizes(fault)):
         kind = _kind(fault)

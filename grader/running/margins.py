@@ -72,17 +72,17 @@ def margins_of(kernel: BoundKernel) -> list[Margin]:
     ]
 
 
-def _of_launch(kernel: BoundKernel, launch: SeenLaunch, seen: dict[str, SeenArgument]) -> list[Margin]:
+def _of_launch(kernel: BoundKernel, launch: SeenLaunch, arguments: dict[str, SeenArgument]) -> list[Margin]:
     pairs = list(zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True))
     sizes: dict[str, int] = dict(kernel.interpretation.pinned) | dict(kernel.interpretation.declared)
     for role, parameter in pairs:
-        value = seen[parameter.name].value if parameter.name in seen else None
+        value = arguments[parameter.name].value if parameter.name in arguments else None
         if role in kernel.lab.size_names and isinstance(value, int):
             sizes[role] = value
     arrays = [
-        (role, seen[p.name])
+        (role, arguments[p.name])
         for role, p in pairs
-        if p.is_pointer and p.name in seen and seen[p.name].buffer_bytes and role in kernel.dtypes
+        if p.is_pointer and p.name in arguments and arguments[p.name].buffer_bytes and role in kernel.dtypes
     ]
     margins = []
     for role, argument in arrays:
@@ -166,7 +166,7 @@ class Halo:
     """A halo of the lab's only input, a vector.
 
     role: the input.  size: the role of its length.  array: what the program calls it.
-    elements: on both sides together, at `seen`: the sizes beside the length that it grows with.
+    elements: on both sides together, at `seen_sizes`: the sizes beside the length that it grows with.
     is_before: the kernel is handed the address of the first element that has a result, not that of the halo.
     """
 
@@ -174,12 +174,12 @@ class Halo:
     size: str
     array: str
     elements: int
-    seen: Sizes
+    seen_sizes: Sizes
     is_before: bool
 
     def width(self, sizes: Sizes) -> int:
         """Elements of the halo on one side at some sizes."""
-        factor = max((sizes[name] / value for name, value in self.seen.items() if name in sizes), default=1.0)
+        factor = max((sizes[name] / value for name, value in self.seen_sizes.items() if name in sizes), default=1.0)
         return round(self.elements * factor) // 2
 
     def widened(self, sizes: Sizes) -> Sizes:

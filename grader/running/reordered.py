@@ -352,11 +352,11 @@ def _failure(result: CompileResult) -> Compilation:
     return Compilation("errors", tuple(Diagnostic(d.file, d.line, d.message, d.hint, d.cause) for d in errors))
 
 
-def _newest_that_are(found: Mapping[str, Evidence]) -> list[str]:
+def _newest_that_are(by_device: Mapping[str, Evidence]) -> list[str]:
     """Return the newest devices on all of which the kernel is right, oldest first."""
     right: list[str] = []
-    for device in reversed(list(found)):
-        if not _is_right(found[device]):
+    for device in reversed(list(by_device)):
+        if not _is_right(by_device[device]):
             break
         right.insert(0, device)
     return right

@@ -120,10 +120,10 @@ def _is_forwarded(trials: Trials, altered_trials: Trials, evidence: Evidence, ke
     if counters is None or not run.output_is_right:
         return False
     read = [evidence.array_bytes[p.name] for p in kernel.lab.parameters if p.is_input]
-    made = [evidence.array_bytes[p.name] for p in kernel.lab.parameters if p.is_output]
+    written = [evidence.array_bytes[p.name] for p in kernel.lab.parameters if p.is_output]
     if moved_bytes(counters.by_line, "shared", "store") < min(read) or moved_bytes(
         counters.by_line, "shared", "load"
-    ) < sum(made):
+    ) < sum(written):
         return False
     return _unused_at(altered_trials, kernel, [run]) is None
 
@@ -139,10 +139,10 @@ def _would_do(direct: Sequence[Read], needed: Mapping[str, Mask]) -> bool:
 
 
 def _unused_at(
-    altered_trials: Trials, kernel: BoundKernel, runs: Sequence[Run], known: Sizes | None = None
+    altered_trials: Trials, kernel: BoundKernel, runs: Sequence[Run], other_than: Sizes | None = None
 ) -> Sizes | None:
     """Return the observed size where most of an output is the same with other values in shared memory; else None."""
-    observed = next((run for run in runs if run.kind == "observe" and run.sizes != known), None)
+    observed = next((run for run in runs if run.kind == "observe" and run.sizes != other_than), None)
     if observed is None or (observed.outcome.thread_instructions or CHEAP) >= CHEAP:
         return None
     outputs = altered_trials.run(kernel, "correct", observed.sizes).outcome.outputs

@@ -19,7 +19,7 @@ from grader.lab.records import Lab, TimingRule
 from grader.message import msg
 from grader.programs.observe import OF_GRADING, Observer
 from grader.programs.records import CallTimes, Observation, ProgramFinding, RunLimits, Start
-from grader.programs.sandbox.process import CardTold
+from grader.programs.sandbox.process import CardInfo
 from grader.result import Check, Result
 from tests.grading import test_program_labs as program_labs
 from tests.grading.function_labs import lab_of
@@ -76,7 +76,7 @@ def card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Card:
         def __post_init__(self) -> None:
             self.setting = OF_GRADING
             super().__post_init__()
-            self.card = CardTold("Paper", "uuid", (9, 0), "580")
+            self.card = CardInfo("Paper", "uuid", (9, 0), "580")
 
         def seen(self, run: Start, limits: RunLimits) -> Observation | None:
             text = "".join(self.program.host.values()) + "".join(

@@ -73,7 +73,7 @@ class Calls:
 
     def __init__(self, ordered: Sequence[FunctionCall]) -> None:
         self._ordered = ordered
-        self.seen: list[CallSeen] = []
+        self.results: list[CallSeen] = []
         self.arrays: dict[int, _Array] = {}
         self.is_underway = False
         self._moved: dict[bool, list[bytes]] = {True: [], False: []}
@@ -86,13 +86,13 @@ class Calls:
 
     @property
     def current(self) -> FunctionCall:
-        return self._ordered[len(self.seen) - 1]
+        return self._ordered[len(self.results) - 1]
 
     def next(self) -> bool:
         """Whether there is another call to be made, which begins."""
-        self.is_underway = len(self.seen) < len(self._ordered)
+        self.is_underway = len(self.results) < len(self._ordered)
         if self.is_underway:
-            self.seen.append(CallSeen())
+            self.results.append(CallSeen())
             self.arrays = {}
             self._moved, self._moved_bytes = {True: [], False: []}, 0
         return self.is_underway
@@ -101,8 +101,8 @@ class Calls:
         """The program came to its end, with an exit code where that is its own; asked: what it had the device do."""
         if self.is_underway and self.current.is_whole:
             self.is_underway = False
-            self.seen[-1].has_returned = code is not None
-            self.seen[-1].asked = list(asked)
+            self.results[-1].has_returned = code is not None
+            self.results[-1].asked = list(asked)
 
     @property
     def times_program(self) -> bool:
@@ -134,7 +134,7 @@ class Calls:
     def copied(self, allocation: Allocation | None, size: int, into: bool, offset: int = 0) -> None:
         """Bytes were copied between the host and an array of the device's, there from `offset` on."""
         if self.is_underway and allocation is not None and not into and size in self.current.copied_bytes:
-            kept = self.seen[-1].copied
+            kept = self.results[-1].copied
             if len(kept) < MOST_COPIED or allocation.name in kept:
                 kept[allocation.name] = allocation.view(offset, size).tobytes()
         array = next((a for a in self.arrays.values() if a.allocation is allocation), None)
@@ -174,7 +174,7 @@ class Calls:
                 shared_bytes=outcome.shared_bytes,
                 work=list(outcome.work),
             )
-        self.seen[-1].launches.append(launch)
+        self.results[-1].launches.append(launch)
 
 
 def _runs(arrays: Sequence[bytes], width: int) -> set[bytes]:
@@ -253,7 +253,7 @@ def ends(state: State, _place: Place) -> None:
     state.wait_for_all()
     state.arrive()
     calls.is_underway = False
-    call = calls.seen[-1]
+    call = calls.results[-1]
     call.times = state.gpu.end_timing()
     call.has_returned = True
     call.asked = asked
@@ -281,7 +281,7 @@ def ends(state: State, _place: Place) -> None:
             state.memory.free(array.allocation)
 
 
-def _left(state: State, array: _Array, seen: CallSeen) -> npt.NDArray[np.uint8]:
+def _left(state: State, array: _Array, call: CallSeen) -> npt.NDArray[np.uint8]:
     """Return an array's bytes; note where the host wrote around it."""
     if array.allocation is not None:
         return array.allocation.view()
@@ -289,7 +289,7 @@ def _left(state: State, array: _Array, seen: CallSeen) -> npt.NDArray[np.uint8]:
     view = state.guest.view(array.host - GUARD_BYTES, size + 2 * GUARD_BYTES)
     for side, part in (("before", view[:GUARD_BYTES]), ("after", view[GUARD_BYTES + size :])):
         if (part != GUARD).any():
-            seen.strayed.append((array.argument.name, side))
+            call.strayed.append((array.argument.name, side))
     return view[GUARD_BYTES : GUARD_BYTES + size].copy()
 
 

@@ -115,9 +115,9 @@ def _check_direction(state: State, to: Side, source: Side, kind: int, place: Pla
         named = "cudaMemcpy" + ("HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice")[kind]
         is_refused = wanted == "device"
         message = msg(f"programs.copy_{role}_{wanted}", kind=named)
-        told = state.tell("copy_direction", "error" if is_refused else "warning", message, place)
+        finding = state.tell("copy_direction", "error" if is_refused else "warning", message, place)
         if is_refused:
-            raise CudaError(1, told)
+            raise CudaError(1, finding)
 
 
 def _piece(state: State, side: Side, size: int, place: Place, role: str) -> Piece:

@@ -291,7 +291,7 @@ def _run(
             at_host=state.keeps_pointers,
             steps_left=state.steps_left,
             record=record,
-            told=lambda outcome: judge(state, kernel, record, outcome, asked.place),
+            on_end=lambda outcome: judge(state, kernel, record, outcome, asked.place),
         )
         try:
             with state.undone():

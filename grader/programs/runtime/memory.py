@@ -167,15 +167,15 @@ def free_late(state: State, place: Place, pointer: int, stream: int) -> None:
     release(state, allocation, place)
 
 
-def _wrong_free(state: State, pointer: int, found: Allocation | None, place: Place) -> Any:
+def _wrong_free(state: State, pointer: int, allocation: Allocation | None, place: Place) -> Any:
     freed = state.memory.find_freed(pointer)
     if freed is not None and freed.is_told:
         # It was freed too early: the call that comes too late now is the right one.
         return None
     if freed is not None:
         return state.tell("double_free", "error", msg("programs.double_free", array=freed.name), place)
-    if found is not None and found.kind in ("pinned", "registered"):
-        return state.tell("wrong_free", "error", msg("programs.free_pinned", array=found.name), place)
+    if allocation is not None and allocation.kind in ("pinned", "registered"):
+        return state.tell("wrong_free", "error", msg("programs.free_pinned", array=allocation.name), place)
     if state.memory.find(pointer) is not None:
         return state.tell("wrong_free", "error", msg("programs.free_inside"), place)
     return state.tell("wrong_free", "error", msg("programs.free_host"), place)

@@ -68,16 +68,16 @@ def _long_text(state: State, address: int) -> str:
     return text.decode("utf-8", errors="replace")
 
 
-def _keep(state: State, made: _Source | _Module) -> int:
+def _keep(state: State, owned: _Source | _Module) -> int:
     if len(state.libraries) >= MAX_HANDLES:
         raise Refused(_OUT_OF_MEMORY)
     number = state.handle()
-    state.libraries[number] = {"made": made}
+    state.libraries[number] = {"owned": owned}
     return number
 
 
 def _source(state: State, handle: int) -> _Source:
-    source = state.libraries.get(handle, {}).get("made")
+    source = state.libraries.get(handle, {}).get("owned")
     if not isinstance(source, _Source):
         raise Refused(_INVALID_PROGRAM)
     return source
@@ -189,7 +189,7 @@ def unload_module(state: State, place: Place, module: int) -> None:
 
 
 def _module(state: State, handle: int) -> _Module:
-    module = state.libraries.get(handle, {}).get("made")
+    module = state.libraries.get(handle, {}).get("owned")
     if not isinstance(module, _Module):
         raise CudaError(_INVALID_HANDLE)
     return module

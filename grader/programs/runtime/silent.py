@@ -81,7 +81,7 @@ def tell_short(state: State, *, is_whole: bool = True) -> None:
         if (is_whole or copied.allocation.freed_line) and _is_of_count(copied):
             _tell_count(state, copied)
     parts: dict[int, list[Copied]] = {}
-    for (serial, is_into, _written), copied in state.copied.items() if is_whole and state.calls.seen else ():
+    for (serial, is_into, _written), copied in state.copied.items() if is_whole and state.calls.results else ():
         if not is_into and copied.allocation.written:
             parts.setdefault(serial, []).append(copied)
     for rows in parts.values():
@@ -488,8 +488,8 @@ def covering(items: Sequence[Unwaited], address: int) -> Unwaited | None:
     return next((item for item in reversed(items) if item.covers(address)), None)
 
 
-def told(item: Unwaited, place: Place) -> tuple[Message, Place]:
-    """What is said of an access at `place`, line 0 where that is not known, and where."""
+def early_use(item: Unwaited, place: Place) -> tuple[Message, Place]:
+    """Return the message about an access at `place`, line 0 where that is unknown, and the place to report it at."""
     form = "" if place.line else "_somewhere"
     data: dict[str, str | int] = {"array": item.allocation.name}
     if place.line:

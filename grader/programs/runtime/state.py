@@ -303,7 +303,7 @@ class State:
             return
         self._late = end
         try:
-            end.told(end.outcome)
+            end.on_end(end.outcome)
         finally:
             if printed := self.gpu.printed():
                 self.print_text(printed)

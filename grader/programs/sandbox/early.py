@@ -50,7 +50,7 @@ class WatchedMemory:
     base : where it begins in the process.
     find : what an access to an address of the program's must wait for, None where for nothing; it is asked within a
         signal handler, and may only look.
-    seen : what the first such access should have waited for, None as long as there was none.
+    early : what the first such access should have waited for, None as long as there was none.
     went_on : the program did not end there.
     """
 
@@ -58,7 +58,7 @@ class WatchedMemory:
         self._base = base
         self._find = find
         self._closed: list[tuple[int, int]] = []
-        self.seen: Any = None
+        self.early: Any = None
         self.went_on = False
 
     def close(self, ranges: Sequence[tuple[int, int]]) -> None:
@@ -69,7 +69,7 @@ class WatchedMemory:
 
     def open(self) -> None:
         """Every page is the program's own again."""
-        self.went_on = self.seen is not None
+        self.went_on = self.early is not None
         self._reopen()
 
     def _reopen(self) -> None:
@@ -78,12 +78,12 @@ class WatchedMemory:
         self._closed = []
 
     def meets(self, address: int) -> bool:
-        """Whether a fault at an address of the process is ours; `seen` says whether it came too early."""
+        """Whether a fault at an address of the process is ours; `early` says whether it came too early."""
         own = address - self._base
         if not any(start <= own < start + size for start, size in self._closed):
             return False
-        if self.seen is None:
-            self.seen = self._find(own)
+        if self.early is None:
+            self.early = self._find(own)
         self._reopen()
         return True
 
@@ -115,7 +115,7 @@ def watch(memory: WatchedMemory | None) -> bool:
 def _on_fault(number: int, information: int, context: int) -> None:
     address = ctypes.c_uint64.from_address(information + _ADDRESS).value
     memory = _current
-    if memory is not None and memory.meets(address) and (memory.seen is None or not _is_in_program(context)):
+    if memory is not None and memory.meets(address) and (memory.early is None or not _is_in_program(context)):
         # What was tried goes on, with the pages open.
         return
     _kept[2](number, information, context)
@@ -177,7 +177,7 @@ class EarlyUse:
 
         self._depth -= 1
         items = self._state.unwaited
-        if self._depth or not items or self._memory.seen is not None:
+        if self._depth or not items or self._memory.early is not None:
             return
         if self._pages[0] is not items:
             self._pages = items, pages(items)
@@ -191,11 +191,11 @@ class EarlyUse:
         TooEarly : that is why it ended.
         """
         from grader.programs.runtime.ordering import NOWHERE
-        from grader.programs.runtime.silent import told
+        from grader.programs.runtime.silent import early_use
 
-        if self._memory.seen is None:
+        if self._memory.early is None:
             return
         if place_of_trap is not None and not self._memory.went_on:
-            raise TooEarly(*told(self._memory.seen, place_of_trap()))
-        message, place = told(self._memory.seen, NOWHERE)
+            raise TooEarly(*early_use(self._memory.early, place_of_trap()))
+        message, place = early_use(self._memory.early, NOWHERE)
         self._state.tell("not_waited", "error", message, place)

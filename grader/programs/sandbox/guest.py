@@ -145,7 +145,7 @@ _WHAT = 2
 
 @dataclass(frozen=True, slots=True)
 class Uncaught:
-    """type: as in the program; what: what its `what()` returns, None of what is no `std::exception`."""
+    """An exception: its type as in the program, and what its `what()` returns, None of what is no `std::exception`."""
 
     type: str
     what: str | None
@@ -156,7 +156,7 @@ class Uncaught:
         return (f"{self.type}: {self.what}" if self.what else self.type)[:300].replace("\n", " ")
 
     @property
-    def told(self) -> str:
+    def terminate_text(self) -> str:
         """As libstdc++ writes it to standard error."""
         what = "" if self.what is None else f"\n  what():  {self.what}"
         return f"terminate called after throwing an instance of '{self.type}'{what}\n"

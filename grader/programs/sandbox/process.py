@@ -65,8 +65,8 @@ class Code(msgspec.Struct, frozen=True, tag="code"):
     entries: Mapping[str, str] = {}
 
 
-class CardTold(msgspec.Struct, frozen=True):
-    """A GPU that was opened, as its driver tells of it."""
+class CardInfo(msgspec.Struct, frozen=True):
+    """A GPU that was opened, as its driver describes it."""
 
     name: str
     uuid: str
@@ -82,7 +82,7 @@ class Ready(msgspec.Struct, frozen=True, tag="ready"):
     """
 
     has_landlock: bool
-    card: CardTold | None = None
+    card: CardInfo | None = None
     lacking: str = ""
 
 

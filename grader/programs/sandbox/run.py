@@ -271,7 +271,7 @@ class ProgramRun:
         state.calls.program_ended(code, state.asked)
         state.finish(code, crashed=cause is not None and cause.id in CRASHES)
         if state.calls.times_program and code is not None:
-            state.calls.seen[-1].times = state.gpu.end_timing()
+            state.calls.results[-1].times = state.gpu.end_timing()
         if code is not None and cause is None:
             tell_short(state)
             tell_unread(state, code)
@@ -285,7 +285,7 @@ class ProgramRun:
             bytes(self._printed[1]),
             bytes(self._printed[2]),
             self._marks,
-            calls=state.calls.seen,
+            calls=state.calls.results,
             asked=state.asked,
             files={
                 name: bytes(self._wasi.files[name][:most])
@@ -385,7 +385,7 @@ class ProgramRun:
         except (BadPointer, TypeError, wasmtime.WasmtimeError):
             # What lies there is no exception, or its what() no function of that type.
             return None
-        self._emit(2, thrown.told.encode(errors="replace"))
+        self._emit(2, thrown.terminate_text.encode(errors="replace"))
         return msg("programs.uncaught", exception=thrown.short)
 
     def _too_long(self) -> Any:

@@ -51,7 +51,7 @@ def main(connection: socket.socket, *options: str) -> None:
     else:
         limits.bound_for_good(file_bytes=MAX_PRINTED_BYTES, descriptors=1024)
     with contextlib.suppress(PeerGone):
-        channel.send(Ready(confined, card.told if card is not None else None, lacking))
+        channel.send(Ready(confined, card.info if card is not None else None, lacking))
         # What is there by now stays: who looks for what is gone need not look at it.
         gc.collect()
         gc.freeze()
