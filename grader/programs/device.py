@@ -148,7 +148,7 @@ class TooSlow(Exception):
 
 
 class LateEnd(Exception):
-    """A launch that had been queued came to a bad end, as a later call finds: `on_end` is to be called with the outcome.
+    """A launch that had been queued came to a bad end, as a later call finds: `on_end` is called with the outcome.
 
     Nothing else can be done on the device from then on.
     """
