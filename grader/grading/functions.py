@@ -18,10 +18,10 @@ from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.system import IS_LINUX
 from grader.programs.observe import Observer
-from grader.programs.records import Observation
+from grader.programs.records import CallLaunch, Observation
 from grader.programs.sources import Program, read_program, with_harness, with_own_harness
 from grader.programs.toolchain.compile import uses_thrust
-from grader.running.evidence import Compilation, Diagnostic, Evidence, LaunchWork
+from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.running.function_runs import Called, FunctionRuns
 from grader.running.program_runs import ProgramRuns
 from grader.running.reordered import with_occupancy
@@ -183,7 +183,7 @@ def run_function(
         _blame_lab(lab, submission, compilation.diagnostics)
         return _each(by_variant, compilation=compilation), None
 
-    def compiled(architecture: str, launch: LaunchWork) -> Resources | None:
+    def compiled(architecture: str, launch: CallLaunch) -> Resources | None:
         # A template's kernels are compiled where they are named.
         names = [launch.kernel] if "<" in launch.kernel else []
         result = programs.get_text(submission.program(entry.file), names, architecture).result

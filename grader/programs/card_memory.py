@@ -37,7 +37,7 @@ class Queues(Protocol):
     """What memory needs of a device's streams: see `grader.programs.card.Card`."""
 
     def handle(self, stream: Stream) -> Any:
-        """The driver's."""
+        """Return the driver's stream."""
         ...
 
     def settle(self, stream: Stream | None = None) -> None:

@@ -235,7 +235,7 @@ class Memory(abc.ABC):
 
 
 class DeviceMemory(Memory):
-    """That of the emulated device.
+    """The memory of the emulated device, where copies and fills are done at once, whatever the stream.
 
     device: the same as the emulator knows it.
     executes: kernels will be run; else nobody asks which bytes were written.
@@ -261,13 +261,12 @@ class DeviceMemory(Memory):
         return self.keep(Allocation(name, array.base, size, kind, line, file, host=host, array=array))
 
     def refresh(self, allocation: Allocation, data: Bytes) -> None:
-        """Where shared memory lies now; the program's memory may have moved."""
         allocation.array.data = data
         allocation.array.views = {}
         allocation.array.digest = None
 
     def clear(self, allocation: Allocation) -> bool:
-        """Set all of the device's own memory to zero without touching it; False where kernels may hold on to it."""
+        # Kernels may hold on to it.
         if self._executes or allocation.host:
             return False
         allocation.array.data = np.zeros(len(allocation.array.data), np.uint8)
@@ -276,21 +275,18 @@ class DeviceMemory(Memory):
         return True
 
     def free(self, allocation: Allocation) -> None:
-        """Its address belongs to nothing from now on."""
         del self.live[allocation.base]
         self.freed[allocation.base] = allocation
         self._arrays.remove(allocation.array)
         allocation.array = None
 
     def find(self, address: int) -> Allocation | None:
-        """The live allocation that an address of the device lies in or near."""
         if not self.is_device_address(address):
             return None
         array = self._arrays.find(address)
         return None if array is None else self.live.get(array.base)
 
     def copy(self, into: Piece, out_of: Piece, rows: Sequence[tuple[int, int, int]], stream: Any) -> None:
-        """At once, whatever the stream."""
         to = _bytes_of(into, max(row[0] + row[2] for row in rows))
         source = _bytes_of(out_of, max(row[1] + row[2] for row in rows), is_changed=False)
         overlap = np.may_share_memory(to, source)
@@ -301,13 +297,11 @@ class DeviceMemory(Memory):
     def fill(
         self, allocation: Allocation, offset: int, rows: Sequence[tuple[int, int]], value: int, stream: Any
     ) -> None:
-        """At once, whatever the stream."""
         into = allocation.view(offset, max(start + size for start, size in rows))
         for start, size in rows:
             into[start : start + size] = value
 
     def is_device_address(self, address: int) -> bool:
-        """Whether an address can be the device's, by its size alone."""
         return address >= self._arrays.origin
 
     def contents(self, least_bytes: int) -> list[tuple[MemoryArray, Bytes]]:
@@ -318,7 +312,6 @@ class DeviceMemory(Memory):
         return [(array, array.data.copy()) for array in kept]
 
     def snapshot(self) -> list[Saved] | None:
-        """The contents of all memory, to be put back with `restore`; None where there is too much of it."""
         if sum(allocation.size for allocation in self.live.values()) > MAX_SNAPSHOT_BYTES:
             return None
         arrays = [allocation.array for allocation in self.live.values() if allocation.kind != "registered"]
@@ -327,7 +320,6 @@ class DeviceMemory(Memory):
         return [(a, a.data.copy(), None if a.valid is None else a.valid.copy()) for a in arrays]
 
     def own_arrays(self) -> list[Bytes]:
-        """The bytes of all that kernels can reach and the host cannot, variables among them; to be changed."""
         shared = {id(allocation.array) for allocation in self.live.values() if allocation.host}
         arrays = {id(array): array for array in self.device.arrays if array is not None and id(array) not in shared}
         for array in arrays.values():
@@ -336,7 +328,6 @@ class DeviceMemory(Memory):
         return [array.data for array in arrays.values()]
 
     def set_heap(self, size: int) -> bool:
-        """How much `malloc` in kernels can hand out; False where it is too late for that, or too much."""
         is_other = size != self.device.heap_bytes
         if size > MAX_HEAP_BYTES or (is_other and self.device.heap is not None):
             return False
@@ -358,7 +349,6 @@ class DeviceMemory(Memory):
                 allocation.array.base = allocation.base
 
     def restore(self, before: list[Saved] | None) -> None:
-        """Put back what `snapshot` kept."""
         for array, data, valid in before or ():
             self._meter.charge(data.size)
             array.data[:] = data

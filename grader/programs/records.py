@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from grader.message import Message
-from grader.ptx.records import Counters, Hazard, LineWork
+from grader.ptx.records import Counters, Hazard, LineCounter, LineWork
 from grader.submission.kernels.records import SeenCopy, SeenLaunch
 
 NO_LIMIT = 1 << 62
@@ -182,7 +182,7 @@ class Start:
 
 
 class CallLaunch(msgspec.Struct, frozen=True):
-    """A launch that a called function made, with all that the emulator saw of it.
+    """A launch that a called function made, or the grader of a bare kernel, with all that the emulator saw of it.
 
     status, reason, line: as of `grader.programs.device.Outcome`; "refused" where it was not run at all.
     file: that the kernel stands in, or `LIBRARY`; what is counted of a line has the file of that.
@@ -205,6 +205,11 @@ class CallLaunch(msgspec.Struct, frozen=True):
     shared_bytes: int = 0
     is_of_library: bool = False
     work: list[LineWork] = []
+
+    @property
+    def atomics(self) -> list[LineCounter]:
+        """What was counted of its atomic operations."""
+        return [c for c in self.counters.by_line if c.op == "atomic"] if self.counters is not None else []
 
 
 class CallTimes(msgspec.Struct, frozen=True):

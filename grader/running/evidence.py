@@ -20,32 +20,11 @@ from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Run
 from grader.measured import Counters, Diagnosis, HostMemory, LineCounters, PredictedTime, Resources, Timing, Witness
 from grader.message import Message
-from grader.programs.records import LIBRARY, CallSeen, DeviceCall
-from grader.ptx.records import Counters as LaunchCounters
+from grader.programs.records import LIBRARY, CallLaunch, CallSeen, DeviceCall
 from grader.ptx.records import Hazard, LineCounter, LineWork
 from grader.result import CaseKind
 from grader.submission.lexical import without_comments
 from grader.submission.records import Interpretation, Missing, VariantBinding
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchWork:
-    """One launch: what was launched, how, and what was executed in it by line.
-
-    file: that the kernel's lines are in.  symbol: its name in PTX; "" where it was not compiled with a name.
-    shared_bytes: of a block, static and dynamic.  is_of_library: Thrust or CUB made it.
-    atomics: what was counted of its atomic operations.
-    """
-
-    kernel: str
-    file: str
-    symbol: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared_bytes: int
-    lines: tuple[LineWork, ...]
-    atomics: tuple[LineCounter, ...] = ()
-    is_of_library: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +38,7 @@ class Work:
     kind: CaseKind
     sizes: Sizes
     elements: int
-    launches: tuple[LaunchWork, ...]
+    launches: tuple[CallLaunch, ...]
     asked: tuple[DeviceCall, ...] | None = None
     drawn: bool = False
 
@@ -67,27 +46,27 @@ class Work:
         """What was executed of the program's own code by file and line, all launches together, in that order."""
         rows: dict[tuple[str, int], LineWork] = {}
         for launch in self.launches:
-            for row in launch.lines:
+            for row in launch.work:
                 at = (row.file or launch.file, row.line)
                 if at[0] == LIBRARY:
                     continue
-                earlier = rows.get(at)
-                uses = dict(earlier.uses) if earlier is not None else {}
+                earlier = rows.get(at, LineWork(row.line))
+                uses = dict(earlier.uses)
                 for name, times in row.uses.items():
                     uses[name] = uses.get(name, 0) + times
                 rows[at] = LineWork(
                     row.line,
-                    row.instructions + (earlier.instructions if earlier is not None else 0),
-                    row.executed + (earlier.executed if earlier is not None else 0),
-                    row.places + (earlier.places if earlier is not None else 0),
-                    row.additions + (earlier.additions if earlier is not None else 0),
+                    row.instructions + earlier.instructions,
+                    row.executed + earlier.executed,
+                    row.places + earlier.places,
+                    row.additions + earlier.additions,
                     uses,
                 )
         return [(file, rows[file, line]) for file, line in sorted(rows)]
 
     def total(self, of: str) -> int:
         """Sum of a field of `LineWork` over all launches, a library's, too."""
-        return sum(getattr(row, of) for launch in self.launches for row in launch.lines)
+        return sum(getattr(row, of) for launch in self.launches for row in launch.work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,24 +106,22 @@ class Reordered:
 
 
 def work_of_kernel(kernel: BoundKernel, runs: Sequence[Run]) -> tuple[Work, ...]:
-    """Of those runs of a bare kernel in which it was counted."""
+    """Return the work of those runs of a bare kernel in which it was counted."""
     works = []
     for run in runs:
-        if run.outcome.status != "ok" or not run.outcome.work:
-            continue
-        at = kernel.geometry(run.sizes)
-        name = kernel.binding.kernel
-        launch = LaunchWork(
-            name.name,
-            name.file,
-            "",
-            at.grid,
-            at.block,
-            run.outcome.shared_bytes,
-            tuple(run.outcome.work),
-            _atomics(run.outcome.counters),
-        )
-        works.append(Work(run.kind, run.sizes, elements_of(kernel.lab, run.sizes), (launch,), drawn=run.drawn))
+        outcome = run.outcome
+        if outcome.status == "ok" and outcome.work:
+            launch = CallLaunch(
+                kernel.binding.kernel.name,
+                kernel.binding.kernel.file,
+                "ran",
+                counters=outcome.counters,
+                grid=kernel.geometry(run.sizes).grid,
+                block=kernel.geometry(run.sizes).block,
+                shared_bytes=outcome.shared_bytes,
+                work=list(outcome.work),
+            )
+            works.append(Work(run.kind, run.sizes, elements_of(kernel.lab, run.sizes), (launch,), drawn=run.drawn))
     return tuple(works)
 
 
@@ -167,26 +144,8 @@ def library_at(texts: Mapping[str, str]) -> tuple[str, int] | None:
 
 
 def work_of_call(lab: Lab, run: Run, call: CallSeen) -> Work:
-    """The work of the first call of a function, in a run that ended normally."""
-    launches = tuple(
-        LaunchWork(
-            launch.kernel,
-            launch.file,
-            launch.symbol,
-            launch.grid,
-            launch.block,
-            launch.shared_bytes,
-            tuple(launch.work),
-            _atomics(launch.counters),
-            launch.is_of_library,
-        )
-        for launch in call.launches
-    )
-    return Work(run.kind, run.sizes, elements_of(lab, run.sizes), launches, tuple(call.asked), run.drawn)
-
-
-def _atomics(counters: LaunchCounters | None) -> tuple[LineCounter, ...]:
-    return tuple(c for c in counters.by_line if c.op == "atomic") if counters is not None else ()
+    """Return the work of the first call of a function, in a run that ended normally."""
+    return Work(run.kind, run.sizes, elements_of(lab, run.sizes), tuple(call.launches), tuple(call.asked), run.drawn)
 
 
 def elements_of(lab: Lab, sizes: Sizes) -> int:

@@ -52,9 +52,9 @@ from grader.launching.kernel import BoundKernel, geometry
 from grader.launching.trial import Run, Trials
 from grader.measured import BackendName
 from grader.message import Message, msg
-from grader.programs.records import Observation
+from grader.programs.records import CallLaunch, Observation
 from grader.programs.runtime.devices import Model, model_of
-from grader.running.evidence import Compilation, Diagnostic, Evidence, LaunchWork, Occupancy, Reordered, Work
+from grader.running.evidence import Compilation, Diagnostic, Evidence, Occupancy, Reordered, Work
 from grader.submission.lexical import without_comments
 
 if TYPE_CHECKING:
@@ -424,13 +424,13 @@ def _rounded(value: int, step: int) -> int:
     return -(-value // step) * step
 
 
-def heaviest(work: Work) -> LaunchWork | None:
+def heaviest(work: Work) -> CallLaunch | None:
     """The launch whose threads execute the most instructions; None where there is none of the program's own."""
     own = [launch for launch in work.launches if not launch.is_of_library]
-    return max(own, key=lambda launch: sum(row.instructions for row in launch.lines), default=None)
+    return max(own, key=lambda launch: sum(row.instructions for row in launch.work), default=None)
 
 
-def with_occupancy(evidence: Evidence, compiled: Callable[[str, LaunchWork], Resources | None]) -> Evidence:
+def with_occupancy(evidence: Evidence, compiled: Callable[[str, CallLaunch], Resources | None]) -> Evidence:
     """`evidence` with the occupancy of its heaviest launch at the observed size, where a check asks for it.
 
     compiled: what a launch's kernel takes in machine code for an architecture ("sm_90"); None where that is not known.
@@ -465,7 +465,7 @@ def with_occupancy(evidence: Evidence, compiled: Callable[[str, LaunchWork], Res
 def with_occupancy_of_kernel(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
     """The same of a bare kernel."""
 
-    def compiled(architecture: str, _launch: LaunchWork) -> Resources | None:
+    def compiled(architecture: str, _launch: CallLaunch) -> Resources | None:
         work = evidence.observed_work
         if work is None:
             return None

@@ -13,9 +13,10 @@ from grader.checks import execution
 from grader.lab.checks import CoalescingSettings, DivergenceSettings, SpeedClass, SpeedupSettings, TimeScale
 from grader.measured import LineCounters, Ratio, Resources, Timing
 from grader.message import verbatim
+from grader.programs.records import CallLaunch
 from grader.ptx.records import LineWork
 from grader.result import Check
-from grader.running.evidence import LaunchWork, Work
+from grader.running.evidence import Work
 from grader.submission.kernels.records import SharedArray
 from grader.timing import sampling
 from grader.words import text
@@ -460,7 +461,7 @@ def test_of_several_stores_the_worst_that_make_up_half_of_an_output_count(lanes:
 def test_idle_lanes_where_little_is_done(unless_below: float | str | None, passes: bool, words: str) -> None:
     """A shortcut leaves out what no lane waits in: the share of idle lanes grows though less is executed."""
     lines = (LineWork(8, executed=9_000, places=10_000), LineWork(9, executed=10_000, places=30_000))
-    launch = LaunchWork("tiled", "transpose.cu", "", (1, 1, 1), (32, 1, 1), 0, lines)
+    launch = CallLaunch("tiled", "transpose.cu", "ran", block=(32, 1, 1), work=[*lines])
     given = evidence(work=(Work("observe", {"rows": 64, "cols": 64}, 100, (launch,)),))
     verdict = execution.judge_divergence(given, DivergenceSettings(max_idle=0.3, unless_below=unless_below))
     assert (verdict.status, verdict.line) == (("pass", None) if passes else ("fail", 9))

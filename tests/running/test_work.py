@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.programs.records import LIBRARY
+from grader.programs.records import LIBRARY, CallLaunch
 from grader.ptx.records import LineWork
-from grader.running.evidence import LaunchWork, Work, library_at
+from grader.running.evidence import Work, library_at
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ def test_a_library_is_found_where_it_is_called_else_where_it_is_included(text: s
 
 
 def test_lines_are_those_of_their_files_and_no_library_s() -> None:
-    def launch(file: str, *rows: LineWork) -> LaunchWork:
-        return LaunchWork("k", file, "", (1, 1, 1), (32, 1, 1), 0, rows)
+    def launch(file: str, *rows: LineWork) -> CallLaunch:
+        return CallLaunch("k", file, "ran", block=(32, 1, 1), work=[*rows])
 
     own = launch("solve.cu", LineWork(3, executed=1), LineWork(3, executed=2, file="step.cuh"))
     theirs = launch(LIBRARY, LineWork(3, executed=4, file=LIBRARY), LineWork(9, executed=8))

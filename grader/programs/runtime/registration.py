@@ -38,7 +38,9 @@ def register_binary(state: State, _place: Place, wrapper: int) -> int:
     return handle
 
 
-def register_linked_binary(state: State, place: Place, functions: int, wrapper: int, _name: int, _callback: int) -> None:
+def register_linked_binary(
+    state: State, place: Place, functions: int, wrapper: int, _name: int, _callback: int
+) -> None:
     """A file of a program whose device code is linked: what registers its kernels and variables is to be called."""
     state.call_guest("grader_call", functions, register_binary(state, place, wrapper))
 

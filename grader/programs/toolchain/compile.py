@@ -19,19 +19,7 @@ from pathlib import Path
 from grader.compiler.expansion import CLANG_STEPS, steps_of_one, token_sizes
 from grader.compiler.headers import STAND_INS, as_nvcc_sees, outside_include, reads_beyond
 from grader.processes.limits import EXECUTE, READ, WRITE, landlock_version
-from grader.programs.toolchain import confined, zig
-from grader.programs.toolchain.advance import (
-    HOST,
-    HOST_WITH_DEVICE_NAMES,
-    INCLUDE,
-    RUNTIME,
-    THRUST,
-    USUAL,
-    Half,
-    host_half,
-    precompiled,
-    thrust_folder,
-)
+from grader.programs.toolchain import advance, confined, zig
 from grader.programs.toolchain.zig import Library
 
 MAX_IN_FUNCTION = 10_000
@@ -134,7 +122,7 @@ _LAMBDA = re.compile(r"\][^][;{}]{0,400}?__device__")
 # What is missing may be a name that device code has.
 _OF_DEVICE = re.compile(r"__device__ function|no matching function for call to|use of undeclared identifier '__")
 _OF_LIBRARY = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](thrust|cub)/", re.M)
-_INCLUDES_USUAL = re.compile(rf"^[ \t]*#[ \t]*include[ \t]*<(?:bits/stdc\+\+\.h|{'|'.join(USUAL)})>", re.M)
+_INCLUDES_USUAL = re.compile(rf"^[ \t]*#[ \t]*include[ \t]*<(?:bits/stdc\+\+\.h|{'|'.join(advance.USUAL)})>", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +188,10 @@ def compile_program(
                 b"", (Diagnostic(name, line, f"{outside}: no such file in the program"),), reason="errors"
             )
     with written(files) as folder:
-        plain, with_names = (h.linkable() if is_linked else h for h in (HOST, HOST_WITH_DEVICE_NAMES))
+        plain, with_names = (h.linkable() if is_linked else h for h in (advance.HOST, advance.HOST_WITH_DEVICE_NAMES))
         half = with_names if has_device_lambdas(files) else plain
         if uses_thrust(files):
-            half = host_half(architecture, thrust_folder())
+            half = advance.host_half(architecture, advance.thrust_folder())
             half = half.linkable() if is_linked else half
         compilation = Compilation(units, folder, library, half, options)
         parts = _compile_with(compilation, files)
@@ -226,7 +214,7 @@ def has_device_lambdas(files: Mapping[str, str]) -> bool:
 
 def uses_thrust(files: Mapping[str, str]) -> bool:
     """Whether a program includes Thrust or CUB, and these are installed."""
-    return thrust_folder() is not None and any(_OF_LIBRARY.search(text) for text in files.values())
+    return advance.thrust_folder() is not None and any(_OF_LIBRARY.search(text) for text in files.values())
 
 
 @contextmanager
@@ -247,10 +235,10 @@ def headers_in_advance(files: Mapping[str, str]) -> tuple[str, ...]:
     text = "\n".join(files.values())
     libraries = {match[1] for match in _OF_LIBRARY.finditer(text)} if uses_thrust(files) else set()
     if "thrust" in libraries:
-        return (*RUNTIME, *USUAL, *(f"thrust/{name}.h" for name in THRUST))
+        return (*advance.RUNTIME, *advance.USUAL, *(f"thrust/{name}.h" for name in advance.THRUST))
     if libraries:
-        return (*RUNTIME, *USUAL, "cub/cub.cuh")
-    return (*RUNTIME, *USUAL) if _INCLUDES_USUAL.search(text) else RUNTIME
+        return (*advance.RUNTIME, *advance.USUAL, "cub/cub.cuh")
+    return (*advance.RUNTIME, *advance.USUAL) if _INCLUDES_USUAL.search(text) else advance.RUNTIME
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,16 +251,16 @@ class Compilation:
     units: Sequence[str]
     folder: Path
     library: Library
-    half: Half
+    half: advance.Half
     options: Sequence[str] = ()
 
 
 def _compile_with(compilation: Compilation, files: Mapping[str, str]) -> list[HostProgram]:
     headers = headers_in_advance(files)
     parts = _compile(compilation, headers)
-    if headers != RUNTIME and any(part.reason == "errors" and not _is_wrong_anyhow(part) for part in parts):
+    if headers != advance.RUNTIME and any(part.reason == "errors" and not _is_wrong_anyhow(part) for part in parts):
         # A name of its own may be one of a header's that it does not include.
-        parts = _compile(compilation, RUNTIME)
+        parts = _compile(compilation, advance.RUNTIME)
     return parts
 
 
@@ -285,7 +273,7 @@ def rights(folder: Path, library: Library) -> dict[str, int]:
     """What a compiler or the linker may reach for a program that is `written` to `folder`."""
     return {
         str(zig.package_folder()): READ | EXECUTE,
-        str(INCLUDE): READ,
+        str(advance.INCLUDE): READ,
         str(STAND_INS): READ,
         str(library.folder): READ,
         str(folder / "src"): READ,
@@ -297,7 +285,7 @@ def rights(folder: Path, library: Library) -> dict[str, int]:
 def _compile(compilation: Compilation, headers: Sequence[str]) -> list[HostProgram]:
     numbers = range(len(compilation.units))
     with (
-        precompiled(headers, compilation.library, compilation.half) as first,
+        advance.precompiled(headers, compilation.library, compilation.half) as first,
         ThreadPoolExecutor(max(1, len(numbers))) as pool,
     ):
         compile_one = partial(_compile_unit, compilation, first)
