@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from grader.compiler.nvrtc import brings_headers, header_folders, matching_folder
+from grader.compiler.worker import brings_headers, header_folders, matching_folder
 from grader.message import Message, msg
 from grader.processes.limits import landlock_version
 from grader.processes.system import IS_LINUX

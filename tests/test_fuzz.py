@@ -21,10 +21,9 @@ from grader.lab.records import Lab
 from grader.preprocessor import without_line_directives
 from grader.submission.binding.bind import bind
 from grader.submission.changes import Change, Original
-from grader.submission.folder import FoundSubmission
+from grader.submission.folder import FoundSubmission, read_settings
 from grader.submission.records import Submission, VariantBinding
 from grader.submission.source import decode_bytes
-from grader.submission.submission_yaml import read_settings
 from tests.pace import slowness
 from tests.submission.labs import FLIP, LINE, PRODUCT
 

@@ -17,8 +17,8 @@ from grader.lab.checks import RacesSettings, Settings
 from grader.message import Message, joined, msg, sizes_msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
-from grader.submission.cpp.nodes import Name, Number, SizeOf
 from grader.submission.cpp.scopes import branch_around
+from grader.submission.cpp.syntax import Name, Number, SizeOf
 from grader.submission.kernels.records import LaunchSite
 from grader.submission.kernels.symbolic import leaves_of
 

@@ -25,7 +25,7 @@ from grader.lab.checks import BankConflictSettings, CoalescingSettings, Techniqu
 from grader.measured import Counters, LineCounters
 from grader.message import Message, joined, msg, sizes_msg
 from grader.running.evidence import Evidence, moved_bytes
-from grader.submission.cpp.nodes import SIZES_OF_TYPES
+from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.kernels.records import Kernel, SharedArray, factor_of
 
 TOLERANCE = 1e-9

@@ -35,7 +35,6 @@ from grader.compiler.headers import (
     headers_for,
     needs_bundled,
 )
-from grader.compiler.nvrtc import header_folders
 from grader.compiler.result import (
     FROM_COMPILER,
     STAND_IN,
@@ -49,6 +48,7 @@ from grader.compiler.result import (
     failed,
     result_of,
 )
+from grader.compiler.worker import header_folders
 from grader.errors import InternalError
 from grader.files import user_cache, write_atomically
 from grader.message import Message, msg

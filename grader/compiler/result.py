@@ -48,7 +48,7 @@ class Unusable(msgspec.Struct, frozen=True, tag="unusable"):
 
 
 class Compile(msgspec.Struct, frozen=True, tag="compile"):
-    """A source to compile; see `grader.compiler.nvrtc.compile_source`."""
+    """A source to compile; see `grader.compiler.worker.compile_source`."""
 
     file: str
     source: bytes

@@ -215,7 +215,7 @@ def _of_secret(found: str) -> bytes:
 
 
 def _toolkits() -> bytes:
-    from grader.compiler.nvrtc import header_folders
+    from grader.compiler.worker import header_folders
 
     return repr(sorted(map(str, header_folders(os.environ, sys.path)))).encode()
 

@@ -13,8 +13,7 @@ from grader.errors import UsageError, describe_os_error
 from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.naming import printable
-from grader.submission.search import HOST_SUFFIXES, SUFFIXES
-from grader.submission.submission_yaml import SETTINGS_NAME
+from grader.submission.search import HOST_SUFFIXES, SETTINGS_NAME, SUFFIXES
 
 RESULT_PATTERN = "*/*/result.json"
 """Below a folder of outputs: student, lab, result."""

@@ -43,14 +43,20 @@ from grader.lab.parts import (
     BACKENDS,
     FULL_MARKS,
     LaunchPart,
+    Part,
     ReferencePart,
+    TextOrTexts,
+    TextPart,
     case_of,
     check_known,
     check_patterns,
     check_points,
     formula_text,
     launch_of,
+    plain_text,
     reference_of,
+    sibling,
+    task_text,
     variant_of,
 )
 from grader.lab.records import (
@@ -67,7 +73,6 @@ from grader.lab.records import (
     Variant,
 )
 from grader.lab.sweeps import sweeps_of
-from grader.lab.texts import Part, TextOrTexts, TextPart, plain_text, sibling, task_text
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 

@@ -19,9 +19,8 @@ import numpy as np
 from grader.errors import FileError, UsageError
 from grader.lab.checks import BankConflictSettings, CoalescingSettings, CorrectSettings, SpeedupSettings
 from grader.lab.parameters import DTYPES, VECTORS, Argument, Kind, argument_of, signature_of
-from grader.lab.parts import check_known
+from grader.lab.parts import Part, check_known, sibling
 from grader.lab.records import COPIED, STDOUT, FileRule, FunctionRule, Lab, Parameter, ProgramRule
-from grader.lab.texts import Part, sibling
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 

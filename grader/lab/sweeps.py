@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from grader.lab.parts import check_known, check_patterns, formula_text
+from grader.lab.parts import Part, TextOrTexts, check_known, check_patterns, formula_text, plain_text
 from grader.lab.records import Cases, Sizes, Sweep, SweepParameter
-from grader.lab.texts import Part, TextOrTexts, plain_text
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 

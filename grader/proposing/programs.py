@@ -24,22 +24,24 @@ from grader.message import msg
 from grader.programs.observe import observe_calls
 from grader.programs.records import FunctionCall, Observation, RunLimits, Start
 from grader.programs.sources import read_program
-from grader.proposing.layouts import (
+from grader.proposing.contents import (
     ENDINGS,
     LAYOUTS,
     Array,
     Formula,
     Layout,
     Read,
+    Result,
+    Returned,
     Values,
     array_at,
     body_of,
     content_of,
     extents_of,
     place_of,
+    results_of,
 )
 from grader.proposing.probing import ProbedFunction
-from grader.proposing.results import Result, Returned, results_of
 from grader.proposing.solution import Candidate, Solution
 from grader.running.function_runs import LIMITS
 

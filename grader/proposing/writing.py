@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from grader.lab.parameters import DTYPES
-from grader.lab.texts import LANGUAGES
+from grader.lab.parts import LANGUAGES
 from grader.proposing.programs import ProgramPlan
-from grader.proposing.proposal import FILL_IN, Fault, Proposal
+from grader.proposing.proposal import FILL_IN, Fault, Proposal, command, oracle, task
 from grader.proposing.solution import Launched
-from grader.proposing.texts import command, oracle, task
 from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.nodes import condition_of
 from grader.submission.cpp.parse import parse

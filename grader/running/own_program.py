@@ -20,7 +20,7 @@ from grader.launching.trial import Run, Trials
 from grader.message import msg
 from grader.result import CaseKind
 from grader.running.evidence import Evidence, HostFault, Instead, OwnCheck
-from grader.submission.cpp.nodes import SIZES_OF_TYPES
+from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.kernels.records import Kernel, SeenArgument, SeenLaunch, SeenRun, SeenWord
 
 _COPY = re.compile(

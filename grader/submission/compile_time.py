@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.lab.records import Lab, Parameter
-from grader.submission.cpp.nodes import FORMATS, SIZES_OF_TYPES
+from grader.submission.cpp.constants import FORMATS, SIZES_OF_TYPES
 from grader.submission.cpp.parse import blank, characters
 from grader.submission.cpp.tree import (
     WORD,

@@ -17,8 +17,8 @@ from grader.files import kind_of, read_plain, real
 from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.submission.lexical import line_of_main, without_comments
-from grader.submission.submission_yaml import SETTINGS_NAME
 
+SETTINGS_NAME = "submission.yaml"
 PROGRAM = ".cu"
 NOTEBOOK = ".ipynb"
 SUFFIXES = (PROGRAM, NOTEBOOK)

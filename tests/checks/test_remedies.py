@@ -10,7 +10,7 @@ import pytest
 from grader.checks.base import remedy
 from grader.lab.compare import Difference
 from grader.measured import Diagnosis, ElementRange, ElementRead, ElementWriter, WrongPattern
-from grader.submission.cpp.nodes import Binary, Expression, Name, Number, SizeOf
+from grader.submission.cpp.syntax import Binary, Expression, Name, Number, SizeOf
 from grader.submission.kernels.records import LaunchSite, SharedArray
 from grader.words import text
 from tests.checks.evidence_factory import check, evidence, hazard, kernel, run, site

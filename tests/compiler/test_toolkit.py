@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.compiler.nvrtc import header_folders, matching_folder
 from grader.compiler.process import CompilerProcess
+from grader.compiler.worker import header_folders, matching_folder
 from grader.errors import InternalError
 from grader.processes import child
 from grader.processes.limits import landlock_version

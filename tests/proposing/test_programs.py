@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from grader.errors import FileError
-from grader.proposing.layouts import Layout, array_at, body_of, content_of, place_of
+from grader.proposing.contents import Layout, Left, Returned, array_at, body_of, content_of, place_of, results_of
 from grader.proposing.propose import propose
-from grader.proposing.results import Left, Returned, results_of
 
 SIZES = {"#0": 64}, {"#0": 32}, {"#0": 32}
 

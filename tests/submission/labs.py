@@ -9,11 +9,10 @@ from grader.lab.records import Lab, LaunchRule, Parameter, ReferenceKernel, Tole
 from grader.submission.binding.bind import bind
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.folder import FoundSubmission, find_sources
+from grader.submission.folder import FoundSubmission, LabSettings, find_sources
 from grader.submission.kernels.records import NOTHING_OBSERVED, Observed
 from grader.submission.records import Submission
 from grader.submission.source import SourceText, decode, decode_bytes
-from grader.submission.submission_yaml import LabSettings
 
 SOURCES = Path(__file__).parent.parent / "data" / "sources"
 

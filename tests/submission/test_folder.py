@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader.errors import FileError, UsageError
-from grader.submission.folder import find_sources, variant_settings
+from grader.submission.folder import VariantSettings, find_sources, variant_settings
 from grader.submission.source import decode
-from grader.submission.submission_yaml import VariantSettings
 from tests.student_files import make
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.errors import FileError, UsageError
+from grader.submission.folder import LabSettings, Settings, read_settings
 from grader.submission.kernels.records import Observed, SeenLaunch, SeenRun
-from grader.submission.submission_yaml import LabSettings, Settings, read_settings
 from tests.submission.labs import bound
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.errors import FileError, GraderError, UsageError
-from grader.submission.submission_yaml import Settings, read_settings
+from grader.submission.folder import Settings, read_settings
 
 pytestmark = pytest.mark.slow
 

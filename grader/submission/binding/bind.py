@@ -26,20 +26,19 @@ from grader.submission.binding.assign import (
     strong_rank,
 )
 from grader.submission.binding.entries import Entry, entries_of, instance_of, launched_twice, sites_of
-from grader.submission.binding.fields import flat
 from grader.submission.binding.plans import in_their_places, interpretations, requested_launch
 from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
 from grader.submission.binding.roles import role_assignments
 from grader.submission.compile_time import constant_edits
-from grader.submission.cpp.nodes import NUMBER_WORDS
+from grader.submission.cpp.constants import NUMBER_WORDS
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.device_code import read_files
-from grader.submission.folder import FoundSubmission, variant_settings
+from grader.submission.folder import FoundSubmission, VariantSettings, variant_settings
 from grader.submission.kernels.records import NOTHING_OBSERVED, Kernel, Observed
 from grader.submission.lexical import Edit, without_comments
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
 from grader.submission.source import SourceText, decode
-from grader.submission.submission_yaml import VariantSettings
+from grader.submission.structs import flat
 
 
 def stated_kernels(

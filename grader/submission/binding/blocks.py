@@ -16,12 +16,13 @@ from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first
 from grader.submission.binding.sizes import LOOPED, THE_SIZE, NamedSizes, OwnSizes
-from grader.submission.cpp.nodes import SIZES_OF_TYPES, Expression
+from grader.submission.cpp.constants import SIZES_OF_TYPES
+from grader.submission.cpp.syntax import Expression
+from grader.submission.folder import VariantSettings
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import formula_of, named_constants
 from grader.submission.records import Origin
-from grader.submission.submission_yaml import VariantSettings
 
 
 @dataclass(frozen=True, slots=True)

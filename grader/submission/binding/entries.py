@@ -22,7 +22,7 @@ from grader.submission.compile_time import (
     whole_numbers,
     with_global_arrays,
 )
-from grader.submission.cpp.nodes import SIZES_OF_TYPES
+from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.cpp.scopes import argument_of, instantiated
 from grader.submission.cpp.tree import WORD, ParsedFile
 from grader.submission.device_code import DeviceCode

@@ -34,10 +34,10 @@ from grader.submission.binding.blocks import (
     threads_of,
 )
 from grader.submission.binding.entries import Entry
-from grader.submission.binding.fields import Flat
 from grader.submission.binding.reconcile import OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.sizes import NamedSizes, formulas_of, is_unsure
-from grader.submission.cpp.nodes import SIZES_OF_TYPES
+from grader.submission.cpp.constants import SIZES_OF_TYPES
+from grader.submission.folder import VariantSettings
 from grader.submission.kernels.records import (
     Exchanged,
     Kernel,
@@ -49,7 +49,7 @@ from grader.submission.kernels.records import (
     SeenRun,
 )
 from grader.submission.records import Interpretation, LaunchPlan, Origins
-from grader.submission.submission_yaml import VariantSettings
+from grader.submission.structs import Flat
 
 _HANDED = re.compile(r"&?\s*(\w+)(?:(?:\.|->)\w+\(\))?")
 """An array as a launch hands it over: by its name, or by a method of its owner."""

@@ -9,7 +9,7 @@ from math import prod
 
 from grader.lab import formula
 from grader.lab.records import Lab, Parameter
-from grader.submission.cpp.nodes import SIZES_OF_TYPES
+from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.kernels.records import Kernel, KernelParameter, SeenArgument
 
 MAX_SCALARS = 8

@@ -17,7 +17,8 @@ from grader.lab import formula
 from grader.lab.records import Lab, Parameter
 from grader.submission.binding.roles import sizes_in
 from grader.submission.compile_time import MAX_ELEMENTS, SET_BY_HOST, match_sizes
-from grader.submission.cpp.nodes import SIZES_OF_TYPES, Binary, Call, Cast, Expression, Name, Number, Unary
+from grader.submission.cpp.constants import SIZES_OF_TYPES
+from grader.submission.cpp.syntax import Binary, Call, Cast, Expression, Name, Number, Unary
 from grader.submission.kernels.records import Kernel, LaunchSite, SeenArgument
 
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
 from grader.submission.cpp.constants import Constants, Lookup
-from grader.submission.cpp.nodes import Call, Expression, Name, Number
 from grader.submission.cpp.parse import parse
+from grader.submission.cpp.syntax import Call, Expression, Name, Number
 from grader.submission.cpp.tree import WORD, Item, ParsedFile, declared_name, descendants
 from grader.submission.lexical import blanked, spend, without_comments
 from grader.submission.source import SourceText

@@ -17,10 +17,68 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.preprocessor import COMMENT
-from grader.submission.cpp.nodes import Binary, Call, Cast, Conditional, Expression, Name, Number, SizeOf, Unary
 from grader.submission.lexical import spend
 
 MAX_TOKENS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A variable, a member of one, or a function with its template's arguments: "d", "blockDim.x", "k<16 , float>"."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    operator: str
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """`(type)x`, `type(x)`, `static_cast<type>(x)`."""
+
+    type_text: str
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call, a constructor ("dim3") or, with the empty name, a braced list."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    """`sizeof(x)`; `text` is what stands in the parentheses."""
+
+    text: str
+
+
+Expression = Number | Name | Unary | Binary | Conditional | Cast | Call | SizeOf
+
 
 _TOKEN = re.compile(
     rf"""\s+ | {COMMENT}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from grader.submission import lexical
 from grader.submission.cpp.constants import Constants, Macro
-from grader.submission.cpp.nodes import Number
+from grader.submission.cpp.syntax import Number
 from grader.submission.lexical import spend, spend_on
 from grader.submission.source import SourceText
 

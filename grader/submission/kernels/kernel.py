@@ -8,8 +8,8 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from grader.submission.cpp.constants import Constants, Lookup
-from grader.submission.cpp.nodes import SIZES_OF_TYPES, Expression
+from grader.submission.cpp.constants import SIZES_OF_TYPES, Constants, Lookup
+from grader.submission.cpp.syntax import Expression
 from grader.submission.cpp.tree import (
     Item,
     ParsedFile,

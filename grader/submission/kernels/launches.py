@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from grader.submission.cpp.constants import Macro
-from grader.submission.cpp.nodes import Expression, Name
 from grader.submission.cpp.scopes import Scope, scope_of
+from grader.submission.cpp.syntax import Expression, Name
 from grader.submission.cpp.tree import WORD, ParsedFile, declared_name, descendants, function_declarator, remembered
 from grader.submission.kernels.records import LaunchSite
 from grader.submission.kernels.symbolic import divisor_of, inline, named_constants, same_as_block

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.submission.cpp.constants import Lookup
-from grader.submission.cpp.nodes import Expression, Number
+from grader.submission.cpp.syntax import Expression, Number
 from grader.submission.cpp.tree import LOOPS, WORD, Item, ParsedFile, declared_name, descendants, remembered
 from grader.submission.kernels.kernel import local_values
 from grader.submission.kernels.records import Loop, factor_of

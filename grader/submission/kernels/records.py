@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from grader.message import Message
-from grader.submission.cpp.nodes import Expression
+from grader.submission.cpp.syntax import Expression
 
 Contents = Literal["", "zeros", "data", "kernel"]
 """What a buffer held before a launch: nothing that anybody wrote, zeros, what the host copied, what a kernel wrote."""

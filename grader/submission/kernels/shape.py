@@ -7,9 +7,9 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from grader.devices import MAX_THREADS_PER_BLOCK
-from grader.submission.cpp.constants import Constants, Lookup
-from grader.submission.cpp.nodes import SIZES_OF_TYPES, Expression, Number
+from grader.submission.cpp.constants import SIZES_OF_TYPES, Constants, Lookup
 from grader.submission.cpp.scopes import argument_of
+from grader.submission.cpp.syntax import Expression, Number
 from grader.submission.cpp.tree import WORD, ParsedFile, descendants, text_without_comments
 from grader.submission.kernels.kernel import local_values
 from grader.submission.kernels.records import Kernel

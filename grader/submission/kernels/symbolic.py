@@ -9,20 +9,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from grader.submission.cpp.constants import Constants
-from grader.submission.cpp.nodes import (
-    SIZES_OF_TYPES,
-    Binary,
-    Call,
-    Cast,
-    Conditional,
-    Expression,
-    Name,
-    Number,
-    SizeOf,
-    Unary,
-)
+from grader.submission.cpp.constants import SIZES_OF_TYPES, Constants
 from grader.submission.cpp.scopes import MAX_STEPS, Scope
+from grader.submission.cpp.syntax import Binary, Call, Cast, Conditional, Expression, Name, Number, SizeOf, Unary
 from grader.submission.lexical import spend
 
 MAX_NODES = 200

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from grader.submission.folder import LabSettings, VariantSettings
 from grader.submission.records import Missing, Submission, VariantBinding
-from grader.submission.submission_yaml import LabSettings, VariantSettings
 
 PLAIN = "int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;"
 NAIVE = "b[x * 64 + y] = a[y * 64 + x];"

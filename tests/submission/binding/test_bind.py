@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from grader.errors import FileError
 from grader.lab.records import Lab
 from grader.submission.binding.bind import bind
-from grader.submission.folder import find_sources
+from grader.submission.folder import VariantSettings, find_sources
 from grader.submission.records import Missing, Origins, Submission
 from grader.submission.source import decode
-from grader.submission.submission_yaml import VariantSettings
 from tests.submission.binding.kernels import binding, kernel, names, settings
 from tests.submission.labs import FLIP, PRODUCT, SOURCES, bound
 

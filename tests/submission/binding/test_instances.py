@@ -9,9 +9,8 @@ import pytest
 
 from grader.errors import FileError
 from grader.submission.binding.bind import bind
-from grader.submission.folder import find_sources
+from grader.submission.folder import VariantSettings, find_sources
 from grader.submission.source import decode
-from grader.submission.submission_yaml import VariantSettings
 from tests.submission.binding.kernels import binding, kernel, names, settings
 from tests.submission.labs import FLIP, bound
 

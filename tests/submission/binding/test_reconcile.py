@@ -13,9 +13,9 @@ import pytest
 from grader.lab.labs import find
 from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first, places_read_true, weakest_of, with_observed
 from grader.submission.binding.sizes import formulas_of
+from grader.submission.folder import LabSettings, VariantSettings
 from grader.submission.kernels.records import LaunchSite, Observed, SeenArgument, SeenLaunch, SeenRun
 from grader.submission.records import ORIGINS, Origin, Origins, VariantBinding
-from grader.submission.submission_yaml import LabSettings, VariantSettings
 from tests.submission.labs import LINE, bound
 
 READ = LaunchSite("k", 9, (16, 16, 1), (16, 16), 0, file="a.cu", block_expressions=())

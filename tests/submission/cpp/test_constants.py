@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.submission.cpp.constants import Constants, Macro
-from grader.submission.cpp.nodes import Call, Name, Number
-from grader.submission.cpp.syntax import NotReadable, parse_expression
+from grader.submission.cpp.syntax import Call, Name, NotReadable, Number, parse_expression
 from tests.submission.labs import parsed
 
 

@@ -9,10 +9,9 @@ import pytest
 from grader.submission.binding.bind import bind
 from grader.submission.cpp.constants import Macro
 from grader.submission.cpp.parse import device_macros, with_kernels_shown
-from grader.submission.folder import FoundSubmission
+from grader.submission.folder import FoundSubmission, LabSettings
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.source import decode
-from grader.submission.submission_yaml import LabSettings
 from tests.submission.labs import FLIP, bound, parsed
 
 HEAD = "#define KERNEL __global__ void\n"
