@@ -96,8 +96,6 @@ MISNUMBERED = 8.0
 PRINTED = 90.0
 # The same of a kernel that does nothing of the kind: it is this variant where no other wants it.
 MISPRINTED = 12.0
-# A word of its name says a variant without shared memory, and it works through that.
-DENIED = 12.0
 BEST_PER_VARIANT = 6
 # Outweighs all of the above: no variant goes without a kernel so that another one gets the better of two.
 EACH = 400.0
@@ -105,7 +103,6 @@ MAX_OTHERS = 2
 FEW = 0.25
 """A share of the threads that leaves others with work for more than one element."""
 
-_COUNTED = re.compile(r"(.*\D)(\d)")
 _HELPER = re.compile(r"(?i)init|fill|copy|cpy|print|warm|check|verif|compare|memset|zero|clear|empty|random|generate")
 # What a kernel may be called that makes each element of the elements in the same place: no lab's work.
 _OTHER_WORK = re.compile(r"(?i)add|sum|sub(?!mat)|plus|minus|copy|cpy|scal|const|shift|offset")
@@ -124,16 +121,14 @@ _WEAK = re.compile(
 class Candidate:
     """What is known of a kernel before it is anybody's.
 
-    fits: its parameters can be the lab's.  is_of_lab_types: its arrays' elements have types of the lab's arrays.
-    text: itself, its name and its number types left out: the same for what a macro makes of `float` and of `int`.
+    fits: its parameters can be the lab's.
     claims: variants that the program's own text names where it prints this kernel's time or result.
     likeness: by variant, how much it does what the lab's own kernel does, beside what the variant's record says.
     threads: of the largest launch of it that was seen, 0 where none was.
     expression: its name as it is compiled.  is_instance: of a template, by arguments that the student named.
-    called: its name with the words that a template's arguments say, "" for the name alone.
+    name: what it is called, with the words that a template's arguments say.
     pads_rows: a shared array of it is padded in the wrong dimension.
     is_helper: by its name it prepares or checks what other kernels work on.
-    is_intermediate: what it makes was never copied to the host, and another kernel reads it.
     is_pointwise: it looks at one place of its arrays only, the same in each.
     is_idle: nothing launches it, while the program launches a kernel without a body.
     share: its threads as a share of those of the kernel with the most; 1 where that is not known.
@@ -142,30 +137,17 @@ class Candidate:
     kernel: Kernel
     is_padded: bool
     fits: bool
-    is_of_lab_types: bool = True
-    text: str = ""
     claims: frozenset[str] = frozenset()
     likeness: Mapping[str, float] = field(default_factory=dict)
     threads: int = 0
     expression: str = ""
-    called: str = ""
-    pads_rows: bool = False
+    name: str = ""
     is_instance: bool = False
+    pads_rows: bool = False
     is_helper: bool = False
-    is_intermediate: bool = False
     is_pointwise: bool = False
     is_idle: bool = False
     share: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return self.called or self.kernel.name
-
-    @property
-    def element_types(self) -> tuple[str | None, ...]:
-        """Of its arrays, in order."""
-        return tuple(p.dtype for p in self.kernel.parameters if p.is_pointer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,32 +179,30 @@ def compared(candidates: Sequence[Candidate]) -> list[Candidate]:
 def assign(
     variants: Sequence[Variant], all_candidates: Sequence[Candidate], given: Mapping[str, Candidate]
 ) -> Assignment:
-    """A kernel for as many variants as can have one; no kernel for two, be it there for several number types.
+    """A kernel for as many variants as can have one; no kernel for two.
 
     all_candidates: the kernels, `compared`.  given: kernels that the student named; they are taken as they are.
     """
     taken = {(k.kernel.file, k.kernel.name) for k in given.values() if not k.is_instance}
     instances = {(k.kernel.file, k.expression) for k in given.values()}
-    candidates = [
+    free = [
         k
         for k in all_candidates
         if (k.kernel.file, k.kernel.name) not in taken and (k.kernel.file, k.expression) not in instances
     ]
-    free = [k for k in candidates if not _is_repeated(k, candidates, list(given.values()), variants)]
-    files = {k.kernel.file for k in all_candidates}
+    several_files = len({k.kernel.file for k in all_candidates}) > 1
     open_variants = [variant for variant in variants if variant.name not in given]
-    ways = []
-    for names in _numberings([k.name for k in free]):
-        scores: list[list[tuple[float, int]]] = []
-        by_claim: list[dict[int, Claim]] = []
-        for variant in open_variants:
-            scored = [(_score(variant, k, n, open_variants, len(files) > 1), i) for i, (k, n) in _numbered(free, names)]
-            # Of equal ones, the later static one: courses go from the plain to the better.  Without names, the first.
-            ranked = sorted(((s[0], i) for s, i in scored if s is not None), key=lambda pair: (-pair[0], pair[1]))
-            scores.append([(score + EACH, i) for score, i in ranked[:BEST_PER_VARIANT]])
-            by_claim.append({i: s[1] for s, i in scored if s is not None})
-        ways.append((_best(scores, 0, frozenset()), by_claim))
-    (_total, best), claims = max(ways, key=lambda way: way[0][0])
+    scores: list[list[tuple[float, int]]] = []
+    claims: list[dict[int, Claim]] = []
+    for variant in open_variants:
+        scored = {
+            i: s for i, k in enumerate(free) if (s := _score(variant, k, open_variants, several_files)) is not None
+        }
+        # Of equal ones, the later static one: courses go from the plain to the better.  Without names, the first.
+        ranked = sorted(((score, i) for i, (score, _claim) in scored.items()), key=lambda pair: (-pair[0], pair[1]))
+        scores.append([(score + EACH, i) for score, i in ranked[:BEST_PER_VARIANT]])
+        claims.append({i: claim for i, (_score, claim) in scored.items()})
+    _total, best = _best(scores, 0, frozenset())
     assigned = dict(given)
     assigned |= {variant.name: free[i] for variant, i in zip(open_variants, best, strict=True) if i is not None}
     others: dict[str, list[Candidate]] = {}
@@ -232,51 +212,6 @@ def assign(
             usable = [free[i] for i in equal if free[i].fits and not free[i].is_helper]
             others[variant.name] = usable[:MAX_OTHERS]
     return Assignment(assigned, others)
-
-
-def _is_repeated(
-    candidate: Candidate, others: Sequence[Candidate], given: Sequence[Candidate], variants: Sequence[Variant]
-) -> bool:
-    """Whether the same kernel is there for other number types too, which is the one to grade.
-
-    That is one that the student named, else the first of the lab's types, else the first.  A name that says another
-    variant makes another kernel of it.
-    """
-
-    def named(one: Candidate) -> list[bool]:
-        return [name_rank(variant, one.name) is not None for variant in variants]
-
-    def repeats(other: Candidate) -> bool:
-        same = bool(candidate.text) and other.text == candidate.text and other.element_types != candidate.element_types
-        return same and named(other) == named(candidate)
-
-    if any(repeats(other) for other in given):
-        return True
-    same = [other for other in others if other is candidate or repeats(other)]
-    best = min(same, key=lambda other: not other.is_of_lab_types)
-    return best is not candidate and repeats(best)
-
-
-def _numbered(candidates: Sequence[Candidate], names: Sequence[str]) -> list[tuple[int, tuple[Candidate, str]]]:
-    return list(enumerate(zip(candidates, names, strict=True)))
-
-
-def _numberings(names: Sequence[str]) -> list[list[str]]:
-    """The names as they are and, where some count from 1 (`transpose1`, `transpose2`), counted from 0 too."""
-    stems: dict[str, list[int]] = {}
-    for name in names:
-        match = _COUNTED.fullmatch(name)
-        if match is not None:
-            stems.setdefault(match.group(1), []).append(int(match.group(2)))
-    from_one = {stem for stem, numbers in stems.items() if len(numbers) > 1 and min(numbers) == 1}
-    if not from_one:
-        return [list(names)]
-    shifted = []
-    for name in names:
-        match = _COUNTED.fullmatch(name)
-        stem, number = match.groups() if match is not None else ("", "")
-        shifted.append(f"{stem}{int(number) - 1}" if stem in from_one and number else name)
-    return [list(names), shifted]
 
 
 def _best(
@@ -310,12 +245,9 @@ def _numbered_rank(variant: Variant, name: str) -> int | None:
 
 
 def _score(
-    variant: Variant, candidate: Candidate, name: str, variants: Sequence[Variant], several_files: bool
+    variant: Variant, candidate: Candidate, variants: Sequence[Variant], several_files: bool
 ) -> tuple[float, Claim] | None:
-    """How well a kernel fits a variant, and what speaks for it; None where it cannot be it.
-
-    name: what the kernel is called, its number perhaps counted from another one.
-    """
+    """How well a kernel fits a variant, and what speaks for it; None where it cannot be it."""
     kernel = candidate.kernel
     is_helper = candidate.is_helper
     fits_memory = variant.shared_memory is None or kernel.uses_shared == variant.shared_memory
@@ -325,24 +257,19 @@ def _score(
     can_be = fits_memory and fits_padding and (fits_loops or not variant.unrolled)
     # Of two tiles the static one: how much memory a dynamic one gets may not be readable.
     dynamic = 1.0 if any(array.dynamic for array in kernel.shared_arrays) else 0.0
-    named = _named(variant, kernel, name, several_files)
-    numbered = _numbered_rank(variant, name)
+    likeness = candidate.likeness.get(variant.name, 0.0)
+    named = _named(variant, candidate, several_files)
+    numbered = _numbered_rank(variant, candidate.name)
     claims = candidate.claims
-    if named is not None and _belies(variant, kernel, name, variants):
-        # What is called plain and works through shared memory is what it does, where that variant has no other.
-        named = DENIED
     if candidate.threads == 1 and candidate.share < 1:
         # What one thread does beside a parallel version is there to be compared with that, whatever it is called.
         named = numbered = None
         claims = frozenset[str]()
     if numbered is not None and not is_helper and candidate.fits and not kernel.is_empty:
-        if fits_memory and fits_padding and fits_loops and candidate.likeness.get(variant.name, 0.0) >= 0:
-            return NUMBERED - numbered - dynamic + candidate.likeness.get(variant.name, 0.0), "structure"
+        if fits_memory and fits_padding and fits_loops and likeness >= 0:
+            return NUMBERED - numbered - dynamic + likeness, "structure"
         if fits_memory:
             return MISNUMBERED - 0.5 * min(numbered, 10) - dynamic, "number"
-    if named is None and numbered is not None and (kernel.is_empty or not candidate.fits):
-        # All that is left to go by.
-        named = NUMBERED
     if named is None and claims == {variant.name} and not is_helper:
         named = PRINTED if fits_memory else MISPRINTED
     if named is None:
@@ -353,21 +280,14 @@ def _score(
         if is_helper or kernel.is_empty or not candidate.fits or candidate.is_idle:
             return None
         if not can_be:
-            # `transpose_fast` with a plain tile: what is wrong with it is told, where no other kernel is that variant.
-            if fits_memory and variant.padded and candidate.pads_rows:
-                # The padding is there, in the wrong dimension: a fault to show, where nothing better is that variant.
-                return MISPRINTED - dynamic, "structure"
-            weak = _weak_rank(variant, name) if fits_memory else None
-            return None if weak is None else (max(MISNUMBERED - 0.5 * weak - dynamic, 0.5), "number")
+            # The padding is there, in the wrong dimension: a fault to show, where nothing better is that variant.
+            shows_fault = fits_memory and variant.padded and candidate.pads_rows
+            return (MISPRINTED - dynamic, "structure") if shows_fault else None
         less = dynamic + (0.0 if fits_loops else 2.0)
-        score = _unnamed_score(variant, candidate, name, variants, several_files, less)
-        return max(score + candidate.likeness.get(variant.name, 0.0), 0.5), "structure"
+        return max(_unnamed_score(variant, candidate, variants, several_files) - less + likeness, 0.5), "structure"
     score = named + (5 if fits_memory else -5) + (3 if fits_padding else -3) + (4 if fits_loops else -4) - dynamic
     if is_helper:
         # Anything better is better: `copyShared` beside a tile without a telling name.
-        score = UNNAMED - 5
-    elif _exceeds(variant, candidate):
-        # Called shared, and padded as well: the padded variant unless there is another one for that.
         score = UNNAMED - 5
     if not candidate.fits:
         score -= 50
@@ -376,51 +296,21 @@ def _score(
     return max(score, 1.0), "name"
 
 
-def _unnamed_score(
-    variant: Variant, candidate: Candidate, name: str, variants: Sequence[Variant], several_files: bool, less: float
-) -> float:
-    """How well a kernel fits a variant by which nobody calls it, `less` what speaks against it in its text."""
+def _unnamed_score(variant: Variant, candidate: Candidate, variants: Sequence[Variant], several_files: bool) -> float:
+    """How well a kernel fits a variant by which nobody calls it."""
     # What is named for another variant is this one only when that has a better one: two kernels called shared.
-    elsewhere = any(
-        _named(v, candidate.kernel, name, several_files) is not None
-        and not _exceeds(v, candidate)
-        and not _belies(v, candidate.kernel, name, variants)
-        for v in variants
-    )
-    score = (UNNAMED / 2 if elsewhere else UNNAMED) - less
+    score = UNNAMED / 2 if any(_named(v, candidate, several_files) is not None for v in variants) else UNNAMED
     # If there are several, the one that has a thread for every element.
     score -= 0.0 if candidate.share >= FEW else 1.0 if candidate.threads > 1 else 8.0
-    if variant.shared_memory is not None:
-        score += 3
-    if candidate.is_intermediate:
-        score -= 10
-    weak = _weak_rank(variant, name)
-    return score + (0.0 if weak is None else 2.0 - 0.1 * min(weak, 10))
+    return score + (3 if variant.shared_memory is not None else 0)
 
 
-def _exceeds(variant: Variant, candidate: Candidate) -> bool:
-    """Whether the kernel avoids the conflicts that the variant may have."""
-    return variant.padded is False and candidate.is_padded
-
-
-def _belies(variant: Variant, kernel: Kernel, name: str, variants: Sequence[Variant]) -> bool:
-    """Whether a kernel uses shared memory, of which the variant must have none, and is not called by its very name.
-
-    `simple` and `plain` may be said of a tile that is followed by others; who says `naive`, and names no other variant
-    beside it, means the naive variant.
-    """
-    if variant.shared_memory is not False or not kernel.uses_shared:
-        return False
-    others = any(strong_rank(other, name) is not None for other in variants if other.name != variant.name)
-    return others or variant.name.lower() not in name.lower()
-
-
-def _named(variant: Variant, kernel: Kernel, name: str, several_files: bool) -> float | None:
+def _named(variant: Variant, candidate: Candidate, several_files: bool) -> float | None:
     """What a kernel's name, or in a submission of several files its file's, counts for a variant."""
-    rank = strong_rank(variant, name)
+    rank = strong_rank(variant, candidate.name)
     if rank is not None:
         return NAMED - 4.0 * min(rank, 10)
-    stem = kernel.file.rpartition(".")[0]
+    stem = candidate.kernel.file.rpartition(".")[0]
     return NAMED_BY_FILE if several_files and strong_rank(variant, stem) is not None else None
 
 
@@ -434,11 +324,6 @@ def strong_rank(variant: Variant, name: str) -> int | None:
         if match is not None and not _WEAK.fullmatch(match.group()) and not match.group()[-1].isdigit():
             return rank
     return None
-
-
-def _weak_rank(variant: Variant, name: str) -> int | None:
-    """The place of the first pattern that finds a word which any kernel may be called by."""
-    return name_rank(variant, name) if strong_rank(variant, name) is None else None
 
 
 MAX_LINES = 16

@@ -30,7 +30,6 @@ from grader.submission.binding.plans import in_their_places, interpretations, re
 from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
 from grader.submission.binding.roles import role_assignments
 from grader.submission.compile_time import constant_edits
-from grader.submission.cpp.constants import NUMBER_WORDS
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.device_code import read_files
 from grader.submission.folder import FoundSubmission, VariantSettings, variant_settings
@@ -204,7 +203,6 @@ def _cut_macro(text: str) -> int:
     return 0
 
 
-_WORDS = re.compile(r"\w+|\S")
 # What is asked of a kernel, or set for it, launches nothing.
 _ASKED_OF = re.compile(r"\bcuda(?:Func(?:Set|Get)\w+|Occupancy\w+)\s*\([^;{}]{0,400};")
 
@@ -334,7 +332,7 @@ def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
     of_kernels = []
     own: dict[str, Profile] | None = None
     for entry in entries:
-        candidate = replace(_candidate(entry, lab), is_intermediate=_is_intermediate(entry, entries))
+        candidate = _candidate(entry)
         named = any(strong_rank(variant, entry.called) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
             own = profiles(lab) if own is None else own
@@ -344,38 +342,14 @@ def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
     return of_kernels
 
 
-def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:
-    """Whether what a kernel was seen to write goes on to another kernel, and never to the host."""
-    outputs = {p.name for p in entry.kernel.parameters if p.is_pointer and p.is_written}
-    written = [a for site in entry.sites for a in site.seen if a.name in outputs and a.buffer]
-    if not written or any(a.read_back for a in written):
-        return False
-    buffers = {a.buffer for a in written}
-    for other in entries:
-        if other.kernel.name == entry.kernel.name:
-            continue
-        only_read = {p.name for p in other.kernel.parameters if p.is_pointer and p.is_read and not p.is_written}
-        arguments = (a for site in other.sites for a in site.seen)
-        if any(a.name in only_read and a.buffer in buffers and a.before == "kernel" for a in arguments):
-            return True
-    return False
-
-
-def _candidate(entry: Entry, lab: Lab) -> Candidate:
-    kernel = entry.kernel
-    usual = {p.dtype for p in lab.parameters if p.is_array}
-    is_of_lab_types = all(p.dtype is None or p.dtype in usual for p in kernel.parameters if p.is_pointer)
-    written = _WORDS.findall(entry.parsed.text(entry.parsed.functions[kernel.name].node))
-    text = " ".join(word for word in written if word != kernel.name and word not in NUMBER_WORDS)
+def _candidate(entry: Entry) -> Candidate:
     return Candidate(
-        kernel,
+        entry.kernel,
         entry.is_padded,
         entry.reason is None,
-        is_of_lab_types,
-        text,
         threads=entry.threads,
         expression=entry.expression,
-        called=entry.called,
+        name=entry.called,
         claims=entry.claims,
         pads_rows=entry.shape.pads_rows,
         is_instance=entry.is_instance,
@@ -389,18 +363,14 @@ def _edits(entries: Sequence[Entry], files: Mapping[str, ParsedFile]) -> dict[st
     If there are several texts for one place, as for constant memory that is filled anew for each kernel, the first.
     """
     names = {name for entry in entries for name in entry.compile_time.changeable}
-    filled = {name: value for entry in entries for name, value in entry.filled_with.items()}
     by_file = {}
     for file, parsed in files.items():
         by_place: dict[tuple[int, int], Edit] = {}
         for entry in entries:
             for edit in entry.edits if entry.parsed.source.path == parsed.source.path else ():
                 by_place.setdefault((edit.start, edit.end), edit)
-        edits = []
-        for edit in constant_edits(parsed, names):
-            # What no size of the lab is, of an array of whole numbers or by itself, stays what it was seen to be.
-            is_kept = by_place.pop((edit.start, edit.end), None) is not None or "[" in edit.constant
-            edits.append(replace(edit, unset=filled.get(edit.constant, edit.unset)) if is_kept else edit)
+        # What memory was seen to be filled with, and is no size, stays what it was.
+        edits = (edit for edit in constant_edits(parsed, names) if (edit.start, edit.end) not in by_place)
         by_file[file] = (*edits, *by_place.values())
     return by_file
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import prod
 
 from grader.devices import is_possible_block
@@ -80,13 +79,6 @@ class LaunchContext:
             }
         return formula_of(expression, by_name, named_constants(constants), top=top)
 
-    def grid_formula(self) -> tuple[str, ...]:
-        """The grid as the host code computes it, where its one axis runs over several sizes."""
-        if self.site is None or len(self.site.grid_expressions) != 1:
-            return ()
-        text = self.formula(self.site.grid_expressions[0])
-        return (text,) if text and len(formula.names_of(text)) > 1 else ()
-
 
 # Which size each axis of a grid runs over.
 
@@ -127,8 +119,6 @@ def _covers_read(
         alone = (context.sizes.of_host | dict(zip(site.arguments, context.roles, strict=False))).get(site.grid_over[0])
         if alone in usual and "blockIdx.y" not in context.shape.text:
             return [(alone,)]
-    if len(usual) > 1 and context.grid_formula():
-        return [("*".join(usual),)]
     if either_order and len(site.arguments) == len(context.roles):
         by_argument = {t: role for t, role in zip(site.arguments, context.roles, strict=True) if role in usual}
         read = tuple(by_argument.get(variable, "") for variable in site.grid_over[:2])
@@ -171,7 +161,7 @@ def _covered_alone(context: LaunchContext, site: LaunchSite) -> list[str]:
     usual = context.rule.covers
     if len(usual) < 2 or not site.observed or site.grid is None or site.block is None:
         return []
-    if ".y" in context.shape.text or context.shape.numbers_elements:
+    if ".y" in context.shape.text:
         return []
     sizes = context.own.sizes()
     if prod(site.grid[1:]) * prod(site.block[1:]) > 1 or not all(sizes.get(name, 0) > 1 for name in usual):
@@ -321,7 +311,7 @@ def shared_bytes_of(context: LaunchContext, tile: tuple[int, ...], block: Block)
             return SharedBytes()
         text = context.formula(context.site.shared_expression) or ""
         if context.site.observed:
-            formula_text = text or _usual_formula(context) or _seen_formula(context)
+            formula_text = text or _usual_formula(context)
             return SharedBytes(context.site.shared_bytes or 0, formula_text)
         return SharedBytes(context.site.shared_bytes or usual, text) if context.site.shared_bytes or text else None
 
@@ -345,31 +335,3 @@ def _usual_formula(context: LaunchContext) -> str:
     except formula.FormulaError:
         return ""
     return context.rule.shared_bytes if usual == context.site.shared_bytes else ""
-
-
-MAX_STEPS = 6
-"""Of a formula in steps, with which it stays within what a formula may have."""
-
-
-def _seen_formula(context: LaunchContext) -> str:
-    """Where the text does not tell how shared memory follows from a size: what was seen at it, and between two sizes
-    that were seen what was seen at the larger; "" where it is the same at all, or follows from several sizes."""
-    site = context.site
-    if site is None or not site.probes:
-        return ""
-    seen = [(context.own.choices_of(probe.arguments), probe.shared_bytes) for probe in site.probes]
-    seen.append((context.own.choices(), site.shared_bytes or 0))
-    for name in context.lab.size_names:
-        values = {choices[0][name]: held for choices, held in seen if choices and name in choices[0]}
-        points = sorted(values.items())
-        is_known = len({held for _size, held in points}) > 1
-        is_rising = all(a[1] <= b[1] for a, b in pairwise(points))
-        if not is_known or not is_rising or any(c and values.get(c[0].get(name, 0)) != held for c, held in seen):
-            continue
-        while len(points) > MAX_STEPS:
-            # What is left out has as much as the next.
-            points.pop(len(points) // 2)
-        first = points[0][1]
-        steps = [f"{b[1] - a[1]} * min(1, max(0, {name} - {a[0]}))" for a, b in pairwise(points)]
-        return " + ".join([str(first), *steps])
-    return ""

@@ -19,7 +19,6 @@ from grader.submission.compile_time import (
     filled_edits,
     mentioned,
     size_names,
-    whole_numbers,
     with_global_arrays,
 )
 from grader.submission.cpp.constants import SIZES_OF_TYPES
@@ -63,8 +62,6 @@ class Entry:
     """It reads constant memory that the program was seen to fill, for its own sizes."""
     kept: frozenset[str] = frozenset()
     """Constants that must stay as they are, since such memory is made of them."""
-    filled_with: dict[str, int] = field(default_factory=dict)
-    """Whole numbers that were seen in constant memory."""
     is_instance: bool = False
     """Of a template, with arguments that `submission.yaml` names: its other instances may be other variants."""
     claims: frozenset[str] = frozenset()
@@ -75,20 +72,17 @@ class Entry:
         """The sizes that are fixed when it is compiled."""
         constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
         from_host = {n: _source_of(self.parsed, n) for n, value in constants.items() if value == SET_BY_HOST}
-        filled = frozenset(constants.keys() & self.filled_with.keys())
-        constants |= {name: self.filled_with[name] for name in constants if name in filled}
         files = (self.parsed, *self.parsed.headers)
         changeable = (
             {edit.constant for parsed in files for edit in constant_edits(parsed, constants)} - self.kept - {""}
         )
-        spans = {i: p.span for i, p in enumerate(self.kernel.parameters) if p.is_pointer and p.span > 1}
         arguments = {a.name: a for a in self.seen if a.name}
         elements = {
             i: (arguments[p.name].buffer_bytes - arguments[p.name].offset_bytes) // SIZES_OF_TYPES[p.dtype]
             for i, p in enumerate(self.kernel.parameters)
             if p.is_pointer and p.dtype in SIZES_OF_TYPES and p.name in arguments and arguments[p.name].buffer_bytes
         }
-        return CompileTime(constants, frozenset(changeable), self.template_values, spans, filled, elements, from_host)
+        return CompileTime(constants, frozenset(changeable), self.template_values, elements, from_host)
 
     @property
     def seen(self) -> tuple[SeenArgument, ...]:
@@ -133,8 +127,8 @@ class Entry:
     def is_padded(self) -> bool:
         """Whether its text tells of padding, or the dynamic shared memory that it is launched with."""
         shape = self.shape
-        given = [(s.shared_bytes, s.block) for s in self.sites if s.shared_bytes and s.block is not None]
-        return shape.is_padded or any(shape.is_padded_by(size or 0, block) for size, block in given)
+        launched_with = [(s.shared_bytes, s.block) for s in self.sites if s.shared_bytes and s.block is not None]
+        return shape.is_padded or any(shape.is_padded_by(size or 0, block) for size, block in launched_with)
 
 
 def entries_of(
@@ -287,7 +281,6 @@ def _entry(
     )
     entry.kernel, of_arrays = with_global_arrays(parsed, item, entry.kernel, lab)
     content = dict(next((site.filled for site in entry.sites if site.observed), ()))
-    entry.filled_with = whole_numbers(parsed, content)
     of_memory, entry.kept = filled_edits(parsed, mentioned(parsed, item), content, lab)
     entry.edits, entry.is_filled = (*(of_structs or of_arrays), *of_memory), bool(of_memory)
     loops = innermost_loops(parsed, item, entry.template_values)

@@ -5,19 +5,16 @@ For each of these facts there is a function with all that say something of it, i
 `reconcile.first` chooses among them.
 
 A kernel's own text says what it reads and writes, and its parameters' names what they mean.  A launch says otherwise
-where its data do (an input into which nobody put anything, and whose content the host wants afterwards), where its
-names do, or where the program's other launches hand over the same two the other way round.  The kernel is then judged
-as if they stood in their order, and the launch for the mistake.
+where its data do (an input into which nobody put anything, and whose content the host wants afterwards), or where
+its names do.  The kernel is then judged as if they stood in their order, and the launch for the mistake.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from math import prod
 
 import msgspec
 
@@ -36,7 +33,6 @@ from grader.submission.binding.blocks import (
 from grader.submission.binding.entries import Entry
 from grader.submission.binding.reconcile import OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.sizes import NamedSizes, formulas_of, is_unsure
-from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.folder import VariantSettings
 from grader.submission.kernels.records import (
     Exchanged,
@@ -140,9 +136,7 @@ def _plan(
         line=site.line if site is not None else 0,
         block_formula=threads.value.formulas,
         shared_formula=shared.value.formula,
-        grid_formula=_grid(context, threads.value, covers, tile)
-        if threads.origin in OF_PROGRAM
-        else context.grid_formula(),
+        grid_formula=_grid(context, threads.value, covers, tile) if threads.origin in OF_PROGRAM else (),
         is_read=site is not None
         and all(context.formula(e, top=False) for e in site.block_expressions or (None,))
         and context.formula(site.shared_expression) is not None,
@@ -177,13 +171,12 @@ def _tile(context: LaunchContext, axis: int, block: Block, site: LaunchSite | No
 def _grid(context: LaunchContext, threads: Threads, covers: tuple[str, ...], tile: tuple[int, ...]) -> tuple[str, ...]:
     """The grid's formulas, where it has another number of blocks than it takes to cover the sizes."""
     if context.site is None or (context.settings.tile is not None and not context.site.observed):
-        return context.grid_formula()
+        return ()
     if context.site.grid == (1, 1, 1) and threads.formulas:
         # One block, as large as the data.
         return ("1",) * len(covers)
     probes = [(probe.grid, context.own.choices_of(probe.arguments)) for probe in context.site.probes]
-    formulas = formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
-    return formulas or context.grid_formula()
+    return formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
 
 
 def _is_unsure(context: LaunchContext, covers: tuple[str, ...]) -> bool:
@@ -211,16 +204,9 @@ def in_their_places(flat: Flat, lab: Lab) -> Observed:
 def _of_run(run: SeenRun, flat: Flat, lab: Lab) -> SeenRun:
     run = replace(run, launches=tuple(_swapped(launch, flat.sites) for launch in run.launches))
     of_launches = [_kernel_of(launch, flat.kernels) for launch in run.launches]
-    usual = Counter(
-        order
-        for launch, kernel in zip(run.launches, of_launches, strict=True)
-        if kernel is not None
-        for pair in _alike(kernel, lab)
-        if (order := _order(pair, _by_name(launch), _texts(launch, kernel, flat.sites))) is not None
-    )
     launches = []
     for launch, kernel in zip(run.launches, of_launches, strict=True):
-        pair = _exchanged(launch, kernel, flat.sites, lab, usual) if kernel is not None else None
+        pair = _exchanged(launch, kernel, flat.sites, lab) if kernel is not None else None
         launches.append(launch if pair is None or kernel is None else _with(launch, kernel, pair, flat))
     return replace(run, launches=tuple(launches))
 
@@ -242,9 +228,7 @@ def _by_name(launch: SeenLaunch) -> dict[str, SeenArgument]:
     return {argument.name: argument for argument in launch.arguments if argument.name}
 
 
-def _exchanged(
-    launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite], lab: Lab, usual: Counter[tuple[str, ...]]
-) -> Pair | None:
+def _exchanged(launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite], lab: Lab) -> Pair | None:
     by_name = _by_name(launch)
     if launch.refused or any(p.name not in by_name for p in kernel.parameters):
         return None
@@ -256,13 +240,9 @@ def _exchanged(
         # It goes on with what another kernel made, a transposed matrix perhaps: names say nothing of that.
         return None
     for pair in _alike(kernel, lab):
-        if pair[0].is_pointer:
-            is_wrong = _is_named_across(pair, by_name, texts, lab) or _is_unusual(pair, by_name, texts, usual)
-        else:
-            is_wrong = _is_written_across(pair, texts) or _has_lengths_exchanged(pair, kernel, by_name, lab)
-            # Where most launches are wrong, the one that names each by its own name is the right one.
-            is_named = all(texts.get(p.name.lower()) == p.name.lower() for p in pair)
-            is_wrong = is_wrong or (not is_named and _is_unusual(pair, by_name, texts, usual))
+        is_wrong = (
+            _is_named_across(pair, by_name, texts, lab) if pair[0].is_pointer else _is_written_across(pair, texts)
+        )
         if is_wrong:
             return pair
     return None
@@ -330,66 +310,10 @@ def _is_named_across(pair: Pair, arguments: Arguments, texts: Mapping[str, str],
     )
 
 
-def _order(pair: Pair, arguments: Arguments, texts: Mapping[str, str]) -> tuple[str, ...] | None:
-    """What was handed over for two parameters, with their names; None where it is the same, or nothing is known."""
-    if any(p.name not in arguments for p in pair):
-        return None
-    numbers = [str(arguments[p.name].value or "") for p in pair]
-    given = _called(pair, arguments, texts) if pair[0].is_pointer else numbers
-    if not all(given) or given[0] == given[1]:
-        return None
-    names = [p.name.lower() for p in pair]
-    return (*names, *given) if names[0] < names[1] else (*names[::-1], *given[::-1])
-
-
-def _is_unusual(pair: Pair, arguments: Arguments, texts: Mapping[str, str], usual: Counter[tuple[str, ...]]) -> bool:
-    """Whether most launches of the program hand the same two over the other way round, to parameters of these names."""
-    order = _order(pair, arguments, texts)
-    if order is None:
-        return False
-    first, second, one, other = order
-    return usual[first, second, other, one] > usual[order]
-
-
 def _is_written_across(pair: Pair, texts: Mapping[str, str]) -> bool:
     """Whether the launch names for each parameter the other one: `k<<<…>>>(a, cols, rows)` for `k(a, rows, cols)`."""
     first, second = (p.name.lower() for p in pair)
     return texts.get(first, "") == second and texts.get(second, "") == first
-
-
-def _has_lengths_exchanged(pair: Pair, kernel: Kernel, arguments: Arguments, lab: Lab) -> bool:
-    """Whether the arrays have the lengths that follow from two sizes in each other's place, and not as they are."""
-    values: dict[str, int] = {}
-    for parameter in kernel.parameters:
-        role, value = None if parameter.is_pointer else _role(parameter, lab), arguments[parameter.name].value
-        if role is not None and isinstance(value, int):
-            values[role.name] = value
-    roles = [_role(p, lab) for p in pair]
-    names = [role.name for role in roles if role is not None]
-    if len(names) < 2 or any(name not in values for name in names):
-        return False
-    other = {**values, names[0]: values[names[1]], names[1]: values[names[0]]}
-    lengths = [
-        (shape, arguments[p.name].buffer_bytes // SIZES_OF_TYPES[p.dtype])
-        for p in kernel.parameters
-        if p.is_pointer
-        and p.dtype in SIZES_OF_TYPES
-        and arguments[p.name].buffer_bytes
-        and not arguments[p.name].offset_bytes
-        for shape in [_shape(p, lab)]
-        if shape and all(isinstance(axis, int) or axis in values for axis in shape)
-    ]
-
-    def fit(sizes: Mapping[str, int]) -> bool:
-        return all(prod(a if isinstance(a, int) else sizes[a] for a in shape) == length for shape, length in lengths)
-
-    return bool(lengths) and fit(other) and not fit(values)
-
-
-def _shape(parameter: KernelParameter, lab: Lab) -> tuple[str | int, ...]:
-    shapes = {p.shape for p in lab.parameters if p.is_array}
-    role = _role(parameter, lab)
-    return role.shape if role is not None else next(iter(shapes)) if len(shapes) == 1 else ()
 
 
 def _texts(launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite]) -> dict[str, str]:

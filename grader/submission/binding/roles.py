@@ -206,9 +206,6 @@ MAX_POINTERS = 5
 MAX_READINGS = 6
 # Readings whose scores are this close are told apart by trying them out, not by name.
 DOUBT = 1.0
-FLOW = 25.0
-"""Outweighs what the text says of a pointer."""
-
 _WIDTH = re.compile(r"(?i)w|width|n?_?cols?|columns?|stride|pitch|ld")
 _HEIGHT = re.compile(r"(?i)h|height|n?_?rows?")
 _OF_ROWS = re.compile(r"\*\s*(?:(?:const|__restrict__|__restrict|restrict)\b\s*)*\*")
@@ -228,7 +225,6 @@ def role_assignments(kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument]
     """Roles for the parameters of `kernel`, likeliest first.
 
     Pointers: what is const or only read is an input, what is written an output; then names; then inputs come first.
-    What the program was seen to copy into an array before the launch, and to read of it after, outweighs both.
     Sizes: by name; where the lab has two and the kernel takes two, the other order as well, unless it names them as the
     task does.  Values that were seen decide first: no size has two, and arrays have the lengths that follow.
 
@@ -256,7 +252,7 @@ def role_assignments(kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument]
     if len(pointers) != len(arrays) or len(pointers) > MAX_POINTERS:
         raise Unbindable("pointers", expected=len(arrays), got=len(pointers))
     readings = []
-    for pointer_roles in _pointer_orders(pointers, arrays, by_name):
+    for pointer_roles in _pointer_orders(pointers, arrays):
         for size_roles in _size_roles(scalars, sizes, pointers, pointer_roles, by_name, lab):
             arrays_left, sizes_left = iter(pointer_roles), iter(size_roles)
             roles = tuple(next(arrays_left if p.is_pointer else sizes_left) for p in kernel.parameters)
@@ -359,31 +355,15 @@ def _is_side_and_pitch(scalars: Sequence[KernelParameter], values: Sequence[int 
     return pitch is None or side is None or pitch >= side
 
 
-def _pointer_orders(
-    pointers: Sequence[KernelParameter], arrays: Sequence[Parameter], arguments: Mapping[str, SeenArgument]
-) -> list[tuple[str, ...]]:
+def _pointer_orders(pointers: Sequence[KernelParameter], arrays: Sequence[Parameter]) -> list[tuple[str, ...]]:
     scored = []
     for order in permutations(range(len(arrays))):
-        score = 0.0
-        for pointer, index in zip(pointers, order, strict=True):
-            score += _pointer_score(pointer, arrays[index]) + _flow_score(arguments.get(pointer.name), arrays[index])
+        score = sum(_pointer_score(p, arrays[index]) for p, index in zip(pointers, order, strict=True))
         inversions = sum(order[i] > order[j] for i in range(len(order)) for j in range(i + 1, len(order)))
         scored.append((score - 0.5 * inversions, tuple(arrays[index].name for index in order)))
     best = max(score for score, _order in scored)
     ranked = sorted(scored, key=lambda pair: -pair[0])
     return list(dict.fromkeys(order for score, order in ranked if score >= best - DOUBT))
-
-
-def _flow_score(argument: SeenArgument | None, parameter: Parameter) -> float:
-    """What the flow of data says: what is only read back was not there before, what is copied in is not read back."""
-    if argument is None or not argument.buffer:
-        return 0.0
-    is_output = parameter.is_output
-    if argument.before == "data" and not argument.read_back:
-        return -FLOW if is_output else FLOW
-    if argument.before in ("", "zeros") and argument.read_back:
-        return FLOW if is_output else -FLOW
-    return 0.0
 
 
 def _pointer_score(pointer: KernelParameter, parameter: Parameter) -> float:

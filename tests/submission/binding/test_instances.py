@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from grader.errors import FileError
 from grader.submission.binding.bind import bind
 from grader.submission.folder import VariantSettings, find_sources
 from grader.submission.source import decode
-from tests.submission.binding.kernels import binding, kernel, names, settings
+from tests.submission.binding.kernels import binding, settings
 from tests.submission.labs import FLIP, bound
 
 
@@ -107,60 +106,6 @@ def test_other_instances_of_a_named_one_are_other_variants() -> None:
     text = TILES % " tile<32, 0><<<g, dim3(32, 8)>>>(p, q, r, c); tile<32, 1><<<g, dim3(32, 8)>>>(p, q, r, c); "
     submission = bound(text, settings=settings(padded=VariantSettings(kernel="tile<32, 1>")))
     assert [binding(submission, name).expression for name in ("shared", "padded")] == ["tile<32, 0>", "tile<32, 1>"]
-
-
-TYPED = (
-    "#define FLIP(T) __global__ void flip_##T(const T *a, T *b) "
-    "{ __shared__ T t[8][PITCH]; t[0][0] = a[0]; b[0] = t[0][0]; }\n"
-)
-
-
-def typed(*types: str, pitch: int = 9) -> str:
-    return TYPED.replace("PITCH", str(pitch)) + "".join(f"FLIP({name})\n" for name in types)
-
-
-@pytest.mark.parametrize(
-    ("types", "chosen"),
-    [(("int", "float"), "flip_float"), (("float", "int"), "flip_float"), (("int", "double"), "flip_int")],
-)
-def test_of_one_kernel_for_several_types_the_labs_is_taken(types: tuple[str, ...], chosen: str) -> None:
-    assert names(bound(typed(*types))) == {"naive": "no_candidate", "shared": "no_candidate", "padded": chosen}
-
-
-def test_one_kernel_for_several_types_is_one_variant() -> None:
-    variants = tuple(replace(v, padded=None) for v in FLIP.variants)
-    lab = replace(FLIP, variants=variants)
-    alone = {"naive": "no_candidate", "shared": "no_candidate", "padded": "flip_float"}
-    assert names(bound(typed("int", "float"), lab)) == alone
-    # Written out by hand it is the same kernel.
-    by_hand = [typed(name).replace("FLIP", f"FLIP_{name}") for name in ("int", "float")]
-    assert names(bound("".join(by_hand), lab)) == alone
-    # Kernels that differ in more than their types are two, and so are copies for one type.
-    assert names(bound(typed("int") + typed("float", pitch=10).replace("FLIP", "OTHER"), lab)) == {
-        "naive": "no_candidate",
-        "shared": "flip_int",
-        "padded": "flip_float",
-    }
-    # So are those whose names say so.
-    called = TYPED.replace("PITCH", "9").replace("(T)", "(name, T)").replace("flip_##T", "name")
-    assert names(bound(called + "FLIP(shared_int, int)\nFLIP(padded_float, float)\n", lab)) == {
-        "naive": "no_candidate",
-        "shared": "shared_int",
-        "padded": "padded_float",
-    }
-    copies = kernel("first", "shared") + kernel("second", "shared")
-    assert names(bound(copies, lab)) == {"naive": "no_candidate", "shared": "first", "padded": "second"}
-
-
-def test_a_kernel_named_for_a_variant_is_not_taken_for_another_type_too() -> None:
-    chosen = settings(padded=VariantSettings(kernel="flip_int"))
-    assert names(bound(typed("int", "float"), settings=chosen)) == {
-        "naive": "no_candidate",
-        "shared": "no_candidate",
-        "padded": "flip_int",
-    }
-    variants = tuple(replace(v, padded=None) for v in FLIP.variants)
-    assert names(bound(typed("int", "float"), replace(FLIP, variants=variants), chosen))["shared"] == "no_candidate"
 
 
 def test_of_a_templates_launches_the_one_with_the_labs_type_counts() -> None:

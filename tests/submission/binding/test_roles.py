@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from grader.lab.labs import find
-from grader.launching.kernel import grid_of
 from grader.submission.binding.roles import role_assignments
 from grader.submission.cpp.parse import parse
 from grader.submission.kernels.kernel import kernels_in
@@ -57,18 +56,6 @@ def test_a_pitch_may_be_either_size() -> None:
     assert found[0] == ("in", "rows", "out", "rows", "cols", "rows")
     assert ("in", "cols", "out", "rows", "cols", "rows") in found
     assert {(roles[4], roles[5]) for roles in found} == {("cols", "rows")}
-
-
-def test_a_grid_that_numbers_tiles_along_one_axis_is_the_programs_own() -> None:
-    text = kernel("shared", "shared", "const float *a, float *b, int n, int m").replace("blockIdx.y", "blockIdx.x / m")
-    text += (
-        "int main() { int n = 500, m = 700, T = 32; int blocks = ((n + T - 1) / T) * ((m + T - 1) / T);"
-        " shared<<<blocks, 1024>>>(p, q, n, m); }"
-    )
-    plan = binding(bound(text), "shared").interpretations[0].launch
-    assert plan.covers == ("cols*rows",)
-    assert grid_of(plan, {"rows": 1, "cols": 40}) == (2, 1, 1)
-    assert grid_of(plan, {"rows": 64, "cols": 128}) == (8, 1, 1)
 
 
 def test_sizes_that_are_called_as_in_the_task_are_what_it_says() -> None:
