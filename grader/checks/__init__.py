@@ -136,8 +136,8 @@ def _verdict(evidence: Evidence, spec: CheckSpec, name: str) -> Verdict:
         # A block that the program does not use costs nothing: the launch that asks for an impossible one does.
         substituted = host.other_block(evidence)
         if substituted is not None:
-            what = joined(verdict.message, substituted) or verdict.message
-            return Verdict("skip", what, skip_reason="prerequisite", data={"blocked_by": "launch"})
+            message = joined(verdict.message, substituted) or verdict.message
+            return Verdict("skip", message, skip_reason="prerequisite", data={"blocked_by": "launch"})
     return verdict
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from types import MappingProxyType
 
@@ -42,7 +42,7 @@ class Verdict:
 
 
 def passed(message: Message, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:
-    """All points."""
+    """Give all points."""
     return Verdict("pass", message, credit=1.0, line=line, data=data)
 
 
@@ -52,23 +52,24 @@ def failed(
     line: int | None = None,
     credit: float = 0.0,
     data: Mapping[str, object] = NO_DATA,
+    file: str = "",
 ) -> Verdict:
-    """The submission's fault; `credit` of the points is earned all the same."""
-    return Verdict("fail", message, credit=credit, hint=hint, line=line or None, data=data)
+    """Blame the submission; `credit` of the points is earned all the same."""
+    return Verdict("fail", message, credit=credit, hint=hint, line=line or None, data=data, file=file)
 
 
 def errored(message: Message, line: int | None = None) -> Verdict:
-    """The grader's or the lab's fault: points stay pending."""
+    """Blame the grader or the lab: points stay pending."""
     return Verdict("error", message, line=line or None)
 
 
 def not_measured(message: Message, hint: Message | None = None) -> Verdict:
-    """This machine cannot tell: points stay pending; hint: what would make it possible, where that is known."""
+    """Say that this machine cannot tell: points stay pending; hint: what would make it possible."""
     return Verdict("skip", message, hint=hint, skip_reason="not_measured")
 
 
 def not_applicable(message: Message) -> Verdict:
-    """The check makes no sense for this kernel: its points are no part of what is possible."""
+    """Say that the check makes no sense for this kernel: its points are no part of what is possible."""
     return Verdict("skip", message, skip_reason="not_applicable")
 
 
@@ -97,7 +98,7 @@ def compared(evidence: Evidence, figure: str, now: float, allowed: float, *, at_
 
 
 def remedy(diagnosis: Diagnosis) -> Message | None:
-    """What follows from the diagnosis, None when nothing in particular does."""
+    """Return the hint that follows from a diagnosis; None where nothing in particular does."""
     values = diagnosis.values
     if values is not None and values.id in ("output_pitch", "input_pitch"):
         return msg("remedies.pitch", array=values.data.get("array", diagnosis.output), right=values.data["right"])
@@ -211,4 +212,4 @@ def verdict(evidence: Evidence, few_lanes: FewLanes) -> Verdict:
     message = msg("few_lanes.found", line=few_lanes.line, requests=few_lanes.requests, needed=few_lanes.needed)
     hint = msg("few_lanes.hint_block", x=x, y=y * z) if x * y * z < WARP_LANES // 2 else msg("few_lanes.hint_turns")
     data = {"requests": few_lanes.requests, "needed_requests": few_lanes.needed}
-    return replace(failed(message, hint, few_lanes.line, data=data), file=few_lanes.file)
+    return failed(message, hint, few_lanes.line, data=data, file=few_lanes.file)

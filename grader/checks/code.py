@@ -95,10 +95,7 @@ def _unbindable(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message
 
 
 def _empty(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:
-    return (
-        msg("checks.present.empty", kernel=_text(data, "kernel")),
-        msg("checks.present.hint_empty"),
-    )
+    return (msg("checks.present.empty", kernel=_text(data, "kernel")), msg("checks.present.hint_empty"))
 
 
 def _text(data: Mapping[str, object], name: str) -> str:
@@ -148,12 +145,12 @@ def _errors(evidence: Evidence) -> Verdict:
     message: Message | None = as_message(first.message)
     if not own:
         message = msg("checks.compiles.elsewhere", file=first.file, line=first.line, message=first.message)
-    others = len(diagnostics) - 1
+    remaining = len(diagnostics) - 1
     if inside and inside[0] is not first:
         message = joined(message, msg("checks.compiles.inside", line=inside[0].line, message=inside[0].message))
-        others -= 1
-    if others:
-        message = joined(message, msg("checks.compiles.more", n=others))
+        remaining -= 1
+    if remaining:
+        message = joined(message, msg("checks.compiles.more", n=remaining))
     missing = evidence.compilation.missing_headers
     if missing and first.hint is None and _UNDECLARED.search(str(first.message)):
         header, file, line = missing[0]
@@ -235,13 +232,13 @@ def _first(evidence: Evidence, name: Use) -> _Place | None:
 
 def _asked(work: Work, name: Use) -> _Place | None:
     """Return the place of the first use that the host asks for."""
-    asked = work.asked or ()
+    calls = work.asked or ()
     match name:
         case "library":
-            called = next((call for call in asked if call.is_of_library), None)
+            called = next((call for call in calls if call.is_of_library), None)
         case "streams":
-            called = next((call for call in asked if call.stream > 1), None)
+            called = next((call for call in calls if call.stream > 1), None)
         case _:
-            launches = [call for call in asked if call.kind == "kernel"]
+            launches = [call for call in calls if call.kind == "kernel"]
             called = launches[1] if len(launches) > 1 else None
     return _Place(called.file, called.line) if called is not None else None

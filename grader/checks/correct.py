@@ -60,10 +60,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         return (
             _of_smaller_block(evidence, settings, len(named))
             or _of_luck(evidence)
-            or passed(
-                msg("checks.correct.passed", n=len(named)),
-                data={"sizes": len(named)},
-            )
+            or passed(msg("checks.correct.passed", n=len(named)), data={"sizes": len(named)})
         )
     if verdict.status != "fail":
         return verdict
@@ -190,20 +187,20 @@ def _of_another_task(evidence: Evidence, other: OtherInput) -> Verdict:
 
 def _of_smaller_block(evidence: Evidence, settings: CorrectSettings, sizes: int) -> Verdict | None:
     """Fail a kernel that is right only while a block has a thread for each element; None otherwise."""
-    run, asked = evidence.smaller_block, evidence.variant.smaller_block
+    run, smaller = evidence.smaller_block, evidence.variant.smaller_block
     verdict = verdict_of_runs([run]) if run is not None else None
-    if asked is None or verdict is None or verdict.status != "fail":
+    if smaller is None or verdict is None or verdict.status != "fail":
         return None
     assert run is not None
     is_left_over = run.difference is None or run.difference.unwritten > 0 or bool(run.outcome.hazards)
     how = "loop_on" if is_left_over else "start_anew"
     return replace(
         verdict,
-        message=msg("checks.correct.smaller_block", n=asked.threads, what=verdict.message),
+        message=msg("checks.correct.smaller_block", n=smaller.threads, what=verdict.message),
         hint=joined(msg("checks.correct.hint_smaller_block"), msg(f"checks.correct.hint_{how}")),
         line=evidence.bound.kernel.line,
         credit=settings.partial * sizes / (sizes + 1),
-        data={**verdict.data, "threads": asked.threads},
+        data={**verdict.data, "threads": smaller.threads},
     )
 
 
@@ -222,11 +219,11 @@ def _of_luck(evidence: Evidence) -> Verdict | None:
     first = hazards.worst(unordered)
     message = msg("checks.correct.luck", what=hazard_msg(first))
     data = {"lines": sorted({h.line for h in unordered}), "other_line": first.other_line, "count": first.count}
-    return replace(failed(message, hazards.race_hint(first), first.line, data=data), file=evidence.file_of(first.file))
+    return failed(message, hazards.race_hint(first), first.line, data=data, file=evidence.file_of(first.file))
 
 
 def _is_on_one_variable(hazard: Hazard) -> bool:
-    """Whether threads race on a counter or a flag: no data passes there, so nothing follows from the race."""
+    """Whether threads race on a counter or a flag: no data passes there, so the race does not tell what depends on it."""
     return hazard.kind == "race" and 0 < hazard.array_bytes <= hazard.width_bytes
 
 
@@ -335,11 +332,11 @@ def of_hazards(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | Non
     """How to fix an access or an order of accesses that may be what spoils the result, None where all are in order."""
     if "hazards" in evidence.unmeasured:
         return None
-    asked = {spec.check for spec in evidence.variant.checks}
+    judged = {spec.check for spec in evidence.variant.checks}
     outside = evidence.hazards("out_of_bounds", "uninitialized")
     if outside and not _is_moved(diagnosis):
         hint = hazards.memory_hint(evidence, outside[0])
-        if "memory_safety" not in asked or hazards.is_dynamic(evidence, outside[0]):
+        if "memory_safety" not in judged or hazards.is_dynamic(evidence, outside[0]):
             return hint
         return msg("checks.correct.hint_memory_first")
     unordered = hazards.counted(evidence.hazards(*hazards.KINDS))
@@ -348,7 +345,7 @@ def of_hazards(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | Non
     worst = hazards.worst(unordered)
     if hazards.is_of_one_line(worst):
         return hazards.one_line_hint(worst)
-    if "races" in asked and worst.kind == "race":
+    if "races" in judged and worst.kind == "race":
         return msg("checks.correct.hint_race_first")
     return hazards.race_hint(worst)
 
@@ -399,10 +396,7 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
         return replace(verdict, diagnosis=evidence.diagnoses.get("ragged"))
     verdict = verdict_of_runs(runs)
     if verdict is None:
-        return passed(
-            msg("checks.ragged_sizes.passed", n=len(named)),
-            data={"sizes": len(named)},
-        )
+        return passed(msg("checks.ragged_sizes.passed", n=len(named)), data={"sizes": len(named)})
     of_launch = host.first(evidence, verdict.data.get("sizes"))
     if verdict.status == "fail" and (of_launch or not verdict.hint):
         diagnosis = evidence.diagnoses.get("ragged")

@@ -9,7 +9,6 @@ the same GPU.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from grader.checks.base import Verdict, compared, failed, not_measured, passed
 from grader.devices import WARP_LANES
@@ -77,13 +76,13 @@ def _at_most(
         return failed(message, None, data=data)
     file, worst = max(rows, key=lambda row: getattr(row[1], settings.of))
     share = round(100 * getattr(worst, settings.of) / work.total(settings.of))
-    verdict = failed(
+    return failed(
         msg("checks.work.at_line", message=message, line=worst.line, share=share),
         msg(f"checks.work.hint_{settings.of}"),
         worst.line,
         data=data,
+        file=evidence.file_of(file),
     )
-    return replace(verdict, file=evidence.file_of(file))
 
 
 Row = tuple[str, LineCounter]
@@ -123,11 +122,7 @@ def judge_atomics(evidence: Evidence, settings: AtomicsSettings) -> Verdict:
     figures = {name: round(value, 4) for name, value in each.items()}
     return passed(
         msg(
-            "checks.atomics.passed",
-            of_global=figures["global"],
-            of_shared=figures["shared"],
-            lanes=lanes,
-            sizes=sizes,
+            "checks.atomics.passed", of_global=figures["global"], of_shared=figures["shared"], lanes=lanes, sizes=sizes
         ),
         data=data,
     )
@@ -142,8 +137,7 @@ def _most(rows: Sequence[Row]) -> Row:
 
 def _at(evidence: Evidence, worst: Row, message: Message, data: dict[str, object]) -> Verdict:
     file, row = worst
-    verdict = failed(message, msg("checks.atomics.hint"), row.line, data=data)
-    return replace(verdict, file=evidence.file_of(file))
+    return failed(message, msg("checks.atomics.hint"), row.line, data=data, file=evidence.file_of(file))
 
 
 def judge_divergence(evidence: Evidence, settings: DivergenceSettings) -> Verdict:
@@ -169,19 +163,13 @@ def judge_divergence(evidence: Evidence, settings: DivergenceSettings) -> Verdic
         limit = msg("checks.divergence.share_or_few", limit=limit, each=round(each), below=below)
     file, worst = max(rows, key=lambda row: row[1].places - row[1].executed)
     lanes = round(WARP_LANES * worst.executed / worst.places, 1)
-    verdict = failed(
-        msg(
-            "checks.divergence.failed",
-            limit=limit,
-            sizes=sizes_msg(work.sizes),
-            line=worst.line,
-            lanes=lanes,
-        ),
+    return failed(
+        msg("checks.divergence.failed", limit=limit, sizes=sizes_msg(work.sizes), line=worst.line, lanes=lanes),
         msg("checks.divergence.hint"),
         worst.line,
         data=data,
+        file=evidence.file_of(file),
     )
-    return replace(verdict, file=evidence.file_of(file))
 
 
 def judge_occupancy(evidence: Evidence, settings: OccupancySettings) -> Verdict:
@@ -207,7 +195,7 @@ def judge_occupancy(evidence: Evidence, settings: OccupancySettings) -> Verdict:
     )
     if occupancy.share >= settings.min_share:
         return passed(msg("checks.occupancy.passed", figures=figures), data=data)
-    verdict = failed(
+    return failed(
         msg(
             "checks.occupancy.failed",
             figures=figures,
@@ -222,8 +210,8 @@ def judge_occupancy(evidence: Evidence, settings: OccupancySettings) -> Verdict:
         ),
         occupancy.line,
         data=data,
+        file=evidence.file_of(occupancy.file),
     )
-    return replace(verdict, file=evidence.file_of(occupancy.file))
 
 
 def judge_speedup(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
@@ -309,16 +297,16 @@ def _thresholds(settings: SpeedupSettings) -> Message:
     return msg("checks.speedup.thresholds", full=settings.full, minimum=settings.minimum)
 
 
-def predicted_figures(made: PredictedTime, ratio: Ratio) -> Message:
+def predicted_figures(predicted: PredictedTime, ratio: Ratio) -> Message:
     """What was predicted of a kernel's speed over what it is measured by."""
     return msg(
         "checks.speedup.figures_predicted" if ratio.is_sure else "checks.speedup.figures_predicted_unsure",
-        device=made.device,
-        sizes=sizes_msg(made.size),
+        device=predicted.device,
+        sizes=sizes_msg(predicted.size),
         speedup=ratio.value,
         low=ratio.low,
         high=ratio.high,
-        variant=made.against,
+        variant=predicted.against,
     )
 
 

@@ -53,8 +53,8 @@ def _of_ended(evidence: Evidence, left: Mapping[int, int]) -> Verdict:
     line, count = min(left.items())
     file = evidence.bound.kernel.file
     branch = branch_around(file, evidence.source.get(file, ""), line)
-    what = "ended_around" if branch else "ended"
-    message = msg(f"checks.races.{what}", line=line, n=count, **({"branch": branch} if branch else {}))
+    kind = "ended_around" if branch else "ended"
+    message = msg(f"checks.races.{kind}", line=line, n=count, **({"branch": branch} if branch else {}))
     return failed(message, msg("checks.races.hint_ended"), line, GOES_ON, data={"lines": sorted(left)})
 
 
@@ -64,12 +64,12 @@ def counted(hazards: Iterable[Hazard]) -> list[Hazard]:
 
 
 def worst(hazards: Iterable[Hazard]) -> Hazard:
-    """The one to tell of: a divergent barrier is the cause, the races that it leaves open are what comes of it."""
+    """Return the hazard to tell of: a divergent barrier is the cause, the races that it leaves open follow from it."""
     return min(hazards, key=lambda h: (h.kind == "race", h.line))
 
 
 def race_hint(hazard: Hazard) -> Message:
-    """How to mend it."""
+    """Say how to mend a race or a barrier."""
     if hazard.kind == "barrier_divergence":
         return msg("checks.races.hint_barrier")
     if hazard.kind == "warp_sync" and hazard.detail == "inactive_source":
@@ -101,7 +101,7 @@ def is_of_one_line(hazard: Hazard) -> bool:
 
 
 def one_line_hint(hazard: Hazard) -> Message:
-    """How to find out why."""
+    """Say how to find out why two threads write one element in the same line."""
     one = thread_msg(hazard.thread, hazard.block)
     other = thread_msg(hazard.other_thread or (0, 0, 0), hazard.other_block or hazard.block)
     return msg("checks.races.hint_one_line", line=hazard.line, one=one, other=other)
@@ -112,7 +112,7 @@ ELEMENT_BYTES = (Number(2), Number(4), Number(8))
 
 
 def judge_memory_safety(evidence: Evidence, settings: Settings) -> Verdict:
-    """Fail at the first line that does it."""
+    """Fail at the first line that accesses memory out of bounds or reads memory that nothing wrote."""
     if "hazards" in evidence.unmeasured:
         return not_measured(evidence.unmeasured["hazards"])
     hazards = evidence.hazards("out_of_bounds", "uninitialized")
@@ -128,7 +128,7 @@ def judge_memory_safety(evidence: Evidence, settings: Settings) -> Verdict:
 
 
 def memory_hint(evidence: Evidence, hazard: Hazard) -> Message:
-    """How to fix it."""
+    """Say how to mend an access."""
     own_pointer = host.pointer_first(evidence) if hazard.detail == "unmapped" else None
     return own_pointer or host.other_block(evidence) or _of_hazard(evidence, hazard)
 
@@ -217,8 +217,9 @@ def judge_deterministic(evidence: Evidence, _settings: Settings) -> Verdict:
     if at is None:
         return failed(message, msg("checks.deterministic.hint"), data=data)
     file, line = at
-    verdict = failed(message, msg("checks.deterministic.hint_atomics", line=line), line, data=data)
-    return replace(verdict, file=evidence.file_of(file))
+    return failed(
+        message, msg("checks.deterministic.hint_atomics", line=line), line, data=data, file=evidence.file_of(file)
+    )
 
 
 def _float_atomics(evidence: Evidence) -> tuple[str, int] | None:

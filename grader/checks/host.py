@@ -57,8 +57,13 @@ def _of_function(evidence: Evidence) -> Verdict:
         # Of one that is wrong at some sizes only, these are half of what there is to know.
         is_everywhere = all(run.sizes in fault.sizes for run in evidence.runs)
         what = msg("launches.seen_at", what=fault.message, sizes=sizes_msg(fault.sizes[0]))
-        verdict = failed(fault.message if is_everywhere else what, None, line=fault.line, data=SEEN)
-        return replace(verdict, file=evidence.file_of(fault.file))
+        return failed(
+            fault.message if is_everywhere else what,
+            None,
+            line=fault.line,
+            data=SEEN,
+            file=evidence.file_of(fault.file),
+        )
     if evidence.host.never_launches:
         none = msg(f"checks.launch.{kind}_launches_none", name=name)
         return failed(none, msg(f"checks.launch.hint_{kind}_launches"), line=evidence.bound.kernel.line, data=SEEN)
@@ -106,23 +111,23 @@ def _judged_launch(evidence: Evidence) -> Verdict:
         )
     beyond = _beyond_at(evidence, limit)
     if beyond is not None:
-        sizes, asked = beyond
+        sizes, shared_bytes = beyond
         return failed(
-            msg("checks.launch.shared_bytes_at", sizes=sizes_msg(sizes), n=asked, limit=limit),
-            msg(f"checks.launch.hint_{'fewer_threads' if asked > OPT_IN_SHARED_BYTES else 'fewer_or_opt_in'}"),
+            msg("checks.launch.shared_bytes_at", sizes=sizes_msg(sizes), n=shared_bytes, limit=limit),
+            msg(f"checks.launch.hint_{'fewer_threads' if shared_bytes > OPT_IN_SHARED_BYTES else 'fewer_or_opt_in'}"),
             line=site.line,
-            data={"shared_bytes": asked, "sizes": dict(sizes)},
+            data={"shared_bytes": shared_bytes, "sizes": dict(sizes)},
         )
     if site.exchanged is not None:
         fields = asdict(site.exchanged)
         line = fields.pop("line") or site.line
         variable = fields.pop("variable")
-        what = msg("checks.launch.exchanged", kernel=kernel.name, **fields)
+        message = msg("checks.launch.exchanged", kernel=kernel.name, **fields)
         remedy = msg("checks.launch.hint_exchanged")
         if variable:
-            what = msg("checks.launch.exchanged_fields", variable=variable, line=line, **fields)
+            message = msg("checks.launch.exchanged_fields", variable=variable, line=line, **fields)
             remedy = msg("checks.launch.hint_exchanged_fields", line=line)
-        return failed(with_own_words(evidence, what), remedy, line=line, data={**SEEN, **fields})
+        return failed(with_own_words(evidence, message), remedy, line=line, data={**SEEN, **fields})
     for fault in evidence.host.of_launch:
         hint = (
             None
@@ -134,22 +139,14 @@ def _judged_launch(evidence: Evidence) -> Verdict:
         verdict = _of_grid(site.grid, threads, site.line)
         if verdict is not None:
             return verdict
-    return passed(
-        msg("checks.launch.passed", shape=shape, n=threads),
-        line=site.line,
-        data={"threads": threads},
-    )
+    return passed(msg("checks.launch.passed", shape=shape, n=threads), line=site.line, data={"threads": threads})
 
 
 def _instead(evidence: Evidence, instead: Instead) -> Verdict:
-    names: dict[str, str | int] = {
-        "kernel": evidence.bound.kernel.name,
-        "line": instead.line,
-        "other": instead.kernel,
-    }
-    what = msg("checks.launch.launched_instead", before=instead.before, **names)
+    names: dict[str, str | int] = {"kernel": evidence.bound.kernel.name, "line": instead.line, "other": instead.kernel}
+    message = msg("checks.launch.launched_instead", before=instead.before, **names)
     hint = joined(msg("checks.launch.hint_launched_instead", **names), msg("checks.launch.hint_of_program"))
-    return failed(what, hint, line=instead.line, data=SEEN)
+    return failed(message, hint, line=instead.line, data=SEEN)
 
 
 def _beyond_at(evidence: Evidence, limit: int) -> tuple[Sizes, int] | None:
@@ -160,8 +157,8 @@ def _beyond_at(evidence: Evidence, limit: int) -> tuple[Sizes, int] | None:
     reading = evidence.interpretation
     if reading is None or reading.origins.shared_bytes not in ("observed", "read") or not reading.launch.is_read:
         return None
-    asked = [(run.sizes, geometry(reading.launch, run.sizes).shared_bytes) for run in evidence.runs if not run.drawn]
-    return min((a for a in asked if a[1] > limit), key=lambda a: a[1], default=None)
+    requests = [(run.sizes, geometry(reading.launch, run.sizes).shared_bytes) for run in evidence.runs if not run.drawn]
+    return min((a for a in requests if a[1] > limit), key=lambda a: a[1], default=None)
 
 
 def with_own_words(evidence: Evidence, fault: Message) -> Message:
@@ -193,8 +190,8 @@ def other_block(evidence: Evidence) -> Message | None:
         return None
     if is_possible_block(site.block):
         return None
-    asked, block = (_shape(block) for block in (site.block, reading.launch.block))
-    return msg("checks.launch.hint_other_block", asked=asked, block=block)
+    requested, block = (_shape(block) for block in (site.block, reading.launch.block))
+    return msg("checks.launch.hint_other_block", asked=requested, block=block)
 
 
 def _shape(block: tuple[int, int, int]) -> str:
@@ -207,8 +204,8 @@ def _of_grid(grid: tuple[int, int, int], threads: int, line: int) -> Verdict | N
     blocks = _shape(grid)
     for axis, size, limit in zip("xyz", grid, MAX_GRID, strict=True):
         if not 1 <= size <= limit:
-            what = msg("checks.launch.impossible_grid", grid=blocks, axis=axis, size=size, limit=limit)
-            return failed(what, NEVER_RAN, line=line, data={"grid": list(grid)})
+            message = msg("checks.launch.impossible_grid", grid=blocks, axis=axis, size=size, limit=limit)
+            return failed(message, NEVER_RAN, line=line, data={"grid": list(grid)})
     if prod(grid) * threads == 1:
         return failed(
             msg("checks.launch.one_thread"),
@@ -230,13 +227,7 @@ def _too_large_hint(evidence: Evidence, shape: str, threads: int) -> Message | N
         if evidence.interpretation
         else rule.block_at(evidence.lab.cases["emulator"].observe)
     )
-    words = msg(
-        "checks.launch.hint_too_large",
-        shape=shape,
-        threads=threads,
-        allowed=_shape((x, y, z)),
-        n=x * y * z,
-    )
+    words = msg("checks.launch.hint_too_large", shape=shape, threads=threads, allowed=_shape((x, y, z)), n=x * y * z)
     return joined(words, NEVER_RAN, msg("checks.launch.hint_graded_with"))
 
 
@@ -284,8 +275,14 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         hint = _fault_hint("set")
     elif first.message.id == SHORT:
         hint = msg("checks.host_code.hint_symbol", name=str(first.message.data["array"]))
-    verdict = failed(message, hint, first.line, credit=credit, data=data)
-    return replace(verdict, file="" if first.file == evidence.bound.kernel.file else first.file)
+    return failed(
+        message,
+        hint,
+        first.line,
+        credit=credit,
+        data=data,
+        file="" if first.file == evidence.bound.kernel.file else first.file,
+    )
 
 
 def _fault_hint(kind: str) -> Message:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from math import prod
 
@@ -51,11 +50,7 @@ def judge_coalescing(evidence: Evidence, settings: CoalescingSettings) -> Verdic
         "load_sectors_per_request": counters.global_load_sectors_per_request,
         "store_sectors_per_request": counters.global_store_sectors_per_request,
     }
-    figures = msg(
-        "checks.coalescing.figures",
-        loads=_figure(counters, "load"),
-        stores=_figure(counters, "store"),
-    )
+    figures = msg("checks.coalescing.figures", loads=_figure(counters, "load"), stores=_figure(counters, "store"))
     if reached <= settings.max_ratio + TOLERANCE:
         if settings.sides == "both":
             return passed(msg("checks.coalescing.passed", figures=figures), data=data)
@@ -67,7 +62,7 @@ def judge_coalescing(evidence: Evidence, settings: CoalescingSettings) -> Verdic
     worst = max((c for kind in kinds for c in _rows(counters, kind) if c.ideal), key=lambda c: c.sectors / c.ideal)
     message = msg("checks.coalescing.failed", figures=figures, line=worst.line)
     hint = _narrow(evidence, worst) or joined(_sectors_hint(worst), _way_out(evidence, settings, loads, stores))
-    return replace(failed(message, hint, worst.line, credit, data=data), file=worst.file)
+    return failed(message, hint, worst.line, credit, data=data, file=worst.file)
 
 
 def ratio(counters: Counters, side: str) -> float:
@@ -131,7 +126,7 @@ def _per_request(row: LineCounters) -> tuple[float, float]:
 
 
 def _way_out(evidence: Evidence, settings: CoalescingSettings, loads: float, stores: float) -> Message | None:
-    """Say what such kernels do about it: a transposition through a tile, or steps that make lanes neighbours."""
+    """Say what such kernels do about it: transpose through a tile, or step so that lanes are neighbours."""
     axes = len(set(evidence.lab.launch.covers))
     if axes > 1 and settings.sides == "both":
         return msg("checks.coalescing.hint_tile")
@@ -154,11 +149,7 @@ def judge_bank_conflicts(evidence: Evidence, settings: BankConflictSettings) -> 
         # How it is done is the student's choice there; `uses` asks for shared memory.
         return not_applicable(msg("checks.bank_conflicts.none_used"))
     if not counters.shared_requests:
-        return failed(
-            msg("checks.bank_conflicts.no_shared"),
-            msg("checks.hint_stage"),
-            evidence.bound.kernel.line,
-        )
+        return failed(msg("checks.bank_conflicts.no_shared"), msg("checks.hint_stage"), evidence.bound.kernel.line)
     slow = base.few_lanes(evidence, counters, "shared")
     if slow is not None:
         return base.verdict(evidence, slow)
@@ -182,14 +173,14 @@ def judge_bank_conflicts(evidence: Evidence, settings: BankConflictSettings) -> 
     credit = max((p.share for p in settings.partial if counters.worst_conflict_ways <= p.ways), default=0.0)
     excess = (worst.wavefronts - worst.ideal) / worst.requests
     conflict = msg("checks.bank_conflicts.conflict", ways=worst.ways, line=worst.line, excess=round(excess, 2))
-    others = sorted({c.line for c in rows if c.file == worst.file} - {worst.line})
-    lines = ", ".join(str(n) for n in others)
-    also = msg("checks.bank_conflicts.also", n=len(others), lines=lines) if others else None
+    other_lines = sorted({c.line for c in rows if c.file == worst.file} - {worst.line})
+    lines = ", ".join(str(n) for n in other_lines)
+    also = msg("checks.bank_conflicts.also", n=len(other_lines), lines=lines) if other_lines else None
     pct = counters.shared_efficiency_pct
     efficiency = msg("checks.bank_conflicts.efficiency", pct=pct) if pct is not None else None
     message = msg("checks.bank_conflicts.failed", conflict=conflict, also=also, efficiency=efficiency)
     data["lines"] = [c.line for c in rows]
-    return replace(failed(message, _conflict_hint(evidence, worst), worst.line, credit, data=data), file=worst.file)
+    return failed(message, _conflict_hint(evidence, worst), worst.line, credit, data=data, file=worst.file)
 
 
 def _conflict_hint(evidence: Evidence, worst: LineCounters) -> Message | None:
@@ -307,11 +298,7 @@ def judge_technique(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
             declared.line,
         )
     if not counters.shared_requests:
-        return failed(
-            msg("checks.technique.no_shared"),
-            msg("checks.hint_stage"),
-            kernel_line,
-        )
+        return failed(msg("checks.technique.no_shared"), msg("checks.hint_stage"), kernel_line)
     slow = base.few_lanes(evidence, counters, "shared")
     if slow is not None:
         return base.verdict(evidence, slow)

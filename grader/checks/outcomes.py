@@ -136,9 +136,9 @@ def judge_tests(evidence: Evidence, settings: CaseSettings) -> Verdict:
     return replace(verdict, hint=hint, data={**verdict.data, **kept})
 
 
-def seen_at(run: Run, what: Message) -> Message:
+def seen_at(run: Run, fault: Message) -> Message:
     """What was seen, and at which sizes."""
-    return msg("launches.seen_at", what=what, sizes=sizes_msg(run.sizes))
+    return msg("launches.seen_at", what=fault, sizes=sizes_msg(run.sizes))
 
 
 def explained(verdict: Verdict, diagnosis: Diagnosis | None) -> Verdict:
@@ -146,9 +146,7 @@ def explained(verdict: Verdict, diagnosis: Diagnosis | None) -> Verdict:
     if diagnosis is None or verdict.status != "fail" or "mismatches" not in verdict.data:
         return verdict
     message = msg(
-        "launches.explained",
-        explanation=joined(*diagnosis.sentences_said) or "",
-        sizes=sizes_msg(diagnosis.size),
+        "launches.explained", explanation=joined(*diagnosis.sentences_said) or "", sizes=sizes_msg(diagnosis.size)
     )
     line = diagnosis.writer.line if diagnosis.writer is not None else verdict.line
     return replace(verdict, message=message, hint=remedy(diagnosis), line=line or None, diagnosis=diagnosis)
@@ -164,7 +162,7 @@ def fault(run: Run) -> Verdict:
         # What lies outside of an array, or was never set, is another thing each time.
         hint = msg("checks.correct.hint_memory_first")
     data = {"sizes": dict(run.sizes), "reason": outcome.reason}
-    return replace(failed(seen_at(run, fault_msg(outcome)), hint, outcome.line, data=data), file=outcome.file)
+    return failed(seen_at(run, fault_msg(outcome)), hint, outcome.line, data=data, file=outcome.file)
 
 
 def fault_msg(outcome: LaunchOutcome) -> Message:
@@ -227,17 +225,19 @@ def grid_left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
             continue
         data = {"sizes": dict(run.sizes), "grid": list(grid), "covered": covered[short], "extent": extents[short]}
         blocks = "×".join(str(n) for n in grid[: max(2, len(plan.covers))])
-        what: Message
+        message: Message
         alone = _only_size(plan)
         if alone and min(covered) < run.sizes[alone]:
             # Rounded down it is short of that size too.
             alone = ""
         if min(grid) < 1:
-            what = msg("checks.grids.empty", line=plan.line, grid=blocks, sizes=sizes_msg(run.sizes))
+            message = msg("checks.grids.empty", line=plan.line, grid=blocks, sizes=sizes_msg(run.sizes))
         elif alone:
-            what = msg("checks.grids.of_one_size", line=plan.line, grid=blocks, size=alone, sizes=sizes_msg(run.sizes))
+            message = msg(
+                "checks.grids.of_one_size", line=plan.line, grid=blocks, size=alone, sizes=sizes_msg(run.sizes)
+            )
         else:
-            what = msg(
+            message = msg(
                 "checks.grids.left_out",
                 line=plan.line,
                 grid=blocks,
@@ -250,13 +250,13 @@ def grid_left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
         if requested is not None and requested.seems_swapped:
             hint = msg("checks.grids.hint_block_first")
         elif alone:
-            others = [name for name in plan.covers if name != alone]
-            hint = msg("checks.grids.hint_of_one_size", size=alone, other=others[0])
+            other_sizes = [name for name in plan.covers if name != alone]
+            hint = msg("checks.grids.hint_of_one_size", size=alone, other=other_sizes[0])
         elif _are_swapped(plan, covered, extents):
             hint = msg("checks.grids.hint_swapped", x=plan.covers[0], y=plan.covers[1], tile=plan.tile[0])
         else:
             hint = _hint(plan, short)
-        return replace(failed(what, hint, plan.line, data=data), file=file_of_launch(evidence))
+        return failed(message, hint, plan.line, data=data, file=file_of_launch(evidence))
     return None
 
 

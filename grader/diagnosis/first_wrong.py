@@ -307,8 +307,8 @@ def _element(place: tuple[str, Index] | None) -> Element | None:
     return Element(array=place[0], index=list(place[1])) if place else None
 
 
-def _pattern(found: Found | None) -> WrongPattern | None:
-    return WrongPattern(id=found.id, holds=found.holds, of=found.of, data=dict(found.data)) if found else None
+def _pattern(pattern: Found | None) -> WrongPattern | None:
+    return WrongPattern(id=pattern.id, holds=pattern.holds, of=pattern.of, data=dict(pattern.data)) if pattern else None
 
 
 def _number(value: float | int | None) -> float | int | None:

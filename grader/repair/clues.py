@@ -126,7 +126,7 @@ class Clues:
     distances: frozenset[str] = frozenset()
 
     def cost(self, change: Change) -> float:
-        """How late a change is to be tried."""
+        """Return how late a change is to be tried."""
         shift = 0.0
         for symptom in self.symptoms:
             table = _SHIFTS[symptom]
@@ -136,7 +136,7 @@ class Clues:
         return change.cost + shift + AWAY * (1 - self.weight(change))
 
     def weight(self, change: Change) -> float:
-        """How much points to the place of a change."""
+        """Return how much points to the place of a change, 0 to 1."""
         start, end = min(e.start for e in change.edits), max(e.end for e in change.edits)
         around = [(high - low, weight) for low, high, weight in self.places if low <= start and end <= high]
         return min(around, default=(0, self.lines.get(change.line, 0.0)))[1]
@@ -196,8 +196,8 @@ def clues_of(
     if ordered and ordered[0].kind == "uninitialized":
         weights |= dict.fromkeys(_lines_that_fill(functions, ordered[0].array), 1.0)
     traced, places = _traced_back(functions, weights, suspects)
-    known = tuple(dict.fromkeys(s for s in symptoms if s in _SHIFTS))
-    return Clues(traced, places, known, _distances(functions, diagnosis, names))
+    names_of_symptoms = tuple(dict.fromkeys(s for s in symptoms if s in _SHIFTS))
+    return Clues(traced, places, names_of_symptoms, _distances(functions, diagnosis, names))
 
 
 def _distances(functions: Sequence[Function], diagnosis: Diagnosis | None, names: Mapping[str, str]) -> frozenset[str]:
@@ -205,12 +205,12 @@ def _distances(functions: Sequence[Function], diagnosis: Diagnosis | None, names
     if diagnosis is None or diagnosis.values is None or diagnosis.values.id != "shifted":
         return frozenset()
     length = abs(int(diagnosis.values.data["by"]))
-    found = {names[role] for role, value in diagnosis.size.items() if value == length and role in names}
+    lengths = {names[role] for role, value in diagnosis.size.items() if value == length and role in names}
     for function in functions:
         constants = function.parsed.constants
         sizes = {v.name for v in function.variables if v.role == "size" and v.start == 0}
-        found |= {name for name in sizes if constants.evaluate(name) in (length, None)}
-    return frozenset(found)
+        lengths |= {name for name in sizes if constants.evaluate(name) in (length, None)}
+    return frozenset(lengths)
 
 
 def _named(first: Hazard) -> str:
@@ -265,7 +265,7 @@ def _lines_of(diagnosis: Diagnosis, names: Mapping[str, str]) -> tuple[dict[int,
 
 
 def _filled(read: ElementRead) -> tuple[str, int]:
-    """Return the array read and the line that filled it: arrays in one block of shared memory have one name."""
+    """Return the array that was read and the line that filled it: arrays in one block of shared memory have one name."""
     return read.array, read.put_by.line if read.put_by is not None else 0
 
 
@@ -455,8 +455,8 @@ def _set_by(function: Function, node: Node) -> str:
 def _is_alias(function: Function, node: Node, name: str) -> bool:
     """Whether a declaration makes a pointer of an array and an index: `const float *mine = in + i * size`."""
     value = value_of(node)
-    known = {v.name for v in function.variables if v.role == "array"}
-    return value is not None and name in known and bool(function.parsed.words(value) & known - {name})
+    arrays = {v.name for v in function.variables if v.role == "array"}
+    return value is not None and name in arrays and bool(function.parsed.words(value) & arrays - {name})
 
 
 def _words(function: Function, line: int) -> set[str]:

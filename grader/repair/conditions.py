@@ -76,36 +76,38 @@ def surplus_changes(function: Function, covers: Sequence[str]) -> Iterator[Chang
     if not function.is_kernel:
         return
     limits = [function.names_in(c) for n in function.nodes if (c := condition_of(n) or _condition_of_choice(n))]
-    found: dict[str, tuple[str, Node]] = {}
+    first_index: dict[str, tuple[str, Node]] = {}
     for node in function.statements:
         if node.type == "declaration" and node.parent == function.body:
             for declarator in node.children_by_field_name("declarator"):
                 words = function.names_in(declarator)
                 for axis in "xyz" if "threadIdx" in words else "":
                     if f"blockIdx.{axis}" in words and not any(declared_name(declarator) in names for names in limits):
-                        found.setdefault(axis, (declared_name(declarator), node))
-    made = [(found[axis], over) for axis, over in zip("xyz", covers, strict=False) if axis in found and over]
-    last = max((node.end_byte for (_name, node), _over in made), default=0)
-    if made and not any(b.start_byte > last for b in function.barriers):
-        (_name, place), _over = max(made, key=lambda row: row[0][1].end_byte)
-        text = " || ".join(f"{name} >= {over}" for (name, _node), over in made)
+                        first_index.setdefault(axis, (declared_name(declarator), node))
+    unlimited = [
+        (first_index[axis], over) for axis, over in zip("xyz", covers, strict=False) if axis in first_index and over
+    ]
+    last = max((node.end_byte for (_name, node), _over in unlimited), default=0)
+    if unlimited and not any(b.start_byte > last for b in function.barriers):
+        (_name, place), _over = max(unlimited, key=lambda row: row[0][1].end_byte)
+        text = " || ".join(f"{name} >= {over}" for (name, _node), over in unlimited)
         edit = function.inserted(last, f"\n{function.indent(place)}if ({text}) return;")
         yield Change("guard", place.end_point.row + 1, (edit,), 1.2, "surplus", "missing")
 
 
 def clip_changes(function: Function) -> Iterator[Change]:
-    """What a block takes on, `int here = blockDim.x`, limited to what is left behind where it begins."""
-    made = [(n, v) for n in function.nodes if n.type == "init_declarator" and (v := n.child_by_field_name("value"))]
-    firsts = [n for n, value in made if _PART_OF_BLOCK.fullmatch("".join(function.text(value).split()))]
-    for node, value in made:
-        known = function.known_at(value)
+    """Yield the size of a block's part, `int here = blockDim.x`, limited to what is left from its first element on."""
+    declared = [(n, v) for n in function.nodes if n.type == "init_declarator" and (v := n.child_by_field_name("value"))]
+    firsts = [n for n, value in declared if _PART_OF_BLOCK.fullmatch("".join(function.text(value).split()))]
+    for node, value in declared:
+        variables = function.known_at(value)
         names = {function.text(n) for n in named_in(value)}
-        is_whole = names <= {"blockDim.x", *(v.name for v in known.values() if v.role == "size" and not v.start)}
+        is_whole = names <= {"blockDim.x", *(v.name for v in variables.values() if v.role == "size" and not v.start)}
         if not names or not is_whole or operator_of(value) or not _is_number(function, node):
             continue
-        limits = [v.name for v in known.values() if v.role == "size" and v.start == function.body.start_byte]
+        limits = [v.name for v in variables.values() if v.role == "size" and v.start == function.body.start_byte]
         for first in (declared_name(n) for n in firsts if n.start_byte != node.start_byte):
-            for limit in reversed(limits if first in known else []):
+            for limit in reversed(limits if first in variables else []):
                 text = function.text(value)
                 part = text if text.startswith("(") else f"(int){text}"
                 edit = function.replaced(value, f"min({part}, {limit} - {first})")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def kind_at(function: Function, node: Node) -> Kind:
-    """What is wrong where an expression's part is: an index, a guard, a loop's bound, or another expression."""
+    """Return what is wrong at an expression's part: an index, a guard, a loop's bound, or another expression."""
     inner = argument = node
     for outer in ancestors(node, function.body):
         if outer.type == "subscript_argument_list":
@@ -97,7 +97,7 @@ TURNED = {
 
 
 def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
-    """Those of one comparison, which is `node`."""
+    """Yield the changes of the comparison `node`."""
     operator = node.child_by_field_name("operator")
     left, right = sides_of(node)
     if operator is None or left is None or right is None:
@@ -162,8 +162,8 @@ def _counts_whole_parts(function: Function, node: Node) -> bool:
         return False
     name = function.text(right)
     values = [n.child_by_field_name("value") for n in function.nodes if n.type == "init_declarator"]
-    made = [v for v in values if v is not None and v.parent is not None and declared_name(v.parent) == name]
-    return any(is_rounded_down(function, side) for side in (right, *made))
+    definitions = [v for v in values if v is not None and v.parent is not None and declared_name(v.parent) == name]
+    return any(is_rounded_down(function, side) for side in (right, *definitions))
 
 
 ARITHMETIC = {"+": ("-", "*"), "-": ("+",), "*": ("+", "/"), "/": ("%", "*"), "%": ("/",), "^": ("+",)}
@@ -176,7 +176,7 @@ _FLOAT = re.compile(r"(\d*\.\d*|\d+)([eE][+-]?\d+)?[fF]?")
 
 
 def expression_changes(function: Function) -> Iterator[Change]:
-    """All of them, in order of the text."""
+    """Yield the changes of a function's expressions, in order of the text."""
     for node in function.nodes:
         match node.type:
             case "field_expression":
@@ -366,23 +366,20 @@ def _divided(function: Function, node: Node, left: Node, right: Node) -> Iterato
 def _exchanged(function: Function, one: Node | None, other: Node, kind: Kind) -> Iterator[Change]:
     """`row * pitch + col` with `row` and `col` in each other's place."""
     if one is not None and function.text(one) != function.text(other):
-        edits = (
-            function.replaced(one, _factor(function, other)),
-            function.replaced(other, function.text(one)),
-        )
+        edits = (function.replaced(one, _factor(function, other)), function.replaced(other, function.text(one)))
         yield Change(kind if kind != "expression" else "index", function.line(one), edits, 1.8, "exchange")
 
 
 def _arguments(function: Function, node: Node) -> Iterator[Change]:
     """`AT(M, r, c)` with two of its arguments in each other's place: arrays among each other, numbers likewise."""
-    given = arguments_of(node)
-    known = function.known_at(node)
-    arrays = [(v := known.get(function.text(a))) is not None and v.role == "array" for a in given]
-    for first, one in enumerate(given):
-        for second in range(first + 1, len(given)):
-            other = given[second]
+    arguments = arguments_of(node)
+    variables = function.known_at(node)
+    arrays = [(v := variables.get(function.text(a))) is not None and v.role == "array" for a in arguments]
+    for first, one in enumerate(arguments):
+        for second in range(first + 1, len(arguments)):
+            other = arguments[second]
             if arrays[first] == arrays[second] and function.text(one) != function.text(other):
-                edits = (function.replaced(one, function.text(other)), function.replaced(other, function.text(one)))
+                edits = function.exchanged(one, other)
                 cost = (3.0 if arrays[first] else 1.8) + 0.3 * (second - first - 1)
                 yield Change(kind_at(function, one), function.line(one), edits, cost, "exchange")
 
@@ -402,7 +399,7 @@ def _subscript(function: Function, node: Node) -> Iterator[Change]:
     if inner_node.type == "subscript_expression":
         inner = inner_node.child_by_field_name("indices")
         if inner is not None and function.text(inner) != function.text(outer):
-            edits = (function.replaced(inner, function.text(outer)), function.replaced(outer, function.text(inner)))
+            edits = function.exchanged(inner, outer)
             yield Change("index", function.line(node), edits, 1.5, "exchange")
     for step in (" + 1", " - 1"):
         yield function.insertion("index", last.end_byte, step, 3.4, "off_by_one", line=function.line(node))

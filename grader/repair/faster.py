@@ -81,7 +81,7 @@ class _Right:
     time: PredictedTime
 
     def gain_without(self, cause: str) -> float:
-        """How many times as fast it were without one of what need not be there."""
+        """Return how many times as fast the kernel would be without one cost."""
         return self.time.predicted_us / self.time.predicted_without_us.get(cause, self.time.predicted_us)
 
 
@@ -143,7 +143,7 @@ def faster(
     original: Original,
     trials: Trials,
     drawn_trials: Trials,
-    found: Mapping[str, Evidence],
+    evidence_by_variant: Mapping[str, Evidence],
     checks: Sequence[Check],
     prediction: Prediction,
     rerun: Rerun | None = None,
@@ -152,7 +152,7 @@ def faster(
 
     Parameters
     ----------
-    found : evidence of the emulator by variant.  checks : the verdicts on all of them.
+    evidence_by_variant : evidence of the emulator by variant.  checks : the verdicts on all of them.
     prediction : how long the kernels take as they are, and what foretells a changed one's time.
     rerun : runs a changed program; None: what its text says of its launches is taken as it is.
     """
@@ -161,13 +161,13 @@ def faster(
     kernels = bound_kernels(trials.lab, original.submission)
     subjects = [
         one
-        for name, evidence in found.items()
+        for name, evidence in evidence_by_variant.items()
         if name in kernels
         and (one := _right(original, kernels[name], evidence, checks, prediction.times.get(name))) is not None
     ]
     subjects.sort(key=lambda one: -max(one.gain_without(cause) for cause in CHECKS))
     search = _Search(original, trials, drawn_trials, subjects, prediction, Budget(MAX_WORK), rerun)
-    return {one.name: made for one in subjects if (made := search.best_of(one)) is not None}
+    return {one.name: change for one in subjects if (change := search.best_of(one)) is not None}
 
 
 def fastest(changes: Sequence[FasterChange], gains: Sequence[Ratio | None], gpu: str) -> FasterChange | None:
@@ -218,7 +218,7 @@ class _Search:
     """Changed ones, by the text that is changed."""
 
     def best_of(self, subject: _Right) -> FasterChange | None:
-        """The change of one kernel that is told; None where none makes it faster, or all spoil something."""
+        """Return the change that is shown for one kernel; None where none makes it faster, or each spoils something."""
         tried = list(self._candidates(subject))
         best_us = min((one.time.predicted_us for one in tried), default=0.0)
 
@@ -230,9 +230,9 @@ class _Search:
 
         proven: list[tuple[FasterChange, BoundKernel]] = []
         for one in sorted(tried, key=order)[: MAX_TIMED if self.prediction.stopwatch else MAX_PROOFS]:
-            made = self._proven(subject, one)
-            if made is not None:
-                proven.append(made)
+            verified = self._proven(subject, one)
+            if verified is not None:
+                proven.append(verified)
                 if self.prediction.stopwatch is None:
                     break
         return self._fastest(subject, proven)
@@ -299,9 +299,11 @@ class _Search:
         if subject.name not in program.times:
             self.budget.work -= PREDICTING
             processor, stores = self.prediction.processor, self.prediction.stores
-            made = predict_kernel(kernel, subject.time.size, processor, stores)
-            told = None if isinstance(made, Message) else record_of(made, subject.time.size, processor)
-            program.times[subject.name] = told
+            prediction = predict_kernel(kernel, subject.time.size, processor, stores)
+            predicted_time = (
+                None if isinstance(prediction, Message) else record_of(prediction, subject.time.size, processor)
+            )
+            program.times[subject.name] = predicted_time
         return program.times[subject.name]
 
     def _changed_kernel(self, subject: _Right, change: Change, program: _Program) -> BoundKernel | None:
@@ -325,10 +327,10 @@ class _Search:
             return None
         if tried.change.kind == "launch":
             # Its constants are other kernels', too.
-            others = [other for other in self.subjects if other is not subject]
-            program.is_spoilt = program.is_spoilt or not all(self._leaves(other, program) for other in others)
+            other_variants = [other for other in self.subjects if other is not subject]
+            program.is_spoilt = program.is_spoilt or not all(self._leaves(other, program) for other in other_variants)
             launched = None if program.is_spoilt else self._launched(subject, program)
-            program.is_spoilt = program.is_spoilt or not all(self._passes(other, program) for other in others)
+            program.is_spoilt = program.is_spoilt or not all(self._passes(other, program) for other in other_variants)
             if launched is None or program.is_spoilt:
                 return None
             kernel = launched
@@ -358,8 +360,10 @@ class _Search:
             return read
         if program.seen is None:
             program.seen = self.rerun({program.source.path: program.source})
-        seen = rebound(subject.kernel, program.seen)
-        return seen if seen is not None and seen.interpretation.launch == read.interpretation.launch else None
+        observed = rebound(subject.kernel, program.seen)
+        return (
+            observed if observed is not None and observed.interpretation.launch == read.interpretation.launch else None
+        )
 
     def _graded(
         self, subject: _Right, kernel: BoundKernel, program: _Program, left_out: Collection[str]
@@ -384,7 +388,7 @@ class _Search:
         return _is_less(before, counters_of(raw, before.size, run.outcome.thread_instructions), cause)
 
     def _leaves(self, other: _Right, program: _Program) -> bool:
-        """Whether another variant stays right in a changed program, with no higher counts and no longer time."""
+        """Whether another variant stays right in a changed program, with no higher counts and no longer predicted time."""
         kernel = rebound(other.kernel, program.submission)
         if kernel is None or not is_other(other.kernel, kernel):
             return kernel is not None
@@ -427,7 +431,7 @@ def _is_less(before: Counters, after: Counters, cause: str) -> bool:
     return all(each(after, space) <= each(before, space) for space in ("shared", "global"))
 
 
-def with_faster(result: Result, found: Mapping[str, FasterChange]) -> Result:
-    """`result` with the changes of its variants."""
-    variants = {name: structs.replace(v, faster=found.get(name)) for name, v in result.variants.items()}
+def with_faster(result: Result, changes: Mapping[str, FasterChange]) -> Result:
+    """Return `result` with the changes of its variants."""
+    variants = {name: structs.replace(v, faster=changes.get(name)) for name, v in result.variants.items()}
     return structs.replace(result, variants=variants)

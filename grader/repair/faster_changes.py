@@ -35,7 +35,7 @@ LOOPS = ("for_statement", "while_statement", "do_statement")
 
 
 def padding_changes(functions: Sequence[Function]) -> list[Change]:
-    """Rows of shared arrays an element longer: of each array, and of all together."""
+    """Return changes that make rows of shared arrays an element longer: of each array, and of all together."""
     changes = []
     for function in functions:
         changes += [c for c in array_changes(function) if c.kind == "padding" and c.edits[0].text.endswith(" + 1")]
@@ -72,19 +72,19 @@ def _factors(node: Node) -> tuple[Node, Node] | None:
 
 def _row_length(function: Function, indices: Node, length: str) -> Node | None:
     """The factor of an index `y * length + x`; None where it is written otherwise."""
-    found = [
+    lengths = [
         factors[1]
         for node in descendants(indices)
         if (factors := _factors(node)) is not None and function.text(factors[1]) == length
     ]
-    return found[0] if len(found) == 1 and len(indices.named_children) == 1 else None
+    return lengths[0] if len(lengths) == 1 and len(indices.named_children) == 1 else None
 
 
 # -- the axes of threads ---------------------------------------------------------------
 
 
 def axis_changes(function: Function) -> list[Change]:
-    """x and y of threads in each other's place: in the whole kernel, of blocks too, or behind its barrier."""
+    """Return changes that exchange x and y of threads: in the kernel, of blocks too, or behind its barrier."""
     places = axis_places(function, function.body)
     of_threads = [node for base, node in places if base == "threadIdx"]
     changes = []
@@ -112,7 +112,7 @@ def _behind_barrier(function: Function) -> Iterator[Change]:
         for node in behind
         if node.type == "assignment_expression" and (left := node.child_by_field_name("left")) is not None
     }
-    made: list[str] = []
+    new_indices: list[str] = []
     edits: list[Edit] = []
     for node in function.nodes:
         if node.type != "init_declarator" or node.start_byte > barrier.start_byte:
@@ -123,15 +123,15 @@ def _behind_barrier(function: Function) -> Iterator[Change]:
         exchanged = _exchanged(function, [value], names)
         if exchanged:
             declaration = node.parent
-            made.append(f"{name} = {_edited(function, value, exchanged)};")
+            new_indices.append(f"{name} = {_edited(function, value, exchanged)};")
             edits += _without_const(function, declaration) if declaration is not None else []
     exchanged = _exchanged(function, behind, names)
     axes = {edit.text[-1] for edit in exchanged}
-    if not exchanged or (not made and len(axes) < 2):
+    if not exchanged or (not new_indices and len(axes) < 2):
         return
     indent = function.indent(barrier)
-    inserted = "".join(f"\n{indent}{line}" for line in made)
-    edits += [function.inserted(barrier.end_byte, inserted)] if made else []
+    inserted = "".join(f"\n{indent}{line}" for line in new_indices)
+    edits += [function.inserted(barrier.end_byte, inserted)] if new_indices else []
     unique = {(edit.start, edit.end): edit for edit in (*edits, *exchanged)}
     yield Change("index", function.line(barrier), tuple(unique.values()), 2.0, "axis", "behind")
 
@@ -241,8 +241,8 @@ def _own_share(function: Function, node: Node) -> tuple[str, str] | None:
     if factors is None:
         return None
     numbers = [f for f in factors if (behind := _value(function, f)) is not None and THREAD in function.text(behind)]
-    others = [f for f in factors if f not in numbers]
-    return (function.text(numbers[0]), function.text(others[0])) if len(numbers) == 1 and others else None
+    counts = [f for f in factors if f not in numbers]
+    return (function.text(numbers[0]), function.text(counts[0])) if len(numbers) == 1 and counts else None
 
 
 def _value(function: Function, node: Node) -> Node | None:
@@ -266,9 +266,9 @@ def _end(function: Function, condition: Node, name: str, start: str) -> str:
         if operator is None or operator.type != "<" or left is None or right is None or function.text(left) != name:
             continue
         value = _value(function, right) or right
-        given = value.child_by_field_name("arguments") if value.type == "call_expression" else None
-        ends += [function.text(one) for one in (given.named_children if given is not None else [right])]
-        if given is None and value is not right and start not in function.text(value):
+        arguments = value.child_by_field_name("arguments") if value.type == "call_expression" else None
+        ends += [function.text(one) for one in (arguments.named_children if arguments is not None else [right])]
+        if arguments is None and value is not right and start not in function.text(value):
             ends.append(function.text(value))
     return next((end for end in ends if not re.search(rf"\b{re.escape(start)}\b", end) and end.isidentifier()), "")
 
@@ -277,7 +277,7 @@ def _end(function: Function, condition: Node, name: str, start: str) -> str:
 
 
 def unrolled_changes(functions: Sequence[Function]) -> Iterator[Change]:
-    """An innermost loop that the compiler is told to unroll, where it is told nothing so far."""
+    """Yield a pragma for each innermost loop without one that tells the compiler to unroll it."""
     for function in functions:
         for node in function.nodes:
             if node.type != "for_statement" or any(n.type in LOOPS for n in descendants(node) if n != node):
@@ -322,7 +322,7 @@ def block_changes(launch: Launch, parsed: ParsedFile, block: tuple[int, int, int
 
 
 def shape_changes(launch: Launch) -> Iterator[Change]:
-    """A block of two sides that is not as wide, with as many threads: its warps are more compact."""
+    """Yield narrower blocks of two sides with as many threads, whose warps are more compact."""
     function = launch.function
     axes = [source_of(function, axis) for axis in axes_of(function, launch.block)]
     constants = function.parsed.constants
@@ -363,8 +363,8 @@ def _blocks(block: tuple[int, int, int], sides: Sequence[str]) -> list[tuple[int
 
 def _numbers_in_grid(launch: Launch, old: int, new: int) -> Iterator[Edit]:
     function = launch.function
-    others = {str(old): str(new), str(old - 1): str(new - 1)} if old > 1 else {}
+    new_numbers = {str(old): str(new), str(old - 1): str(new - 1)} if old > 1 else {}
     for axis in axes_of(function, launch.grid):
         for node in descendants(source_of(function, axis)):
-            if node.type == "number_literal" and re.sub(r"[uUlL]+$", "", function.text(node)) in others:
-                yield function.replaced(node, others[re.sub(r"[uUlL]+$", "", function.text(node))])
+            if node.type == "number_literal" and re.sub(r"[uUlL]+$", "", function.text(node)) in new_numbers:
+                yield function.replaced(node, new_numbers[re.sub(r"[uUlL]+$", "", function.text(node))])

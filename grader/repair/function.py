@@ -69,9 +69,14 @@ class Change:
     detail: str = ""
     to_line: int = 0
 
+    @property
+    def key(self) -> tuple[tuple[int, int, str], ...]:
+        """Equal for changes that make the same text, white space aside."""
+        return tuple(sorted((edit.start, edit.end, "".join(edit.text.split())) for edit in self.edits))
+
 
 def changed(text: str, change: Change) -> str:
-    """The file's text with the change made; lines that it adds are added."""
+    """Return the file's text with the change made."""
     for edit in sorted(change.edits, key=lambda e: (-e.start, -e.end)):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
@@ -132,34 +137,43 @@ class Function:
 
     @cached_property
     def body(self) -> Node:
-        """Its braces and what is in them."""
+        """The braces and what is in them."""
         body = self.item.node.child_by_field_name("body")
         assert body is not None
         return body
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """Everything in its body, in order of the text."""
+        """All nodes of the body, in order of the text."""
         return tuple(descendants(self.body))
 
     def text(self, node: Node) -> str:
-        """Of a node."""
+        """Return a node's text."""
         return self.parsed.text(node)
 
+    def callee(self, node: Node) -> str:
+        """Return the name of what a call calls, without a template's arguments; "" for other nodes."""
+        called = node.child_by_field_name("function") if node.type == "call_expression" else None
+        return self.text(called).partition("<")[0].strip() if called is not None else ""
+
     def line(self, node: Node) -> int:
-        """On which a node begins."""
+        """Return the line on which a node begins."""
         return int(node.start_point.row) + 1
 
     def at(self, byte: int) -> int:
-        """Characters of the file before a byte of it."""
+        """Return the number of characters before a byte of the file."""
         return len(self.parsed.data[:byte].decode("utf-8", errors="replace"))
 
     def replaced(self, node: Node, text: str) -> Edit:
-        """The edit that puts `text` in a node's place."""
+        """Return the edit that puts `text` in a node's place."""
         return Edit(self.at(node.start_byte), self.at(node.end_byte), text)
 
+    def exchanged(self, one: Node, other: Node) -> tuple[Edit, Edit]:
+        """Return the edits that put two nodes in each other's place."""
+        return self.replaced(one, self.text(other)), self.replaced(other, self.text(one))
+
     def removed(self, node: Node) -> Edit:
-        """The edit that takes a statement of a block away, with the lines that it alone stands on."""
+        """Return the edit that removes a statement of a block, with the lines that it alone stands on."""
         text = self.parsed.source.text
         start, end = self.at(node.start_byte), self.at(node.end_byte)
         first = text.rfind("\n", 0, start) + 1
@@ -170,33 +184,33 @@ class Function:
     def replacement(
         self, kind: Kind, node: Node, text: str, cost: float, group: str, detail: str = "", *, line: int = 0
     ) -> Change:
-        """The change that puts `text` in a node's place; line: 0 for the node's own."""
+        """Return the change that puts `text` in a node's place; line: 0 for the node's own."""
         return Change(kind, line or self.line(node), (self.replaced(node, text),), cost, group, detail)
 
     def insertion(
         self, kind: Kind, byte: int, text: str, cost: float, group: str, detail: str = "", *, line: int
     ) -> Change:
-        """The change that puts `text` before a byte."""
+        """Return the change that puts `text` before a byte."""
         return Change(kind, line, (self.inserted(byte, text),), cost, group, detail)
 
     def inserted(self, byte: int, text: str) -> Edit:
-        """The edit that puts `text` before a byte."""
+        """Return the edit that puts `text` before a byte."""
         place = self.at(byte)
         return Edit(place, place, text)
 
     def indent(self, node: Node) -> str:
-        """The white space before the first thing of the line on which a node begins."""
+        """Return the white space at the start of the line on which a node begins."""
         line = self.parsed.source.text.split("\n")[node.start_point.row]
         return line[: len(line) - len(line.lstrip())]
 
     @cached_property
     def statements(self) -> tuple[Node, ...]:
-        """Its statements, from the outside in."""
+        """All statements, the outer ones first."""
         return tuple(n for n in self.nodes if is_statement(n))
 
     @cached_property
     def accesses(self) -> tuple[Access, ...]:
-        """What it reads and writes of arrays by index, in order of the text."""
+        """All elements of arrays that are read or written by index, in order of the text."""
         accesses = []
         for node in self.nodes:
             parent = node.parent
@@ -216,21 +230,21 @@ class Function:
 
     @cached_property
     def barriers(self) -> tuple[Node, ...]:
-        """Its statements that are barriers of the whole block."""
+        """Statements that are barriers of the whole block."""
         return tuple(n for n in self.statements if self.text(n).replace(" ", "").startswith(BARRIER + "("))
 
     @cached_property
     def uses_shared(self) -> bool:
-        """Whether it declares shared memory."""
+        """Whether the function declares shared memory."""
         return any(n.type == "declaration" and "__shared__" in qualifiers_of(n) for n in self.nodes)
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """What it declares, its parameters, and the file's constants that any kernel of the file mentions."""
+        """Local variables, parameters, and those constants of the file that any of its kernels mentions."""
         return (*self._constants(), *self._parameters(), *self._locals())
 
     def known_at(self, node: Node) -> dict[str, Variable]:
-        """The variables that may be used where a node stands, by name."""
+        """Return the variables that may be used where a node stands, by name."""
         return {v.name: v for v in self.variables if v.start <= node.start_byte < v.end}
 
     def _constants(self) -> Iterator[Variable]:
@@ -302,12 +316,12 @@ class Function:
         return frozenset(self.text(node) for node in nodes if node is not None)
 
     def names_in(self, node: Node) -> frozenset[str]:
-        """Every word in a node's text, and every member as it is written."""
+        """Return every word in a node's text, and every member as it is written."""
         return self.parsed.words(node) | frozenset(_MEMBER.findall(self.text(node)))
 
 
 def parameter_nodes(item: Item) -> Iterator[tuple[Node, Node]]:
-    """Declarator and type of each parameter of a function that has a name."""
+    """Yield declarator and type of each named parameter of a function."""
     declarator = function_declarator(item.node.child_by_field_name("declarator"))
     parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
     for node in parameters.named_children if parameters is not None else ():
@@ -317,7 +331,7 @@ def parameter_nodes(item: Item) -> Iterator[tuple[Node, Node]]:
 
 
 def functions_of(parsed: ParsedFile, kernel: str) -> list[Function]:
-    """A kernel and the file's device functions that it calls, the kernel first; [] where it is not there."""
+    """Return a kernel, then the device functions of the file that it calls; [] where it is not there."""
     item = parsed.functions.get(kernel)
     if item is None or item.node.child_by_field_name("body") is None:
         return []
@@ -335,7 +349,7 @@ def functions_of(parsed: ParsedFile, kernel: str) -> list[Function]:
 
 
 def host_functions(parsed: ParsedFile) -> Iterator[Function]:
-    """The functions of a file that run on the host, in order of the text."""
+    """Yield the host functions of a file, in order of the text."""
     for item in parsed.items:
         is_of_host = item.kind == "function" and item.active and not item.is_device
         if is_of_host and item.node.child_by_field_name("body") is not None:
@@ -377,44 +391,35 @@ class Element:
 
 def is_own_call(function: Function, call: Node) -> bool:
     """Whether a call is one of a macro or a device function of the file, or of a method."""
-    callee = call.child_by_field_name("function")
-    if callee is None:
-        return False
-    if callee.type == "field_expression":
+    called = call.child_by_field_name("function")
+    if called is not None and called.type == "field_expression":
         return True
-    name = _name(function, callee)
-    macro = function.parsed.constants.macros.get(name)
-    item = function.parsed.functions.get(name)
-    return (macro is not None and macro.parameters is not None) or (
-        item is not None and item.is_device and not item.is_kernel
-    )
+    name = function.callee(call)
+    macro, item = function.parsed.constants.macros.get(name), function.parsed.functions.get(name)
+    is_device_function = item is not None and item.is_device and not item.is_kernel
+    return is_device_function or (macro is not None and macro.parameters is not None)
 
 
 def stands_in_index(function: Function, call: Node, argument: Node) -> bool:
     """Whether what is called uses an argument in an index."""
-    callee = call.child_by_field_name("function")
-    names = _indexed(function.parsed, _name(function, callee)) if callee is not None else {}
     place = next((n for n, node in enumerate(arguments_of(call)) if node == argument), -1)
-    return bool(names.get(place, False))
+    return bool(_indexed(function.parsed, function.callee(call)).get(place, False))
 
 
 def element_of(function: Function, call: Node) -> Element | None:
-    """The element that a call of a macro stands for; None where its text does not tell row and column."""
-    callee, given = call.child_by_field_name("function"), arguments_of(call)
-    name = _name(function, callee) if callee is not None else ""
+    """Return the element that a macro's call stands for; None where its text does not tell row and column."""
+    name, arguments = function.callee(call), arguments_of(call)
     macro = function.parsed.constants.macros.get(name)
-    if macro is None or macro.parameters is None or len(macro.parameters) != len(given):
+    if macro is None or macro.parameters is None or len(macro.parameters) != len(arguments):
         return None
     places = remembered(function.parsed, ("element", name), lambda: _places(macro.body, macro.parameters or ()))
     if places is None:
         return None
     array, row, column = places
-    known = dict(zip(macro.parameters, given, strict=True))
-    return Element(function.text(known[array]) if array in known else array, known[row], known[column])
-
-
-def _name(function: Function, callee: Node) -> str:
-    return function.text(callee).partition("<")[0].strip()
+    argument_of = dict(zip(macro.parameters, arguments, strict=True))
+    return Element(
+        function.text(argument_of[array]) if array in argument_of else array, argument_of[row], argument_of[column]
+    )
 
 
 def _indexed(parsed: ParsedFile, name: str) -> Mapping[int, bool]:

@@ -8,17 +8,17 @@ little: there only changes are tried that the fault itself names.  The kernels a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from grader.checks import checks_with, judge
 from grader.launching.kernel import BoundKernel
 from grader.message import Message, sentences_of
 from grader.repair.function import Change, changed
 from grader.repair.host_arguments import host_of
-from grader.repair.host_calls import host_changes, same, waits
-from grader.repair.verified import FoundRepair, diff_lines
+from grader.repair.host_calls import host_changes, waits
+from grader.repair.program import Rerun
+from grader.repair.verified import VerifiedRepair, diff_lines
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.host_code import host_code
@@ -26,7 +26,6 @@ from grader.running.own_program import said_of
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Submission, VariantBinding
-from grader.submission.source import SourceText
 
 MAX_RUN = 4
 """Changed programs that are compiled and run."""
@@ -67,9 +66,6 @@ NAMED: Mapping[str, tuple[str, ...]] = {
 ANYWHERE = frozenset({"bytes", "size", *MOVED})
 """Changes that may stand in another line than their fault: where a size is defined, or what comes too early."""
 
-Rerun = Callable[[Mapping[Path, SourceText]], Submission]
-"""Runs the programs of a submission whose files have other texts, and binds them by what is seen."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
@@ -81,7 +77,7 @@ class _Subject:
     is_wrong: bool
 
     def faults(self) -> Iterator[tuple[str, int, Message]]:
-        """File, by its plain name, line and message of all that is told of it."""
+        """Yield plain file name, line and message of all faults."""
         for fault in (*self.evidence.host.faults, *self.evidence.host.of_launch):
             yield fault.file.rpartition("/")[2], fault.line, fault.message
         for check in self.checks:
@@ -90,34 +86,36 @@ class _Subject:
                 yield file, check.line or 0, said
 
     def names(self, parsed: ParsedFile, change: Change) -> bool:
-        """Whether its faults say that this is what is to be changed."""
+        """Whether the faults themselves say that this is to be changed."""
         return any(_is_named(change, parsed, *fault) for fault in self.faults())
 
 
 def host_repairs(
     original: Original,
     kernels: Mapping[str, BoundKernel],
-    found: Mapping[str, Evidence],
+    evidence_by_variant: Mapping[str, Evidence],
     checks: Sequence[Check],
     rerun: Rerun | None,
-) -> list[FoundRepair]:
+) -> list[VerifiedRepair]:
     """What mends faults of the host code, at most one change a variant; the first that mends the most.
 
     Parameters
     ----------
-    kernels : by variant.  found : evidence by variant.  checks : the verdicts on all of them.
+    kernels : by variant.  evidence_by_variant : evidence by variant.  checks : the verdicts on all of them.
     """
-    subjects = list(_subjects(kernels, found, checks))
+    subjects = list(_subjects(kernels, evidence_by_variant, checks))
     if rerun is None or not subjects:
         return []
-    others = {name: found[name] for name in kernels if name not in {s.evidence.variant.name for s in subjects}}
+    faultless = {
+        name: evidence_by_variant[name] for name in kernels if name not in {s.evidence.variant.name for s in subjects}
+    }
     left, repairs = list(subjects), []
     for number, (parsed, change) in enumerate(_ranked(original, subjects)):
         if number >= MAX_RUN or not left:
             break
         source = parsed.source
         submission = rerun({source.path: replace(source, text=changed(source.text, change), written=None)})
-        if any(_has_faults(submission, evidence) for evidence in others.values()):
+        if any(_has_faults(submission, evidence) for evidence in faultless.values()):
             continue
         wanted = [s for s in left if s.is_wrong or s.names(parsed, change)]
         mended = [(s, names) for s in wanted if (names := _mended(s, submission))]
@@ -128,7 +126,7 @@ def host_repairs(
             name = subject.evidence.variant.name
             proof = "own_check" if is_checked else "run"
             repairs.append(
-                FoundRepair(
+                VerifiedRepair(
                     name, parsed.file, change, names, is_complete=True, diff=diff, together=together, proof=proof
                 )
             )
@@ -137,14 +135,14 @@ def host_repairs(
 
 
 def _subjects(
-    kernels: Mapping[str, BoundKernel], found: Mapping[str, Evidence], checks: Sequence[Check]
+    kernels: Mapping[str, BoundKernel], evidence_by_variant: Mapping[str, Evidence], checks: Sequence[Check]
 ) -> Iterator[_Subject]:
     for name, kernel in kernels.items():
         failed = [c for c in checks if c.variant == name and c.check in CHECKS and c.status == "fail"]
         failed = [c for c in failed if c.data.get("seen")]
         if failed:
             word = said_of(kernel)
-            yield _Subject(kernel, found[name], failed, word is not None and not word.is_right)
+            yield _Subject(kernel, evidence_by_variant[name], failed, word is not None and not word.is_right)
 
 
 def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[ParsedFile, Change]]:
@@ -154,7 +152,7 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
     unfilled: set[str] = set()
     waiting: list[tuple[str, int, int]] = []
     never: set[str] = set()
-    meant: set[str] = set()
+    template_numbers: set[str] = set()
     for subject in subjects:
         if subject.evidence.host.never_launches or subject.kernel.binding.is_never_launched:
             never.add(subject.kernel.binding.kernel.name)
@@ -165,7 +163,7 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
             if message.id.rpartition(".")[2] in UNFILLED:
                 unfilled |= mentioned - {str(message.data.get("other", ""))}
             if message.id == INSTANCE:
-                meant.add(str(message.data["value"]))
+                template_numbers.add(str(message.data["value"]))
             if message.id.startswith(WAITS):
                 waiting.append((file, line, _launched(message)))
     rows: list[tuple[float, ParsedFile, Change]] = []
@@ -173,7 +171,7 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
         file = parsed.file.rpartition("/")[2]
         calls = host_of(parsed)
         own = [c for name, line, launched in waiting if name == file for c in waits(calls, line, launched)]
-        own += host_changes(calls, arrays, unfilled, never, meant)
+        own += host_changes(calls, arrays, unfilled, never, template_numbers)
         here = lines.get(file, set())
         for change in own:
             wanted = [s for s in subjects if s.is_wrong or s.names(parsed, change)]
@@ -181,9 +179,9 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
                 is_named = any(s.names(parsed, change) for s in wanted)
                 rows.append((_cost(change, here) - 2 * is_named, parsed, change))
     rows.sort(key=lambda row: row[0])
-    unique: dict[tuple[object, ...], tuple[ParsedFile, Change]] = {}
+    unique: dict[object, tuple[ParsedFile, Change]] = {}
     for _cost_of, parsed, change in rows:
-        unique.setdefault((parsed.file, same(change)), (parsed, change))
+        unique.setdefault((parsed.file, change.key), (parsed, change))
     return list(unique.values())
 
 
@@ -208,12 +206,12 @@ def _is_named(change: Change, parsed: ParsedFile, file: str, line: int, message:
     if change.detail not in NAMED.get(message.id, ()) or (change.line != line and change.detail not in ANYWHERE):
         return False
     if change.detail in ("arguments", "fields"):
-        given = (message.data.get("first_given"), message.data.get("second_given"))
-        return {" ".join(edit.text.split()) for edit in change.edits} == {str(one) for one in given}
+        handed_over = (message.data.get("first_given"), message.data.get("second_given"))
+        return {" ".join(edit.text.split()) for edit in change.edits} == {str(one) for one in handed_over}
     if change.detail not in ("target", "source") or message.id == "checks.host_code.filled_alike":
         return True
-    meant = str(message.data.get("array", "")).rpartition("::")[2]
-    return re.search(rf"\b{re.escape(meant)}\b", change.edits[0].text) is not None
+    array = str(message.data.get("array", "")).rpartition("::")[2]
+    return re.search(rf"\b{re.escape(array)}\b", change.edits[0].text) is not None
 
 
 def _cost(change: Change, lines: set[int]) -> float:

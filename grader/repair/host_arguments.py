@@ -63,25 +63,21 @@ class Host:
 
 
 def host_of(parsed: ParsedFile) -> Host:
-    """The calls and launches of a file."""
+    """Return the calls and launches of a file."""
     calls: list[Call] = []
     pitched: list[Call] = []
     for function in host_functions(parsed):
         for node in function.nodes:
-            callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-            if node.type != "call_expression" or callee is None or given is None:
-                continue
-            name = function.text(callee).partition("<")[0].strip()
-            statement = statement_of(function, node)
-            if statement is not None and (name in SIZED or name in FREES or name in PITCHED):
-                arguments = tuple(n for n in given.named_children if n.type != "comment")
-                of_name = pitched if name in PITCHED else calls
-                of_name.append(Call(function, name, node, arguments, statement))
+            name = function.callee(node)
+            statement = statement_of(function, node) if name in SIZED or name in FREES or name in PITCHED else None
+            if statement is not None:
+                calls_of_kind = pitched if name in PITCHED else calls
+                calls_of_kind.append(Call(function, name, node, tuple(arguments_of(node)), statement))
     return Host(parsed, tuple(calls), tuple(launches_of(parsed)), tuple(pitched))
 
 
 def statement_of(function: Function, node: Node) -> Node | None:
-    """The statement of a block that a node stands in."""
+    """Return the statement of a block that a node stands in."""
     current: Node | None = node
     while current is not None and current != function.body:
         parent = current.parent
@@ -97,7 +93,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def end_changes(host: Host, call: Call, arrays: Collection[str]) -> Iterator[Change]:
-    """Another array to copy to or from, of those that the function copies on the same side; the two exchanged."""
+    """Yield other arrays to copy to or from, of those that the function copies on the same side; both exchanged."""
     function = call.function
     for index, detail in ((0, "target"), (1, "source")):
         if index >= len(call.arguments):
@@ -109,15 +105,12 @@ def end_changes(host: Host, call: Call, arrays: Collection[str]) -> Iterator[Cha
             edit = function.replaced(call.arguments[index], text)
             yield Change("host", call.line, (edit,), 1.2 + near + better, "ends", detail)
     if len(call.arguments) > 1 and "Symbol" not in call.name:
-        edits = (
-            function.replaced(call.arguments[0], call.text(1)),
-            function.replaced(call.arguments[1], call.text(0)),
-        )
+        edits = (function.replaced(call.arguments[0], call.text(1)), function.replaced(call.arguments[1], call.text(0)))
         yield Change("host", call.line, edits, 2.2, "ends", "ends")
 
 
 def other_ends(host: Host, call: Call, index: int) -> list[str]:
-    """What else stands on that side of a copy, or is allocated there; for a variable of the device other variables."""
+    """Return other arrays on that side of a copy, or allocated there; other device variables for a symbol."""
     own = call.text(index)
     is_symbol = "Symbol" in call.name and index == ("From" in call.name)
     texts: dict[str, None] = {}
@@ -144,7 +137,7 @@ def other_ends(host: Host, call: Call, index: int) -> list[str]:
 
 
 def side_of(call: Call, index: int) -> str:
-    """On which side an end of a copy is, by its direction."""
+    """Return on which side an end of a copy is, by its direction: "host", "device" or "symbol"."""
     kind = call.text(3)
     if "ToSymbol" in call.name:
         return "host" if index == 1 else "symbol"
@@ -177,15 +170,15 @@ def _host_arrays(call: Call) -> Iterator[str]:
 
 
 def pitch_changes(host: Host) -> Iterator[Change]:
-    """The pitch that an array was allocated with in a copy that names another one."""
-    given = {
+    """Yield the pitch that an array was allocated with for a copy that names another one."""
+    pitches = {
         (call.function.item.start, call.text(0).rpartition("&")[2].strip()): call.text(1).lstrip("& ")
         for call in host.pitched
         if call.name == "cudaMallocPitch"
     }
     for call in host.pitched:
         for place in PITCHED[call.name] if call.name != "cudaMallocPitch" else ():
-            own = given.get((call.function.item.start, call.text(place)), "")
+            own = pitches.get((call.function.item.start, call.text(place)), "")
             if own and len(call.arguments) > place + 1 and call.text(place + 1) != own:
                 edit = call.function.replaced(call.arguments[place + 1], own)
                 yield Change("host", call.line, (edit,), 0.3, "pitch", "pitch")
@@ -223,7 +216,7 @@ _NUMBERS = ("float", "double", "int", "unsigned", "unsigned int")
 
 
 def size_changes(host: Host, call: Call) -> Iterator[Change]:
-    """All that may be wrong of the size of one call."""
+    """Yield other sizes for one call."""
     function, index = call.function, SIZED.get(call.name, -1)
     if not 0 <= index < len(call.arguments):
         return
@@ -296,13 +289,12 @@ def _by_callers(host: Host, call: Call, size: Node) -> Iterator[Change]:
     own_name = function.item.name.rpartition("::")[2]
     for caller in host_functions(host.parsed):
         for node in caller.nodes:
-            callee = node.child_by_field_name("function") if node.type == "call_expression" else None
-            if callee is None or re.split(r"\.|->|::", caller.text(callee).partition("<")[0])[-1].strip() != own_name:
+            if re.split(r"\.|->|::", caller.callee(node))[-1].strip() != own_name:
                 continue
-            given = arguments_of(node)
+            arguments = arguments_of(node)
             for place in used:
-                if place < len(given):
-                    yield from _of_argument(caller, call, given[place], counts_bytes=counts_bytes)
+                if place < len(arguments):
+                    yield from _of_argument(caller, call, arguments[place], counts_bytes=counts_bytes)
 
 
 def _of_argument(caller: Function, call: Call, argument: Node, *, counts_bytes: bool) -> Iterator[Change]:
@@ -349,18 +341,18 @@ def _definition(function: Function, node: Node) -> Node:
     return node
 
 
-def _widths(call: Call, *others: Function) -> list[str]:
+def _widths(call: Call, *callers: Function) -> list[str]:
     """Return types that the elements may have: what the call's arrays point to, then types that other sizes name."""
     types = _pointed_to(call.function)
     ends = [t for place in (0, 1) for word in re.findall(r"\w+", call.text(place)) if (t := types.get(word))]
-    bodies = " ".join(f.text(f.body) for f in (call.function, *others))
+    bodies = " ".join(f.text(f.body) for f in (call.function, *callers))
     named = [name for name in _SIZE_OF.findall(bodies) if name in _NUMBERS]
     return (list(dict.fromkeys([*ends, *named])) or ["float"])[:2]
 
 
 def _pointed_to(function: Function) -> dict[str, str]:
     """The types of what the function's pointers point to, `void` left out, by the pointers' names."""
-    found = {}
+    pointed_types = {}
     rows = [(inner, type_node) for inner, type_node in parameter_nodes(function.item)]
     for node in function.nodes:
         type_node = node.child_by_field_name("type") if node.type == "declaration" else None
@@ -370,5 +362,5 @@ def _pointed_to(function: Function) -> dict[str, str]:
         declarator = inner.child_by_field_name("declarator") if inner.type == "init_declarator" else inner
         text = function.text(type_node)
         if declarator is not None and declarator.type == "pointer_declarator" and text != "void":
-            found[declared_name(inner)] = text
-    return found
+            pointed_types[declared_name(inner)] = text
+    return pointed_types

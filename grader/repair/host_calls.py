@@ -29,9 +29,8 @@ from grader.repair.host_arguments import (
     statement_of,
 )
 from grader.repair.launches import Launch, field_changes
-from grader.repair.nodes import condition_of, is_statement, listed, operator_of, sides_of
+from grader.repair.nodes import arguments_of, assignment_of, condition_of, is_statement, listed, operator_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, qualifiers_of
-from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -73,7 +72,7 @@ def host_changes(
 
 
 def stream_changes(parsed: ParsedFile) -> Iterator[Change]:
-    """Another stream of the same function in a call that waits for one, copies in one, or launches in one."""
+    """Yield another stream of the same function in calls that wait for one, copy in one, or launch in one."""
     for function in host_functions(parsed):
         places = [place for node in function.nodes if (place := _stream_of(function, node)) is not None]
         texts = list(dict.fromkeys([*map(function.text, places), *_destroyed(function)]))
@@ -95,29 +94,23 @@ def stream_changes(parsed: ParsedFile) -> Iterator[Change]:
 
 def _is_waited_for(function: Function, place: Node) -> bool:
     call = place.parent.parent if place.parent is not None else None
-    callee = call.child_by_field_name("function") if call is not None else None
-    return callee is not None and function.text(callee) == "cudaStreamSynchronize"
+    return call is not None and function.callee(call) == "cudaStreamSynchronize"
 
 
 def _destroyed(function: Function) -> Iterator[str]:
     """Streams that a function destroys: it has created them."""
     for node in function.nodes:
-        callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if callee is not None and given is not None and function.text(callee) == "cudaStreamDestroy":
-            yield from map(function.text, given.named_children[:1])
+        if function.callee(node) == "cudaStreamDestroy":
+            yield from map(function.text, arguments_of(node)[:1])
 
 
 def _stream_of(function: Function, node: Node) -> Node | None:
     """Return the stream argument of a runtime call or a launch; None for other nodes."""
     if node.type == "kernel_call_syntax":
-        parts = listed(node)
-        return parts[3] if len(parts) > 3 else None
-    callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-    if node.type != "call_expression" or callee is None or given is None:
-        return None
-    place = STREAM_AT.get(function.text(callee))
-    arguments = listed(given)
-    return arguments[place] if place is not None and place < len(arguments) else None
+        place, arguments = 3, listed(node)
+    else:
+        place, arguments = STREAM_AT.get(function.callee(node), -1), arguments_of(node)
+    return arguments[place] if 0 <= place < len(arguments) else None
 
 
 def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
@@ -263,19 +256,13 @@ def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Ite
     for name in sorted(kernels):
         if called is not None and launch.callee != name:
             yield function.replacement("host", called, name, 1.4, "kernel", "kernel", line=launch.line)
-    edits = (
-        function.replaced(launch.grid, function.text(launch.block)),
-        function.replaced(launch.block, function.text(launch.grid)),
-    )
+    edits = function.exchanged(launch.grid, launch.block)
     yield Change("launch", launch.line, edits, 2.4, "launch_order", "order")
     for one in range(len(launch.arguments)):
         for other in range(one + 1, len(launch.arguments)):
             first, second = launch.arguments[one], launch.arguments[other]
             if function.text(first) != function.text(second):
-                edits = (
-                    function.replaced(first, function.text(second)),
-                    function.replaced(second, function.text(first)),
-                )
+                edits = function.exchanged(first, second)
                 yield Change("launch", launch.line, edits, 1.6 + 0.1 * (other - one), "arguments", "arguments")
     for node in launch.arguments:
         left = node.child_by_field_name("left")
@@ -288,13 +275,13 @@ def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Ite
         text = neighbour.function.text(neighbour.grid)
         if neighbour.function.item == function.item and text != function.text(launch.grid):
             yield function.replacement("launch", launch.grid, text, 1.9, "grid", "grid", line=launch.line)
-    others: list[set[str]] = [set() for _argument in launch.arguments]
+    used_at_place: list[set[str]] = [set() for _argument in launch.arguments]
     for neighbour in host.launches:
         if neighbour.function.item == function.item and len(neighbour.arguments) == len(launch.arguments):
             for place, node in enumerate(neighbour.arguments):
-                others[place].add(function.text(node))
+                used_at_place[place].add(function.text(node))
     for place, node in enumerate(launch.arguments):
-        for text in sorted(others[place] - {function.text(node)}):
+        for text in sorted(used_at_place[place] - {function.text(node)}):
             yield function.replacement("launch", node, text, 1.3, "arguments", "argument", line=launch.line)
 
 
@@ -317,18 +304,13 @@ def _instances(launch: Launch, numbers: Collection[str]) -> Iterator[Change]:
 # -- places in the text ----------------------------------------------------------------
 
 
-def same(change: Change) -> tuple[Edit, ...]:
-    """What a change is known again by."""
-    return tuple(sorted(change.edits, key=lambda e: (e.start, e.end, e.text)))
-
-
 _ALLOCATES = re.compile(r"\b(?:cuda(?:Host)?Malloc\w*|malloc|calloc|realloc|new)\b")
 MAX_SIZES = 3
 _OF_ONE_NAME = re.compile(r"\s*!?\s*(?P<name>[A-Za-z_]\w*)(?:\s*[=!]=\s*(?:0|false|true|NULL|nullptr))?\s*")
 
 
 def lifetime_changes(host: Host) -> Iterator[Change]:
-    """All of them."""
+    """Yield changes of what is freed, and of what is done in the first call alone."""
     for call in host.calls:
         if call.name in FREES:
             yield from _freed(call)
@@ -342,23 +324,27 @@ def initial_changes(host: Host, arrays: Collection[str]) -> Iterator[Change]:
 
     arrays: names of those that hold what nobody wrote, as the kernels' parameters or the host's variables are called.
     """
-    seen: set[tuple[int, str]] = set()
+    initialised: set[tuple[int, str]] = set()
     for launch in host.launches:
-        function, known = launch.function, launch.function.known_at(launch.grid)
+        function, variables = launch.function, launch.function.known_at(launch.grid)
         statement = statement_of(function, launch.grid)
-        given = [(place, function.text(node)) for place, node in enumerate(launch.arguments)]
-        pointers = [(place, text) for place, text in given if text in known and known[text].role == "array"]
+        arguments = [(place, function.text(node)) for place, node in enumerate(launch.arguments)]
+        pointers = [(place, text) for place, text in arguments if text in variables and variables[text].role == "array"]
         for _place, name in pointers:
-            if statement is None or (function.item.start, name) in seen or name in _read_only(function):
+            if statement is None or (function.item.start, name) in initialised or name in _read_only(function):
                 continue
-            seen.add((function.item.start, name))
+            initialised.add((function.item.start, name))
             allocated = [c.text(1) for c in host.calls if c.name in ALLOCATES and c.text(0).endswith(f"&{name}")]
-            numbers = [v.name for v in known.values() if v.role == "size" and v.start == function.body.start_byte]
+            numbers = [v.name for v in variables.values() if v.role == "size" and v.start == function.body.start_byte]
             sizes = [*allocated, f"sizeof(*{name})", *(f"{number} * sizeof(*{name})" for number in numbers)]
-            plain = known[name].type.split()[-1:]
-            others = [other for _at, other in pointers if other != name and known[other].type.split()[-1:] == plain]
+            plain = variables[name].type.split()[-1:]
+            same_type = [
+                other for _at, other in pointers if other != name and variables[other].type.split()[-1:] == plain
+            ]
             calls = [f"cudaMemset({name}, 0, {size})" for size in sizes[:MAX_SIZES]]
-            calls += [f"cudaMemcpy({name}, {other}, sizeof(*{name}), cudaMemcpyDeviceToDevice)" for other in others[:1]]
+            calls += [
+                f"cudaMemcpy({name}, {other}, sizeof(*{name}), cudaMemcpyDeviceToDevice)" for other in same_type[:1]
+            ]
             for number, call in enumerate(calls):
                 edit = function.inserted(statement.start_byte, f"{call};\n{function.indent(statement)}")
                 cost = 0.3 + 0.1 * number + (0.0 if name in arrays else 0.5)
@@ -373,27 +359,26 @@ def _read_only(function: Function) -> set[str]:
 def _freed(call: Call) -> Iterator[Change]:
     """Of two swapped pointers, free the one that is not the caller's."""
     function, own = call.function, call.text(0)
-    given = {declared_name(inner) for inner, _type in parameter_nodes(function.item) if inner.type != "identifier"}
+    parameters = {declared_name(inner) for inner, _type in parameter_nodes(function.item) if inner.type != "identifier"}
     for other in sorted(_swapped_with(function, own)):
-        for name in sorted(given - {own, other}):
+        for name in sorted(parameters - {own, other}):
             edit = function.replaced(call.arguments[0], f"{own} != {name} ? {own} : {other}")
             yield Change("host", call.line, (edit,), 0.3, "freed", "freed")
 
 
 def _swapped_with(function: Function, name: str) -> set[str]:
     """What a pointer is exchanged with: `swap(a, b)`, or `a = b` beside `b = …`."""
-    others: set[str] = set()
+    partners: set[str] = set()
     assigned: dict[str, set[str]] = {}
     for node in function.nodes:
-        callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if callee is not None and given is not None and function.text(callee).rpartition("::")[2] == "swap":
-            names = {function.text(argument).lstrip("& ") for argument in given.named_children}
-            others |= names - {name} if name in names else set()
-        left, right = sides_of(node)
-        if node.type == "assignment_expression" and left is not None and right is not None:
-            assigned.setdefault(function.text(left), set()).add(function.text(right))
-    sides = {other for other, given in assigned.items() if name in given} | assigned.get(name, set())
-    return others | (sides & assigned.keys() if name in assigned else set())
+        if function.callee(node).rpartition("::")[2] == "swap":
+            names = {function.text(argument).lstrip("& ") for argument in arguments_of(node)}
+            partners |= names - {name} if name in names else set()
+        assignment = assignment_of(node)
+        if assignment is not None:
+            assigned.setdefault(function.text(assignment[0]), set()).add(function.text(assignment[2]))
+    sides = {other for other, values in assigned.items() if name in values} | assigned.get(name, set())
+    return partners | (sides & assigned.keys() if name in assigned else set())
 
 
 def _once(parsed: ParsedFile, function: Function) -> Iterator[Change]:

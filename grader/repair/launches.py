@@ -9,7 +9,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, is_rounded_down
-from grader.repair.nodes import listed, operator_of, sides_of, value_of
+from grader.repair.nodes import arguments_of, listed, operator_of, sides_of, value_of
 from grader.repair.several_places import replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
@@ -27,12 +27,9 @@ _QUOTIENT = re.compile(r"[\s(]*(\w+|\(\w+\))\s*/\s*(\w+|\(\w+\))[\s)]*")
 
 
 def axes_of(function: Function, node: Node) -> list[Node]:
-    """What the sides of a grid or a block are given where it is defined; the node itself where it is a number."""
+    """Return the values of a grid's or a block's sides where it is defined; the node itself where it is a number."""
     if node.type == "call_expression":
-        callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if callee is not None and arguments is not None and function.text(callee) == "dim3":
-            return listed(arguments)
-        return [node]
+        return arguments_of(node) if function.callee(node) == "dim3" else [node]
     if node.type == "initializer_list":
         return listed(node)
     if node.type not in NAMES:
@@ -40,12 +37,12 @@ def axes_of(function: Function, node: Node) -> list[Node]:
     set_apart = _members(function, node)
     if set_apart:
         return set_apart
-    for given in _definitions(function, node):
-        if given.type in ("argument_list", "parameter_list", "initializer_list"):
-            return listed(given)
-        if given.type == "call_expression":
-            return axes_of(function, given)
-        if given.type != "identifier":
+    for value in _definitions(function, node):
+        if value.type in ("argument_list", "parameter_list", "initializer_list"):
+            return listed(value)
+        if value.type == "call_expression":
+            return axes_of(function, value)
+        if value.type != "identifier":
             return [node]
     return [node]
 
@@ -98,22 +95,27 @@ def source_of(function: Function, node: Node, stops: Callable[[Function, Node], 
     stops: names that are not followed.
     """
     for _step in range(MAX_STEPS):
-        given = _definitions(function, node) if node.type in NAMES and not stops(function, node) else []
+        definitions = _definitions(function, node) if node.type in NAMES and not stops(function, node) else []
         # A number that has a name of its own is used elsewhere, too.
-        if not given or given[0].type in ("argument_list", "parameter_list", "initializer_list", "number_literal"):
+        if not definitions or definitions[0].type in (
+            "argument_list",
+            "parameter_list",
+            "initializer_list",
+            "number_literal",
+        ):
             break
-        node = given[0]
+        node = definitions[0]
     return node
 
 
 def rounded_down(function: Function, node: Node, depth: int = 0) -> Iterator[Node]:
-    """The divisions that a number of blocks comes from and that are not rounded up."""
+    """Yield the divisions that a number of blocks comes from and that are not rounded up."""
     if depth > MAX_STEPS:
         return
     if node.type in NAMES:
-        given = _definitions(function, node) or _definitions_above(function, node)
-        if given and given[0].type != "argument_list":
-            yield from rounded_down(function, given[0], depth + 1)
+        definitions = _definitions(function, node) or _definitions_above(function, node)
+        if definitions and definitions[0].type != "argument_list":
+            yield from rounded_down(function, definitions[0], depth + 1)
     elif node.type == "binary_expression":
         if operator_of(node) == "/":
             if is_rounded_down(function, node) and not _has_remainder(function, node):
@@ -139,9 +141,9 @@ def remainders(function: Function, source: Node) -> Iterator[Change]:
     parts = {sign: [n for n in descendants(source) if operator_of(n) == sign] for sign in "/%"}
     for one, other in product(parts["/"], parts["%"]):
         for side in ("left", "right"):
-            own, meant = other.child_by_field_name(side), one.child_by_field_name(side)
-            if own is not None and meant is not None and function.text(own) != function.text(meant):
-                edit = function.replaced(own, function.text(meant))
+            own, divisor = other.child_by_field_name(side), one.child_by_field_name(side)
+            if own is not None and divisor is not None and function.text(own) != function.text(divisor):
+                edit = function.replaced(own, function.text(divisor))
                 yield Change("launch", function.line(other), (edit,), 0.7, "grid_rounded", "remainder")
 
 
@@ -155,7 +157,7 @@ def rounded_up(function: Function, node: Node) -> Edit | None:
 
 
 def macros_rounded_up(function: Function, node: Node) -> Iterator[tuple[Node, Edit]]:
-    """Of the macros that a number of blocks is written with, `#define BLOCKS (N / TILE)`, their bodies rounded up."""
+    """Yield bodies of macros that a grid is written with, `#define BLOCKS (N / TILE)`, rounded up."""
     for name in sorted(function.parsed.words(source_of(function, node))):
         for item in function.parsed.by_name.get(name, ()):
             body = item.node.child_by_field_name("value") if item.kind == "macro" and item.active else None
@@ -166,7 +168,7 @@ def macros_rounded_up(function: Function, node: Node) -> Iterator[tuple[Node, Ed
 
 
 def same_numbers(function: Function, grid: Node, side: Node, name: str) -> tuple[Edit, ...]:
-    """A grid's literals that equal a side of the block, or one less, with the constant in their place."""
+    """Return edits of a grid's literals that equal a side of the block, or one less, to the constant."""
     text = function.text(side)
     if not text.isdigit():
         return ()
@@ -196,7 +198,7 @@ def identifiers(function: Function, node: Node) -> Iterator[Node]:
 
 
 def first_name(function: Function, node: Node) -> Node | None:
-    """The first variable of an expression: what is divided, where a number of blocks is computed."""
+    """Return the first variable of an expression: what is divided, where a number of blocks is computed."""
     names = (item for item in descendants(node) if item.type == "identifier" and not _is_callee(item))
     return next(names, None)
 
@@ -229,33 +231,35 @@ class Launch:
 
 
 def launches_of(parsed: ParsedFile) -> list[Launch]:
-    """Every launch in the host code of a file, in order of the text."""
+    """Return every launch in the host code of a file, in order of the text."""
     launches = []
     for function in host_functions(parsed):
         for node in function.nodes:
             if node.type != "call_expression":
                 continue
             callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-            asked = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
-            parts = listed(asked) if asked is not None else []
+            configuration = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
+            parts = listed(configuration) if configuration is not None else []
             if callee is None or arguments is None or len(parts) < 2:
                 continue
             name = function.text(callee).partition("<")[0].strip()
             shared = parts[2] if len(parts) > 2 else None
             handed = tuple(listed(arguments))
             of_template = callee.child_by_field_name("arguments") if callee.type == "template_function" else None
-            given = tuple(listed(of_template)) if of_template is not None else ()
-            launches.append(Launch(function, function.line(node), name, parts[0], parts[1], shared, handed, given))
+            template_arguments = tuple(listed(of_template)) if of_template is not None else ()
+            launches.append(
+                Launch(function, function.line(node), name, parts[0], parts[1], shared, handed, template_arguments)
+            )
     return launches
 
 
-def crosswise(launches: Sequence[Launch], meant: Sequence[Sequence[int | None]]) -> Iterator[Change]:
+def crosswise(launches: Sequence[Launch], named_parameters: Sequence[Sequence[int | None]]) -> Iterator[Change]:
     """Arguments that are called as the kernels' parameters are, in each other's place, exchanged at all launches.
 
-    meant: of each launch's arguments the number of the parameter that it is called as, None where that is not told.
+    named_parameters: of each argument of each launch the number of the parameter that it is named like, None for none.
     """
     crossed: dict[tuple[int, int], list[Change]] = {}
-    for launch, places in zip(launches, meant, strict=True):
+    for launch, places in zip(launches, named_parameters, strict=True):
         for one, other in enumerate(places):
             if other is not None and one < other < len(places) and places[other] == one:
                 change = _exchanged(
@@ -288,7 +292,7 @@ def launch_changes(
 
 
 def field_changes(parsed: ParsedFile) -> Iterator[Change]:
-    """Two values of a struct's initialiser, `Params p = {d_out, d_in, rows, cols}`, in each other's place."""
+    """Yield two values exchanged in a struct's initialiser, `Params p = {d_out, d_in, rows, cols}`."""
     for function in host_functions(parsed):
         for node in function.nodes:
             value = value_of(node)
@@ -308,7 +312,7 @@ def field_changes(parsed: ParsedFile) -> Iterator[Change]:
 
 
 def grid_changes(launch: Launch) -> Iterator[Change]:
-    """Its axes in each other's place, numbers of blocks that are rounded down."""
+    """Yield the axes of a grid exchanged, and numbers of blocks rounded up."""
     function = launch.function
     axes = axes_of(function, launch.grid)
     if len(axes) >= 2 and function.text(axes[0]) != function.text(axes[1]):
@@ -335,8 +339,8 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
 def _block_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
     function = launch.function
     axes = [source_of(function, axis) for axis in axes_of(function, launch.block)]
-    others = [name for name in constants if name not in {function.text(axis) for axis in axes}]
-    for count, name in enumerate(others):
+    unused_constants = [name for name in constants if name not in {function.text(axis) for axis in axes}]
+    for count, name in enumerate(unused_constants):
         cost = 1.5 + 0.3 * count
         if len(axes) >= 2:
             both = tuple(function.replaced(axis, name) for axis in axes[:2])
@@ -356,7 +360,7 @@ def _block_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
 
 
 def sides_at(launch: Launch) -> set[int]:
-    """Where the sides of its block are given their numbers, in characters of the file."""
+    """Return where the sides of a launch's block are given their numbers, in characters of the file."""
     function = launch.function
     return {function.at(source_of(function, axis).start_byte) for axis in axes_of(function, launch.block)}
 
@@ -425,27 +429,21 @@ def _opted_in(launch: Launch) -> Iterator[Change]:
     if launch.shared is None or callee is None or statement is None or not is_alone:
         return
     if statement.parent is not None and statement.parent.type == "compound_statement":
-        asked = f"cudaFuncAttributeMaxDynamicSharedMemorySize, {function.text(launch.shared)}"
-        text = f"cudaFuncSetAttribute({function.text(callee)}, {asked});\n{function.indent(statement)}"
+        attribute = f"cudaFuncAttributeMaxDynamicSharedMemorySize, {function.text(launch.shared)}"
+        text = f"cudaFuncSetAttribute({function.text(callee)}, {attribute});\n{function.indent(statement)}"
         yield function.insertion("launch", statement.start_byte, text, 3.0, "opt_in", "opt_in", line=launch.line)
 
 
 def _raised_elsewhere(launch: Launch) -> Iterator[Change]:
     """A call of cudaFuncSetAttribute that raises the limit of another kernel than the one launched."""
     function = launch.function
-    for node in function.nodes:
-        callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if node.type != "call_expression" or callee is None or given is None or launch.shared is None:
-            continue
-        arguments = listed(given)
+    for node in function.nodes if launch.shared is not None else ():
+        arguments = arguments_of(node) if function.callee(node) == "cudaFuncSetAttribute" else []
         is_limit = len(arguments) == 3 and "MaxDynamicSharedMemorySize" in function.text(arguments[1])
-        if (
-            function.text(callee) == "cudaFuncSetAttribute"
-            and is_limit
-            and function.text(arguments[0]) != launch.callee
-        ):
-            edit = function.replaced(arguments[0], launch.callee)
-            yield Change("launch", function.line(node), (edit,), 2.8, "opt_in", "opt_in_other")
+        if is_limit and function.text(arguments[0]) != launch.callee:
+            yield function.replacement(
+                "launch", arguments[0], launch.callee, 2.8, "opt_in", "opt_in_other", line=function.line(node)
+            )
 
 
 def _calls_for_bytes(function: Function, source: Node) -> bool:
@@ -460,11 +458,11 @@ def _is_used_elsewhere(function: Function, shared: Node) -> bool:
         return False
     uses = {n.start_byte for n in identifiers(function, function.body) if function.text(n) == name}
     launches = [listed(node) for node in function.nodes if node.type == "kernel_call_syntax"]
-    given = {parts[2].start_byte for parts in launches if len(parts) > 2}
+    shared_sizes = {parts[2].start_byte for parts in launches if len(parts) > 2}
     declared = {n.start_byte for n in function.nodes if n.type == "init_declarator" and declared_name(n) == name}
-    return bool(uses - given - declared)
+    return bool(uses - shared_sizes - declared)
 
 
 def _exchanged(function: Function, one: Node, other: Node, cost: float, group: str, detail: str) -> Change:
-    edits = (function.replaced(one, function.text(other)), function.replaced(other, function.text(one)))
+    edits = function.exchanged(one, other)
     return Change("launch", function.line(one), edits, cost, group, detail)

@@ -47,7 +47,7 @@ def inner_of(statement: Node | None) -> Node | None:
 
 
 def named_in(node: Node) -> Iterator[Node]:
-    """The variables that an expression names, members with what they are members of: `n`, `shape.rows`."""
+    """Yield the variables that an expression names, members with what they are members of: `n`, `shape.rows`."""
     if node.type in ("identifier", "field_expression"):
         yield node
         return
@@ -68,7 +68,7 @@ def is_statement(node: Node) -> bool:
 
 
 def condition_of(node: Node) -> Node | None:
-    """The condition of a branch or a `while` loop."""
+    """Return the condition of a branch or a `while` loop."""
     clause = node.child_by_field_name("condition")
     if clause is None or clause.type != "condition_clause":
         return None
@@ -76,13 +76,13 @@ def condition_of(node: Node) -> Node | None:
 
 
 def operator_of(node: Node) -> str:
-    """The sign between two operands, "" of anything else."""
+    """Return the operator of a binary expression; "" for other nodes."""
     operator = node.child_by_field_name("operator") if node.type == "binary_expression" else None
     return operator.type if operator is not None else ""
 
 
 def ancestors(node: Node, top: Node) -> Iterator[Node]:
-    """What a node stands in, from the inside out, up to `top`."""
+    """Yield what a node stands in, from the inside out, up to `top`."""
     current = node.parent
     while current is not None:
         yield current
@@ -98,9 +98,9 @@ def only_leaves(body: Node) -> bool:
 
 
 def arguments_of(call: Node) -> list[Node]:
-    """What a call is given."""
-    given = call.child_by_field_name("arguments")
-    return listed(given) if given is not None else []
+    """Return the arguments of a call; [] where it has none."""
+    arguments = call.child_by_field_name("arguments")
+    return listed(arguments) if arguments is not None else []
 
 
 def is_stored(node: Node) -> bool:

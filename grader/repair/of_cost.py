@@ -49,7 +49,7 @@ _STREAM = 3
 
 
 def changed_program(called: Called, parsed: ParsedFile, change: Change) -> Program | None:
-    """The program with a change, None where it cannot be read any more."""
+    """Return the program with a change; None where it cannot be read any more."""
     try:
         return called.changed(parsed.file, changed(parsed.source.text, change))
     except (FileError, UsageError):
@@ -57,7 +57,7 @@ def changed_program(called: Called, parsed: ParsedFile, change: Change) -> Progr
 
 
 def limits_beside(launches: Sequence[CallLaunch], calls: int) -> RunLimits:
-    """What a changed program may take for so many calls, by the launches of the program as it is."""
+    """Return the limits of a changed program for so many calls, by the launches of the unchanged one."""
     used = [launch.thread_instructions for launch in launches]
     most = max(LEAST_INSTRUCTIONS, SLOWER * max(used, default=0))
     whole = max(LEAST_INSTRUCTIONS, SLOWER * sum(used)) * calls
@@ -113,7 +113,7 @@ class _Observed:
     limits: RunLimits = LIMITS
 
     def cost(self, parsed: ParsedFile | None = None, change: Change | None = None) -> int | None:
-        """What is counted, with a change or without; None where the result is wrong."""
+        """Return what is counted, with a change or without; None where the result is wrong."""
         runs = self.called.runs
         case = next(case for case in runs.named() if case.kind == "observe")
         if parsed is None or change is None:
@@ -187,14 +187,14 @@ def _grid_names(launch: Launch) -> list[list[Node]]:
     """Return, for each axis of a two-dimensional grid, the places of its one name that is none of the block's."""
     function = launch.function
     sides = {function.text(n) for axis in axes_of(function, launch.block) for n in descendants(axis)}
-    found = []
+    nodes_of_axes = []
     for axis in axes_of(function, launch.grid)[:2]:
         source = source_of(function, axis)
         nodes = [n for n in descendants(source) if n.type == "identifier" and function.text(n) not in sides]
         nodes = [n for n in nodes if n.parent is None or n.parent.type not in ("field_expression", "call_expression")]
         if len({function.text(n) for n in nodes}) == 1:
-            found.append(nodes)
-    return found if len(axes_of(function, launch.grid)) == 2 else []
+            nodes_of_axes.append(nodes)
+    return nodes_of_axes if len(axes_of(function, launch.grid)) == 2 else []
 
 
 def _needless(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]:
@@ -204,7 +204,7 @@ def _needless(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change
     for parsed in called.files:
         for function in host_functions(parsed):
             for node in function.nodes:
-                statement = statement_of(function, node) if _callee(function, node) in names else None
+                statement = statement_of(function, node) if function.callee(node) in names else None
                 if statement is not None:
                     is_told = function.line(node) == check.line
                     change = Change(
@@ -228,7 +228,7 @@ def _asynchronous(called: Called, _check: Check) -> Iterator[tuple[ParsedFile, C
                 launch = statement_of(function, node)
                 if node.type != "kernel_call_syntax" or len(parts) <= _STREAM or launch is None:
                     continue
-                copies = [n for n in function.nodes if _callee(function, n) == "cudaMemcpy"]
+                copies = [n for n in function.nodes if function.callee(n) == "cudaMemcpy"]
                 copies = [n for n in copies if _block(function, n) == launch.parent]
                 edits = [edit for copy in copies for edit in _in_stream(function, copy, function.text(parts[_STREAM]))]
                 if edits:
@@ -237,15 +237,10 @@ def _asynchronous(called: Called, _check: Check) -> Iterator[tuple[ParsedFile, C
 
 
 def _in_stream(function: Function, copy: Node, stream: str) -> Iterator[Edit]:
-    callee, given = copy.child_by_field_name("function"), copy.child_by_field_name("arguments")
-    if callee is not None and given is not None:
+    callee, arguments = copy.child_by_field_name("function"), copy.child_by_field_name("arguments")
+    if callee is not None and arguments is not None:
         yield function.replaced(callee, "cudaMemcpyAsync")
-        yield function.inserted(given.end_byte - 1, f", {stream}")
-
-
-def _callee(function: Function, node: Node) -> str:
-    callee = node.child_by_field_name("function") if node.type == "call_expression" else None
-    return function.text(callee).partition("<")[0].strip() if callee is not None else ""
+        yield function.inserted(arguments.end_byte - 1, f", {stream}")
 
 
 def _block(function: Function, node: Node) -> Node | None:

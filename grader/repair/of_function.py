@@ -26,7 +26,7 @@ from grader.repair.launches import grid_changes, launches_of
 from grader.repair.of_cost import COSTS, changed_program, cheaper, limits_beside
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.symptom import faults
-from grader.repair.verified import OF_COST, FoundRepair, judged
+from grader.repair.verified import OF_COST, VerifiedRepair, judged
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.function_runs import LIMITS, Called, Case, FunctionRuns
@@ -49,17 +49,19 @@ MENDED = (*checks_with("result"), *OF_HOST)
 """Checks whose failing is looked into, in this order."""
 
 
-def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequence[Check]) -> list[FoundRepair]:
+def function_repairs(
+    called: Called, evidence_by_variant: Mapping[str, Evidence], checks: Sequence[Check]
+) -> list[VerifiedRepair]:
     """The first change with which each variant that failed passes every check, else the first with which it is right
     and fails none but checks of its cost; [] where none is found.
 
-    found: evidence by variant.  checks: the verdicts on all of them.
+    evidence_by_variant: evidence by variant.  checks: the verdicts on all of them.
     """
     failed = {c.check: c for c in checks if c.status == "fail" and c.check in MENDED}
     first = next((failed[name] for name in MENDED if name in failed), None)
     if first is None:
-        return _cheaper(called, found, checks)
-    evidence = found[first.variant]
+        return _cheaper(called, evidence_by_variant, checks)
+    evidence = evidence_by_variant[first.variant]
     if evidence.uncombined_blocks:
         # One block that does it all would be right, and is not what is asked for.
         return []
@@ -68,25 +70,27 @@ def function_repairs(called: Called, found: Mapping[str, Evidence], checks: Sequ
     if case is None:
         return []
     tried = _Tried(called, evidence, first, case, of_host if first.check in OF_HOST else frozenset())
-    partly: list[FoundRepair] = []
+    partly: list[VerifiedRepair] = []
     if not tried.begin(called.observer):
         return []
     for parsed, change, program in islice(tried.survivors(called.observer), MAX_PROOFS):
-        repairs = _graded(called, parsed, change, program, found, checks)
+        repairs = _graded(called, parsed, change, program, evidence_by_variant, checks)
         if repairs and all(repair.is_complete for repair in repairs):
             return repairs
         partly = partly or repairs
     return partly
 
 
-def _cheaper(called: Called, found: Mapping[str, Evidence], checks: Sequence[Check]) -> list[FoundRepair]:
+def _cheaper(
+    called: Called, evidence_by_variant: Mapping[str, Evidence], checks: Sequence[Check]
+) -> list[VerifiedRepair]:
     failed = {c.check: c for c in checks if c.status == "fail"}
     check = next((failed[name] for name in COSTS if name in failed), None)
     if check is None or not OF_COST.issuperset(failed):
         return []
     for parsed, change in cheaper(called, check):
         program = changed_program(called, parsed, change)
-        repairs = _graded(called, parsed, change, program, found, checks) if program is not None else []
+        repairs = _graded(called, parsed, change, program, evidence_by_variant, checks) if program is not None else []
         if repairs and all(repair.is_complete for repair in repairs):
             return repairs
     return []
@@ -97,12 +101,12 @@ def _graded(
     parsed: ParsedFile,
     change: Change,
     program: Program,
-    found: Mapping[str, Evidence],
+    evidence_by_variant: Mapping[str, Evidence],
     checks: Sequence[Check],
-) -> list[FoundRepair]:
+) -> list[VerifiedRepair]:
     after = called.graded(program)
     repairs = []
-    for name, evidence in found.items():
+    for name, evidence in evidence_by_variant.items():
         own = [c for c in checks if c.variant == name]
         if not any(c.status == "fail" for c in own):
             continue
@@ -131,7 +135,7 @@ def _code(program: Program) -> dict[str, str]:
 def _with_faults(runs: FunctionRuns, wanted: frozenset[str]) -> Case | None:
     """Return the smallest of the lab's own cases in which the host has one of these faults; None: there is none."""
     cases = sorted(zip(runs.named(), runs.observations, strict=False), key=lambda row: prod(row[0].sizes.values()))
-    return next((case for case, seen in cases if wanted & _told_of_host(runs, case, seen)), None)
+    return next((case for case, observation in cases if wanted & _told_of_host(runs, case, observation)), None)
 
 
 def _told_of_host(runs: FunctionRuns, case: Case, observation: Observation) -> set[str]:
@@ -157,7 +161,7 @@ class _Tried:
     is_in_planes = True
 
     def begin(self, observer: Observer) -> bool:
-        """Run the program as it is, which says what others may take; whether it is wrong there."""
+        """Run the unchanged program, which sets the limits of others; return whether it is wrong."""
         observation = observer.seen(*self.called.runs.begun(self.case, LIMITS))
         if observation is None or self._is_right(self.case, observation):
             return False
@@ -167,7 +171,7 @@ class _Tried:
         return True
 
     def survivors(self, observer: Observer) -> Iterator[tuple[ParsedFile, Change, Program]]:
-        """Those with which all of the lab's own cases are right, in their order."""
+        """Yield the changes with which all of the lab's own cases are right, in order."""
         host = self.evidence.host
         is_of_host = bool(host.of_launch) or self.check.check in OF_HOST or any(f.kind == "copy" for f in host.faults)
         is_of_host = is_of_host or self.check.data.get("reason") in OF_LIFETIMES
@@ -252,7 +256,7 @@ class _Tried:
     def _ranked_of_host(self) -> list[tuple[ParsedFile, Change]]:
         """Return changes of host code, those in lines that a fault names first."""
         faults_of_host = (*self.evidence.host.faults, *self.evidence.host.of_launch)
-        told = {fault.line for fault in faults_of_host} | {self.check.line}
+        fault_lines = {fault.line for fault in faults_of_host} | {self.check.line}
         named = {(fault.line, detail) for fault in faults_of_host for detail in NAMED.get(fault.message.id, ())}
         details = {detail for _line, detail in named} & ANYWHERE
         waiting = [fault.line for fault in faults_of_host if fault.message.id.startswith(WAITS)]
@@ -266,7 +270,7 @@ class _Tried:
             changes += lifetime_changes(host) if self.check.data.get("reason") in OF_LIFETIMES else ()
             changes += initial_changes(host, self._unset) if self._unset else ()
             for change in changes:
-                is_wanted = change.line in told or (waiting and change.detail == "stream")
+                is_wanted = change.line in fault_lines or (waiting and change.detail == "stream")
                 cost = change.cost + (0.0 if is_wanted else 0.5) - (change.detail in details)
                 cost -= (change.line, change.detail) in named
                 rows.append((cost, len(rows), parsed, change))

@@ -42,7 +42,7 @@ PRECISION = "precision"
 
 
 def pitfall_changes(function: Function) -> Iterator[Change]:
-    """All of them."""
+    """Yield the changes of what goes wrong in one known way."""
     for node in function.nodes:
         if node.type == "for_statement":
             yield from _distances(function, node)
@@ -75,9 +75,9 @@ def _distances(function: Function, loop: Node) -> Iterator[Change]:
     value = inner.child_by_field_name("value") or inner.child_by_field_name("right")
     name = declared_name(inner.child_by_field_name("declarator") or inner.child_by_field_name("left"))
     is_distance = any(
-        len(given) > 2 and name in function.parsed.words(given[2])
+        len(arguments) > 2 and name in function.parsed.words(arguments[2])
         for node in descendants(body)
-        if (given := _shuffled(function, node))
+        if (arguments := _shuffled(function, node))
     )
     if not name or value is None or not is_distance:
         return
@@ -93,18 +93,18 @@ def _distances(function: Function, loop: Node) -> Iterator[Change]:
 
 def _width(function: Function, call: Node) -> Iterator[Change]:
     """Half or twice as many lanes that exchange values, or as many as a constant says."""
-    given = _shuffled(function, call)
-    if len(given) > 3:
-        for other in _halved_or_doubled(function, given[3]):
-            edit = function.replaced(given[3], other)
+    arguments = _shuffled(function, call)
+    if len(arguments) > 3:
+        for other in _halved_or_doubled(function, arguments[3]):
+            edit = function.replaced(arguments[3], other)
             yield Change("expression", function.line(call), (edit,), LIKELY, "shuffle", "shuffle_width")
-    elif len(given) == 3:
+    elif len(arguments) == 3:
         for variable in function.known_at(call).values():
             if variable.role == "size" and not variable.start:
-                edit = function.inserted(given[2].end_byte, f", {variable.name}")
+                edit = function.inserted(arguments[2].end_byte, f", {variable.name}")
                 if _lets_in(function, call, variable.name):
                     # No more lanes come to it than the condition around it lets in.
-                    mask = function.replaced(given[0], f"(1u << {variable.name}) - 1")
+                    mask = function.replaced(arguments[0], f"(1u << {variable.name}) - 1")
                     yield Change("expression", function.line(call), (mask, edit), 0.9, "shuffle", "shuffle_mask")
                 yield Change("expression", function.line(call), (edit,), 1.2, "shuffle", "shuffle_width")
 
@@ -118,8 +118,7 @@ def _lets_in(function: Function, node: Node, count: str) -> bool:
 
 def _shuffled(function: Function, node: Node) -> list[Node]:
     """Return the arguments of a shuffle, its mask first; [] for other nodes."""
-    callee = node.child_by_field_name("function") if node.type == "call_expression" else None
-    return arguments_of(node) if callee is not None and _SHUFFLE.fullmatch(function.text(callee)) else []
+    return arguments_of(node) if _SHUFFLE.fullmatch(function.callee(node)) else []
 
 
 def _halved_or_doubled(function: Function, node: Node) -> Iterator[str]:
@@ -139,24 +138,21 @@ def _halved_or_doubled(function: Function, node: Node) -> Iterator[str]:
 def _template(function: Function, node: Node) -> Iterator[Change]:
     """`load<2 * ROWS>(…)` with another number: what other calls are given, one side of a product, another size;
     `dot<int>(…)` with a type that has fractions."""
-    given = _given_to_template(node)
-    callee = node.child_by_field_name("function")
-    if callee is None or not given:
+    arguments = _given_to_template(node)
+    name = function.callee(node)
+    if not arguments:
         return
-    name = function.text(callee).partition("<")[0]
-    others = [
+    same_template = [
         _given_to_template(other)
         for item in function.parsed.functions.values()
         if item.is_device
         for other in descendants(item.node)
-        if other.type == "call_expression"
-        and (called := other.child_by_field_name("function")) is not None
-        and function.text(called).partition("<")[0] == name
+        if function.callee(other) == name
     ]
     sizes = [v.name for v in function.known_at(node).values() if v.role == "size" and not v.start]
-    for place, argument in enumerate(given):
+    for place, argument in enumerate(arguments):
         own = function.text(argument)
-        usual = [function.text(other[place]) for other in others if len(other) == len(given)]
+        usual = [function.text(other[place]) for other in same_template if len(other) == len(arguments)]
         sides = [argument.child_by_field_name(side) for side in ("left", "right")]
         parts = [function.text(side) for side in sides if side is not None and side.type != "number_literal"]
         costs = dict.fromkeys(sizes, 1.6) | dict.fromkeys(parts, 0.8) | dict.fromkeys(usual, 0.4)
@@ -170,8 +166,8 @@ def _template(function: Function, node: Node) -> Iterator[Change]:
 
 def _given_to_template(call: Node) -> list[Node]:
     callee = call.child_by_field_name("function")
-    given = callee.child_by_field_name("arguments") if callee is not None and "template" in callee.type else None
-    return listed(given) if given is not None else []
+    arguments = callee.child_by_field_name("arguments") if callee is not None and "template" in callee.type else None
+    return listed(arguments) if arguments is not None else []
 
 
 # -- differences -----------------------------------------------------------------------
@@ -209,10 +205,10 @@ def _compared(function: Function, node: Node) -> Iterator[Change]:
 
 def _below_zero(function: Function, call: Node) -> Iterator[Change]:
     """`max(y - r, 0)` of unsigned numbers, which is never negative, as `y > r ? y - r : 0`."""
-    callee, given = call.child_by_field_name("function"), arguments_of(call)
-    if callee is None or function.text(callee).rpartition("::")[2] not in ("max", "MAX") or len(given) != 2:
+    arguments = arguments_of(call)
+    if function.callee(call).rpartition("::")[2] not in ("max", "MAX") or len(arguments) != 2:
         return
-    for one, other in (given, given[::-1]):
+    for one, other in (arguments, arguments[::-1]):
         left, right = sides_of(one)
         if (
             operator_of(one) != "-"
@@ -241,8 +237,7 @@ def _has_sign_used(function: Function, name: str, *, is_called: bool) -> bool:
         inner = Function(function.parsed, item, item.is_kernel)
         names = set() if is_called else {name}
         for node in inner.nodes:
-            callee = node.child_by_field_name("function") if node.type == "call_expression" else None
-            is_it = callee is not None and is_called and inner.text(callee) == name
+            is_it = is_called and inner.callee(node) == name
             if not is_it and not (node.type == "identifier" and inner.text(node) in names):
                 continue
             outer = outside_brackets(node)
@@ -282,13 +277,13 @@ def _in_place(function: Function, loop: Node) -> Iterator[Change]:
         is_stored = store is not None and store.type == "assignment_expression"
         if not is_stored or store is None or store.child_by_field_name("left") != access.node or index is None:
             continue
-        others = [a for a in inside if a.array == access.array and function.text(a.node) != function.text(access.node)]
-        made = _row_and_column(function, index.named_children[0]) if index.named_children else None
-        is_row = made is not None and made[0] == function.text(counted)
-        if variable is None or not others or made is None or not is_row:
+        reads = [a for a in inside if a.array == access.array and function.text(a.node) != function.text(access.node)]
+        place = _row_and_column(function, index.named_children[0]) if index.named_children else None
+        is_row = place is not None and place[0] == function.text(counted)
+        if variable is None or not reads or place is None or not is_row:
             continue
         sides = [int(text) for node in function.nodes if (text := _side_of_local(function, node))]
-        size, bound = max(sides, default=MOST_SIDE) ** 2, f"{function.text(end)} * {made[2]}"
+        size, bound = max(sides, default=MOST_SIDE) ** 2, f"{function.text(end)} * {place[2]}"
         indent, kind = function.indent(loop), variable.type.split()[-1]
         edits = (
             function.inserted(loop.start_byte, f"{kind} kept[{size}];\n{indent}"),
@@ -315,7 +310,7 @@ def _side_of_local(function: Function, node: Node) -> str:
 def _flattened(function: Function, node: Node) -> Iterator[Change]:
     """`a >= 0 && a < rows * cols` of `a = r * cols + c` as tests of r and of c, which a border needs each."""
     parts = list(_conjuncts(node))
-    tests = [(part, found) for part in parts if (found := _tested(function, part)) is not None]
+    tests = [(part, test) for part in parts if (test := _tested(function, part)) is not None]
     for name in dict.fromkeys(name for _part, (name, _limit) in tests):
         value = next(
             (
@@ -326,10 +321,10 @@ def _flattened(function: Function, node: Node) -> Iterator[Change]:
             None,
         )
         limit = next((limit for _part, (other, limit) in tests if other == name and limit is not None), None)
-        made = _row_and_column(function, value) if value is not None else None
-        if made is None or limit is None:
+        place = _row_and_column(function, value) if value is not None else None
+        if place is None or limit is None:
             continue
-        row, column, width = made
+        row, column, width = place
         sides = [function.text(side) for side in limit]
         if width not in sides or len(sides) != 2:
             continue
@@ -390,11 +385,11 @@ def _left_over(function: Function, node: Node) -> Iterator[Change]:
         return
     if any(n.type in LOOPS for n in descendants(body)):
         return
-    known = function.known_at(node)
+    variables = function.known_at(node)
     places = [n for access in function.accesses if (n := _index_in(access.node, body)) is not None]
     texts = {function.text(place) for place in places}
     words = function.parsed.words(places[0]) if len(texts) == 1 else frozenset[str]()
-    if not words or any(word not in known or known[word].role != "size" for word in words):
+    if not words or any(word not in variables or variables[word].role != "size" for word in words):
         return
     name = next((n for n in ("rest", "k", "e", "i") if n not in function.parsed.words(function.body)), "")
     if not name:
@@ -412,14 +407,14 @@ def _index_in(access: Node, body: Node) -> Node | None:
 
 
 def _divided_by(function: Function) -> list[tuple[str, str]]:
-    found = []
+    divisions = []
     for node in function.nodes:
         left, right = sides_of(node)
         if operator_of(node) in ("%", "/") and left is not None and right is not None and left.type == "identifier":
             variable = function.known_at(node).get(function.text(left))
             if variable is not None and variable.role == "size" and right.type in ("number_literal", "identifier"):
-                found.append((variable.name, function.text(right)))
-    return list(dict.fromkeys(found))
+                divisions.append((variable.name, function.text(right)))
+    return list(dict.fromkeys(divisions))
 
 
 # -- digits that are lost --------------------------------------------------------------
@@ -464,17 +459,19 @@ def _lost_in(function: Function, names: set[str]) -> Node | None:
         and operator.type in ("+=", "-=")
         and function.text(left) in names
     ]
-    made = {function.text(left) for node in sums if (left := node.child_by_field_name("left")) is not None}
+    summed = {function.text(left) for node in sums if (left := node.child_by_field_name("left")) is not None}
     for node in function.nodes:
         value = value_of(node)
-        if value is not None and declared_name(node) in names and function.parsed.words(value) & made:
-            made.add(declared_name(node))
+        if value is not None and declared_name(node) in names and function.parsed.words(value) & summed:
+            summed.add(declared_name(node))
         left, right = sides_of(node)
         if node.type == "assignment_expression" and left is not None and right is not None:
             # What is handed on through an array.
-            made |= {function.text(left).partition("[")[0]} if function.parsed.words(right) & made else set()
+            summed |= {function.text(left).partition("[")[0]} if function.parsed.words(right) & summed else set()
     for node in function.nodes:
         sides = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if operator_of(node) == "-" and all(side is not None and function.parsed.words(side) & made for side in sides):
+        if operator_of(node) == "-" and all(
+            side is not None and function.parsed.words(side) & summed for side in sides
+        ):
             return node
     return sums[0] if sums else None

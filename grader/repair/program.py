@@ -18,13 +18,11 @@ from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
 from grader.repair.function import Change, changed
-from grader.repair.launches import (
-    launches_of,
-)
+from grader.repair.launches import launches_of
 from grader.repair.ranking import Failing, ranked
 from grader.repair.screen import Budget
 from grader.repair.symptom import LEAST_INSTRUCTIONS, MOST_INSTRUCTIONS, faults, instructions_of
-from grader.repair.verified import OF_GPU, FoundRepair, Proof, judged
+from grader.repair.verified import OF_GPU, Proof, VerifiedRepair, judged
 from grader.running.evidence import Evidence
 from grader.running.own_program import said_of
 from grader.submission.changes import Original
@@ -70,20 +68,20 @@ def program_repairs(
     passing: Sequence[tuple[BoundKernel, Evidence]],
     budget: Budget,
     rerun: Rerun | None,
-) -> list[FoundRepair]:
+) -> list[VerifiedRepair]:
     """What mends the most variants first; a variant at most once.
 
     passing: kernels of the variants with no fault, which a change must leave right, and what is known of them.
     """
     proven = 0
 
-    def repaired(one: _Tried, wanted: Sequence[Failing]) -> list[FoundRepair]:
+    def repaired(one: _Tried, wanted: Sequence[Failing]) -> list[VerifiedRepair]:
         complete = [r for s in wanted if (r := _proven(trials, drawn_trials, s, one)) is not None and r.is_complete]
         together = tuple(repair.variant for repair in complete) if len(complete) > 1 else ()
         return [replace(repair, together=together) for repair in complete]
 
     kept: list[_Tried] = []
-    doubtful: list[FoundRepair] = []
+    doubtful: list[VerifiedRepair] = []
     for one in _tried(original, trials, failing, passing, budget, rerun):
         if one.change.kind == "launch" and not one.was_run and len(one.kernels) == len(failing):
             one = _run_anew(original, one, failing, rerun)
@@ -129,12 +127,12 @@ def _tried(
     rerun: Rerun | None,
 ) -> Iterator[_Tried]:
     reruns = MAX_RERUN if rerun is not None and original.submission.observed.launches else 0
-    known = {subject.name: subject.evidence for subject in failing}
+    evidence_by_variant = {subject.name: subject.evidence for subject in failing}
     later: list[tuple[_Tried, Submission]] = []
 
     def right(one: _Tried, submission: Submission, *, soon: bool) -> Iterator[_Tried]:
-        others = _others(failing, submission).items()
-        kernels = {n: k for n, k in others if is_right(trials, k, known[n], budget, soon=soon)}
+        changed_kernels = _others(failing, submission).items()
+        kernels = {n: k for n, k in changed_kernels if is_right(trials, k, evidence_by_variant[n], budget, soon=soon)}
         if kernels and not spoils(trials, passing, submission, budget):
             yield replace(one, kernels=kernels)
 
@@ -188,11 +186,11 @@ def _seen_with(original: Original, parsed: ParsedFile, change: Change) -> Observ
             return launch
         for line, (one, other) in places.items():
             if 0 <= launch.line - line <= 8 and max(one, other) < len(launch.arguments):
-                given = list(launch.arguments)
-                first, second = given[one], given[other]
-                given[one] = msgspec.structs.replace(second, name=first.name, type_text=first.type_text)
-                given[other] = msgspec.structs.replace(first, name=second.name, type_text=second.type_text)
-                return msgspec.structs.replace(launch, arguments=tuple(given))
+                arguments = list(launch.arguments)
+                first, second = arguments[one], arguments[other]
+                arguments[one] = msgspec.structs.replace(second, name=first.name, type_text=first.type_text)
+                arguments[other] = msgspec.structs.replace(first, name=second.name, type_text=second.type_text)
+                return msgspec.structs.replace(launch, arguments=tuple(arguments))
         return launch
 
     runs = tuple(replace(run, launches=tuple(map(seen, run.launches))) for run in observed.runs)
@@ -203,7 +201,7 @@ def _seen_with(original: Original, parsed: ParsedFile, change: Change) -> Observ
 
 
 def rebound(kernel: BoundKernel, submission: Submission) -> BoundKernel | None:
-    """The kernel in a changed program, read as that launches it; None where it is another one there."""
+    """Return the kernel as a changed program launches it; None where it is another one there."""
     before, after = kernel.binding, submission.bindings.get(kernel.binding.variant)
     if not isinstance(after, VariantBinding) or after.kernel.name != before.kernel.name:
         return None
@@ -214,8 +212,8 @@ def rebound(kernel: BoundKernel, submission: Submission) -> BoundKernel | None:
 
 def _others(failing: Sequence[Failing], submission: Submission) -> dict[str, BoundKernel]:
     """Return the failing kernels that a changed program changes."""
-    others = ((s.name, s.kernel, rebound(s.kernel, submission)) for s in failing)
-    return {name: after for name, before, after in others if after is not None and is_other(before, after)}
+    rebound_kernels = ((s.name, s.kernel, rebound(s.kernel, submission)) for s in failing)
+    return {name: after for name, before, after in rebound_kernels if after is not None and is_other(before, after)}
 
 
 def is_other(before: BoundKernel, after: BoundKernel) -> bool:
@@ -277,7 +275,7 @@ def _has_other_bytes(failing: Sequence[Failing], submission: Submission) -> bool
 def spoils(
     trials: Trials, passing: Sequence[tuple[BoundKernel, Evidence]], submission: Submission, budget: Budget
 ) -> bool:
-    """Whether a variant that is right is so no more."""
+    """Whether a right variant is wrong in a changed program."""
     for before, evidence in passing:
         after = rebound(before, submission)
         if after is None or (is_other(before, after) and not is_right(trials, after, evidence, budget)):
@@ -285,7 +283,7 @@ def spoils(
     return False
 
 
-def _proven(trials: Trials, drawn_trials: Trials, subject: Failing, tried: _Tried) -> FoundRepair | None:
+def _proven(trials: Trials, drawn_trials: Trials, subject: Failing, tried: _Tried) -> VerifiedRepair | None:
     kernel = tried.kernels.get(subject.name)
     if kernel is None:
         return None

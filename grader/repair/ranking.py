@@ -11,15 +11,7 @@ from grader.repair.clues import Clues, clues_of
 from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
 from grader.repair.function import Change, Function, functions_of
-from grader.repair.launches import (
-    Launch,
-    crosswise,
-    field_changes,
-    grid_changes,
-    launch_changes,
-    launches_of,
-    sides_at,
-)
+from grader.repair.launches import Launch, crosswise, field_changes, grid_changes, launch_changes, launches_of, sides_at
 from grader.repair.pitfalls import PRECISION, pitfall_changes
 from grader.repair.several_places import array_changes, constant_changes, idea_changes, macro_changes
 from grader.repair.statements import barrier_changes, value_changes
@@ -35,7 +27,7 @@ from grader.submission.cpp.tree import LOOPS, ParsedFile
 def ranked_changes(
     functions: Sequence[Function], kernel: BoundKernel, checks: Sequence[Check], symptom: Symptom
 ) -> list[tuple[Function, Change]]:
-    """All changes of a kernel that was run by itself, each text once."""
+    """Return all changes of a kernel, likeliest first, each text once."""
     diagnosis = next((c.diagnosis for c in checks if c.check == symptom.check), None)
     names = _names(kernel)
     clues = clues_of(functions, symptom.check, symptom.hazards, diagnosis, symptom.lines, names)
@@ -47,7 +39,7 @@ def ranked_changes(
 def changes_of(
     functions: Sequence[Function], extents: Mapping[str, Sequence[str]], covers: Sequence[str]
 ) -> Iterator[tuple[Function, Change]]:
-    """All of them, function by function; extents, covers: see `guard_changes` and `surplus_changes`."""
+    """Yield all changes, function by function; extents, covers: see `guard_changes` and `surplus_changes`."""
     shares = any(f.uses_shared for f in functions)
     for function in functions:
         changes = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
@@ -73,17 +65,16 @@ def _with_part(function: Function, change: Change) -> Change:
 
 
 def in_order(clues: Clues, changes: Iterable[tuple[Function, Change]]) -> list[tuple[Function, Change]]:
-    """Likeliest first, each text once."""
+    """Return changes, likeliest first, each text once."""
     rows = [
         (clues.cost(change), number, function, change)
         for number, (function, change) in enumerate(changes)
         if change.group != PRECISION or "close" in clues.symptoms
     ]
     rows.sort(key=lambda row: row[:2])
-    ranked: dict[str, tuple[Function, Change]] = {}
+    ranked: dict[object, tuple[Function, Change]] = {}
     for _cost, _number, function, change in rows:
-        key = repr(sorted((e.start, e.end, "".join(e.text.split())) for e in change.edits))
-        ranked.setdefault(key, (function, change))
+        ranked.setdefault(change.key, (function, change))
     return list(ranked.values())
 
 
@@ -97,11 +88,11 @@ def _names(kernel: BoundKernel) -> dict[str, str]:
 def _covered(kernel: BoundKernel, names: dict[str, str]) -> list[str]:
     """Return the kernel's names of the sizes that the grid's axes run over, "" for an unknown one."""
     equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
-    found = []
+    covered = []
     for axis in kernel.interpretation.launch.covers:
-        known = [names.get(n) or (equal[0] if equal and n in kernel.lab.equal_sizes else "") for n in axis.split("*")]
-        found.append(" * ".join(known) if all(known) else "")
-    return found
+        factors = [names.get(n) or (equal[0] if equal and n in kernel.lab.equal_sizes else "") for n in axis.split("*")]
+        covered.append(" * ".join(factors) if all(factors) else "")
+    return covered
 
 
 def _extents(kernel: BoundKernel, names: dict[str, str]) -> dict[str, tuple[str, ...]]:
@@ -140,7 +131,7 @@ class Failing:
 def ranked(
     original: Original, failing: Sequence[Failing], passing: Sequence[tuple[BoundKernel, Evidence]]
 ) -> list[tuple[ParsedFile, Change, bool]]:
-    """Changes, likeliest first, and of each whether the text tells what it does to the launches."""
+    """Return changes that kernels share, likeliest first, each with whether its text tells what launches become."""
     rows: list[tuple[float, int, ParsedFile, Change, bool]] = []
     shifts = _shifts(failing)
     wanted = {subject.kernel.binding.kernel.name: subject for subject in failing}
@@ -181,10 +172,9 @@ def ranked(
         by_cost += [(change.cost, change, False) for change in field_changes(parsed)]
         rows += [(cost, n, parsed, change, is_read) for n, (cost, change, is_read) in enumerate(by_cost)]
     rows.sort(key=lambda row: row[:2])
-    unique: dict[str, tuple[ParsedFile, Change, bool]] = {}
+    unique: dict[object, tuple[ParsedFile, Change, bool]] = {}
     for _cost, _number, parsed, change, is_read in rows:
-        key = repr((parsed.file, sorted((e.start, e.end, "".join(e.text.split())) for e in change.edits)))
-        unique.setdefault(key, (parsed, change, is_read))
+        unique.setdefault((parsed.file, change.key), (parsed, change, is_read))
     return list(unique.values())
 
 
@@ -197,7 +187,7 @@ def _right_sides(original: Original, parsed: ParsedFile, passing: Sequence[tuple
 def _sizes(failing: Sequence[Failing]) -> list[str]:
     own = [functions_of(s.parsed, s.kernel.binding.kernel.name)[:1] for s in failing]
     names = [{v.name: None for f in of for v in f.variables if v.role == "size"} for of in own]
-    return [name for name in names[0] if all(name in others for others in names)] if names else []
+    return [name for name in names[0] if all(name in of_kernel for of_kernel in names)] if names else []
 
 
 def _meant(launch: Launch, subject: Failing) -> list[int | None]:
@@ -257,7 +247,7 @@ def _shifts(failing: Sequence[Failing]) -> dict[str, float]:
 
 
 def kernels_at(original: Original, parsed: ParsedFile, launch: Launch) -> list[str]:
-    """The kernels that are launched at a place as its text says: of any other the text tells not what a change does."""
+    """Return the kernels launched at a place as the text says: only of these it tells what a change does."""
     file, submission = parsed.file.rpartition("/")[2], original.submission
 
     def is_here(path: str, line: int) -> bool:

@@ -136,11 +136,11 @@ class Screen:
         return replace(self, kernel=kernel, symptom=symptom)
 
     def unchanged(self) -> Run:
-        """The kernel as it was handed in, at the size of the first case."""
+        """Run the kernel as handed in, at the size of the first case."""
         return self.trials.run(self.kernel, self.symptom.cases[0].kind, self.symptom.cases[0].sizes)
 
     def runs(self, changes: Sequence[Tried]) -> Iterator[tuple[Change, Run]]:
-        """What comes of each change at that size, those left out that do not compile."""
+        """Yield each change that compiles, with its run at that size."""
         case = self.symptom.cases[0]
         for change, built, entry in self._compiled(changes, Budget(0)):
             yield (
@@ -151,7 +151,7 @@ class Screen:
             )
 
     def expected(self, output: str) -> Array:
-        """What an output has to be at that size."""
+        """Return the expected values of an output at that size."""
         return self.trials.oracle.case(self.symptom.cases[0].sizes, self.kernel.dtypes)[1][output]
 
     def _cured(self, built: Built, entry: str, budget: Budget) -> int:
@@ -185,7 +185,7 @@ class Screen:
                     yield change, *alone
 
     def _together(self, copies: dict[int, str], budget: Budget) -> tuple[Built | None, dict[int, str]]:
-        """Compile copies of the kernel together, without those that are refused; return name expressions too."""
+        """Compile copies of the kernel together, without those that the compiler refuses; return name expressions too."""
         sources = self._sources()
         main = next(iter(sources))
         expression = self.kernel.expression(self.symptom.cases[0].sizes)
@@ -313,7 +313,7 @@ MAX_GUARDS = 6
 
 @dataclass(frozen=True, slots=True)
 class OtherLaunch:
-    """What was seen of another launch: the `check` of a `variant` that it mends, and how that is said."""
+    """Another launch that was right: the `check` of a `variant` that it mends, and how that is said."""
 
     variant: str
     check: str
@@ -321,7 +321,7 @@ class OtherLaunch:
 
 
 def other_launch(screen: Screen, variant: str, budget: Budget) -> OtherLaunch | None:
-    """The first launch with which nothing of the fault is left, at any size of the symptom; None: there is none."""
+    """Return the first launch without the fault at any size of the symptom; None: there is none."""
     interpretation = screen.kernel.interpretation
     plan = interpretation.launch
     if not plan.line:
@@ -395,7 +395,7 @@ class TurnedAway:
 
     @property
     def hint(self) -> Message:
-        """What was seen."""
+        """What was seen, as a hint."""
         if not self.right:
             return msg("repairs.turned_away_wrong", line=self.line, n=self.unwritten)
         message = msg("repairs.turned_away", line=self.line, n=self.unwritten, right=self.right)
@@ -422,7 +422,7 @@ def turned_away(screen: Screen, variant: str, functions: Sequence[Function]) -> 
 
 
 def opened(function: Function) -> Iterator[Change]:
-    """The function's branches, each with a condition that lets every thread go on."""
+    """Yield a function's branches, each with a condition that lets every thread go on."""
     for node in function.nodes:
         condition, body = condition_of(node), node.child_by_field_name("consequence")
         if node.type == "if_statement" and condition is not None and body is not None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
@@ -18,16 +17,11 @@ from grader.repair.program import Rerun, program_repairs, spoils
 from grader.repair.ranking import Failing, ranked_changes
 from grader.repair.screen import Budget, Condition, Screen, other_launch, turned_away
 from grader.repair.symptom import SEARCHED, symptom_of, symptom_of_order
-from grader.repair.verified import OF_GPU, FoundRepair, Proof, judged
+from grader.repair.verified import OF_GPU, Proof, VerifiedRepair, judged
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
-
-if TYPE_CHECKING:
-    from grader.repair.function import Change
-    from grader.repair.verified import FoundRepair
-
 
 MAX_WORK = 2_400_000
 """Of all kernels of a submission, in the unit of `Budget`."""
@@ -58,7 +52,7 @@ class _Subject:
 
     @property
     def parts(self) -> int:
-        """Its part of the work, beside the others'."""
+        """The share of the work that the variant gets, beside the others'."""
         return 3 if self.screen.symptom.check == "correct" else 1
 
 
@@ -66,10 +60,10 @@ def search(
     original: Original,
     trials: Trials,
     drawn_trials: Trials,
-    found: Mapping[str, Evidence],
+    evidence_by_variant: Mapping[str, Evidence],
     checks: Sequence[Check],
     rerun: Rerun | None = None,
-) -> tuple[list[FoundRepair], list[Condition]]:
+) -> tuple[list[VerifiedRepair], list[Condition]]:
     """At most one repair for each variant with a failed check, in the lab's order; the same of conditions.
 
     What several variants share comes first: launches, constants and macros across the program, then functions that
@@ -78,21 +72,25 @@ def search(
 
     Parameters
     ----------
-    found : evidence of the emulator by variant.  checks : the verdicts on all of them.
+    evidence_by_variant : evidence of the emulator by variant.  checks : the verdicts on all of them.
     rerun : runs a changed program; None: what its text says of its launches is taken as it is.
     """
-    own = {name: [c for c in checks if c.variant == name] for name in found}
+    own = {name: [c for c in checks if c.variant == name] for name in evidence_by_variant}
     kernels = bound_kernels(trials.lab, original.submission)
-    failing = [f for name, e in found.items() if (f := _failing(original, kernels, name, e, own[name])) is not None]
+    failing = [
+        f
+        for name, e in evidence_by_variant.items()
+        if (f := _failing(original, kernels, name, e, own[name])) is not None
+    ]
     passing = [
         (kernels[name].read_as(interpretation), e)
-        for name, e in found.items()
+        for name, e in evidence_by_variant.items()
         if name in kernels
         and (interpretation := e.interpretation) is not None
         and e.halo is None
         and all(c.status != "fail" or c.check in OF_GPU for c in own[name])
     ]
-    repairs = host_repairs(original, kernels, found, checks, rerun)
+    repairs = host_repairs(original, kernels, evidence_by_variant, checks, rerun)
     repairs += program_repairs(original, trials, drawn_trials, failing, passing, Budget(PROGRAM_WORK), rerun)
     mended = {repair.variant for repair in repairs if not repair.proof}
     left = [f for f in failing if f.name not in mended]
@@ -110,7 +108,7 @@ def search(
         budget.work -= before - share.work
         repairs += of_subject
         conditions += [condition] if condition is not None else []
-    order = list(found)
+    order = list(evidence_by_variant)
     return sorted(repairs, key=lambda r: order.index(r.variant)), conditions
 
 
@@ -149,14 +147,14 @@ def _subject(
     return _Subject(failing.name, evidence, failing.checks, parsed, screen, proof, passing)
 
 
-def _of_shared_functions(subjects: Sequence[_Subject], budget: Budget) -> list[FoundRepair]:
+def _of_shared_functions(subjects: Sequence[_Subject], budget: Budget) -> list[VerifiedRepair]:
     """Return changes of a function that several kernels call, with which all of these are right."""
     callers: dict[tuple[str, int], list[_Subject]] = {}
     for subject in subjects:
         for function in subject.screen.functions[1:]:
             callers.setdefault((subject.parsed.file, function.item.start), []).append(subject)
     groups = {tuple(s.name for s in group): group for group in callers.values() if len(group) > 1}
-    shared_repairs: list[FoundRepair] = []
+    shared_repairs: list[VerifiedRepair] = []
     for names, group in sorted(groups.items(), key=lambda row: -len(row[0])):
         if any(repair.variant in names for repair in shared_repairs):
             continue
@@ -177,12 +175,12 @@ def _of_shared_functions(subjects: Sequence[_Subject], budget: Budget) -> list[F
     return shared_repairs
 
 
-def _of_kernel(subject: _Subject, budget: Budget) -> tuple[list[FoundRepair], Condition | None]:
+def _of_kernel(subject: _Subject, budget: Budget) -> tuple[list[VerifiedRepair], Condition | None]:
     screen, evidence, own, name = subject.screen, subject.evidence, subject.checks, subject.name
     symptom = screen.symptom
     small = screen.in_small_blocks()
-    repair = _found(subject, small, budget, MAX_PROOFS) if small is not None else None
-    repair = repair or _found(subject, screen, budget, MAX_PROOFS)
+    repair = _first_repair(subject, small, budget, MAX_PROOFS) if small is not None else None
+    repair = repair or _first_repair(subject, screen, budget, MAX_PROOFS)
     repairs = [repair] if repair is not None else []
     mended = set(repair.mends) if repair is not None else set()
     launch = other_launch(screen, name, budget) if symptom.check == "correct" and not mended else None
@@ -190,20 +188,24 @@ def _of_kernel(subject: _Subject, budget: Budget) -> tuple[list[FoundRepair], Co
         return repairs, launch
     order = symptom_of_order(evidence, own) if "races" not in mended and symptom.check != "races" else None
     if order is not None:
-        found_order = _found(subject, replace(screen, symptom=order), Budget(ORDER_WORK), MAX_PROOFS, "barrier")
-        repairs += [found_order] if found_order is not None else []
+        repair_of_order = _first_repair(
+            subject, replace(screen, symptom=order), Budget(ORDER_WORK), MAX_PROOFS, "barrier"
+        )
+        repairs += [repair_of_order] if repair_of_order is not None else []
     if any(c.check == symptom.check and c.diagnosis is not None and c.diagnosis.unwritten for c in own):
         return repairs, turned_away(screen, name, screen.functions)
     return repairs, None
 
 
-def _found(subject: _Subject, screen: Screen, budget: Budget, proofs: int, kind: str = "") -> FoundRepair | None:
+def _first_repair(
+    subject: _Subject, screen: Screen, budget: Budget, proofs: int, kind: str = ""
+) -> VerifiedRepair | None:
     ranked = ranked_changes(screen.functions, screen.kernel, subject.checks, screen.symptom)
     ranked = [(function, change) for function, change in ranked if kind in ("", change.kind)]
     # What a kernel that is right calls, too, is wrong last of all.
     right = _called(subject)
     ranked.sort(key=lambda tried: tried[0].item.start in right)
-    partial: FoundRepair | None = None
+    partial: VerifiedRepair | None = None
     for used, change in enumerate(screen.survivors(ranked, budget), start=1):
         repair = _graded(subject, change, budget)
         if repair is not None and repair.is_complete:
@@ -218,11 +220,11 @@ def _found(subject: _Subject, screen: Screen, budget: Budget, proofs: int, kind:
 def _called(subject: _Subject) -> dict[int, Function]:
     """Return functions of the kernel that a right kernel calls as well, by where they begin."""
     names = {kernel.binding.kernel.name for kernel, _evidence in subject.passing}
-    others = {f.item.start for name in names for f in functions_of(subject.parsed, name)}
-    return {f.item.start: f for f in subject.screen.functions[1:] if f.item.start in others}
+    called_by_right = {f.item.start for name in names for f in functions_of(subject.parsed, name)}
+    return {f.item.start: f for f in subject.screen.functions[1:] if f.item.start in called_by_right}
 
 
-def _graded(subject: _Subject, change: Change, budget: Budget) -> FoundRepair | None:
+def _graded(subject: _Subject, change: Change, budget: Budget) -> VerifiedRepair | None:
     try:
         if any(f.line(f.item.node) <= change.line <= f.item.node.end_point.row + 1 for f in _called(subject).values()):
             text = changed(subject.parsed.source.text, change)

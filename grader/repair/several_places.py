@@ -51,8 +51,8 @@ def constant_changes(parsed: ParsedFile, names: Collection[str], values: Mapping
         value = int(re.sub(r"\D+$", "", text)) if re.fullmatch(r"\d{1,9}[uUlL]*", text) else 0
         if value < 1:
             continue
-        others = [value // 2, 2 * value, value + 1, value - 1, *values.values()]
-        usable = [other for other in dict.fromkeys(others) if other > 0 and other != value][:MAX_VALUES]
+        values_to_try = [value // 2, 2 * value, value + 1, value - 1, *values.values()]
+        usable = [other for other in dict.fromkeys(values_to_try) if other > 0 and other != value][:MAX_VALUES]
         for place, other in enumerate(usable):
             edit = replaced_in(parsed, node, str(other))
             yield Change("constant", node.start_point.row + 1, (edit,), 1.9 + 0.1 * place, "constant")
@@ -65,20 +65,22 @@ def macro_changes(parsed: ParsedFile, names: Collection[str], sizes: Collection[
     """
     for item in parsed.items:
         node = item.node
-        body, given = node.child_by_field_name("value"), node.child_by_field_name("parameters")
+        body, parameter_list = node.child_by_field_name("value"), node.child_by_field_name("parameters")
         if item.kind != "macro" or item.name not in names or not item.active or body is None:
             continue
-        if given is None and _NUMBER.fullmatch(parsed.text(body).strip()):
+        if parameter_list is None and _NUMBER.fullmatch(parsed.text(body).strip()):
             continue
-        parameters = [parsed.text(n) for n in given.named_children if n.type == "identifier"] if given else []
+        parameters = (
+            [parsed.text(n) for n in parameter_list.named_children if n.type == "identifier"] if parameter_list else []
+        )
         line = node.start_point.row + 1
-        seen = {parsed.text(body).strip()}
+        bodies = {parsed.text(body).strip()}
         for kind, text, cost, detail in [
             *_bodies(parsed.text(body), parameters),
             *_names(parsed, body, parameters, sizes),
         ]:
-            if text.strip() not in seen:
-                seen.add(text.strip())
+            if text.strip() not in bodies:
+                bodies.add(text.strip())
                 yield Change(kind, line, (replaced_in(parsed, body, text),), cost, "macro", detail)
 
 
@@ -88,26 +90,26 @@ def _names(
     tokens = _TOKEN.findall(parsed.text(body))
     for place, token in enumerate(tokens):
         before, base = "".join(tokens[place - 1 : place]), "".join(tokens[max(0, place - 2) : place - 1])
-        others: Collection[str] = ()
+        replacements: Collection[str] = ()
         cost = 1.4
         if before in (".", "->"):
-            others = OTHER.get(token, "") if base in BUILTINS else _members_beside(parsed, token)
+            replacements = OTHER.get(token, "") if base in BUILTINS else _members_beside(parsed, token)
         elif token in sizes and token not in parameters:
             after = "".join(tokens[place + 1 : place + 2])
-            others = () if after in (".", "->", "(") else [name for name in (*sizes, *_BLOCK) if name != token]
+            replacements = () if after in (".", "->", "(") else [name for name in (*sizes, *_BLOCK) if name != token]
             cost = 1.9
-        for other in others:
+        for other in replacements:
             yield "index", "".join([*tokens[:place], other, *tokens[place + 1 :]]), cost, "macro_name"
 
 
 def _members_beside(parsed: ParsedFile, name: str) -> list[str]:
-    others: dict[str, None] = {}
+    members: dict[str, None] = {}
     for item in parsed.items:
         fields = fields_of(parsed, item.name) if item.kind in ("type", "variable") and item.active else ()
         own = next((field for field in fields if field.name == name), None)
         if own is not None:
-            others |= dict.fromkeys(f.name for f in fields if f.type_text == own.type_text and f.name != name)
-    return list(others)
+            members |= dict.fromkeys(f.name for f in fields if f.type_text == own.type_text and f.name != name)
+    return list(members)
 
 
 def _bodies(text: str, parameters: Collection[str]) -> Iterator[tuple[Kind, str, float, str]]:
@@ -148,7 +150,7 @@ def _closes(text: str) -> int:
 
 
 def numbers_of(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
-    """The constants of a file that are given a number: `#define N 16`, `const int N = 16`."""
+    """Yield the constants of a file that are given a number: `#define N 16`, `const int N = 16`."""
     for item in parsed.items:
         if item.kind == "macro" and item.active and item.node.child_by_field_name("parameters") is None:
             value = item.node.child_by_field_name("value")
@@ -162,7 +164,7 @@ def numbers_of(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
 
 
 def replaced_in(parsed: ParsedFile, node: Node, text: str) -> Edit:
-    """The edit that puts `text` in the place of a node of a file, outside of all functions."""
+    """Return the edit that puts `text` in the place of a node of a file, outside of all functions."""
     start = len(parsed.data[: node.start_byte].decode("utf-8", errors="replace"))
     whole = parsed.text(node)
     # A macro's body reaches to the end of its line, spaces in front of it included.
@@ -171,7 +173,7 @@ def replaced_in(parsed: ParsedFile, node: Node, text: str) -> Edit:
 
 
 def array_changes(function: Function) -> Iterator[Change]:
-    """All of them, in order of the text."""
+    """Yield other sizes for shared arrays, in order of the text."""
     for node in function.nodes:
         if node.type != "declaration" or "__shared__" not in qualifiers_of(node):
             continue
@@ -234,7 +236,7 @@ OTHER = {"x": "y", "y": "x"}
 
 
 def idea_changes(function: Function) -> Iterator[Change]:
-    """All of them, in order of the text."""
+    """Yield the changes of several places that are one idea, in order of the text."""
     yield from _axes_exchanged(function)
     yield from _names_together(function)
     yield from _tiles(function)
@@ -249,11 +251,11 @@ def _indices_exchanged(function: Function) -> Iterator[Change]:
     for node in function.statements:
         if node.type not in ("if_statement", "expression_statement") or BARRIER in function.text(node):
             continue
-        known = function.known_at(node)
+        variables = function.known_at(node)
         inside = [n for n in descendants(node) if n.type == "identifier"]
         accesses = [a.words for a in function.accesses if _holds(node, a.node)]
         words = {word for of_access in accesses for word in of_access}
-        names = sorted(word for word in words if word in known and known[word].role == "index")
+        names = sorted(word for word in words if word in variables and variables[word].role == "index")
         pairs = [pair for pair in combinations(names, 2) if sum(words >= {*pair} for words in accesses) > 1]
         for one, other in pairs[:MAX_PAIRS]:
             swap = {one: other, other: one}
@@ -383,8 +385,8 @@ def _row_lengths(function: Function) -> Iterator[Change]:
             if operator_of(node) == "*" and right is not None:
                 lengths.append((access.array, access.line, right))
     for array, line, length in lengths:
-        others = {function.text(n) for name, _line, n in lengths if name == array} - {function.text(length)}
-        for other in sorted(others):
+        other_lengths = {function.text(n) for name, _line, n in lengths if name == array} - {function.text(length)}
+        for other in sorted(other_lengths):
             yield function.replacement("index", length, other, 1.6, "pitch", line=line)
 
 

@@ -132,9 +132,9 @@ def _between(function: Function) -> Iterator[Change]:
         left, operator, right = assignment
         own = function.text(left)
         reads = [a for a in function.accesses if right.start_byte <= a.node.start_byte < right.end_byte]
-        others = [a for a in reads if a.array == own.partition("[")[0] and function.text(a.node) != own]
+        other_reads = [a for a in reads if a.array == own.partition("[")[0] and function.text(a.node) != own]
         condition = condition_of(branch) if branch is not None else None
-        if not others or (branch is not None and condition is None) or node.parent.type != "compound_statement":
+        if not other_reads or (branch is not None and condition is None) or node.parent.type != "compound_statement":
             continue
         indent = function.indent(node)
         test = function.text(condition) if condition is not None else ""

@@ -143,10 +143,10 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
         excess = excess_of(run.outcome.counters, metric)
     cases = [SmallCase(kind, sizes, instructions_of(run), observe=True, excess=excess, metric=metric)]
     # Only what is right at the first size comes to be run at others.
-    others = _others(evidence, evidence.interpretation, sizes)
+    further = _others(evidence, evidence.interpretation, sizes)
     if "ragged_sizes" in uncovered:
-        others = [r for r in others if r.kind != "ragged"]
-    cases += [SmallCase(r.kind, dict(r.sizes), max(MOST_INSTRUCTIONS, cases[0].instructions)) for r in others]
+        further = [r for r in further if r.kind != "ragged"]
+    cases += [SmallCase(r.kind, dict(r.sizes), max(MOST_INSTRUCTIONS, cases[0].instructions)) for r in further]
     lines = tuple(dict.fromkeys(n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)))
     return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right, run.outcome.reason in STOPPED)
 
@@ -165,9 +165,9 @@ def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | N
         return None
     races = tuple(hazards.counted(shown.outcome.hazards))
     # What orders a launch of one block, or one that is full, need not order the others.
-    others = {repr(r.sizes): r for r in evidence.runs if not r.drawn and r.outcome.status == "ok" and _is_short(r)}
-    others.pop(repr(shown.sizes), None)
-    largest = sorted(others.values(), key=lambda r: prod(r.sizes.values()))[-MAX_ORDERS:]
+    further = {repr(r.sizes): r for r in evidence.runs if not r.drawn and r.outcome.status == "ok" and _is_short(r)}
+    further.pop(repr(shown.sizes), None)
+    largest = sorted(further.values(), key=lambda r: prod(r.sizes.values()))[-MAX_ORDERS:]
     cases = [
         SmallCase(r.kind, dict(r.sizes), instructions_of(r), observe=True, of_order=True)
         for r in (shown, *largest)

@@ -63,23 +63,23 @@ def term_changes(function: Function) -> Iterator[Change]:
         sign = text[:1]
         edit = function.inserted(node.end_byte, f" {sign} {text[1:]}")
         yield Change("index", function.line(node), (edit,), AS_ELSEWHERE, "halo")
-    seen: set[int] = set()
+    visited: set[int] = set()
     for index in indices:
         for place in (index.node, *_sums_within(index.node)):
-            if place.id not in seen:
-                seen.add(place.id)
+            if place.id not in visited:
+                visited.add(place.id)
                 yield from _added(function, place, in_brackets=index.in_brackets and place.id == index.node.id)
                 yield from _multiplied(function, place, own, factors)
 
 
 def _indices(function: Function, node: Node) -> Iterator[_Index]:
-    made = node.child_by_field_name(_MADE.get(node.type, "")) if node.type in _MADE else None
+    value = node.child_by_field_name(_MADE.get(node.type, "")) if node.type in _MADE else None
     if node.type == "subscript_expression":
         array, brackets = node.child_by_field_name("argument"), node.child_by_field_name("indices")
         if array is not None and brackets is not None and brackets.named_children:
             yield _Index(brackets.named_children[0], function.text(array), in_brackets=True)
-    elif made is not None and made.type != "initializer_list" and kind_at(function, made) == "index":
-        yield _Index(made, _pointed(function, made), in_brackets=False)
+    elif value is not None and value.type != "initializer_list" and kind_at(function, value) == "index":
+        yield _Index(value, _pointed(function, value), in_brackets=False)
     elif node.type == "call_expression" and is_own_call(function, node):
         for argument in arguments_of(node):
             pointed = _pointed(function, argument)
@@ -89,9 +89,9 @@ def _indices(function: Function, node: Node) -> Iterator[_Index]:
 
 def _pointed(function: Function, node: Node) -> str:
     """Return the array that an offset is added to; "" for what is no pointer, or a mere name."""
-    known = function.known_at(node)
+    variables = function.known_at(node)
     terms = [function.text(term) for _sign, term in _terms(node)] if operator_of(node) in ("+", "-") else []
-    return next((text for text in terms if text in known and known[text].role == "array"), "")
+    return next((text for text in terms if text in variables and variables[text].role == "array"), "")
 
 
 def _sums_within(index: Node) -> Iterator[Node]:
@@ -113,11 +113,11 @@ def _terms(node: Node, sign: str = "+") -> Iterator[tuple[str, Node]]:
 
 def _halos(function: Function, index: Node) -> set[str]:
     """Return the terms of an index that are made of sizes alone, such as "-radius"."""
-    known = function.known_at(index)
+    variables = function.known_at(index)
     halos = set()
     for sign, term in _terms(index):
         names = {function.text(node) for node in named_in(term)}
-        if names and all(name in known and known[name].role == "size" for name in names):
+        if names and all(name in variables and variables[name].role == "size" for name in names):
             halos.add(sign + function.text(term))
     return halos
 
@@ -141,14 +141,14 @@ def _as_other_side(function: Function) -> Iterator[tuple[Node, str]]:
 
 def _as_other_access(function: Function, indices: list[_Index]) -> Iterator[tuple[Node, str]]:
     """Of `s[t + radius]` and `s[t]` the term that one has, and the index of the other."""
-    made: dict[tuple[str, frozenset[str]], set[str]] = {}
+    halos_by_rest: dict[tuple[str, frozenset[str]], set[str]] = {}
     for index in indices:
         halos = _halos(function, index.node) if index.array else set()
         if len(halos) == 1:
-            made.setdefault((index.array, _others(function, index, halos)), set()).update(halos)
+            halos_by_rest.setdefault((index.array, _others(function, index, halos)), set()).update(halos)
     for index in indices:
         if index.array and not _halos(function, index.node):
-            for halo in sorted(made.get((index.array, _others(function, index, set())), ())):
+            for halo in sorted(halos_by_rest.get((index.array, _others(function, index, set())), ())):
                 yield index.node, halo
 
 
@@ -161,17 +161,17 @@ def _others(function: Function, index: _Index, halos: set[str]) -> frozenset[str
 def _added(function: Function, index: Node, *, in_brackets: bool) -> Iterator[Change]:
     if index.type not in PLAIN and operator_of(index) not in ("+", "-", "*"):
         return
-    known = function.known_at(index)
+    variables = function.known_at(index)
     words, text = function.names_in(index), function.text(index)
     added: list[tuple[str, float, str]] = []
-    for variable in known.values():
+    for variable in variables.values():
         # A halo is as wide again on its other side.
         if variable.role == "size" and (variable.name not in words or variable.start == 0):
             cost = 3.9 if variable.start else 3.6 if variable.name in words else 3.2
             added += [(f" + {variable.name}", cost, "add_term"), (f" - {variable.name}", cost, "subtract")]
     if in_brackets:
-        others = [name for name, variable in known.items() if variable.role == "index" and name not in words]
-        added += [(f" + {name}", 4.4, "add_term") for name in others]
+        indices = [name for name, variable in variables.items() if variable.role == "index" and name not in words]
+        added += [(f" + {name}", 4.4, "add_term") for name in indices]
         added += [(f" + {name}", 4.6, "add_term") for name in ("threadIdx.x", "threadIdx.y") if name not in text]
     for more, cost, group in added:
         yield function.insertion(kind_at(function, index), index.end_byte, more, cost, group, line=function.line(index))
@@ -184,18 +184,18 @@ def _multiplied(
 
     own: factors of the function by what they multiply.  factors: all that may be meant.
     """
-    known = function.known_at(index)
+    variables = function.known_at(index)
     for _sign, term in _terms(index):
         is_product = operator_of(term) == "*"
         text = function.text(term)
-        is_array = text in known and known[text].role == "array"
+        is_array = text in variables and variables[text].role == "array"
         if not is_product and (is_array or term.type not in PLAIN):
             continue
         words = function.names_in(term)
         usual = own.get(_AXIS.sub("", text), {})
         for factor in dict.fromkeys([*usual, *factors]):
             names = set(WORD.findall(factor))
-            if (factor in known or names <= known.keys()) and (is_product or not names & words):
+            if (factor in variables or names <= variables.keys()) and (is_product or not names & words):
                 edit = function.inserted(term.end_byte, f" * {factor}")
                 cost = AS_ELSEWHERE if factor in usual else 3.2
                 yield Change(kind_at(function, term), function.line(term), (edit,), cost, "times")
@@ -203,7 +203,7 @@ def _multiplied(
 
 def _factors(function: Function) -> dict[str, dict[str, None]]:
     """Return what products multiply by, such as "n * n", by their first factor without its axis, such as "blockIdx"."""
-    found: dict[str, dict[str, None]] = {}
+    factors: dict[str, dict[str, None]] = {}
     for node in function.nodes:
         if operator_of(node) != "*" or (node.parent is not None and operator_of(node.parent) == "*"):
             continue
@@ -213,8 +213,8 @@ def _factors(function: Function) -> dict[str, dict[str, None]]:
         rest = function.parsed.data[first.end_byte : node.end_byte].decode("utf-8", errors="replace")
         text = " ".join(rest.split()).removeprefix("*").strip()
         if text and not any(c in text for c in "[.({?\"'") and not text.endswith(("f", "F")):
-            found.setdefault(_AXIS.sub("", function.text(first)), {})[text] = None
-    return found
+            factors.setdefault(_AXIS.sub("", function.text(first)), {})[text] = None
+    return factors
 
 
 MIRRORED = {"+": "-", "-": "+"}
@@ -342,22 +342,22 @@ def _used(function: Function, variable: Variable) -> Iterator[Change]:
     if variable.role != "value":
         return
     for node in function.nodes:
-        made = node.child_by_field_name("right") if node.type == "assignment_expression" else None
-        made = node.child_by_field_name("value") if node.type == "init_declarator" else made
-        if made is None or made.type == "initializer_list":
+        value = node.child_by_field_name("right") if node.type == "assignment_expression" else None
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else value
+        if value is None or value.type == "initializer_list":
             continue
-        line = function.line(made)
-        if operator_of(made) in ("+", "-") and (right := made.child_by_field_name("right")) is not None:
+        line = function.line(value)
+        if operator_of(value) in ("+", "-") and (right := value.child_by_field_name("right")) is not None:
             text = function.text(right)
             text = f"({text})" if operator_of(right) in ("+", "-") else text
             yield function.replacement("expression", right, f"{variable.name} * {text}", UNUSED, *_UNUSED, line=line)
-        text = function.text(made)
-        text = f"({text})" if made.type == "binary_expression" else text
-        if any(operator_of(outer) for outer in ancestors(made, function.body)) or "[" in text or "(" in text:
-            edit = function.replaced(made, f"{variable.name} * {text}")
+        text = function.text(value)
+        text = f"({text})" if value.type == "binary_expression" else text
+        if any(operator_of(outer) for outer in ancestors(value, function.body)) or "[" in text or "(" in text:
+            edit = function.replaced(value, f"{variable.name} * {text}")
             yield Change("expression", line, (edit,), UNUSED + 0.2, *_UNUSED)
         for sign in "+-":
-            edit = function.inserted(made.end_byte, f" {sign} {variable.name}")
+            edit = function.inserted(value.end_byte, f" {sign} {variable.name}")
             yield Change("expression", line, (edit,), UNUSED + 0.8, *_UNUSED)
 
 

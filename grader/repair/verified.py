@@ -37,7 +37,7 @@ OF_COST = frozenset(checks_with("cost"))
 
 
 @dataclass(frozen=True, slots=True)
-class FoundRepair:
+class VerifiedRepair:
     """A change that was run and graded.
 
     mends: names of the variant's checks that failed and pass with it.  is_complete: every check passes with it.
@@ -76,7 +76,7 @@ def judged(
     after: Sequence[Check],
     changed_evidence: Evidence,
     left_out: Sequence[str] = OF_OTHERS,
-) -> FoundRepair | None:
+) -> VerifiedRepair | None:
     """The repair that a change makes: None where it mends nothing, or spoils what was right."""
     new = {c.check: c for c in after}
     old = [c for c in before if c.check in new and c.check not in left_out]
@@ -90,7 +90,7 @@ def judged(
     text = parsed.source.text
     diff = tuple(diff_lines(text, changed(text, change)))
     effect = effect_msg(mended, evidence.counters, changed_evidence.counters, diff)
-    return FoundRepair(evidence.variant.name, parsed.file, change, mended, not left, diff, effect, rest=rest)
+    return VerifiedRepair(evidence.variant.name, parsed.file, change, mended, not left, diff, effect, rest=rest)
 
 
 def _is_passed(check: Check, evidence: Evidence) -> bool:
@@ -264,7 +264,7 @@ OVERRULED = frozenset(
 block where an index mends it."""
 OVERRULED_BY: Mapping[str, frozenset[str]] = {
     # A sum that goes on in a variable is spoilt by being added to the output, whatever that starts from.
-    "assignment": frozenset(["remedies.onto_unset"]),
+    "assignment": frozenset(["remedies.onto_unset"])
 }
 """The same of changes of one group alone."""
 PADS = "checks.bank_conflicts.hint_column"
@@ -287,15 +287,15 @@ OTHER_WAY = frozenset(["checks.grids.hint_swapped"])
 """Hints at the launch that mend the same fault as the change of the kernel: made both, they would bring it back."""
 
 
-def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Sequence[Condition] = ()) -> Result:
+def with_repairs(result: Result, repairs: Sequence[VerifiedRepair], conditions: Sequence[Condition] = ()) -> Result:
     """`result` with the hints of the checks that a change mends, and the change where all checks pass with it.
 
     conditions: those that turned threads away, or a launch that is right, of the checks that found what is wrong.
     """
-    by_place = {(repair.variant, name): repair for repair in reversed(found) for name in repair.mends}
+    by_place = {(repair.variant, name): repair for repair in reversed(repairs) for name in repair.mends}
     by_check = {(one.variant, one.check): one for one in conditions}
     # A return that ends too many is said in full by the change.
-    of_returns = {(r.variant, name) for r in found if r.is_shown and r.change.group == "returns" for name in r.mends}
+    of_returns = {(r.variant, name) for r in repairs if r.is_shown and r.change.group == "returns" for name in r.mends}
     by_check = {place: one for place, one in by_check.items() if place not in of_returns}
     checks = [_with_condition(check, by_check.get((check.variant, check.check))) for check in result.checks]
     checks = [_with_repair(check, by_place.get((check.variant, check.check))) for check in checks]
@@ -314,7 +314,7 @@ def without_guesses(result: Result) -> Result:
 
 
 def without_answers(result: Result) -> Result:
-    """The same with no change to be read from it: line and kind of fault alone."""
+    """Return the result with line and kind of faults alone: no change can be read from it."""
     checks = [
         structs.replace(c, repair=structs.replace(c.repair, diff=[], effect="", effect_said=None)) if c.repair else c
         for c in result.checks
@@ -329,20 +329,22 @@ def without_answers(result: Result) -> Result:
 
 
 def answers(result: Result) -> str:
-    """The changes of a result as a text of diffs, "" where there are none."""
+    """Return the changes of a result as a text of diffs, "" where there are none."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for check in result.checks:
         if check.repair is not None and check.repair.diff:
             head = (check.variant, check.repair.file, str(check.repair.line), check.repair.kind, check.repair.effect)
             rows.setdefault((*head, *check.repair.diff), []).append(check.check)
     for name, variant in result.variants.items():
-        made = variant.faster
-        if made is not None and made.diff:
-            how, ratio, gpu = "predicted", made.predicted_times, made.device
-            if made.measured_times is not None:
-                how, ratio, gpu = "measured", made.measured_times, made.measured_on
+        faster = variant.faster
+        if faster is not None and faster.diff:
+            how, ratio, gpu = "predicted", faster.predicted_times, faster.device
+            if faster.measured_times is not None:
+                how, ratio, gpu = "measured", faster.measured_times, faster.measured_on
             times = f"{how} {ratio.value:.3g} times as fast on {gpu} ({ratio.low:.2g} to {ratio.high:.2g})"
-            rows.setdefault((name, made.file, str(made.line), made.kind, made.effect, *made.diff), []).append(times)
+            rows.setdefault((name, faster.file, str(faster.line), faster.kind, faster.effect, *faster.diff), []).append(
+                times
+            )
     parts = []
     for (in_variant, file, line, kind, effect, *diff), why in rows.items():
         title = f"# {result.student.id} · {in_variant}: {', '.join(why)} · {file}:{line} · {kind}"
@@ -350,24 +352,24 @@ def answers(result: Result) -> str:
     return "\n".join(parts)
 
 
-def hint_msg(found: FoundRepair) -> Message | None:
-    """Line and kind of the fault, and what was seen with one change there."""
-    change = found.change
+def hint_msg(repair: VerifiedRepair) -> Message | None:
+    """Return line and kind of the fault, and what one change there showed."""
+    change = repair.change
     kind = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
     fault = msg(f"repairs.{kind}", line=change.line, **({"to_line": change.to_line} if change.to_line else {}))
-    if found.proof and not found.rest:
-        return joined(fault, msg(f"repairs.verified_by_{found.proof}"))
-    if found.rest:
-        return joined(fault, _right_with(found))
-    if not found.is_complete:
+    if repair.proof and not repair.rest:
+        return joined(fault, msg(f"repairs.verified_by_{repair.proof}"))
+    if repair.rest:
+        return joined(fault, _right_with(repair))
+    if not repair.is_complete:
         return joined(fault, msg("repairs.verified_partly"))
-    if found.together:
-        return joined(fault, msg("repairs.verified_together", variants=", ".join(found.together)))
+    if repair.together:
+        return joined(fault, msg("repairs.verified_together", variants=", ".join(repair.together)))
     return joined(fault, msg("repairs.verified"))
 
 
-def _right_with(found: FoundRepair) -> Message:
-    names = [msg(f"checks.{name}.title") for name in found.rest]
+def _right_with(repair: VerifiedRepair) -> Message:
+    names = [msg(f"checks.{name}.title") for name in repair.rest]
     return msg("repairs.verified_result", n=len(names), checks=msg("pieces.listed", items=names, more=False))
 
 
@@ -388,23 +390,23 @@ def _with_condition(check: Check, condition: Condition | None) -> Check:
     return told(structs.replace(check, hint_said=joined(condition.hint, hint)))
 
 
-def _with_repair(check: Check, found: FoundRepair | None) -> Check:
-    if found is None or check.status != "fail":
+def _with_repair(check: Check, verified: VerifiedRepair | None) -> Check:
+    if verified is None or check.status != "fail":
         return check
     repair = None
-    if found.is_shown:
+    if verified.is_shown:
         repair = Repair(
-            file=found.file,
-            line=found.change.line,
-            kind=found.change.kind,
-            diff=list(found.diff),
-            effect_said=found.effect,
+            file=verified.file,
+            line=verified.change.line,
+            kind=verified.change.kind,
+            diff=list(verified.diff),
+            effect_said=verified.effect,
         )
-    beside = [said for part in sentences_of(check.hint_said) if (said := _beside(part, found.change)) is not None]
-    if found.is_shown:
+    beside = [said for part in sentences_of(check.hint_said) if (said := _beside(part, verified.change)) is not None]
+    if verified.is_shown:
         # What was only supposed of the same fault has nothing to add to what was run.
-        others = OTHER_WAY if found.change.kind != "launch" else frozenset[str]()
-        beside = [said for said in beside if said.id in SEEN | others]
+        kept_ids = OTHER_WAY if verified.change.kind != "launch" else frozenset[str]()
+        beside = [said for said in beside if said.id in SEEN | kept_ids]
     rest = joined(*beside)
     choice = msg("repairs.either") if rest is not None and rest.id in OTHER_WAY else None
-    return told(structs.replace(check, hint_said=joined(hint_msg(found), choice, rest), repair=repair))
+    return told(structs.replace(check, hint_said=joined(hint_msg(verified), choice, rest), repair=repair))

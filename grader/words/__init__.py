@@ -210,16 +210,7 @@ def _of_cell(rows: str, cell: int) -> str:
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
-_FILES = (
-    "labs",
-    "programs",
-    "diagnosis",
-    "grading",
-    "checks",
-    "counted_checks",
-    "work_checks",
-    "repairs",
-)
+_FILES = ("labs", "programs", "diagnosis", "grading", "checks", "counted_checks", "work_checks", "repairs")
 
 
 class NoWordsError(LookupError):

@@ -22,7 +22,7 @@ def sizes(**sizes: int) -> str:
 
 
 def sentences(parts: list[str]) -> str:
-    """One after another; what a compiler says has no full stop of its own before the next sentence."""
+    """Join sentences; a compiler's text gets the full stop that it lacks before the next sentence."""
     said = [part for part in parts if part]
     stops = ["." if after[0].isupper() and part[-1].isalnum() else "" for part, after in pairwise(said)]
     return " ".join(part + stop for part, stop in zip(said, [*stops, ""], strict=False))
@@ -34,7 +34,7 @@ def listed(items: list[str], more: bool) -> str:
 
 
 def verbatim(text: str) -> str:
-    """As it is."""
+    """Return a text as it is."""
     return text
 
 
@@ -140,7 +140,7 @@ def box(axes: int, **ends: int) -> str:
 
 
 def strided(text: str) -> Callable[..., str]:
-    """A text of every so manieth row, column or element."""
+    """Return the words for every n-th row, column or element."""
 
     def words(axes: int, step: int, start: int) -> str:
         return _(text).format(start=start, next=start + step, step=step)

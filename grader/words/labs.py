@@ -362,8 +362,7 @@ SELFTEST: Texts = {
     "must_fail": N_("Must fail"),
     "verdict": N_("Verdict"),
     "count": Plural(
-        "{n} of {total} kernels got the expected verdict.",
-        "{n} of {total} kernels got the expected verdict.",
+        "{n} of {total} kernels got the expected verdict.", "{n} of {total} kernels got the expected verdict."
     ),
     "place": N_("{check} (line {line})"),
     "recorded": N_("recorded: {row}"),

@@ -448,9 +448,5 @@ COMPILER: Texts = {
     "unusable": N_("CUDA's compiler NVRTC cannot be used ({reason}); install it with: pip install nvidia-cuda-nvrtc"),
 }
 
-AREAS: dict[str, Texts] = {
-    "programs": PROGRAMS,
-    "observation": OBSERVATION,
-    "compiler": COMPILER,
-}
+AREAS: dict[str, Texts] = {"programs": PROGRAMS, "observation": OBSERVATION, "compiler": COMPILER}
 """By the first parts of the ids."""

@@ -1,4 +1,4 @@
-"""Changes of calls in host code and of what is launched, as what becomes of its lines."""
+"""Changes of calls in host code, of their sizes, of what is launched and of what lives on, as what becomes of lines."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from grader.repair.faster_changes import shape_changes
 from grader.repair.function import Change, changed
-from grader.repair.host_arguments import directions_at, host_of
-from grader.repair.host_calls import host_changes, stream_changes, waits
+from grader.repair.host_arguments import directions_at, host_of, size_changes
+from grader.repair.host_calls import host_changes, initial_changes, lifetime_changes, stream_changes, waits
 from grader.repair.launches import launch_changes, launches_of
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
@@ -285,3 +285,110 @@ def test_a_copy_is_given_the_pitch_that_its_array_was_allocated_with() -> None:
     changes = [change for change in host_changes(host, (), (), ()) if change.group == "pitch"]
     after = {changed(own, change): (change.line, change.detail) for change in changes}
     assert after == {text("wide", "32"): (5, "pitch"), text("narrow", "narrow"): (6, "pitch")}
+
+
+HELPER = "template <typename T>\nvoid put(T *d, const T *h, size_t n) {{\n"
+HELPER += "cudaMemcpy(d, h, {}, cudaMemcpyHostToDevice);\n}}\nint main() {{ put(a, b, {}); }}\n"
+MADE = "float *make(int rows, int cols) {{\nfloat *d;\nint size = {};\ncudaMalloc(&d, size);\nreturn d;\n}}\n"
+
+
+def sizes(text: str) -> dict[str, Change]:
+    """What becomes of a file where a size is changed."""
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    found: dict[str, Change] = {}
+    for call in host.calls:
+        for change in size_changes(host, call):
+            found.setdefault(changed(text, change), change)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "line", "detail"),
+    [
+        (("n", "count"), ("n * sizeof(T)", "count"), 3, "bytes"),
+        (("n * sizeof(h)", "count"), ("n * sizeof(T)", "count"), 3, "size"),
+        # What the caller hands over is wrong, and the helper is right.
+        (("n * sizeof(T)", "count / 2"), ("n * sizeof(T)", "count"), 5, "size"),
+        (("n * sizeof(T)", "count * sizeof(int)"), ("n * sizeof(T)", "count"), 5, "size"),
+        (("n", "count"), ("n", "count * sizeof(T)"), 5, "bytes"),
+        (("n / 2 * sizeof(T)", "count"), ("n * sizeof(T)", "count"), 3, "size"),
+    ],
+)
+def test_a_copy_in_a_helper(wrong: tuple[str, str], right: tuple[str, str], line: int, detail: str) -> None:
+    found = sizes(HELPER.format(*wrong))
+    change = found[HELPER.format(*right)]
+    assert (change.kind, change.line, change.detail) == ("host", line, detail)
+
+
+def test_what_is_given_in_bytes_is_not_multiplied_by_a_width_again() -> None:
+    found = sizes(HELPER.format("n", "count * sizeof(int)"))
+    assert not any("sizeof(int) * sizeof" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("rows * sizeof(float)", "rows * cols * sizeof(float)"),
+        ("sizeof(float) * rows", "sizeof(float) * rows * cols"),
+        ("rows", "rows * cols"),
+        ("rows * sizeof(float)", "rows * rows * sizeof(float)"),
+        ("(rows - 1) * sizeof(float)", "(rows - 1) * cols * sizeof(float)"),
+    ],
+)
+def test_a_factor_that_is_lost(wrong: str, right: str) -> None:
+    found = sizes(MADE.format(wrong))
+    assert found[MADE.format(right)].line == 3
+    # Where one is lacking, one is not taken for another's bytes.
+    assert found[MADE.format(right)].detail == "size"
+
+
+LIFETIME_HEAD = "void solve(float *out, const float *in, int n)\n{\n"
+FREE, RIGHT = "cudaFree(b);", "cudaFree(b != {0} ? b : a);"
+
+
+def made(body: str, arrays: tuple[str, ...] = ()) -> dict[str, Change]:
+    """What becomes of a function's body."""
+    text = f"{LIFETIME_HEAD}{body}\n}}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    changes = [*lifetime_changes(host), *(initial_changes(host, arrays) if arrays else ())]
+    return {changed(text, change).removeprefix(LIFETIME_HEAD).removesuffix("\n}\n"): change for change in changes}
+
+
+@pytest.mark.parametrize("swap", ["std::swap(a, b);", "float *t = a; a = b; b = t;"])
+def test_of_two_pointers_that_are_swapped_the_caller_s_is_not_freed(swap: str) -> None:
+    body = f"float *a = out, *b;\ncudaMalloc(&b, 4);\n{swap}\nCHECK(cudaFree(b));"
+    found = made(body)
+    assert found[body.replace(FREE[:-1], RIGHT.format("out")[:-1])].detail == "freed"
+    assert not made(body.replace(swap, "f(a, b);"))
+
+
+@pytest.mark.parametrize(
+    ("flag", "condition", "is_tried"),
+    [
+        ("static bool is_ready = false;", "!is_ready", True),
+        ("static int calls = 0;", "calls == 0", True),
+        ("static int calls = 0;", "calls < n", False),
+        ("bool is_ready = false;", "!is_ready", False),
+    ],
+)
+def test_what_is_done_once_may_be_needed_in_every_call(flag: str, condition: str, is_tried: bool) -> None:
+    inner = "{\ncudaMemcpyToSymbol(w, in, 4);\n}"
+    body = f"{flag}\nif ({condition}) {inner}\nk<<<1, 1>>>(out);"
+    changes = made(body)
+    assert [(text, c.line) for text, c in changes.items()] == ([(f"{flag}\n{inner}\nk<<<1, 1>>>(out);", 4)] * is_tried)
+    # What is allocated in every call is never freed.
+    assert not made(body.replace("cudaMemcpyToSymbol(w, in, 4);", "cudaMalloc(&w, 4);"))
+
+
+def test_an_array_gets_its_first_value_before_the_first_launch() -> None:
+    body = "float *sums;\ncudaMalloc(&sums, 4 * n);\nj<<<1, 8>>>(in, sums, n);\nk<<<1, 8>>>(sums, out);"
+    costs: dict[str, float] = {}
+    for text, change in made(body, ("out",)).items():
+        assert (change.kind, change.detail) == ("host", "unset") and text.count("\n") == body.count("\n") + 1
+        line = next(row for row in text.split("\n") if row not in body)
+        assert text.index(line) < text.index({5: "j<<<", 6: "k<<<"}[change.line])
+        costs[line] = change.cost
+    assert next(iter(costs)) == "cudaMemset(sums, 0, 4 * n);"
+    assert min(costs, key=lambda line: costs[line]) == "cudaMemset(out, 0, sizeof(*out));"
+    assert "cudaMemcpy(out, sums, sizeof(*out), cudaMemcpyDeviceToDevice);" in costs
+    assert not any("(in," in line for line in costs)

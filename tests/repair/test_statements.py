@@ -1,11 +1,11 @@
-"""Changes of barriers: where one may be missing, stand wrongly, or be too much."""
+"""Changes of barriers, of first values of variables and sums, and of types that cannot hold them."""
 
 from __future__ import annotations
 
 import pytest
 
 from grader.repair.function import Function
-from grader.repair.statements import ONE_WAY, barrier_changes
+from grader.repair.statements import ONE_WAY, barrier_changes, value_changes
 from tests.repair.kernels import changes
 
 FILL = "__shared__ float t[16];\nt[threadIdx.x] = a[threadIdx.x];\nout[threadIdx.x] = t[15 - threadIdx.x];"
@@ -136,3 +136,147 @@ def test_a_loop_that_only_reads_needs_none_within() -> None:
     found = made(loop)
     within, behind = loop.replace("t[k];", "t[k];\n__syncthreads();"), loop.replace("}\n}", "}\n__syncthreads();\n}")
     assert found[behind][2] < found[within][2] == 2.2 + ONE_WAY
+
+
+SUM = "float s = 0;\nfor (int r = 0; r < n; r++) {\nfor (int i = 0; i < n; i++) {\ns += a[i];\n}\nout[r] = s;\n}"
+
+
+@pytest.mark.parametrize(
+    ("body", "after", "fields"),
+    [
+        ("float s;\nout[0] = s;", "float s = 0;\nout[0] = s;", ("initial_value", 1.2, "zero", "missing", 2)),
+        ("float s = 5;\nout[0] = s;", "float s = 0;\nout[0] = s;", ("initial_value", 2.2, "zero", "", 2)),
+        (
+            "int s = 0;\ns += a[0];\nout[0] = s;",
+            "float s = 0;\ns += a[0];\nout[0] = s;",
+            ("expression", 2.4, "type", "", 2),
+        ),
+        (
+            "for (unsigned i = n; i > 0; i--) out[i] = 1;",
+            "for (int i = n; i > 0; i--) out[i] = 1;",
+            ("expression", 2.0, "unsigned", "unsigned", 2),
+        ),
+        (
+            "size_t i = n;\nout[i - 1] = 1;",
+            "int i = n;\nout[i - 1] = 1;",
+            ("expression", 2.0, "unsigned", "unsigned", 2),
+        ),
+        *(
+            (f"{name} i = n;\nout[i] = 1;", "int i = n;\nout[i] = 1;", ("expression", 1.4, "narrow", "narrow", 2))
+            for name in ("short", "unsigned char", "signed char", "unsigned short int", "uint8_t", "std::int16_t")
+        ),
+        (
+            "float t[4];\nout[0] = t[0];",
+            "__shared__ float t[4];\nout[0] = t[0];",
+            ("expression", 1.8, "not_shared", "not_shared", 2),
+        ),
+        (
+            "float t[4];\n__syncthreads();\nout[0] = t[0];",
+            "__shared__ float t[4];\n__syncthreads();\nout[0] = t[0];",
+            ("expression", 1.0, "not_shared", "not_shared", 2),
+        ),
+        (
+            "if (n > 2) out[0] = a[0];",
+            "if (n > 2) out[0] = a[0];\nelse out[0] = 0;",
+            ("initial_value", 2.4, "else_zero", "else", 2),
+        ),
+        (
+            "if (n > 2) {\nout[0] = a[0];\n}",
+            "if (n > 2) {\nout[0] = a[0];\n}\nelse out[0] = 0;",
+            ("initial_value", 2.4, "else_zero", "else", 2),
+        ),
+        (SUM, SUM.replace("for (int i", "s = 0;\nfor (int i"), ("initial_value", 0.6, "reset", "missing", 4)),
+        *(
+            (
+                SUM.replace("s += a[i]", more),
+                SUM.replace("s += a[i]", more).replace("for (int i", "s = 0;\nfor (int i"),
+                ("initial_value", 2.0, "reset", "missing", 4),
+            )
+            for more in ("s = s + a[i]", "s = fmaf(a[i], a[i], s)")
+        ),
+        (SUM, SUM.replace("s += a", "s = 0;\ns += a"), ("initial_value", 2.6, "reset", "missing", 5)),
+        ("out[0] = 1;\nout[1] = 2;", ";\nout[1] = 2;", ("expression", 4.8, "delete", "removed", 2)),
+    ],
+)
+def test_a_first_value(body: str, after: str, fields: tuple[object, ...]) -> None:
+    found = changes(value_changes, body)
+    assert after in found, list(found)
+    change = found[after]
+    assert (change.kind, change.cost, change.group, change.detail, change.line) == fields
+
+
+@pytest.mark.parametrize(
+    ("body", "group"),
+    [
+        ("__shared__ float t[4];\nout[0] = t[0];", "not_shared"),
+        ("int i = n;\nout[i] = 1;", "unsigned"),
+        ("float s = 0;\nout[0] = s;", "zero"),
+        ("int s = 0;\nout[0] = s;", "type"),
+        ("if (n > 2) out[0] = 1; else out[1] = 1;", "else_zero"),
+        ("if (n > 2) { out[0] = 1; out[1] = 1; }", "else_zero"),
+        # It begins anew with each turn already.
+        ("for (int r = 0; r < n; r++) {\nfloat s = 0;\ns += a[r];\nout[r] = s;\n}", "reset"),
+        # It does not go on from what was there.
+        (SUM.replace("s += a[i]", "s = a[i]"), "reset"),
+        (SUM.replace("s += a[i]", "s -= a[i]"), "reset"),
+        ("int i = n;\nout[i] = 1;", "narrow"),
+        ("__syncthreads();", "delete"),
+    ],
+)
+def test_what_is_right_as_it_is_is_left_alone(body: str, group: str) -> None:
+    assert group not in {change.group for change in changes(value_changes, body).values()}
+
+
+STALE = "float x = 0, y = 0;\nx = x * x - y * y;\ny = 2 * x * y;\nout[0] = x + y;"
+
+
+def test_a_value_that_has_just_been_replaced_is_kept_from_before() -> None:
+    after = STALE.replace("x = x * x", "const auto x_before = x;\nx = x * x").replace("2 * x", "2 * x_before")
+    change = changes(value_changes, STALE)[after]
+    assert (change.kind, change.detail, change.line) == ("expression", "stale", 4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("2 * x * y", "2 * y"), ("x * x - y * y", "x * x"), ("y = 2 * x * y", "out[1] = x"), ("y = 2", "x = 2")],
+)
+def test_what_does_not_hang_on_each_other_is_not(old: str, new: str) -> None:
+    assert "stale" not in {c.detail for c in changes(value_changes, STALE.replace(old, new)).values()}
+
+
+GOES_ON = "float s = 0;\nfor (int j = 0; j < n; j++) {\nfor (int k = 0; k < n; k++)\ns += a[k];\nout[j] = s;\n}"
+
+
+def test_a_sum_that_is_stored_and_goes_on_to_the_next_element_is_set_anew_first_of_all() -> None:
+    change = changes(value_changes, GOES_ON)[GOES_ON.replace("for (int k", "s = 0;\nfor (int k")]
+    assert (change.kind, change.group, change.cost) == ("initial_value", "reset", 0.6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("out[j] = s;", "out[j] = s;\ns = 0;"),
+        ("out[j] = s;\n}", "}\nout[0] = s;"),
+        # A sum of all that came before.
+        ("for (int k = 0; k < n; k++)\n", ""),
+    ],
+)
+def test_a_sum_that_is_meant_to_go_on_is_not(old: str, new: str) -> None:
+    assert 0.6 not in {c.cost for c in changes(value_changes, GOES_ON.replace(old, new)).values()}
+
+
+@pytest.mark.parametrize(
+    ("adds", "after"),
+    [
+        ("out[n] += a[0];", "atomicAdd(&out[n], a[0]);"),
+        ("out[n]++;", "atomicAdd(&out[n], 1);"),
+        ("out[n] = out[n] + a[0] * 2;", "atomicAdd(&out[n], a[0] * 2);"),
+        ("*out -= a[0] + 1;", "atomicAdd(&*out, -(a[0] + 1));"),
+        ("out[n] = a[0];", ""),
+        ("float s = 0; s += a[0];", ""),
+    ],
+)
+def test_what_several_threads_add_to_is_added_atomically(adds: str, after: str) -> None:
+    found = {text: c for text, c in changes(value_changes, adds).items() if c.group == "atomic"}
+    assert list(found) == ([after] if after else [])
+    assert all((c.kind, c.detail) == ("expression", "atomic") for c in found.values())
