@@ -223,7 +223,7 @@ def _of_luck(evidence: Evidence) -> Verdict | None:
 
 
 def _is_on_one_variable(hazard: Hazard) -> bool:
-    """Whether threads race on a counter or a flag: no data passes there, so the race does not tell what depends on it."""
+    """Whether threads race on a counter or a flag: no data passes there, so nothing follows from the race."""
     return hazard.kind == "race" and 0 < hazard.array_bytes <= hazard.width_bytes
 
 

@@ -126,7 +126,7 @@ def _per_request(row: LineCounters) -> tuple[float, float]:
 
 
 def _way_out(evidence: Evidence, settings: CoalescingSettings, loads: float, stores: float) -> Message | None:
-    """Say what such kernels do about it: transpose through a tile, or step so that lanes are neighbours."""
+    """Say what such kernels do about it: a transposition through a tile, or steps that make lanes neighbours."""
     axes = len(set(evidence.lab.launch.covers))
     if axes > 1 and settings.sides == "both":
         return msg("checks.coalescing.hint_tile")

@@ -367,7 +367,7 @@ def _by_way_of(read: ElementRead, writer: ElementWriter, axes: int) -> list[Mess
 
 
 def _through(reads: Sequence[ElementRead]) -> Message | None:
-    """Return the shared arrays that elements came through, with the lines that filled them: "p (line 8), q (line 9)"."""
+    """Return the shared arrays that elements came through, and where they were filled: "p (line 8), q (line 9)"."""
     places = sorted({(r.array, r.put_by.line) for r in reads if r.space == "shared" and r.put_by is not None})
     filled = []
     for array in dict.fromkeys(array for array, _line in places):

@@ -265,7 +265,7 @@ def _lines_of(diagnosis: Diagnosis, names: Mapping[str, str]) -> tuple[dict[int,
 
 
 def _filled(read: ElementRead) -> tuple[str, int]:
-    """Return the array that was read and the line that filled it: arrays in one block of shared memory have one name."""
+    """Return the array read and the line that filled it: arrays in one block of shared memory have one name."""
     return read.array, read.put_by.line if read.put_by is not None else 0
 
 

@@ -388,7 +388,7 @@ class _Search:
         return _is_less(before, counters_of(raw, before.size, run.outcome.thread_instructions), cause)
 
     def _leaves(self, other: _Right, program: _Program) -> bool:
-        """Whether another variant stays right in a changed program, with no higher counts and no longer predicted time."""
+        """Whether another variant stays right in a changed program, with no higher counts and no longer time."""
         kernel = rebound(other.kernel, program.submission)
         if kernel is None or not is_other(other.kernel, kernel):
             return kernel is not None

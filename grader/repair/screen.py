@@ -185,7 +185,7 @@ class Screen:
                     yield change, *alone
 
     def _together(self, copies: dict[int, str], budget: Budget) -> tuple[Built | None, dict[int, str]]:
-        """Compile copies of the kernel together, without those that the compiler refuses; return name expressions too."""
+        """Compile copies of the kernel together, without those that are refused; return name expressions too."""
         sources = self._sources()
         main = next(iter(sources))
         expression = self.kernel.expression(self.symptom.cases[0].sizes)
