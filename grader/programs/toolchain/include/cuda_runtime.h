@@ -38,6 +38,7 @@
 #ifdef GRADER_WHOLE
 #include "grader_device.h"
 #endif
+#include "grader_constant_math.h"
 #include "grader_device_names.h"
 #include "grader_msvc.h"
 // There is no shell: `system("pause")` does nothing.
