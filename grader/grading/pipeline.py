@@ -162,7 +162,7 @@ def grade(
                 result = with_function_changes(result, emulated.called, by_variant)
                 result = with_answers(result, lab, options)
             return told(result)
-        from grader.launching.warp_steps import with_warp_steps
+        from grader.launching.trial import with_warp_steps
 
         result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.found))
         if processor is not None:

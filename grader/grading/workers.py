@@ -181,7 +181,6 @@ _NEEDED = (
     "grader.lab.file",
     "grader.lab.labs",
     "grader.launching.trial",
-    "grader.launching.warp_steps",
     "grader.programs.observation",
     "grader.repair.faster",
     "grader.repair.search",

@@ -30,9 +30,8 @@ from grader.launching.remembered import RememberedLaunches
 from grader.measured import BackendName
 from grader.message import Message, msg, verbatim
 from grader.ptx import Buffer, Device, DeviceTrap, Launch, Limits, launch, parse
-from grader.ptx.configuration import MAX_STATIC_SHARED
 from grader.ptx.frontend.nodes import Module
-from grader.ptx.launch import linked
+from grader.ptx.launch import MAX_STATIC_SHARED, linked
 from grader.ptx.limits import (
     ISSUED_PER_LAUNCH,
     SECONDS_PER_LAUNCH,

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.ptx.configuration import (
-    MAX_BLOCK,
-    MAX_GRID,
-    MAX_STATIC_SHARED,
-    Argument,
-    check_launch_bounds,
-    packed_parameters,
-    parameter_arrays,
-    three,
-)
-from grader.ptx.frontend.nodes import Module
+from grader.ptx.frontend.nodes import Function, Module
 from grader.ptx.geometry import Order, geometry_of
 from grader.ptx.limits import (
     MAX_THREADS,
@@ -35,6 +24,7 @@ from grader.ptx.limits import (
     side_by_side,
     spread,
 )
+from grader.ptx.lowering.builtins import carry_out_descendants
 from grader.ptx.lowering.program import Linker, program_of
 from grader.ptx.machine.batch import BlockBatch, Frame, Group, Outcome, Setting
 from grader.ptx.machine.scheduler import Scheduler
@@ -45,8 +35,15 @@ from grader.ptx.native.thread_runner import CAUTION, Threads, reached_arrays
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
-from grader.ptx.records import FIRE_AND_FORGET, TAIL_LAUNCH, DeviceLaunch, LaunchReport
+from grader.ptx.records import DeviceLaunch, Index3, LaunchReport
 from grader.ptx.work import work_of
+
+MAX_BLOCK: Index3 = (1024, 1024, 64)
+MAX_GRID: Index3 = (2**31 - 1, 65535, 65535)
+MAX_STATIC_SHARED = 48 * 1024
+"""Limits of every device since compute capability 3.0 (CUDA C++ programming guide, technical specifications)."""
+
+Argument = Buffer | np.generic | bytes
 
 LAUNCH_CYCLES = 4096
 """Between one batch's end and the next one's start."""
@@ -115,93 +112,28 @@ def launch(module: Module, what: Launch) -> LaunchReport:
         outcome = run.carry_out()
     report = run.report(outcome)
     if report.launched:
-        _Descendants(module, replace(what, device=run.device), report).run()
+        _launch_descendants(module, replace(what, device=run.device), report)
     return report
 
 
-@dataclass(slots=True)
-class _Grid:
-    """A launch of a kernel's, or the host's, and what of it is not yet done."""
+def _launch_descendants(module: Module, what: Launch, report: LaunchReport) -> None:
+    """Carry out what a kernel launched itself, and what that did; standard observers are shown the first grid only."""
+    limits, began_s = what.limits or Limits(), time.process_time()
 
-    parent: _Grid | None = None
-    queue: deque[tuple[_Grid, DeviceLaunch]] | None = None
-    children: int = 0
-    tails: list[DeviceLaunch] = field(default_factory=list)
-
-
-class _Descendants:
-    """Launches that kernels made, carried out once who made them has ended, as a device may do them.
-
-    A grid is done when all that it launched is.  What one block launches into one stream is done in that order, all
-    else begins in the order in which it was launched, and what was launched as a tail begins when everything else is
-    done (CUDA C++ programming guide, dynamic parallelism).  Only the first grid is shown to standard observers.
-    """
-
-    def __init__(self, module: Module, what: Launch, report: LaunchReport) -> None:
-        self._module = module
-        self._what = what
-        self._report = report
-        self._limits = what.limits or Limits()
-        self._began_s = time.process_time()
-        self._ready: deque[tuple[_Grid, DeviceLaunch]] = deque()
-
-    def run(self) -> None:
-        """Carry out all of them."""
-        self._expand(_Grid(), self._report.launched)
-        while self._ready:
-            grid, launched = self._ready.popleft()
-            self._expand(grid, self._carry_out(launched))
-
-    def _expand(self, grid: _Grid, launched: Sequence[DeviceLaunch]) -> None:
-        """A grid has been run: put what it launched into queues."""
-        grid.tails = [child for child in launched if child.stream == TAIL_LAUNCH]
-        queues: dict[tuple[int, int, int], deque[tuple[_Grid, DeviceLaunch]]] = {}
-        for number, child in enumerate(launched):
-            if child.stream != TAIL_LAUNCH:
-                apart = number if child.stream == FIRE_AND_FORGET else -1
-                queue = queues.setdefault((child.launched_by, child.stream, apart), deque())
-                self._enqueue(_Grid(grid, queue), child)
-        self._end(grid)
-
-    def _enqueue(self, grid: _Grid, child: DeviceLaunch) -> None:
-        assert grid.parent is not None and grid.queue is not None
-        grid.parent.children += 1
-        grid.queue.append((grid, child))
-        if len(grid.queue) == 1:
-            self._ready.append((grid, child))
-
-    def _end(self, grid: _Grid) -> None:
-        """A grid is done, unless something of it is left, and with it perhaps who launched it."""
-        while not grid.children:
-            if grid.tails:
-                tails, grid.tails = grid.tails, []
-                queue: deque[tuple[_Grid, DeviceLaunch]] = deque()
-                for child in tails:
-                    self._enqueue(_Grid(grid, queue), child)
-                return
-            if grid.parent is None or grid.queue is None:
-                return
-            grid.queue.popleft()
-            if grid.queue:
-                self._ready.append(grid.queue[0])
-            grid = grid.parent
-            grid.children -= 1
-
-    def _carry_out(self, launched: DeviceLaunch) -> list[DeviceLaunch]:
-        report, limits = self._report, self._limits
-        function = self._module.functions[launched.entry]
+    def carry_out(launched: DeviceLaunch) -> list[DeviceLaunch]:
+        function = module.functions[launched.entry]
         starts = zip(function.parameter_offsets(), function.parameters, strict=True)
         left = replace(
             limits,
             instructions=limits.instructions - report.charged,
             issued=limits.issued - report.issued,
             steps=limits.steps - report.steps,
-            seconds=limits.seconds - (time.process_time() - self._began_s),
+            seconds=limits.seconds - (time.process_time() - began_s),
             printf_bytes=limits.printf_bytes - len(report.printf),
         )
         left.check(launched.line, 0, 0)
-        what = replace(
-            self._what,
+        descendant = replace(
+            what,
             entry=launched.entry,
             grid=launched.grid,
             block=launched.block,
@@ -213,7 +145,7 @@ class _Descendants:
             only=None,
             limits=left,
         )
-        run = _Run(self._module, what)
+        run = _Run(module, descendant)
         with np.errstate(all="ignore"):
             done = run.report(run.carry_out())
         report.thread_instructions += done.thread_instructions
@@ -225,6 +157,8 @@ class _Descendants:
         report.remarks += done.remarks
         report.printf += done.printf
         return done.launched
+
+    carry_out_descendants(report.launched, carry_out)
 
 
 class _Run:
@@ -341,7 +275,7 @@ class _Run:
             scene = Scene(geometry, outcome.hazards, outcome.budget)
             for observer in observers:
                 observer.begin(scene)
-            symbols = parameter_arrays(batch, self._parameters)
+            symbols = batch.put_parameters(self._parameters)
             symbols.update(batch.local_variables(0, self._function))
             yield batch, symbols
         finally:
@@ -480,6 +414,43 @@ class _Run:
             observer.finish(report)
         report.hazards = outcome.hazards.report()
         return report
+
+
+def three(sizes: Sequence[int], what: str, limits: Index3) -> Index3:
+    """Up to three sizes as three.  Raises LaunchError where one is impossible."""
+    padded = (*[int(size) for size in sizes], 1, 1, 1)[:3]
+    for axis, size, limit in zip("xyz", padded, limits, strict=True):
+        if not 1 <= size <= limit:
+            raise LaunchError(f"{what}.{axis} is {size}, allowed are 1 to {limit}")
+    return padded[0], padded[1], padded[2]
+
+
+def check_launch_bounds(function: Function, block: Index3) -> None:
+    """Raises LaunchError unless `__launch_bounds__()` and `__block_size__()` hold (PTX ISA, .maxntid and .reqntid)."""
+    threads = block[0] * block[1] * block[2]
+    for name, numbers in function.launch_bounds:
+        if name == "maxntid" and threads > math.prod(numbers):
+            raise LaunchError(f"the block has {threads} threads, __launch_bounds__ allows {math.prod(numbers)}")
+        if name == "reqntid" and block != numbers:
+            raise LaunchError(f"the block is {block}, the kernel requires {numbers}")
+
+
+def packed_parameters(function: Function, arguments: Sequence[Argument]) -> list[tuple[str, bytes]]:
+    """(name, bytes) of each parameter.  Raises LaunchError where arguments do not fit."""
+    if len(arguments) != len(function.parameters):
+        raise LaunchError(f"{function.name} takes {len(function.parameters)} arguments, {len(arguments)} were given")
+    packed = []
+    for parameter, argument in zip(function.parameters, arguments, strict=True):
+        if isinstance(argument, Buffer):
+            raw = argument.address.to_bytes(8, "little")
+        elif isinstance(argument, bytes):
+            raw = argument
+        else:
+            raw = argument.tobytes()
+        if len(raw) != parameter.size_bytes:
+            raise LaunchError(f"argument {parameter.name} takes {parameter.size_bytes} bytes, {len(raw)} were given")
+        packed.append((parameter.name, raw))
+    return packed
 
 
 def _told(observers: Sequence[Observer]) -> bool:

@@ -192,7 +192,7 @@ class Device:
         self.workspace: MemoryArray | None = None
         """Of cooperative launches (`grader.ptx.memory`)."""
         self.textures: dict[int, Any] = {}
-        """Textures and surfaces (`grader.ptx.textures`), by the handle that kernels are given."""
+        """Textures and surfaces (`grader.ptx.lowering.textures`), by the handle that kernels are given."""
         self.modules: dict[int, Any] = {}
         """Modules loaded on this device, by identity (see `grader.ptx.launch.linked`)."""
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx.cfg import Block, ControlFlowGraph, build_cfg
 from grader.ptx.frontend.nodes import Function, Instruction, LabelMark, Register
 from grader.ptx.frontend.parser import parse
+from grader.ptx.machine.code import Block, ControlFlowGraph, build_cfg
 from tests.ptx.nvrtc import DATA, compile_file, header_options
 from tests.ptx.ptx_text import full_opcode, instructions, kernel
 

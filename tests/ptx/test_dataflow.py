@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx.cfg import build_cfg
 from grader.ptx.dataflow import destinations, sources
+from grader.ptx.machine.code import build_cfg
 from tests.ptx.ptx_text import kernel, only
 
 WRITES_AND_READS = [

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx.cfg import ControlFlowGraph, build_cfg
 from grader.ptx.frontend.parser import parse
 from grader.ptx.loops import (
     immediate_dominators,
@@ -16,6 +15,7 @@ from grader.ptx.loops import (
     natural_loops,
     reverse_postorder,
 )
+from grader.ptx.machine.code import ControlFlowGraph, build_cfg
 from tests.ptx.nvrtc import compile_file
 from tests.ptx.ptx_text import kernel
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from grader.compiler.process import CompilerProcess
 from grader.ptx import Device, Launch, launch, parse
-from grader.ptx.textures import BORDER, CLAMP, MIRROR, WRAP, Format, Image, Surface, Texture
+from grader.ptx.lowering.textures import BORDER, CLAMP, MIRROR, WRAP, Format, Image, Surface, Texture
 
 FLOAT = Format("float", 32, 1)
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.launching.warp_steps import runs_of
+from grader.launching.trial import runs_of
 from grader.measured import WarpArray, WarpRequest
 from grader.ptx.observers import traffic
 from grader.ptx.records import LaneAccess

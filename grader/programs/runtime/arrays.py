@@ -14,7 +14,7 @@ from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, Copy, Rows, c
 from grader.programs.runtime.memory import allocate, release
 from grader.programs.runtime.ordering import Place, Stream, Work
 from grader.programs.runtime.state import CudaError, Handlers, ProgramEnded, State
-from grader.ptx.textures import BORDER, Format, Image, Surface, Texture
+from grader.ptx.lowering.textures import BORDER, Format, Image, Surface, Texture
 
 
 @dataclass(frozen=True, slots=True)

@@ -324,7 +324,6 @@ FAMILIES = (
     "integer",
     "logic",
     "floating",
-    "half",
     "convert",
 )
 """Modules of this package with a `TABLE` of (opcode, type) → factory each; no key may occur in two."""

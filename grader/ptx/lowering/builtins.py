@@ -1,11 +1,15 @@
-"""Functions that the driver provides to device code: printf, assertions, the heap, launches of further kernels."""
+"""Functions that the driver provides to device code: printf, assertions, the heap, launches of further kernels.
+
+The order in which such launches are carried out, when their parent has ended, stands here as well.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +22,7 @@ from grader.ptx.machine import load_store
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.memory import LOCAL_WINDOW, NOWHERE, SHARED_WINDOW, Device, SharedWindow, Window
 from grader.ptx.observers.interface import Offence
-from grader.ptx.records import DeviceLaunch, Index3
+from grader.ptx.records import FIRE_AND_FORGET, TAIL_LAUNCH, DeviceLaunch, Index3
 from grader.ptx.values import Array, from_array
 
 U32, U64 = np.dtype(np.uint32), np.dtype(np.uint64)
@@ -347,3 +351,76 @@ BUILTINS: dict[str, Callable[[Group, Instruction, list[int], list[int]], None]] 
     "__cudaCDP2GetLastError": _take_last_error,
     "__cudaCDP2PeekAtLastError": _last_error,
 }
+
+
+# The order in which such launches are carried out, once the kernels that made them have ended.
+
+
+@dataclass(slots=True)
+class _Grid:
+    """A launch of a kernel or of the host, and what of it is not yet done."""
+
+    parent: _Grid | None = None
+    queue: deque[tuple[_Grid, DeviceLaunch]] | None = None
+    children: int = 0
+    tails: list[DeviceLaunch] = field(default_factory=list)
+
+
+class _Descendants:
+    """Grids that wait for their turn; `ready`: those whose turn has come."""
+
+    def __init__(self) -> None:
+        self.ready: deque[tuple[_Grid, DeviceLaunch]] = deque()
+
+    def expand(self, grid: _Grid, launched: Sequence[DeviceLaunch]) -> None:
+        """A grid has been run: put what it launched into queues."""
+        grid.tails = [child for child in launched if child.stream == TAIL_LAUNCH]
+        queues: dict[tuple[int, int, int], deque[tuple[_Grid, DeviceLaunch]]] = {}
+        for number, child in enumerate(launched):
+            if child.stream != TAIL_LAUNCH:
+                apart = number if child.stream == FIRE_AND_FORGET else -1
+                queue = queues.setdefault((child.launched_by, child.stream, apart), deque())
+                self._enqueue(_Grid(grid, queue), child)
+        self._end(grid)
+
+    def _enqueue(self, grid: _Grid, child: DeviceLaunch) -> None:
+        assert grid.parent is not None and grid.queue is not None
+        grid.parent.children += 1
+        grid.queue.append((grid, child))
+        if len(grid.queue) == 1:
+            self.ready.append((grid, child))
+
+    def _end(self, grid: _Grid) -> None:
+        """A grid is done, unless something of it is left, and with it perhaps who launched it."""
+        while not grid.children:
+            if grid.tails:
+                tails, grid.tails = grid.tails, []
+                queue: deque[tuple[_Grid, DeviceLaunch]] = deque()
+                for child in tails:
+                    self._enqueue(_Grid(grid, queue), child)
+                return
+            if grid.parent is None or grid.queue is None:
+                return
+            grid.queue.popleft()
+            if grid.queue:
+                self.ready.append(grid.queue[0])
+            grid = grid.parent
+            grid.children -= 1
+
+
+def carry_out_descendants(
+    launched: Sequence[DeviceLaunch], carry_out: Callable[[DeviceLaunch], Sequence[DeviceLaunch]]
+) -> None:
+    """Carry out what a kernel launched, and what that launches, in an order in which a device may do it.
+
+    carry_out: runs one grid and returns what it has launched itself.
+
+    A grid is done when all that it launched is.  What one block launches into one stream is done in that order, all
+    else begins in the order in which it was launched, and what was launched as a tail begins when everything else is
+    done (CUDA C++ programming guide, dynamic parallelism).
+    """
+    descendants = _Descendants()
+    descendants.expand(_Grid(), launched)
+    while descendants.ready:
+        grid, launch = descendants.ready.popleft()
+        descendants.expand(grid, carry_out(launch))

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grader.ptx import affine
-from grader.ptx.cfg import ControlFlowGraph
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Vector
 from grader.ptx.isa.instructions import facts, is_arithmetic, lookup
 from grader.ptx.limits import UnsupportedInstruction
-from grader.ptx.lowering import asynchronous, data_movement, texturing, warps
+from grader.ptx.lowering import asynchronous, data_movement, textures, warps
 from grader.ptx.lowering.control import terminator
 from grader.ptx.machine.batch import FULL, Group
-from grader.ptx.machine.code import Code, CodeBlock, Finish, Getter, Linkage, Step
+from grader.ptx.machine.code import Code, CodeBlock, ControlFlowGraph, Finish, Getter, Linkage, Step
 from grader.ptx.machine.operands import getter, refuse
 from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.values import BOOL, UNSIGNED, Affine, Value, Vec, as_array, from_array, keep, lasting_key, remember
@@ -139,7 +138,7 @@ def _fall_through(block: CodeBlock) -> Finish:
     return finish
 
 
-_ROOMS = (data_movement, warps, texturing, asynchronous)
+_ROOMS = (data_movement, warps, textures, asynchronous)
 
 
 def compile_step(code: Code, instruction: Instruction) -> Step | None:

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.ptx.cfg import build_cfg
-from grader.ptx.frontend.functions import LOC
+from grader.ptx.frontend.lexer import LOC
 from grader.ptx.frontend.nodes import Function, Instruction, Module, SourceLocation, Symbol, Variable
 from grader.ptx.isa.instructions import check_forms
 from grader.ptx.limits import DeviceTrap, LimitExceeded, Limits, UnsupportedInstruction
 from grader.ptx.lowering.lower import lower
-from grader.ptx.machine.code import Code
+from grader.ptx.machine.code import Code, build_cfg
 from grader.ptx.machine.operands import asks_for_grid
 from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, Device, MemoryArray, SharedLayout
 from grader.ptx.values import Array

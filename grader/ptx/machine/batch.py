@@ -15,7 +15,7 @@ from grader.ptx.frontend.nodes import Function, Instruction
 from grader.ptx.geometry import Geometry
 from grader.ptx.limits import AT_ONCE, CYCLES, Budget, DeviceTrap, LimitExceeded
 from grader.ptx.machine.code import Code, CodeBlock
-from grader.ptx.memory import Device, Window, local_array
+from grader.ptx.memory import Device, MemoryArray, Window, local_array
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Offence, Watchers
 from grader.ptx.values import UNSIGNED, Array, Lanes, Value, as_array, merge, select
 
@@ -101,6 +101,18 @@ class BlockBatch:
                 address = local_array(self.local, variable.name, variable.size_bytes, lanes).base
                 self._local_symbols[key] = address
             symbols[variable.name] = address
+        return symbols
+
+    def put_parameters(self, parameters: list[tuple[str, bytes]]) -> dict[str, int]:
+        """Put the kernel's parameters, (name, bytes) each, into memory, and return their addresses by name."""
+        symbols = {}
+        self.parameters = dict(parameters)
+        for name, raw in parameters:
+            data = np.zeros(-(-len(raw) // 16) * 16, np.uint8)
+            data[: len(raw)] = np.frombuffer(raw, np.uint8)
+            array = MemoryArray(name, "param", self.local.next_base(), len(raw), data, read_only=True)
+            self.local.arrays.append(array)
+            symbols[name] = array.base
         return symbols
 
     def _check_local_memory(self, more: int, function: Function) -> None:

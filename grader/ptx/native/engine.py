@@ -27,9 +27,8 @@ from grader.ptx.machine.batch import BlockBatch, Outcome
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.memory import Device
 from grader.ptx.native import layout
-from grader.ptx.native.generate import Compiled
+from grader.ptx.native.generate import Compiled, imports
 from grader.ptx.native.host import LinearMemory, Unusual, call_of
-from grader.ptx.native.imports import imports
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.pieces import is_refused
 from grader.ptx.observers.traffic import Traffic

@@ -19,10 +19,9 @@ from grader.ptx.machine import operands
 from grader.ptx.machine.batch import BlockBatch
 from grader.ptx.machine.code import Code
 from grader.ptx.memory import Device, MemoryArray
-from grader.ptx.native.generate import Compiled
+from grader.ptx.native.generate import Compiled, imports
 from grader.ptx.native.host import LinearMemory, TooLarge, Unusual
-from grader.ptx.native.imports import imports
-from grader.ptx.native.thread_meetings import FILLS, Places
+from grader.ptx.native.threads import FILLS, Places
 from grader.ptx.native.whole_threads import written
 
 CHARGE = 4

@@ -20,8 +20,7 @@ from grader.ptx.native.arithmetic import canonical, with_any_nan
 from grader.ptx.native.generate import Compiled, Generator, engine, kept
 from grader.ptx.native.layout import KEPT_BYTES, TYPES, Unfit, Way, converted, local_type
 from grader.ptx.native.pieces import Generated, Kernel, Piece
-from grader.ptx.native.thread_flow import Node, Region, nodes_of
-from grader.ptx.native.thread_meetings import FILLS, Meetings, Places
+from grader.ptx.native.threads import FILLS, Meetings, Node, Places, Region, nodes_of
 
 ROUNDS = 1 << 26
 """A thread that goes round its loops so often between two barriers is left to the interpreter."""
