@@ -193,9 +193,7 @@ class Backend(Protocol):
     """Runs launches of compiled programs, each on memory of its own."""
 
     @property
-    def name(self) -> BackendName:
-        """What results call it."""
-        ...
+    def name(self) -> BackendName: ...
 
     def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
         """Run one launch of a kernel of a program.  Never raises for what a submission can do."""

@@ -61,31 +61,31 @@ class Variables:
 
     def __init__(self, arrays: Iterable[MemoryArray]) -> None:
         self._arrays = list(arrays)
-        self._seen: list[list[Array]] = []
+        self._looks: list[list[Array]] = []
 
     def look(self) -> None:
         """Remember what they hold; what has not changed since the last look is the same array, not a copy of it."""
-        last = self._seen[-1] if self._seen else [np.empty(0, np.uint32)] * len(self._arrays)
+        last = self._looks[-1] if self._looks else [np.empty(0, np.uint32)] * len(self._arrays)
         current = map(_whole_words, self._arrays)
         looks = [old if np.array_equal(old, new) else new.copy() for old, new in zip(last, current, strict=True)]
-        self._seen = [*self._seen[1 - LOOKS :], looks]
+        self._looks = [*self._looks[1 - LOOKS :], looks]
 
     @property
     def have_moved(self) -> bool:
         """Whether any of the launches after the first look has changed something."""
         return any(
             a is not b and not np.array_equal(a, b)
-            for other in self._seen[1:]
-            for a, b in zip(self._seen[0], other, strict=True)
+            for other in self._looks[1:]
+            for a, b in zip(self._looks[0], other, strict=True)
         )
 
     def age(self, launches: int) -> bool:
         """Make of each number what it would be after so many more launches; False where none changes evenly."""
-        if len(self._seen) < LOOKS:
+        if len(self._looks) < LOOKS:
             return False
         aged = False
         for number, array in enumerate(self._arrays):
-            past = [looks[number] for looks in self._seen]
+            past = [looks[number] for looks in self._looks]
             if past[0] is past[1]:
                 continue
             current = _whole_words(array)
@@ -108,14 +108,14 @@ def _whole_words(array: MemoryArray) -> Array:
     return words
 
 
-def _age(looks: Array, seen_numbers: Array, wholes: Array, numbers: Array, launches: int) -> bool:
-    """Carry on `wholes`, and `numbers` in the same memory; `looks` (looks, values) is what they were."""
+def _age(looks: Array, past_numbers: Array, wholes: Array, numbers: Array, launches: int) -> bool:
+    """Extrapolate `wholes`, and `numbers` in the same memory, from `looks` (looks, values), their past."""
     counts, counted = _carried_on(looks, launches)
     # A whole number that counts is far below any normal floating-point number.
-    normal = np.abs(seen_numbers[-1]) > _SMALLEST
-    grows, grown = _carried_on(seen_numbers, launches)
+    normal = np.abs(past_numbers[-1]) > _SMALLEST
+    grows, grown = _carried_on(past_numbers, launches)
     grows &= normal
-    rises, risen = _raised(seen_numbers, launches)
+    rises, risen = _raised(past_numbers, launches)
     rises &= normal & ~grows & ~counts
     wholes[counts] = counted[counts]
     numbers[grows] = grown[grows]
@@ -124,21 +124,21 @@ def _age(looks: Array, seen_numbers: Array, wholes: Array, numbers: Array, launc
 
 
 def _carried_on(looks: Array, launches: int) -> tuple[Array, Array]:
-    """Of (looks, values): (values,) which have changed by the same amount each time, and what they come to."""
+    """Return which values of (looks, values) change by the same amount each time, and what they come to."""
     with np.errstate(all="ignore"):
         steps = np.diff(looks, axis=0)
         return (steps[0] != 0) & _same(steps), looks[-1] + steps[0] * looks.dtype.type(launches)
 
 
 def _raised(looks: Array, launches: int) -> tuple[Array, Array]:
-    """The same of numbers that have changed by the same factor each time."""
+    """Return which numbers change by the same factor each time, and what they come to."""
     with np.errstate(all="ignore"):
         factors = looks[1:] / looks[:-1]
         return (factors[0] != 1) & _same(factors), looks[-1] * factors[0] ** looks.dtype.type(launches)
 
 
 def _same(rows: Array) -> Array:
-    """(values,) whether all rows hold the same: numbers as far as rounding lets them."""
+    """Return (values,) whether all rows are the same, for floats within rounding."""
     allowed = _ROUNDING * np.abs(rows[0]) if rows.dtype.kind == "f" else np.zeros_like(rows[0])
     same: Array = (np.where(rows > rows[0], rows - rows[0], rows[0] - rows) <= allowed).all(axis=0)
     return same
@@ -164,7 +164,6 @@ class Emulator:
 
     @property
     def name(self) -> BackendName:
-        """What results call it."""
         return "emulator"
 
     def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
@@ -188,7 +187,7 @@ class Emulator:
 
 
 def _opened(ptx: str) -> _Program | LaunchOutcome:
-    """A program that can be run; what every launch comes to where the emulator cannot read it."""
+    """Parse a program; an outcome, for every launch of it, where the emulator cannot read it."""
     try:
         return _Program(ptx)
     except UnsupportedInstruction as error:
@@ -200,13 +199,12 @@ def _opened(ptx: str) -> _Program | LaunchOutcome:
 
 
 def _number_bytes(request: LaunchRequest) -> int:
-    """Bytes of the floating-point numbers that a kernel is handed; 0 where it is handed none."""
+    """Return the bytes of the floats that a kernel is handed; 0 where it is handed none."""
     types = (np.dtype(a.dtype) for a in request.arguments if isinstance(a, BufferArgument))
     return next((t.itemsize for t in types if t.kind == "f"), 0)
 
 
 def _refusal(error: LaunchError) -> Message:
-    """Why a launch is impossible."""
     if error.kind == "shared_memory":
         return msg("launches.shared_bytes", bytes=error.got, limit=error.limit)
     if error.kind == "cooperative":
@@ -217,7 +215,6 @@ def _refusal(error: LaunchError) -> Message:
 
 
 def _digest(outputs: Mapping[str, npt.NDArray[np.generic]]) -> bytes:
-    """What tells a launch's outputs from others."""
     digest = hashlib.blake2b(digest_size=16)
     for name, array in outputs.items():
         digest.update(name.encode())
@@ -246,8 +243,6 @@ class _Program:
 
 
 class _Launches:
-    """Launches of kernels of `module` on one device, one after the other."""
-
     def __init__(self, module: Module, device: Device) -> None:
         self._module = module
         self._device = device
@@ -305,7 +300,7 @@ class _Launches:
         issued = min(ISSUED_PER_LAUNCH, instructions)
         limits = Limits(instructions, issued, STEPS_PER_LAUNCH, STEPS_AFTER_FAULT, SECONDS_PER_LAUNCH)
         try:
-            what = Launch(
+            configuration = Launch(
                 request.entry,
                 request.grid,
                 request.block,
@@ -321,7 +316,7 @@ class _Launches:
                 counts_work=request.counts_work,
                 order=request.order,
             )
-            report = launch(self._module, what)
+            report = launch(self._module, configuration)
         except UnsupportedInstruction as error:
             return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
         except InvalidInstruction as error:
@@ -381,6 +376,6 @@ class _Launches:
 
 
 def _poison(request: LaunchRequest) -> int:
-    """What memory of no known type holds, shared memory above all: NaN where the kernel is handed floats."""
+    """Return the byte that untyped memory holds, shared memory above all: NaN where the kernel is handed floats."""
     types = [argument.dtype for argument in request.arguments if isinstance(argument, BufferArgument)]
     return sentinel_byte(next((t for t in types if np.dtype(t).kind == "f"), types[0] if types else "float32"))

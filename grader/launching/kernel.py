@@ -31,7 +31,7 @@ class Geometry:
 
     @property
     def threads(self) -> int:
-        """Of a block."""
+        """Threads of a block."""
         return prod(self.block)
 
 
@@ -187,7 +187,7 @@ class SizeRules:
         return interpretation.square_only or not roles.issuperset(self.lab.equal_sizes)
 
     def _with_pinned(self, sizes: Sizes) -> Sizes:
-        """`sizes` with those that the program has fixed for good; sizes that have to be equal to one of them are."""
+        """Return `sizes` with those that the program has fixed; sizes that have to be equal to one of them are."""
         fixed = dict(self.interpretation.pinned)
         bound = [fixed[name] for name in self.lab.equal_sizes if name in fixed]
         equal = dict.fromkeys(self.lab.equal_sizes, bound[0]) if bound and self._is_for_squares() else {}
@@ -224,7 +224,6 @@ class BoundKernel:
     as_written: bool = False
 
     def read_as(self, interpretation: Interpretation) -> BoundKernel:
-        """The same kernel, read another way."""
         return replace(self, interpretation=interpretation)
 
     @property
@@ -249,7 +248,7 @@ class BoundKernel:
         return all(dtype == self.lab.parameter(name).dtype for name, dtype in self.dtypes.items())
 
     def geometry(self, sizes: Sizes) -> Geometry:
-        """Of its launch at some sizes."""
+        """Return the geometry of its launch at some sizes."""
         return geometry(self.interpretation.launch, sizes)
 
     def expression(self, sizes: Sizes) -> str:
@@ -324,7 +323,7 @@ class BoundKernel:
         return [argument for argument in arguments if isinstance(argument, BufferArgument)]
 
     def _placeholders(self, sizes: Sizes) -> tuple[dict[str, Array], dict[str, Array]]:
-        """(inputs, outputs) of the right shapes that take no memory."""
+        """Return (inputs, outputs) of the right shapes that take no memory."""
         dtypes = self.dtypes
         arrays = {
             p.name: placeholder(shape_at(self.lab, p.name, sizes), dtypes.get(p.name, p.dtype))

@@ -174,7 +174,7 @@ _PLACE = re.compile(r"(?m)(^[ \t]*\.loc[ \t]+|\binlined_at[ \t]+)(\d{1,9})([ \t]
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What came of a source, and the lines of it that hold something: their 1-based numbers."""
+    """The result of a source, and the 1-based numbers of its lines that are not blank."""
 
     text: str
     lines: tuple[int, ...]
@@ -201,18 +201,17 @@ class RememberedCompiler(CompilerProcess):
         wall_limit_s: float | None = None,
         options: Sequence[str] = (),
     ) -> CompileResult:
-        """As `CompilerProcess.compile`."""
         (file, text), *headers = sources.items()
         counts_lines = _counts_lines(text)
         kept = list(_lines(text if counts_lines else without_comments(text)))
         lines = tuple(number for number, _line in kept)
         # What stands on the lines; of a text that may do more with them than stand there, where it stands, too.
         held = tuple(line for _number, line in kept), lines if counts_lines else ()
-        asked = repr((file, held, headers, tuple(names), architecture, tuple(options)))
-        key = hashlib.blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=20).digest()
+        request = repr((file, held, headers, tuple(names), architecture, tuple(options)))
+        key = hashlib.blake2b(request.encode("utf-8", "surrogatepass"), digest_size=20).digest()
         stored = self._kept.get(key)
         if stored is not None:
-            adapted = _told_of(stored, file, text, lines)
+            adapted = _on_lines(stored, file, text, lines)
             if adapted is not None:
                 self._kept.move_to_end(key)
                 return adapted
@@ -230,7 +229,7 @@ class RememberedCompiler(CompilerProcess):
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of a text that hold something, or end what goes on."""
+    """Return the lines of a text that are not blank or end a continued line, with their numbers."""
     goes_on = False
     for number, line in enumerate(text.split("\n"), 1):
         if goes_on or line.strip():
@@ -244,8 +243,8 @@ def _counts_lines(text: str) -> bool:
     return _COUNTS_LINES.search(said) is not None
 
 
-def _told_of(kept: _Kept, file: str, text: str, now: Sequence[int]) -> CompileResult | None:
-    """A result told of the text that its code stands in now; None where it says more of that than the code does."""
+def _on_lines(kept: _Kept, file: str, text: str, now: Sequence[int]) -> CompileResult | None:
+    """Return a result with the lines of another text of the same code; None where it depends on more than the code."""
     result = kept.result
     if kept.text == text:
         return result

@@ -27,8 +27,6 @@ RECORD_BYTES = 400
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Kept:
-    """An outcome, and where its kernel's instructions stood."""
-
     places: tuple[SourceLocation, ...]
     outcome: LaunchOutcome
     bytes: int
@@ -91,7 +89,7 @@ def _key(part: Part, number: int, request: LaunchRequest) -> Hashable:
 
 
 def _content(request: LaunchRequest) -> Hashable:
-    """All of a request, in a form that can be compared."""
+    """Return all of a request in a form that can be compared."""
     values: dict[str, Any] = {field.name: getattr(request, field.name) for field in dataclasses.fields(request)}
     values["arguments"] = tuple(_argument(argument) for argument in request.arguments)
     # A row of launches may be the same one many times.
@@ -128,14 +126,13 @@ def _moved(before: Sequence[SourceLocation], now: Sequence[SourceLocation]) -> d
 
 
 def _lines_of(outcome: LaunchOutcome) -> set[int]:
-    """All that an outcome speaks of."""
     lines = {outcome.line, *(line for _kind, line, _count in outcome.remarks)}
     lines.update(row.line for row in (*(outcome.counters.by_line if outcome.counters else ()), *outcome.work))
     return lines.union(*((hazard.line, hazard.other_line) for hazard in outcome.hazards))
 
 
 def _on_lines(outcome: LaunchOutcome, lines: dict[int, int]) -> LaunchOutcome:
-    """An outcome told of other lines; its records are its own."""
+    """Return the outcome with other lines, in records of its own."""
     counters = outcome.counters
     if counters is not None:
         by_line = [dataclasses.replace(counter, line=lines[counter.line]) for counter in counters.by_line]

@@ -133,7 +133,7 @@ class Trials:
         return self._run(kernel, loaded, "correct", sizes, **wanted)
 
     def _run(self, kernel: BoundKernel, loaded: Loaded, kind: CaseKind, sizes: Sizes, **wanted: Any) -> Run:
-        """A launch that can be tried; wanted: fields of the `LaunchRequest`."""
+        """Make one launch and compare its output; wanted: fields of the `LaunchRequest`."""
         projected, inputs, expected = self._case(kernel, sizes)
         counts_work = wanted["observe"] and self.lab.counts_work
         launch = replace(kernel.launch(loaded, sizes, inputs, expected), counts_work=counts_work, **wanted)
@@ -158,7 +158,7 @@ class Trials:
         return None, *self.oracle.case(sizes, kernel.dtypes)
 
     def _refused(self, kernel: BoundKernel, sizes: Sizes) -> LaunchOutcome | None:
-        """What comes of a launch that is not tried: arrays too large for the emulator, a grid of no blocks."""
+        """Return the outcome of a launch that is not made: arrays too large for the emulator, a grid of no blocks."""
         if not self.programs.makes_machine_code and self._bytes_at(sizes) > self._most_bytes():
             line = kernel.interpretation.launch.line or kernel.binding.kernel.line
             return LaunchOutcome("fault", reason="too_large", line=line)
@@ -167,12 +167,10 @@ class Trials:
         return None
 
     def _bytes_at(self, sizes: Sizes) -> int:
-        """Of all arrays at some sizes, of the lab's own types."""
         arrays = (p for p in self.lab.parameters if p.is_array)
         return sum(prod(shape_at(self.lab, p.name, sizes)) * np.dtype(p.dtype).itemsize for p in arrays)
 
     def _most_bytes(self) -> int:
-        """Of all arrays of a launch on the emulator."""
         cases = self.lab.cases["emulator"]
         own = [*cases.correct, *cases.ragged, cases.observe, cases.probe]
         own += [sizes for variant in self.lab.variants for sizes in variant.more_sizes]
@@ -186,7 +184,7 @@ class Trials:
         expected: Mapping[str, Array],
         projected: Projected | None,
     ) -> Difference:
-        """Of the first output that is wrong, else of the first output."""
+        """Return the difference of the first output that is wrong, else of the first output."""
 
         def difference(name: str) -> Difference:
             got = outcome.outputs[name]
@@ -287,7 +285,7 @@ def _steps(kernel: BoundKernel, sizes: Mapping[str, int], raw: RawSteps) -> Warp
 
 
 def _array(kernel: BoundKernel, sizes: Mapping[str, int], raw: RawSteps, name: str, start: int) -> WarpArray:
-    """An array by the name that it has in the student's text."""
+    """Return an array under the name that it has in the student's text."""
     shape: list[int] = []
     shown = name
     if raw.site.space == "shared":

@@ -229,7 +229,7 @@ class Access:
         self.together: Sequence[ResolvedAddress] = (resolved,)
 
     def moved(self, distance: int) -> Access:
-        """The same by the same lanes, so many bytes further on."""
+        """Return the same access by the same lanes, `distance` bytes further on."""
         address = self.address
         resolved = ResolvedAddress(address.array, address.vec, address.shift + distance, address.lanes)
         return Access(self.spec, resolved, self.geometry)
@@ -298,7 +298,7 @@ class InlineCache:
         self.forget()
 
     def forget(self) -> None:
-        """Let go of the arrays of a launch that is over."""
+        """Drop the arrays of a launch that is over."""
         self.vec: Vec | None = None
         self.array: MemoryArray | None = None
         self.indices: Array | None = None

@@ -224,7 +224,7 @@ def difference(first: Value, second: Value, bits: int) -> int:
 
 
 def certain(value: Value | None) -> Value:
-    """What a short cut gives.  Raises Irregular where there is none."""
+    """Return the value of a short cut.  Raises Irregular where there is none."""
     if value is None:
         raise Irregular
     return value
@@ -236,7 +236,7 @@ def moving_sum(left: Moving, right: Moving, bits: int) -> Moving:
 
 
 def moving_converted(moving: Moving, bits: int, to_bits: int, is_signed: bool, widened: Widened) -> Moving:
-    """The same in so many bits."""
+    """Convert a moving value to `to_bits` bits."""
     value, step = moving
     if to_bits == bits:
         return moving

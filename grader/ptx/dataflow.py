@@ -146,11 +146,11 @@ class DefUse:
         return self.computed.isdisjoint(register.index for register in destinations(load))
 
     def is_compared(self, load: Instruction) -> bool:
-        """Whether a compare-and-swap tells when what a load fetches is out of date."""
+        """Whether a compare-and-swap notices when the value of a load is out of date."""
         return not self.compared.isdisjoint(register.index for register in destinations(load))
 
     def is_looked_at(self, load: Instruction) -> bool:
-        """Whether anything is done with what a load or an atomic brings."""
+        """Whether the result of a load or an atomic is used."""
         return not self.read.isdisjoint(register.index for register in destinations(load))
 
 
@@ -174,7 +174,7 @@ class BackwardSlice:
 
     @classmethod
     def of_anything(cls) -> BackwardSlice:
-        """That of a value which a whole warp has made together: all that any lane has loaded may be in it."""
+        """Return the slice of a value that a whole warp has made: it may hold whatever any lane has loaded."""
         anything = cls()
         anything.complete, anything.exchanged = False, True
         return anything
@@ -207,23 +207,23 @@ def backward_slice(function: Function, store: Instruction, element: int = 0) -> 
 
 
 def _follow(
-    function: Function, writer: Instruction, register_index: int, found: BackwardSlice, pending: list[int]
+    function: Function, writer: Instruction, register_index: int, backward: BackwardSlice, pending: list[int]
 ) -> None:
     opcode = writer.opcode
     if facts(opcode).memory in ("load", "atomic"):
         spaces = {modifier.split("::")[0] for modifier in writer.modifiers}
         if "local" in spaces:
-            found.complete = False
+            backward.complete = False
             return
         if spaces & _OWN:
             # A parameter of the kernel is no element of anything; what a called function returns is unknown here.
-            found.complete &= not _is_call_result(function, writer)
+            backward.complete &= not _is_call_result(function, writer)
             return
-        found.by_load[writer].add(_element(writer, register_index))
+        backward.by_load[writer].add(_element(writer, register_index))
     elif opcode == "call":
-        found.complete = False
+        backward.complete = False
     elif facts(opcode).exchanges:
-        found.exchanged = True
+        backward.exchanged = True
     pending.extend(register.index for register in sources(writer))
 
 

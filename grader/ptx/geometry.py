@@ -37,14 +37,13 @@ class Order:
         return result
 
     def turn_of_block(self, block: int, count: int) -> int:
-        """The turn that a block has."""
         if self.number <= 1:
             return int(self.blocks(np.array([block]), count)[0])
         multiplier, start = self._steps(count)
         return (block - start) * pow(multiplier, -1, count) % count
 
     def _steps(self, count: int) -> tuple[int, int]:
-        """(multiplier, start) of a walk round all of `count` blocks."""
+        """Return (multiplier, start) of a walk round all of `count` blocks."""
         multiplier = max(1, int(count * _GOLDEN) + self.number - 2)
         while math.gcd(multiplier, count) > 1:
             multiplier += 1
@@ -140,7 +139,7 @@ class Geometry:
         return union
 
     def forget(self) -> None:
-        """No thread runs any more."""
+        """Release the memory of a launch that is over; the shape is kept for the next one."""
         self._unions.clear()
         layout = self.layout
         if not layout.keeps or layout.kept_bytes > KEPT_BYTES:

@@ -26,7 +26,7 @@ MAX_GAP = 4096
 
 @dataclass(slots=True)
 class _Block:
-    """An allocation: its first byte in the arena, its bytes, the line that asked for it."""
+    """One allocation; `line` of the source asked for it."""
 
     start: int
     size: int
@@ -35,7 +35,6 @@ class _Block:
 
     @property
     def room(self) -> int:
-        """Bytes that it takes."""
         return max(-(-self.size // ALIGNMENT), 1) * ALIGNMENT
 
     @property
@@ -46,7 +45,6 @@ class _Block:
 
     @property
     def name(self) -> str:
-        """What it is called in a report."""
         return f"malloc@{self.line}" if self.line else "malloc"
 
 
@@ -112,7 +110,6 @@ class Heap:
         return None
 
     def _grow(self) -> bool:
-        """Use more of the arena; False when all of it is in use."""
         size = self.array.size
         larger = min(2 * size, self._arena)
         if larger == size:
@@ -127,7 +124,7 @@ class Heap:
         return True
 
     def _recycle(self) -> bool:
-        """Make room of what was freed; False when that is nothing."""
+        """Make the room of freed allocations available again; False when there is none."""
         live = {start: block for start, block in self._blocks.items() if block.live}
         if len(live) == len(self._blocks):
             return False
@@ -175,7 +172,6 @@ class Heap:
         return nearest
 
     def _tables(self) -> tuple[Array, Array, Array]:
-        """Starts, sizes and whether they live, of all allocations in ascending order."""
         if self._table is None:
             blocks = [self._blocks[start] for start in self._starts]
             self._table = (

@@ -97,7 +97,7 @@ class Launch:
     unwatched_apart: bool = False
 
 
-def launch(module: Module, what: Launch) -> LaunchReport:
+def launch(module: Module, config: Launch) -> LaunchReport:
     """Run a kernel of a module (from `parse`) to its end, and after it what it and its like have launched themselves.
 
     Raises
@@ -107,18 +107,18 @@ def launch(module: Module, what: Launch) -> LaunchReport:
     LimitExceeded : the kernel did not end within `limits`, or waits for ever.
     DeviceTrap : the kernel trapped.
     """
-    run = _Run(module, what)
+    run = _Run(module, config)
     with np.errstate(all="ignore"):
         outcome = run.carry_out()
     report = run.report(outcome)
     if report.launched:
-        _launch_descendants(module, replace(what, device=run.device), report)
+        _launch_descendants(module, replace(config, device=run.device), report)
     return report
 
 
-def _launch_descendants(module: Module, what: Launch, report: LaunchReport) -> None:
-    """Carry out what a kernel launched itself, and what that did; standard observers are shown the first grid only."""
-    limits, began_s = what.limits or Limits(), time.process_time()
+def _launch_descendants(module: Module, config: Launch, report: LaunchReport) -> None:
+    """Run what a kernel launched itself, and what that launched; standard observers are shown the first grid only."""
+    limits, began_s = config.limits or Limits(), time.process_time()
 
     def carry_out(launched: DeviceLaunch) -> list[DeviceLaunch]:
         function = module.functions[launched.entry]
@@ -133,7 +133,7 @@ def _launch_descendants(module: Module, what: Launch, report: LaunchReport) -> N
         )
         left.check(launched.line, 0, 0)
         descendant = replace(
-            what,
+            config,
             entry=launched.entry,
             grid=launched.grid,
             block=launched.block,
@@ -167,36 +167,36 @@ class _Run:
     Raises LaunchError where it is impossible.
     """
 
-    def __init__(self, module: Module, what: Launch) -> None:
-        self._what = what
+    def __init__(self, module: Module, config: Launch) -> None:
+        self._config = config
         # Of the clock that the limit on time is held against; engines may begin anew.
         self._began_s = time.process_time()
-        devices = (a.device for a in what.arguments if isinstance(a, Buffer))
-        self.device = device = what.device or next(devices, None) or Device()
+        devices = (a.device for a in config.arguments if isinstance(a, Buffer))
+        self.device = device = config.device or next(devices, None) or Device()
         self.program = program_of(module)
-        entry = what.entry
+        entry = config.entry
         function = module.functions.get(entry)
         if function is None or not function.is_entry:
             raise LaunchError(f"no kernel {entry!r} in the module; there are: {', '.join(module.entries()) or 'none'}")
         self._function = function
-        self._grid, self._block = three(what.grid, "grid", MAX_GRID), three(what.block, "block", MAX_BLOCK)
+        self._grid, self._block = three(config.grid, "grid", MAX_GRID), three(config.block, "block", MAX_BLOCK)
         self._threads = math.prod(self._block)
         if self._threads > MAX_THREADS:
             text = f"block {self._block} has {self._threads} threads, at most {MAX_THREADS} are allowed"
             raise LaunchError(text, "threads", self._threads, MAX_THREADS)
         check_launch_bounds(function, self._block)
         needs = self.program.needs(entry)
-        self._slots = self.program.shared_slots(entry, what.shared_bytes)
-        needed = self._shared_bytes = needs.static_bytes + what.shared_bytes
-        if needed > what.max_shared_bytes:
-            text = f"{needed} bytes of shared memory a block, at most {what.max_shared_bytes}"
-            raise LaunchError(text, "shared_memory", needed, what.max_shared_bytes)
-        self._parameters = packed_parameters(function, what.arguments)
-        self._addresses = linked(module, device, what.limits).addresses
+        self._slots = self.program.shared_slots(entry, config.shared_bytes)
+        needed = self._shared_bytes = needs.static_bytes + config.shared_bytes
+        if needed > config.max_shared_bytes:
+            text = f"{needed} bytes of shared memory a block, at most {config.max_shared_bytes}"
+            raise LaunchError(text, "shared_memory", needed, config.max_shared_bytes)
+        self._parameters = packed_parameters(function, config.arguments)
+        self._addresses = linked(module, device, config.limits).addresses
         self._code = self.program.code(entry)
         self._total = math.prod(self._grid)
         self._padded = -(-self._threads // 32) * 32
-        if what.cooperative:
+        if config.cooperative:
             self._together = self._total
             resident = resident_blocks(self._padded, needed)
             if self._total > resident:
@@ -212,37 +212,36 @@ class _Run:
                 shared_bytes=needed,
             )
         self._starts: Sequence[int] = range(0, self._total, self._together)
-        if what.only is not None:
-            self._together, self._starts = 1, what.only
-        self._watched = spread(len(self._starts), what.observed_batches)
+        if config.only is not None:
+            self._together, self._starts = 1, config.only
+        self._watched = spread(len(self._starts), config.observed_batches)
 
     def carry_out(self) -> Outcome:
         """Run all blocks, in the engine that suits them."""
-        what, watched = self._what, len(self._watched)
+        config, watched = self._config, len(self._watched)
         engine = None
-        if (not what.observers or Watchers(what.observers).nobody) and watched in (0, len(self._starts)):
+        if (not config.observers or Watchers(config.observers).nobody) and watched in (0, len(self._starts)):
             lanes = min(self._total, self._together) * self._padded
-            observed = what.observe and watched > 0
-            engine = Engine.for_launch(self._code, self.device, lanes, observed, what.counts_work)
+            observed = config.observe and watched > 0
+            engine = Engine.for_launch(self._code, self.device, lanes, observed, config.counts_work)
         if engine is None:
             return self._interpret(None)
         return engine.run(self._interpret, self._begin, self._batches, alone=self._total * self._threads == 1)
 
     def _begin(self, patience: int | None) -> Outcome:
-        """A fresh start: nothing executed, nothing found."""
         for code in self.program.codes():
             for code_block in code.blocks:
                 code_block.executions = code_block.places = 0
-        what = self._what
-        budget = Budget(what.limits or Limits(), began_s=self._began_s, patience=patience)
+        config = self._config
+        budget = Budget(config.limits or Limits(), began_s=self._began_s, patience=patience)
         budget.printf_left = budget.limits.printf_bytes
-        standard: list[Observer] = [Traffic(), Races()] if what.observe else []
-        return Outcome(budget, HazardLog(), [*standard, *what.observers])
+        standard: list[Observer] = [Traffic(), Races()] if config.observe else []
+        return Outcome(budget, HazardLog(), [*standard, *config.observers])
 
     def _batches(
         self, outcome: Outcome, observed_instructions: int | None = None
     ) -> Iterator[tuple[BlockBatch, dict[str, int]]]:
-        """The batches of the grid, one after the other, each with the addresses of its parameters and variables."""
+        """Run through the batches of the grid, each with the addresses of its parameters and variables."""
         sample = Sample(self._watched, observed_instructions)
         for number in range(len(self._starts)):
             watched = sample.takes(number)
@@ -253,7 +252,6 @@ class _Run:
                 sample.note(outcome.budget.thread_instructions - before)
 
     def _blocks_of(self, number: int) -> tuple[int, int]:
-        """First block of a batch, and how many it has."""
         first = self._starts[number]
         return first, min(self._together, self._total - first)
 
@@ -261,13 +259,13 @@ class _Run:
     def _batch(
         self, outcome: Outcome, first: int, blocks: int, watched: bool
     ) -> Iterator[tuple[BlockBatch, dict[str, int]]]:
-        device, what = self.device, self._what
-        shared_bytes = (what.shared_bytes, self._shared_bytes)
-        workspace = workspace_of(device).base if what.cooperative else 0
+        device, config = self.device, self._config
+        shared_bytes = (config.shared_bytes, self._shared_bytes)
+        workspace = workspace_of(device).base if config.cooperative else 0
         setting = Setting(device, outcome.hazards, outcome.budget, self._addresses, shared_bytes, workspace)
         observers = outcome.observers if watched else ()
         watchers = Watchers(observers) if observers else NOBODY
-        geometry = geometry_of(self._block, blocks, first, self._grid, Order(what.order), shares=watchers.nobody)
+        geometry = geometry_of(self._block, blocks, first, self._grid, Order(config.order), shares=watchers.nobody)
         shared = shared_window(self._slots, self.program.shared_layout, blocks, device.poison)
         batch = BlockBatch(setting, geometry, shared, watchers)
         try:
@@ -289,7 +287,7 @@ class _Run:
         if threads is None or threads.refused:
             return self._carried(self._begin(patience), None)
         batch_lanes = min(self._total, self._together) * self._padded
-        put_back = threads.undo() if self._what.observe and batch_lanes > FEW_LANES else None
+        put_back = threads.undo() if self._config.observe and batch_lanes > FEW_LANES else None
         if put_back is None:
             return self._carried(self._begin(None), threads)
         outcome = self._begin(CAUTION // batch_lanes)
@@ -302,10 +300,10 @@ class _Run:
         # Of so long a kernel a few blocks are watched, in generated code.
         few = range(max(FEW_LANES // 2 // self._padded, 1))
         if len(few) < self._total:
-            what = replace(
-                self._what, only=few, unwatched_apart=False, observed_batches=None, observed_instructions=None
+            config = replace(
+                self._config, only=few, unwatched_apart=False, observed_batches=None, observed_instructions=None
             )
-            outcome = _Run(self.program.module, what).carry_out()
+            outcome = _Run(self.program.module, config).carry_out()
             if self._go_on(outcome, threads, [(few.stop, self._total - few.stop)], len(few)):
                 return outcome
             put_back()
@@ -321,19 +319,19 @@ class _Run:
         return outcome
 
     def _run_batches(self, outcome: Outcome, threads: Threads | None) -> None:
-        observed_instructions = self._what.observed_instructions
+        observed_instructions = self._config.observed_instructions
         if threads is None:
             for batch, symbols in self._batches(outcome, observed_instructions):
                 self._interpret_batch(batch, symbols, outcome)
             return
         if (
-            not self._what.observe
+            not self._config.observe
             and threads.a_thread
             and self._run_threads(outcome, threads, [(0, self._total)], threads.a_thread * self._threads)
         ):
             return
         # The first batch, and those that are watched, tell how long the others are and whether their order shows.
-        sample = Sample(self._watched if self._what.observe else (), observed_instructions)
+        sample = Sample(self._watched if self._config.observe else (), observed_instructions)
         left, began = [], self.device.cycles
         for number in range(len(self._starts)):
             watched = sample.takes(number)
@@ -355,23 +353,22 @@ class _Run:
                 self._interpret_batch(batch, symbols, outcome)
 
     def _go_on(self, outcome: Outcome, threads: Threads, ranges: Sequence[tuple[int, int]], done: int) -> bool:
-        """Whether the blocks that are left, after so many, could be carried out thread by thread."""
+        """Run the remaining blocks thread by thread after `done` of them, where that is allowed and pays."""
         a_block = outcome.budget.thread_instructions // done
-        watched = self._what.observe and bool(self._watched)
+        watched = self._config.observe and bool(self._watched)
         is_regular = threads.learn(watched, len(outcome.hazards), outcome.budget, done * self._threads)
         return bool(ranges) and is_regular and self._run_threads(outcome, threads, ranges, a_block)
 
     def _interpret_batch(self, batch: BlockBatch, symbols: dict[str, int], outcome: Outcome) -> None:
         lanes = min(self._total, self._together) * self._padded
-        shortcuts = shortcuts_of(self._code) if lanes > FEW_LANES and not _told(outcome.observers) else {}
+        shortcuts = shortcuts_of(self._code) if lanes > FEW_LANES and not _wants_every_block(outcome.observers) else {}
         registers = self._code.fresh_registers.copy()
         first = Group(batch, batch.layout.root, [Frame(self._code, registers, symbols)], 0, ())
         Scheduler(batch, shortcuts).run(first)
 
     def _thread_by_thread(self) -> Threads | None:
-        """The chance to have unwatched blocks carried out thread by thread."""
-        what = self._what
-        if not what.unwatched_apart or what.cooperative or what.counts_work or what.order:
+        config = self._config
+        if not config.unwatched_apart or config.cooperative or config.counts_work or config.order:
             return None
         if self._total < 2 or self._total * self._padded <= FEW_LANES:
             return None
@@ -381,14 +378,14 @@ class _Run:
         )
 
     def _run_threads(self, outcome: Outcome, threads: Threads, ranges: Sequence[tuple[int, int]], a_block: int) -> bool:
-        """Whether (first, count) blocks of about so many thread-instructions could be carried out thread by thread."""
+        """Run (first, count) blocks of `a_block` thread-instructions each thread by thread; False if none was run."""
         if not threads.pays(a_block * sum(count for _, count in ranges)):
             return False
         with self._batch(outcome, ranges[0][0], 1, watched=False) as (batch, symbols):
             return threads.run(batch, symbols, ranges, a_block, outcome.budget)
 
     def report(self, outcome: Outcome) -> LaunchReport:
-        """What came of it."""
+        """Return what the launch did."""
         budget = outcome.budget
         report = LaunchReport(
             thread_instructions=budget.thread_instructions,
@@ -408,7 +405,7 @@ class _Run:
                 if code_block.executions:
                     for instruction in code_block.instructions:
                         counts[instruction.opcode] = counts.get(instruction.opcode, 0) + code_block.executions
-        if self._what.counts_work:
+        if self._config.counts_work:
             report.work = work_of(self.program.codes())
         for observer in outcome.observers:
             observer.finish(report)
@@ -416,12 +413,12 @@ class _Run:
         return report
 
 
-def three(sizes: Sequence[int], what: str, limits: Index3) -> Index3:
+def three(sizes: Sequence[int], name: str, limits: Index3) -> Index3:
     """Up to three sizes as three.  Raises LaunchError where one is impossible."""
     padded = (*[int(size) for size in sizes], 1, 1, 1)[:3]
     for axis, size, limit in zip("xyz", padded, limits, strict=True):
         if not 1 <= size <= limit:
-            raise LaunchError(f"{what}.{axis} is {size}, allowed are 1 to {limit}")
+            raise LaunchError(f"{name}.{axis} is {size}, allowed are 1 to {limit}")
     return padded[0], padded[1], padded[2]
 
 
@@ -453,8 +450,7 @@ def packed_parameters(function: Function, arguments: Sequence[Argument]) -> list
     return packed
 
 
-def _told(observers: Sequence[Observer]) -> bool:
-    """Whether anybody wants to be told of every block of code."""
+def _wants_every_block(observers: Sequence[Observer]) -> bool:
     return any(type(observer).executed is not Observer.executed for observer in observers)
 
 

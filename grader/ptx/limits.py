@@ -158,7 +158,7 @@ class Limits:
     """A GPU's stack of a few KiB a thread has overflowed long before."""
 
     def check(self, line: int, charged: int, issued: int) -> None:
-        """Raises LimitExceeded, at a source line, where that is more than is allowed."""
+        """Raise LimitExceeded at a source line where a limit is exceeded."""
         if charged > self.instructions:
             message = f"more than {self.instructions} thread-instructions were executed"
             raise LimitExceeded("instructions", line, message, issued)
@@ -166,7 +166,6 @@ class Limits:
             raise LimitExceeded("instructions", line, f"more than {self.issued} instructions were issued", issued)
 
     def out_of_time(self, line: int) -> LimitExceeded:
-        """What is raised when the time is over."""
         return LimitExceeded("time", line, f"the kernel did not end within {self.seconds:g} s")
 
 
@@ -185,8 +184,6 @@ ATOMIC_LANES = 128
 
 @dataclass
 class Budget:
-    """What a launch has used up so far."""
-
     limits: Limits
     thread_instructions: int = 0
     charged: int = 0
@@ -213,7 +210,7 @@ class Budget:
     """Instructions issued before the launch is handed to generated code (None: never)."""
 
     def check_steps(self, line: int, is_at_fault: bool) -> None:
-        """Whether the interpreter has done enough; to be called now and then.  Raises LimitExceeded."""
+        """Raise LimitExceeded when the interpreter has done too much; to be called now and then."""
         limits = self.limits
         if is_at_fault and self.steps_at_fault is None:
             self.steps_at_fault = self.steps
@@ -278,11 +275,11 @@ class Sample:
         self._used = self._watched = 0
 
     def takes(self, number: int) -> bool:
-        """Whether the batch of this number, which only grows, is watched."""
+        """Whether to watch the batch of this number, which must not decrease."""
         return self._place < len(self._batches) and self._batches[self._place] == number
 
     def note(self, thread_instructions: int) -> None:
-        """What the batch took that was."""
+        """Note how many thread-instructions the watched batch took."""
         self._used += thread_instructions
         self._watched += 1
         left = len(self._batches) - 1 - self._place

@@ -266,7 +266,7 @@ def reads_other_threads(instruction: Instruction) -> bool:
 
 
 def _takes_turns(instruction: Instruction) -> bool:
-    """Whether an atomic is a compare-and-swap that changes something: of those who try, one gets through."""
+    """Whether an atomic is a compare-and-swap that changes something: one of those who try gets through."""
     return "cas" in instruction.modifiers and instruction.operands[2] != instruction.operands[3]
 
 
@@ -298,7 +298,7 @@ def _controllers(successors: Graph, loop: NaturalLoop) -> dict[int, set[int]]:
 
 
 class _Slice:
-    """What a loop's exits are computed from, followed backwards round the loop; fields as of `ExitDecision`."""
+    """The backward slice of a loop's exits, round the loop; fields as of `ExitDecision`."""
 
     def __init__(
         self, code: _Code, loop: NaturalLoop, controllers: Mapping[int, set[int]], module: Module | None
@@ -318,7 +318,6 @@ class _Slice:
                 self._note(block, instruction)
 
     def _note(self, block: int, instruction: Instruction) -> None:
-        """What an instruction of the loop writes, and who has called what it fetches."""
         for register in destinations(instruction):
             self._writers.setdefault(register.index, []).append((block, instruction))
         if instruction.opcode == "call":
@@ -329,7 +328,7 @@ class _Slice:
                         self._callers[returned.name] = instruction
 
     def add_branches(self, blocks: Iterable[int]) -> None:
-        """The branches at the ends of `blocks`, and those that decide whether these run."""
+        """Add the branches at the ends of `blocks`, and those that decide whether these run."""
         waiting = list(blocks)
         while waiting:
             block = waiting.pop()
@@ -339,7 +338,7 @@ class _Slice:
                 waiting.extend(self._controllers[block])
 
     def add_stores(self) -> None:
-        """What the loop may write to memory, and when; and those it meets at barriers."""
+        """Add what the loop may write to memory, and when; and those it meets at barriers."""
         for block in self._loop.body:
             for instruction in self._code[block]:
                 if facts(instruction.opcode).memory in ("store", "atomic", "surface", "copy"):
@@ -348,7 +347,7 @@ class _Slice:
                 self.unknown |= is_barrier(instruction.opcode) and "warp" not in instruction.modifiers
 
     def close(self) -> None:
-        """Follow everything that was added to what it is computed from."""
+        """Follow everything that was added back to what it is computed from."""
         while self._pending:
             register = self._pending.pop()
             if register.index in self.registers:
@@ -360,7 +359,7 @@ class _Slice:
                 self.add_branches(self._controllers[block])
 
     def _look_at(self, instruction: Instruction) -> None:
-        """Where the result of an instruction comes from, beside its operands."""
+        """Note where the result of an instruction comes from, apart from its operands."""
         if reads_other_threads(instruction):
             self.waits = True
             self.polls |= not _takes_turns(instruction)
@@ -403,13 +402,13 @@ def _reads_memory(instruction: Instruction) -> bool:
 
 
 def _returns(call: Instruction) -> bool:
-    """Whether a called function is known to come back: only the driver's printf is."""
+    """Whether a called function certainly returns: only the driver's printf does."""
     target = call.operands[1] if len(call.operands) > 1 else None
     return isinstance(target, Symbol) and target.name == "vprintf"
 
 
 def _call_behind(instruction: Instruction, callers: dict[str, Instruction]) -> Instruction | None:
-    """The call whose return value this instruction fetches."""
+    """Return the call whose return value this instruction fetches."""
     if instruction.opcode == "call":
         return instruction
     if instruction.opcode == "ld" and len(instruction.operands) > 1:

@@ -70,7 +70,6 @@ class Layout:
         self.root.lasting = keeps
 
     def note(self, lanes: Lanes) -> None:
-        """A set of these threads has been made."""
         self._sets.add(lanes)
 
     def keep(self, memo: dict[Any, Any], size_bytes: int) -> bool:
@@ -84,7 +83,7 @@ class Layout:
         return True
 
     def forget_launch(self) -> None:
-        """A launch is over: let lasting sets forget all that is not."""
+        """Forget, in lasting sets, all that does not outlive the launch that is over."""
         for lanes in list(self._sets):
             if lanes.lasting:
                 lanes.forget_launch()
@@ -92,7 +91,7 @@ class Layout:
                 lanes.memo.clear()
 
     def forget(self) -> None:
-        """No thread runs any more: let go of the sets, which hold on to this and to values that hold on to them."""
+        """Drop the sets, which hold on to this and to values that hold on to them."""
         for lanes in list(self._sets):
             lanes.memo.clear()
         for memo in self._memos:
@@ -381,7 +380,7 @@ def from_array(array: Array, lanes: Lanes, register_bytes: int) -> Value:
 
 
 def shifted(vec: Vec, shift: int) -> Vec | Affine:
-    """`vec + shift`, as plain as possible."""
+    """Return `vec + shift`, as a `Vec` where the shift is 0."""
     half = 1 << (vec.bits - 1)
     shift = ((shift + half) & (2 * half - 1)) - half
     return Affine(vec, shift) if shift else vec

@@ -29,7 +29,7 @@ _VOTES = frozenset({"vote", "match", "activemask", "elect"})
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """What one execution of a block does at one line: instructions, those that do something, additions, uses."""
+    """What one execution of a block does at one source line; weighty: instructions other than jumps and returns."""
 
     file: str
     line: int
@@ -130,7 +130,7 @@ def _additions(instruction: Instruction, data: frozenset[int]) -> int:
 
 
 def _data_registers(function: Function) -> frozenset[int]:
-    """Registers that may hold what is stored, exchanged or handed to an atomic, or what that is made from."""
+    """Return registers that may hold what is stored, exchanged or handed to an atomic, or what that is made from."""
     writers: dict[int, list[Instruction]] = defaultdict(list)
     pending: list[int] = []
     for item in function.body:

@@ -363,7 +363,6 @@ def _read_element(cursor: Cursor, type_: str, data: bytearray, relocations: list
 
 
 def _encode(cursor: Cursor, value: int, float_type: str | None, type_: str) -> bytes:
-    """The bytes of a literal in a variable of that type."""
     element = TYPE_BYTES[type_]
     if type_ not in _FLOAT_FORMAT:
         if float_type is not None and TYPE_BYTES[float_type] != element:

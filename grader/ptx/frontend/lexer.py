@@ -133,23 +133,23 @@ class Cursor:
         if not self.accept(token):
             raise self.error(f"expected `{token}`, got `{self.peek() or 'end of text'}`")
 
-    def identifier(self, what: str) -> str:
-        """Move past an identifier; `what` names it in the error."""
+    def identifier(self, expected: str) -> str:
+        """Move past an identifier; `expected` names it in the error."""
         token = self.peek()
         if not token or not (token[0].isalpha() or (token[0] in "_$%" and len(token) > 1)):
-            raise self.error(f"expected {what}, got `{token or 'end of text'}`")
+            raise self.error(f"expected {expected}, got `{token or 'end of text'}`")
         self.pos += len(token)
         return token
 
-    def integer(self, what: str) -> int:
-        """Move past an unsigned integer literal; `what` names it in the error."""
+    def integer(self, expected: str) -> int:
+        """Move past an unsigned integer literal; `expected` names it in the error."""
         token = self.peek()
         try:
             value = int(token[:80].rstrip("U"), 0) if len(token) <= 80 else -1
             if not 0 <= value < 1 << 63:
                 raise ValueError
         except ValueError:
-            raise self.error(f"expected {what}, got `{token or 'end of text'}`") from None
+            raise self.error(f"expected {expected}, got `{token or 'end of text'}`") from None
         self.pos += len(token)
         return value
 
@@ -186,14 +186,14 @@ class LocationTracker:
     def __init__(self, files: dict[int, str]) -> None:
         self._files = files
         self._student = student_file(files)
-        self._unknown = SourceLocation(files.get(self._student, ""), 0)
+        self._nowhere = SourceLocation(files.get(self._student, ""), 0)
         self.begin_function()
 
     def begin_function(self) -> None:
         """Forget the lines and call sites of the previous function."""
-        self.current = self._unknown
+        self.current = self._nowhere
         self.first: SourceLocation | None = None
-        self._known: SourceLocation | None = None
+        self._latest: SourceLocation | None = None
         self._own = 0
         self._call_sites: dict[_Point, _Point | None] = {}
 
@@ -218,8 +218,8 @@ class LocationTracker:
             file, line, _ = step
             # Line 0: the compiler merged or hoisted the instruction, and what encloses it is the best there is.
             if line and file == (self._own or self._student):
-                self._known = SourceLocation(self._files.get(file, ""), line)
-                return self._known
+                self._latest = SourceLocation(self._files.get(file, ""), line)
+                return self._latest
             if line and innermost is None:
                 innermost = SourceLocation(self._files.get(file, ""), line)
             step = call_site if step is point else self._call_sites.get(step)
@@ -228,5 +228,5 @@ class LocationTracker:
             if step is not None:
                 visited.add(step)
         if innermost is not None:
-            self._known = innermost
-        return self._known or self._unknown
+            self._latest = innermost
+        return self._latest or self._nowhere

@@ -225,7 +225,6 @@ class BodyParser:
             raise cursor.error(f"the directive `{directive}` is not known in a function body", at)
 
     def _resolve_branches(self) -> None:
-        """Give branch targets their final names, now that every label is known."""
         for index, scope, at in self._branches:
             branch = self._body[index]
             assert isinstance(branch, Instruction)
@@ -358,7 +357,6 @@ class _ModuleParser:
         return match
 
     def _definition(self, at: int) -> None:
-        """A function or variable, with its linkage."""
         cursor = self._cursor
         linkage: set[str] = set()
         while (directive := cursor.take()) in _LINKAGE:

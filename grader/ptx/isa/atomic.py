@@ -156,7 +156,6 @@ def _rounds(
 
 
 def _best_rounds(sizes: Array) -> int:
-    """Number of rounds that makes rounds plus addresses left over least."""
     ascending = np.sort(sizes)
     candidates = np.concatenate(([0], np.unique(ascending)))
     cost = candidates + (ascending.size - np.searchsorted(ascending, candidates, side="right"))
@@ -252,7 +251,7 @@ def mbarrier_phase(word: Array) -> Array:
 
 
 def _arrive(drops: bool, word: Array, count: Array) -> Array:
-    """Some threads at a time arrive, and may leave all further phases to the others."""
+    """Update a barrier for arriving threads, which are also taken out of later phases where one `drops` out."""
     expected = word >> _EXPECTED & _FIELD
     left = (word & _FIELD) - np.minimum(count, word & _FIELD)
     expected = expected - np.minimum(count, expected) if drops else expected

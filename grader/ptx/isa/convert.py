@@ -176,7 +176,7 @@ def float_to_float(m: Modifiers, source: str, target: str) -> Compute:
 
 
 def _keep_nan(result: Array, value: Array) -> Array:
-    """NaNs to and from f64 keep sign and upper payload and become quiet, unlike those of all other conversions."""
+    """Keep sign and upper payload of NaNs to and from f64, made quiet; all other conversions lose them."""
     lanes = np.flatnonzero(np.isnan(value))
     if lanes.size:
         bits = value[lanes].view(np.uint64) | QUIET_64
@@ -241,7 +241,7 @@ def elements(operand: Array, name: str) -> Array:
 
 
 def _same_length(operands: tuple[Array, ...], name: str) -> tuple[Array, ...]:
-    """Pairs of one value for all lanes are repeated before they are taken apart, since two values do not broadcast."""
+    """Repeat pairs that are one value for all lanes: taken apart, two values do not broadcast."""
     lanes = max(x.size for x in operands)
     return tuple(np.broadcast_to(x, lanes) for x in operands) if name.endswith("x2") else operands
 

@@ -414,7 +414,7 @@ def _is_destination(operand: Operand) -> bool:
 
 
 def _scalar_fault(instruction: Instruction) -> str:
-    """Of an instruction that touches no memory: what it reads are values."""
+    """Check that an instruction that touches no memory reads values only."""
     for operand in instruction.operands[1:]:
         if isinstance(operand, (Address, Label, Sink, Selected)):
             return "an operand that is no value"

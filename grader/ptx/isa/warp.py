@@ -249,7 +249,6 @@ def _sums(kind: str, rows: int, columns: int, outer: int) -> Fragment:
 
 
 def _words(kind: str, elements: int) -> int:
-    """Registers that hold so many elements."""
     return elements * _BYTES[kind] // max(4, _BYTES[kind])
 
 

@@ -55,7 +55,7 @@ class _Copy:
 
 @dataclass(slots=True)
 class _Promise:
-    """Lanes that arrive at a barrier when their copies before `serial` have come; places: (n,) their barriers."""
+    """Lanes that arrive at a barrier when their copies before `serial` are complete; places: (n,) their barriers."""
 
     serial: int
     lanes: Lanes
@@ -64,7 +64,6 @@ class _Promise:
 
 
 def copies_of(batch: BlockBatch) -> AsyncCopies:
-    """What the lanes of a batch have under way."""
     copies: AsyncCopies | None = batch.extensions.get("copies")
     if copies is None:
         copies = batch.extensions["copies"] = AsyncCopies(batch)
@@ -72,8 +71,6 @@ def copies_of(batch: BlockBatch) -> AsyncCopies:
 
 
 class AsyncCopies:
-    """What the lanes of a batch have under way."""
-
     def __init__(self, batch: BlockBatch) -> None:
         self._batch = batch
         self._copies: list[_Copy] = []
@@ -87,7 +84,7 @@ class AsyncCopies:
             batch.watchers.access.append(self._look)
 
     def begin(self, group: Group, begun: AccessSpec, arrived: AccessSpec, address: Value, values: list[Value]) -> None:
-        """Lanes begin a copy to shared memory; faults are told now."""
+        """Begin a copy to shared memory; faults are reported now."""
         parts = load_store.split_by_allocation(group, begun, address, 0)
         load_store.announce(self._batch, begun, parts, values)
         for _positions, resolved in parts:
@@ -100,26 +97,26 @@ class AsyncCopies:
         self._copies.append(copy)
 
     def close(self, lanes: Lanes) -> None:
-        """What lanes have begun since the last time is one group."""
+        """Close a group of copies: all that the lanes began since they closed the last one."""
         self._closed[lanes.ids] += 1
 
     def wait(self, group: Group, newest: int) -> None:
-        """Lanes wait for all groups but their `newest` ones: what is in the others arrives, in order."""
+        """Wait for all groups of the lanes but the `newest` ones: their copies are completed, in order."""
         waits = np.zeros(len(self._closed), np.bool_)
         waits[group.lanes.ids] = True
         self._let_arrive(lambda copy: waits[copy.lanes.ids] & (copy.number < self._closed[copy.lanes.ids] - newest))
 
     @property
     def are_promised(self) -> bool:
-        """Whether anybody has promised to arrive when copies have come."""
+        """Whether lanes are to arrive at barriers when copies are complete."""
         return bool(self._promises)
 
     def promise(self, group: Group, places: Array, arrive: Callable[[Lanes], None]) -> None:
-        """Lanes are to arrive at their barriers, by `arrive`, when what they have begun so far has come."""
+        """Let lanes arrive at their barriers, by `arrive`, when what they have begun so far is complete."""
         self._promises.append(_Promise(self._begun, group.lanes, places, arrive))
 
     def keep_promises(self, places: Array) -> None:
-        """Somebody looks at these barriers: those who promised to arrive there do, and their copies with them."""
+        """Let lanes arrive that promised to arrive at these barriers, with their copies completed."""
         left: list[_Promise] = []
         for promise in self._promises:
             due = np.isin(promise.places, places)
@@ -138,7 +135,7 @@ class AsyncCopies:
         promise.arrive(lanes)
 
     def _let_arrive(self, chosen: Callable[[_Copy], Array]) -> None:
-        """What is chosen of the lanes of copies arrives, in order."""
+        """Complete copies, in order, for the lanes that `chosen` selects."""
         left: list[_Copy] = []
         for copy in self._copies:
             arrives = chosen(copy)
@@ -156,7 +153,7 @@ class AsyncCopies:
         load_store.put(self._batch, copy.spec, copy.parts, copy.values)
 
     def _mark(self, copy: _Copy, *, is_coming: bool) -> None:
-        """Note that a copy is on its way to some places, or is no longer."""
+        """Note that a copy is under way to its places, or no longer is."""
         for _positions, resolved in copy.parts:
             units = _units(resolved, copy.spec.width)
             if self._copier is None:
@@ -165,7 +162,7 @@ class AsyncCopies:
             self._copier[units, 1] = copy.serial
 
     def _look(self, event: Access) -> None:
-        """An access of what is on its way is in a race with the copy."""
+        """Report an access to the target of a copy under way: it is in a race with the copy."""
         resolved = event.address
         if not self._copies or self._copier is None or resolved.array.space != "shared":
             return
@@ -191,7 +188,6 @@ class AsyncCopies:
         )
 
     def _part(self, copy: _Copy, chosen: Array) -> _Copy:
-        """Some of a copy's lanes."""
         lanes = copy.lanes.select(np.flatnonzero(chosen))
         address = select(copy.address, lanes)
         inside = np.zeros(copy.lanes.n, np.bool_)
@@ -244,7 +240,6 @@ def _accesses(instruction: Instruction, op: str, *modifiers: str) -> AccessSpec:
 
 
 def _place(code: Code, operand: Operand) -> Getter:
-    """The address that an operand in brackets says, offset included."""
     if not isinstance(operand, Address):
         raise UnsupportedInstruction(str(operand), reason="operand")
     base, offset = address_getter(code, operand)
@@ -301,7 +296,7 @@ def _begin_copy(code: Code, instruction: Instruction) -> Step:
     begun.of_copy, arrived.of_copy = "begun", "arrived"
     # Which requests to shared memory a device makes of it is not known.
     begun.is_counted = arrived.is_counted = False
-    to, from_ = _place(code, target), _place(code, source)
+    to, origin = _place(code, target), _place(code, source)
     ignores = bool(rest) and isinstance(rest[0], Register) and code.register_bytes[rest[0].index] == 0
     length = getter(code, rest[0], 0 if ignores else 4) if rest else None
     last = InlineCache()
@@ -309,15 +304,15 @@ def _begin_copy(code: Code, instruction: Instruction) -> Step:
     def lengths(group: Group) -> Array | int:
         if length is None:
             return width
-        said = length(group)
+        value = length(group)
         if ignores:
-            said = as_array(said, BOOL)
-            return np.broadcast_to(np.where(said, 0, width), (group.lanes.n,))
-        counts = np.minimum(as_array(said, U32).astype(np.int64), width)
+            value = as_array(value, BOOL)
+            return np.broadcast_to(np.where(value, 0, width), (group.lanes.n,))
+        counts = np.minimum(as_array(value, U32).astype(np.int64), width)
         return width if (counts == width).all() else np.broadcast_to(counts, (group.lanes.n,))
 
     def step(group: Group) -> None:
-        where, count = from_(group), lengths(group)
+        where, count = origin(group), lengths(group)
         if isinstance(count, int):
             last.forget()
             values = load_store.load(group, whole, where, 0, [4] * words, last)
@@ -327,7 +322,7 @@ def _begin_copy(code: Code, instruction: Instruction) -> Step:
         copies_of(group.batch).begin(group, begun, arrived, to(group), values)
 
     def _short(group: Group, where: Value, count: Array) -> list[Value]:
-        """What a copy of some lanes' bytes brings, zeros behind them."""
+        """Load what each lane copies where lengths differ, with zeros behind it."""
         content = np.zeros((group.lanes.n, width), np.uint8)
         addresses = np.broadcast_to(as_array(where, U64), (group.lanes.n,))
         complete = count == width
@@ -443,7 +438,7 @@ def _arrival(
 
 
 def _look(code: Code, instruction: Instruction, by_parity: bool) -> Step:
-    """Whether a phase is over, by the state that an arrival gave or by its parity."""
+    """Test whether a phase is over, by the state that an arrival returned or by its parity."""
     spec = _accesses(instruction, "load", *_order(instruction, "acquire"), *_space(instruction), "b64")
     spec.is_counted = False
     spec.polls = True
@@ -461,8 +456,8 @@ def _look(code: Code, instruction: Instruction, by_parity: bool) -> Step:
         if copies is not None and copies.are_promised:
             copies.keep_promises(places_of(group, spec, where))
         now = mbarrier_phase(as_array(load_store.load(group, spec, where, 0, [8], last)[0], U64))
-        asked = as_array(read(group), U32 if by_parity else U64)
-        over: Any = (now & np.uint64(1)) != asked if by_parity else now != mbarrier_phase(asked)
+        awaited = as_array(read(group), U32 if by_parity else U64)
+        over: Any = (now & np.uint64(1)) != awaited if by_parity else now != mbarrier_phase(awaited)
         if index is not None:
             group.registers[index] = from_array(np.asarray(over), group.lanes, 0)
 

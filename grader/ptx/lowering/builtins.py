@@ -36,7 +36,7 @@ ISSUED_PER_LANE = 8
 
 
 def _argument(group: Group, address: int, dtype: np.dtype[Any]) -> Array:
-    """(n,) values of a `.param` variable, one a lane."""
+    """Return (n,) values of a `.param` variable, one for each lane."""
     array = group.batch.local.find(address)
     assert array is not None
     index = (array.storage + address - array.base) // dtype.itemsize
@@ -46,7 +46,7 @@ def _argument(group: Group, address: int, dtype: np.dtype[Any]) -> Array:
 
 
 def _text(batch: BlockBatch, address: int, lane: int = 0) -> str:
-    """What is at an address up to a zero, as a lane sees it."""
+    """Return the string at an address, up to its zero, as a lane sees it."""
     window: Device | Window | SharedWindow = batch.device
     row = 0
     if address >= SHARED_WINDOW:
@@ -85,12 +85,11 @@ def _vprintf(group: Group, instruction: Instruction, arguments: list[int], retur
 
 
 def _arguments(template: str) -> int:
-    """How many arguments a format takes."""
     return sum((match[5] != "%") + (match[2] == "*") + (match[3] == "*") for match in _CONVERSION.finditer(template))
 
 
 class _Packed:
-    """A lane's packed argument buffer, read one argument after the other, each aligned to its own size."""
+    """A lane's packed argument buffer; each argument is aligned to its own size."""
 
     def __init__(self, batch: BlockBatch, buffer: int, lane: int) -> None:
         local = buffer - LOCAL_WINDOW
@@ -99,7 +98,6 @@ class _Packed:
         self._row = array.storage + lane * array.row_bytes if array is not None else 0
 
     def fetch(self, dtype: str) -> Any:
-        """The next argument; 0 where there is none."""
         kind, array = np.dtype(dtype), self._array
         if array is None:
             return kind.type(0).item()
@@ -112,7 +110,6 @@ class _Packed:
 
 
 def _format(batch: BlockBatch, template: str, buffer: int, lane: int) -> str:
-    """C's printf on a packed argument buffer."""
     packed = _Packed(batch, buffer, lane)
 
     def convert(match: re.Match[str]) -> str:
@@ -198,7 +195,7 @@ def _assert_fail(group: Group, instruction: Instruction, arguments: list[int], r
 
 
 def _results(group: Group, address: int, values: Array) -> None:
-    """Put what a function returns, one a lane, into a `.param` variable."""
+    """Store the return value of a function, one for each lane, in a `.param` variable."""
     array = group.batch.local.find(address)
     assert array is not None
     rows = array.row_starts(group.lanes, values.itemsize)
@@ -207,7 +204,6 @@ def _results(group: Group, address: int, values: Array) -> None:
 
 
 def _charge(group: Group, lanes: int) -> None:
-    """Count what is done for lanes one by one towards what a launch may issue."""
     group.batch.budget.issued += lanes * ISSUED_PER_LANE
 
 
@@ -220,8 +216,8 @@ def _malloc(group: Group, instruction: Instruction, arguments: list[int], return
         allocation = heap.allocate(size, line)
         if allocation is not None:
             pointers[position] = allocation[0]
-            for tell in batch.watchers.renewed:
-                tell(heap.array, allocation[0] - heap.array.base, allocation[1])
+            for notify in batch.watchers.renewed:
+                notify(heap.array, allocation[0] - heap.array.base, allocation[1])
     batch.note_change()
     _results(group, returns[0], pointers)
 
@@ -253,7 +249,7 @@ MEMORY_ALLOCATION, INVALID_CONFIGURATION = 2, 9
 
 
 def _parameter_buffer(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
-    """Room for the arguments of a launch, one a lane; null where there is none left."""
+    """Allocate memory for the arguments of a launch for each lane; null where none is left."""
     batch, line = group.batch, instruction.location.line
     device, program = batch.device, group.frames[-1].code.program
     if device.launch_arguments is None:
@@ -279,18 +275,18 @@ def _parameter_buffer(group: Group, instruction: Instruction, arguments: list[in
 
 
 def _fields(group: Group, address: int) -> list[Index3]:
-    """(n,) a `dim3` in a `.param` variable, one a lane."""
+    """Return the `dim3` in a `.param` variable for each lane."""
     return list(zip(*(_argument(group, address + 4 * axis, U32).tolist() for axis in range(3)), strict=True))
 
 
 def _errors(group: Group) -> dict[int, int]:
-    """The last error of this API, by lane."""
+    """Return the last error of the launch API by lane."""
     errors: dict[int, int] = group.batch.extensions.setdefault("errors of launches", {})
     return errors
 
 
 def _launch_device(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
-    """Queue a launch, one a lane, whose arguments lie where `_parameter_buffer` said."""
+    """Queue a launch for each lane; its arguments lie where `_parameter_buffer` put them."""
     batch, module = group.batch, group.frames[-1].code.program.module
     room: Heap | None = batch.device.launch_arguments
     streams = _argument(group, arguments[1], U64).tolist()
@@ -311,7 +307,7 @@ def _launch_device(group: Group, instruction: Instruction, arguments: list[int],
 
 
 def _stream_create(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
-    """A handle that no other stream or event of the launch has, to where each lane wants it."""
+    """Store a handle that no other stream or event of the launch has, for each lane."""
     lanes, budget = group.lanes, group.batch.budget
     handles = np.arange(FIRST_HANDLE + budget.handles, FIRST_HANDLE + budget.handles + lanes.n, dtype=np.uint64)
     budget.handles += lanes.n
@@ -333,7 +329,7 @@ def _take_last_error(group: Group, instruction: Instruction, arguments: list[int
 
 
 def _succeed(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
-    """What has nothing to do: what is destroyed goes when the work in it has been done."""
+    """Return success: what is destroyed ends when its work is done."""
     _results(group, returns[0], np.zeros(group.lanes.n, np.int32))
 
 
@@ -358,7 +354,7 @@ BUILTINS: dict[str, Callable[[Group, Instruction, list[int], list[int]], None]] 
 
 @dataclass(slots=True)
 class _Grid:
-    """A launch of a kernel or of the host, and what of it is not yet done."""
+    """A grid that was launched, and what it launched that is not yet done."""
 
     parent: _Grid | None = None
     queue: deque[tuple[_Grid, DeviceLaunch]] | None = None
@@ -373,7 +369,7 @@ class _Descendants:
         self.ready: deque[tuple[_Grid, DeviceLaunch]] = deque()
 
     def expand(self, grid: _Grid, launched: Sequence[DeviceLaunch]) -> None:
-        """A grid has been run: put what it launched into queues."""
+        """Queue what a grid launched that has been run."""
         grid.tails = [child for child in launched if child.stream == TAIL_LAUNCH]
         queues: dict[tuple[int, int, int], deque[tuple[_Grid, DeviceLaunch]]] = {}
         for number, child in enumerate(launched):
@@ -391,7 +387,7 @@ class _Descendants:
             self.ready.append((grid, child))
 
     def _end(self, grid: _Grid) -> None:
-        """A grid is done, unless something of it is left, and with it perhaps who launched it."""
+        """Note that a grid is done once its descendants are, and then perhaps its parent."""
         while not grid.children:
             if grid.tails:
                 tails, grid.tails = grid.tails, []

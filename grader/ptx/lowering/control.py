@@ -78,7 +78,7 @@ def take_branch(
 
 
 def _parted(predicate: Vec, lanes: Lanes) -> tuple[Lanes | None, Lanes | None]:
-    """The lanes for which a predicate holds, and those for which it does not; None where there are none."""
+    """Return the lanes for which a predicate holds and those for which it does not, None for an empty set."""
     lasting = predicate.lasting and lanes.lasting and predicate.lanes is lanes
     parts: tuple[Lanes | None, Lanes | None] | None = predicate.memo.get("parts") if lasting else None
     if parts is None:
@@ -218,8 +218,8 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
     returns, target, arguments, *_ = instruction.operands
     if not isinstance(returns, Vector) or not isinstance(arguments, Vector):
         raise InvalidInstruction(instruction.text, instruction.location.line, "operands")
-    given = [(o.name if isinstance(o, Symbol) else "") for o in arguments.elements]
-    wanted = [(o.name if isinstance(o, Symbol) else "") for o in returns.elements]
+    argument_names = [(o.name if isinstance(o, Symbol) else "") for o in arguments.elements]
+    return_names = [(o.name if isinstance(o, Symbol) else "") for o in returns.elements]
     resume = successors[0]
     if any(isinstance(o, (Register, Immediate)) for o in (*arguments.elements, *returns.elements)):
         raise UnsupportedInstruction(instruction.text, reason="call with registers")
@@ -229,7 +229,7 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
 
             def call_builtin(group: Group, scheduler: Scheduler) -> bool:
                 symbols = group.frames[-1].symbols
-                builtin(group, instruction, [symbols[n] for n in given], [symbols[n] for n in wanted])
+                builtin(group, instruction, [symbols[n] for n in argument_names], [symbols[n] for n in return_names])
                 group.from_back_edge = block.next_is_back_edge
                 group.block = resume
                 return True
@@ -240,7 +240,7 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
         name = target.name
 
         def call(group: Group, scheduler: Scheduler) -> bool:
-            return enter(group, code.program.code(name), given, wanted, resume, (block.index, name))
+            return enter(group, code.program.code(name), argument_names, return_names, resume, (block.index, name))
 
         return call
     read = getter(code, target)
@@ -253,26 +253,28 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
                 lanes = group.lanes.select(np.flatnonzero(pointers == pointer))
                 part = group.split(lanes, resume)
                 callee = code.program.code(code.program.at(pointer, instruction).name)
-                enter(part, callee, given, wanted, resume, (block.index, callee.name))
+                enter(part, callee, argument_names, return_names, resume, (block.index, callee.name))
                 scheduler.queue.add(part)
             return False
         callee = code.program.code(code.program.at(value, instruction).name)
-        return enter(group, callee, given, wanted, resume, (block.index, callee.name))
+        return enter(group, callee, argument_names, return_names, resume, (block.index, callee.name))
 
     return call_pointer
 
 
-def enter(group: Group, callee: Code, given: list[str], wanted: list[str], resume: int, link: Any) -> bool:
+def enter(
+    group: Group, callee: Code, argument_names: list[str], return_names: list[str], resume: int, link: Any
+) -> bool:
     """Start executing a function for all lanes of the group."""
     deepest = group.batch.budget.limits.depth
     if len(group.frames) > deepest:
         raise DeviceTrap(callee.function.location.line, f"more than {deepest} nested calls: the stack overflows")
     caller = group.frames[-1].symbols
     function = callee.function
-    if len(function.parameters) != len(given) or len(function.returns) != len(wanted):
+    if len(function.parameters) != len(argument_names) or len(function.returns) != len(return_names):
         raise DeviceTrap(callee.function.location.line, f"{callee.name} is called as what it is not")
-    symbols = {p.name: caller[name] for p, name in zip(function.parameters, given, strict=True)}
-    symbols.update({p.name: caller[name] for p, name in zip(function.returns, wanted, strict=True)})
+    symbols = {p.name: caller[name] for p, name in zip(function.parameters, argument_names, strict=True)}
+    symbols.update({p.name: caller[name] for p, name in zip(function.returns, return_names, strict=True)})
     symbols.update(group.batch.local_variables(len(group.frames), function))
     registers = callee.fresh_registers.copy()
     group.push(Frame(callee, registers, symbols, resume), link)

@@ -24,7 +24,7 @@ from grader.ptx.values import UNSIGNED, Affine, Value, Vec, as_array, from_array
 
 
 def _vector_atomic(code: Code, instruction: Instruction, count: int) -> Step:
-    """Each element for itself: as a whole the access is not atomic (PTX ISA, atom)."""
+    """Make an atomic of each element: the access as a whole is not atomic (PTX ISA, atom)."""
     operands = list(instruction.operands)
     targets: Sequence[Operand] = (Sink(),) * count
     if instruction.opcode == "atom":
@@ -83,7 +83,7 @@ _ATOMIC_STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {"atom": 
 
 
 def _size(instruction: Instruction) -> int:
-    """Bytes of the type that an instruction ends with, 0 for predicates."""
+    """Return the bytes of the type that an instruction ends with, 0 for predicates."""
     type_name = instruction.modifiers[-1]
     if type_name == "pred":
         return 0
@@ -232,7 +232,7 @@ def _load(code: Code, instruction: Instruction) -> Step:
 
 
 def _parameter(code: Code, operand: Operand, spec: AccessSpec) -> tuple[str, int] | None:
-    """(name, offset) of a kernel's parameter that a load fetches from, all of it inside."""
+    """Return (name, offset) of the kernel parameter that a load reads, all of it inside."""
     if spec.space != "param" or not code.function.is_entry or not isinstance(operand, Address):
         return None
     if not isinstance(operand.base, Symbol):
@@ -248,7 +248,7 @@ def _parameter(code: Code, operand: Operand, spec: AccessSpec) -> tuple[str, int
 def _load_parameter(
     spec: AccessSpec, name: str, offset: int, indices: Sequence[int | None], sizes: Sequence[int]
 ) -> Step:
-    """What all threads are given alike needs no looking up."""
+    """Load a kernel parameter, which is the same for all threads: no address is looked up."""
     is_signed = spec.dtype.kind == "i"
     places = [
         (index, offset + element * spec.element_bytes, (1 << 8 * max(size, spec.element_bytes)) - 1)
@@ -309,15 +309,15 @@ def _in_space(group: Group, address: int, space: str) -> bool:
 
 
 def _fence(code: Code, instruction: Instruction) -> Step | None:
-    """The emulator carries out every access at once and in order; whoever looks for races has to know."""
+    """Tell observers of a fence; the emulator carries out every access at once and in order."""
     modifiers = instruction.modifiers
     if any(modifier.startswith(("proxy", "mbarrier_init")) for modifier in modifiers):
         return None
     in_block_only = "cta" in modifiers
 
     def step(group: Group) -> None:
-        for tell in group.batch.watchers.fence:
-            tell(group.lanes, in_block_only)
+        for notify in group.batch.watchers.fence:
+            notify(group.lanes, in_block_only)
 
     return step
 

@@ -109,7 +109,7 @@ def lower(graph: ControlFlowGraph, program: Linkage) -> Code:
 
 
 def _member_mask(code: Code, block: CodeBlock) -> Getter | None:
-    """The mask of a block's first warp-wide instruction: a constant, or a register that is set before the block."""
+    """Return the mask of a block's first warp-wide instruction: a constant, or a register set before the block."""
     moved: dict[Operand, Operand | None] = {}
     for instruction in block.instructions:
         if facts(instruction.opcode).fragments:

@@ -167,7 +167,6 @@ class Program:
         return tuple(_plain_name(name) for name in names)
 
     def _used(self, names: Iterable[str]) -> set[str]:
-        """Symbols that the instructions of these functions name."""
         used: set[str] = set()
         for name in names:
             for item in self.module.functions[name].body:

@@ -164,7 +164,7 @@ class Texture:
         return np.clip(wide * extent, -(2.0**40), 2.0**40)
 
     def _place(self, index: Array, dimension: int, extent: int) -> Array:
-        """Indices along one dimension, −1 where the border is meant."""
+        """Return indices along one dimension, −1 for the border."""
         place = index.astype(np.int64)
         mode = self.addressing[dimension]
         if self.normalised and mode == WRAP:
@@ -239,7 +239,7 @@ _INT = np.dtype(np.int32)
 
 
 def _place(code: Code, operand: Operand, geometry: str, text: str) -> tuple[Getter, list[Getter], Getter | None]:
-    """How to get at the handle, the coordinates, and the layer of a layered image."""
+    """Return getters of the handle, the coordinates, and the layer of a layered image."""
     if geometry not in _DIMENSIONS:
         raise UnsupportedInstruction(text, reason=f"geometry .{geometry}")
     assert isinstance(operand, Vector)
@@ -255,7 +255,7 @@ def _place(code: Code, operand: Operand, geometry: str, text: str) -> tuple[Gett
 
 
 def _image(group: Group, handle: Any, kind: type, instruction: Instruction) -> Any:
-    """The texture or surface that all lanes mean; None, and told, where there is none."""
+    """Return the texture or surface of a handle, which all lanes must share; None, reported, where there is none."""
     numbers = np.unique(as_array(handle, UNSIGNED[8])).tolist()
     if len(numbers) > 1:
         raise UnsupportedInstruction(instruction.text, instruction.location.line, "several textures at once")
@@ -329,9 +329,9 @@ def _surface(
         surface: Surface | None = _image(group, handle(group), Surface, instruction)
         if surface is None:
             return None
-        given = [np.broadcast_to(as_array(get(group), _INT), (group.lanes.n,)) for get in coordinates]
+        positions = [np.broadcast_to(as_array(get(group), _INT), (group.lanes.n,)) for get in coordinates]
         none = np.zeros(group.lanes.n, np.int64)
-        x, y, z = (*given, none, none)[:3]
+        x, y, z = (*positions, none, none)[:3]
         if layer is not None:
             z = np.broadcast_to(as_array(layer(group), _INT), (group.lanes.n,))
         places, inside = surface.place(x, y, z, width, mode)

@@ -177,7 +177,7 @@ def _activemask(code: Code, instruction: Instruction) -> Step:
 
 
 def _elect(code: Code, instruction: Instruction) -> Step:
-    """One of the members, here the first: which one is the device's choice (PTX ISA, elect.sync)."""
+    """Elect one of the members, here the first: which one is the device's choice (PTX ISA, elect.sync)."""
     target, mask = instruction.operands
     if instruction.modifiers != ("sync",) or not isinstance(target, Vector):
         raise UnsupportedInstruction(instruction.text)
@@ -215,7 +215,7 @@ _KINDS = ("f16", "bf16", "tf32", "f32", "s8", "u8", "s32", "f64")
 
 
 class _Words:
-    """The modifiers of an instruction by what they say."""
+    """The modifiers of an instruction on matrices, by what they mean."""
 
     def __init__(self, instruction: Instruction) -> None:
         words = [m for m in instruction.modifiers if m not in ("sync", "aligned")]
@@ -241,13 +241,12 @@ def _registers(operand: Operand) -> tuple[Operand, ...]:
 
 
 def _check_warp(group: Group, instruction: Instruction) -> None:
-    """All lanes of a warp have to be there."""
     if not group.lanes.whole_warps:
         report_missing(group, instruction, missing(group.batch, group.lanes, FULL))
 
 
 def _gathered(group: Group, readers: Sequence[Getter], fragment: Fragment) -> Array:
-    """(warps, 32, n) words: what the registers of a fragment hold."""
+    """Return (warps, 32, n) words: the contents of a fragment's registers."""
     lanes, word = group.lanes, UNSIGNED[fragment.register_bytes]
     columns = [np.broadcast_to(as_array(read(group), word), (lanes.n,)) for read in readers]
     return np.stack([lanes.to_warps(np.ascontiguousarray(column), word.type(0)) for column in columns], axis=-1)
@@ -277,7 +276,7 @@ def _wmma(code: Code, instruction: Instruction) -> Step:
 def _placed(
     code: Code, instruction: Instruction, words: _Words, which: str, where: Operand, stride: list[Operand], op: str
 ) -> tuple[Fragment, AccessSpec, Callable[[Group], list[Any]]]:
-    """Of a fragment in memory: the fragment; an access to one element; from a group to each element's addresses."""
+    """Return a fragment in memory, an access to one element, and a function: group → each element's addresses."""
     if len(words.orders) != 1 or len(words.kinds) != 1:
         raise UnsupportedInstruction(instruction.text)
     fragment = wmma_fragment(which, *words.size, words.kinds[0])
@@ -428,12 +427,14 @@ def _ldmatrix(code: Code, instruction: Instruction) -> Step:
         lanes = group.lanes
         # Of fewer than four matrices the other lanes' addresses mean nothing.
         positions = np.flatnonzero((lanes.ids & 31) < 8 * count)
-        saying = lanes if len(positions) == lanes.n else lanes.select(positions)
+        addressing = lanes if len(positions) == lanes.n else lanes.select(positions)
         last.forget()
-        values = load_store.load(group.part(saying), spec, select(address(group), saying), offset, [4] * 4, last)
+        values = load_store.load(
+            group.part(addressing), spec, select(address(group), addressing), offset, [4] * 4, last
+        )
         last.forget()
         columns = [
-            saying.to_warps(np.ascontiguousarray(np.broadcast_to(as_array(v, U32), (saying.n,))), U32.type(0))
+            addressing.to_warps(np.ascontiguousarray(np.broadcast_to(as_array(v, U32), (addressing.n,))), U32.type(0))
             for v in values
         ]
         # (warps, matrix, row, pair of elements); lane l holds pair l % 4 of row l / 4 of each.

@@ -66,7 +66,7 @@ class Barriers:
             self._report(waiter, group.lanes, block.first, waiter.group.lanes, blocks)
 
     def _report(self, at: BarrierWaiter, lanes: Lanes, other: Instruction, other_lanes: Lanes, blocks: Array) -> None:
-        """Divergence at the barrier of `at`: one of `lanes` is to blame, `other` is where its opponent is."""
+        """Report divergence at the barrier of `at`: one of `lanes` is to blame, `other` is where its opponent is."""
         batch = self.batch
         mixed = is_barrier(other.opcode) and lanes is at.group.lanes
         first = int(lanes.ids[np.searchsorted(lanes.blocks, blocks[0])])
@@ -98,8 +98,8 @@ class Barriers:
     def arrive(self, waiter: BarrierWaiter) -> None:
         """Lanes come to a barrier and go on at once."""
         self.waiters.append(waiter)
-        for tell in self.batch.watchers.arrival:
-            tell(waiter.barrier, waiter.group.lanes)
+        for notify in self.batch.watchers.arrival:
+            notify(waiter.barrier, waiter.group.lanes)
 
     def check_nobody_waits(self) -> None:
         """Raises LimitExceeded when threads still wait, nobody being able to release them: a deadlock."""
@@ -120,7 +120,7 @@ class Barriers:
         return True
 
     def _release(self, number: int, complete: Array) -> None:
-        """Let go who waits at a barrier, in the blocks in which it is complete: (blocks,) bool."""
+        """Release the threads that wait at a barrier, in the blocks in which it is complete: (blocks,) bool."""
         before, self.waiters = self.waiters, []
         parties: list[tuple[Lanes, bool]] = []
         partial = False
@@ -153,7 +153,7 @@ class Barriers:
         )
 
     def _complete(self) -> dict[int, Array]:
-        """By barrier number, (blocks,) bool: where everybody it waits for has arrived."""
+        """Return by barrier number the blocks, (blocks,) bool, in which all whom it waits for have arrived."""
         batch = self.batch
         blocks = batch.layout.blocks
         ready: dict[int, Array] = {}
@@ -184,11 +184,11 @@ class Barriers:
     def _announce(self, number: int, released: Array | None, completion: BarrierCompletion | None) -> None:
         if number in self.votes:
             self.votes[number][slice(None) if released is None else released] = 0
-        for tell in self.batch.watchers.barrier:
-            tell(released, completion)
+        for notify in self.batch.watchers.barrier:
+            notify(released, completion)
 
     def _report_mixed(self, sites: list[BarrierWaiter], complete: Array) -> None:
-        """Threads of one block that met at different barrier instructions."""
+        """Report threads of one block that met at different barrier instructions."""
         for index, waiter in enumerate(sites):
             for other in sites[:index]:
                 if waiter.block is other.block:
@@ -273,7 +273,7 @@ class Convergence:
         return False
 
     def _announce(self, lanes: Lanes, mask: Value) -> None:
-        """Tell who watches that lanes have met, as far as they name each other."""
+        """Tell observers which lanes have met, as far as they name each other."""
         watchers = self._batch.watchers.warp_sync
         if not watchers:
             return
@@ -286,8 +286,8 @@ class Convergence:
             present = self._batch.lanes_by_warp(lanes)[lanes.ids >> 5]
             if absent.any() or (present & ~least[lanes.warp_rows]).any():
                 masks = named
-        for tell in watchers:
-            tell(lanes, masks)
+        for notify in watchers:
+            notify(lanes, masks)
 
     # -- letting go ----------------------------------------------------------------------------------------------------
 

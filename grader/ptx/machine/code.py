@@ -56,7 +56,7 @@ class ControlFlowGraph:
 
 @dataclass(slots=True)
 class _Draft:
-    """A block in the making; targets are labels, None stands for the next block."""
+    """A block under construction; targets are labels, None stands for the next block."""
 
     labels: list[str] = field(default_factory=list)
     instructions: list[Instruction] = field(default_factory=list)
@@ -103,7 +103,7 @@ def build_cfg(function: Function, module: Module | None = None) -> ControlFlowGr
 
 
 def _split(function: Function) -> list[_Draft]:
-    """The blocks in the order of the text, guarded instructions lowered."""
+    """Split a function into blocks in the order of its text, with guarded instructions lowered."""
     wanted = {label for item in function.body if isinstance(item, Instruction) for label in _targets(item)}
     drafts = [_Draft()]
 
@@ -173,7 +173,7 @@ def _append(drafts: list[_Draft], instruction: Instruction) -> None:
 
 
 def _targets(instruction: Instruction) -> Sequence[str]:
-    """Labels that a branch may go to, each once per way there (an indirect branch keeps its table's order)."""
+    """Return the labels that a branch may go to, one for each way there, in the order of an indirect branch's table."""
     if instruction.opcode == "bra":
         return [operand.name for operand in instruction.operands if isinstance(operand, Label)]
     if instruction.opcode == "brx":

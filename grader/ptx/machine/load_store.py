@@ -42,12 +42,12 @@ def _flag_slices(resolved: ResolvedAddress, spec: AccessSpec, array: MemoryArray
     return [(flags[start + element :], indices) for element in range(spec.count)]
 
 
-def _known_key(resolved: ResolvedAddress, spec: AccessSpec) -> tuple[Any, ...]:
+def _written_key(resolved: ResolvedAddress, spec: AccessSpec) -> tuple[Any, ...]:
     # Validity only grows while a batch runs, so what was found all written once stays so.
     return ("written", resolved.array.storage, resolved.shift, spec.width)
 
 
-def _known(batch: BlockBatch, resolved: ResolvedAddress, key: tuple[Any, ...]) -> bool:
+def _is_noted(batch: BlockBatch, resolved: ResolvedAddress, key: tuple[Any, ...]) -> bool:
     vec = resolved.vec
     if vec is None:
         return False
@@ -68,8 +68,8 @@ _NOTHING: dict[Any, Any] = {}
 
 def check_written(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress, array: MemoryArray) -> None:
     """Report lanes of a load that read what nobody wrote."""
-    key = _known_key(resolved, spec)
-    if _known(batch, resolved, key):
+    key = _written_key(resolved, spec)
+    if _is_noted(batch, resolved, key):
         return
     bad: Array | None = None
     for flags, indices in _flag_slices(resolved, spec, array):
@@ -108,8 +108,8 @@ def mark_written(batch: BlockBatch, resolved: ResolvedAddress, spec: AccessSpec)
     array = resolved.array
     if array.valid is None:
         return
-    key = _known_key(resolved, spec)
-    if _known(batch, resolved, key):
+    key = _written_key(resolved, spec)
+    if _is_noted(batch, resolved, key):
         return
     for flags, indices in _flag_slices(resolved, spec, array):
         flags[indices] = _ALL_WRITTEN[spec.element_bytes]
@@ -350,5 +350,5 @@ def _observe(
         event = Access(spec, resolved, batch.geometry, stored, changed)
         if len(parts) > 1:
             event.together = [other for _, other in parts if other.array.space == array.space]
-        for tell in watchers:
-            tell(event)
+        for notify in watchers:
+            notify(event)

@@ -45,16 +45,16 @@ WARP_SKEW = 2
 _COORDINATES = ("tid.", "ctaid.", "laneid", "lanemask_")
 """What follows from the part of the grid alone."""
 _CLOCKS = ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi")
-_KNOWN = frozenset(
+_EMULATED = frozenset(
     [*_UNIFORM, *_CLOCKS, *GRID_GROUP, "smid", "gridid", "laneid", "warpid", "dynamic_smem_size", "total_smem_size"]
     + [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in _AXES]
     + [f"lanemask_{relation}" for relation in ("eq", "lt", "le", "gt", "ge")]
 )
 
 
-def is_known(name: str) -> bool:
+def is_emulated(name: str) -> bool:
     """Whether `%name` is emulated."""
-    return name in _KNOWN
+    return name in _EMULATED
 
 
 def asks_for_grid(code: Code) -> bool:
@@ -88,7 +88,7 @@ def read(group: Group, name: str) -> Value:
 
 
 def _waited(batch: BlockBatch) -> int:
-    """Cycles by which the clock goes on of itself: who only reads it, again and again, waits for it."""
+    """Return how many cycles the clock advances by itself: code that only reads it, again and again, waits for it."""
     waiting = batch.extensions.get("waiting")
     if waiting is None or waiting[0] != batch.version:
         # Memory at the first of the readings, the clock then, and how many there have been.
@@ -165,14 +165,13 @@ def compute(batch: BlockBatch, name: str) -> Value:
 
 @lru_cache(maxsize=KEPT_COORDINATES)
 def _threads(block: Index3, blocks: int, order: Order, axis: str) -> int | Array:
-    """One coordinate of the threads of some blocks of this shape."""
     layout = Layout(block, blocks)
     return _uniform_or_words(_along(order.threads(layout.root.ids % layout.padded, layout.threads), block, axis))
 
 
 @lru_cache(maxsize=KEPT_COORDINATES)
 def _blocks(block: Index3, blocks: int, first: int, grid: Index3, order: Order, axis: str) -> int | Array:
-    """One coordinate of the block of each thread, in blocks of this shape from the first-th turn of a grid on."""
+    """Return one coordinate of the block of each thread, in `blocks` blocks from the `first`-th turn of a grid on."""
     numbers = order.blocks(first + np.arange(blocks, dtype=np.int64), prod(grid))
     values = _uniform_or_words(_along(numbers, grid, axis))
     return values if isinstance(values, int) else np.repeat(values, prod(block))
@@ -193,8 +192,8 @@ def _uniform_or_words(values: Array) -> int | Array:
     return words
 
 
-def _value(batch: BlockBatch, found: int | Array) -> Value:
-    return found if isinstance(found, int) else Vec(found, batch.layout.root)
+def _value(batch: BlockBatch, values: int | Array) -> Value:
+    return values if isinstance(values, int) else Vec(values, batch.layout.root)
 
 
 def _vec(batch: BlockBatch, values: Array) -> Value:
@@ -220,7 +219,7 @@ def getter(code: Code, operand: Operand, size: int = 8) -> Getter:
         return lambda group: value
     if isinstance(operand, Special):
         name = operand.name
-        if not is_known(name):
+        if not is_emulated(name):
             raise UnsupportedInstruction(f"%{name}", reason=f"special register %{name}")
         return lambda group: read(group, name)
     if isinstance(operand, Symbol):

@@ -28,7 +28,7 @@ from grader.ptx.values import UNSIGNED, Affine, Lanes, Vec, split_shift
 
 
 class _Snapshot:
-    """A header as some lanes came to it: `values` of the deciding registers, `version` of memory."""
+    """The state in which some lanes reached a header: the deciding registers and the version of memory."""
 
     __slots__ = ("arrivals", "lanes", "renew_at", "stuck_at", "values", "version")
 
@@ -92,7 +92,7 @@ class NonTermination:
         )
 
     def _nobody_else(self, code: Code, key: tuple[Any, ...], lanes: Lanes) -> bool:
-        """Whether all who could run are caught in loops that wait for memory to change."""
+        """Whether all groups that could run are caught in loops that wait for memory to change."""
         if self._barriers.waiters and self._barriers.release_complete():
             return False
         if self._convergence.waiting and self._convergence.resume():
@@ -167,8 +167,8 @@ class Scheduler:
                 if self.convergence.resume() or self.barriers.release() or self.convergence.force():
                     continue
                 self.barriers.check_nobody_waits()
-                for tell in self.batch.watchers.end:
-                    tell()
+                for notify in self.batch.watchers.end:
+                    notify()
                 return
             group = self._next()
             if self.barriers.waiters:
@@ -184,7 +184,7 @@ class Scheduler:
         return self.queue.take(self._choose())
 
     def _choose(self) -> ProgramPoint:
-        """Deepest call first, then lowest block; see the module's docstring.  Loops wait for their stragglers."""
+        """Choose the deepest call, then the lowest block; lanes one iteration ahead wait for those inside the loop."""
         pending = self.queue.pending
         order = sorted(pending, key=lambda key: (-len(key[0]), key[1]))
         best = order[0]
@@ -206,14 +206,16 @@ class Scheduler:
         return best
 
     def _instead(self, waiting: ProgramPoint, round_: int) -> ProgramPoint:
-        """Who goes while `waiting` spins: who has met at a barrier or in a warp is let go, then others take turns."""
+        """Choose who runs while `waiting` spins: complete barriers are released first, then the others take turns."""
         if self.barriers.waiters:
             self.barriers.release_complete()
         if self.convergence.waiting:
             self.convergence.resume()
-        others = sorted((key for key in self.queue.pending if key != waiting), key=lambda key: (-len(key[0]), key[1]))
-        others = [key for key in others if not self._endless.waits_in_vain(key)] or others
-        return others[round_ % len(others)] if others else waiting
+        candidates = sorted(
+            (key for key in self.queue.pending if key != waiting), key=lambda key: (-len(key[0]), key[1])
+        )
+        candidates = [key for key in candidates if not self._endless.waits_in_vain(key)] or candidates
+        return candidates[round_ % len(candidates)] if candidates else waiting
 
     def _run_group(self, group: Group) -> None:
         batch, pending = self.batch, self.queue.pending
@@ -238,8 +240,8 @@ class Scheduler:
                     raise limits.out_of_time(block.line)
                 continue
             batch.count(block, lanes)
-            for tell in batch.watchers.executed:
-                tell(block.instructions, lanes)
+            for notify in batch.watchers.executed:
+                notify(block.instructions, lanes)
             budget.turns += 1
             budget.steps += block.size
             if budget.charged > limits.instructions or budget.issued > limits.issued:

@@ -40,7 +40,7 @@ def with_any_nan(expression: str) -> str:
 
 
 def _passing_on(result: str, otherwise: str) -> str:
-    """A float64 result, or what says which NaN it is."""
+    """Return a float64 result, or `otherwise`, which determines the NaN."""
     number = "(f64.eq (local.tee $td " + result + ") (local.get $td))"
     return f"(if (result f64) {number} (then (local.get $td)) (else {otherwise}))"
 
@@ -299,7 +299,7 @@ def _funnel(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) 
 
 
 def _number(operand: Operand, most: int) -> int | None:
-    """A place or a number of bits that is known, up to `most`."""
+    """Return the value of an immediate of at most `most`."""
     if not isinstance(operand, Immediate) or not 0 <= operand.value <= most:
         return None
     return operand.value

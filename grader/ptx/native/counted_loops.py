@@ -184,7 +184,7 @@ def form_of(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Form |
 
 
 def _data(code: Code, instructions: list[Instruction]) -> set[int]:
-    """Registers that hold what was loaded, or what comes of it."""
+    """Return the registers that hold loaded values or what is computed from them."""
     data = {register.index for register in code.function.registers if register.type in ("f32", "f64")}
     while True:
         before = len(data)
@@ -205,7 +205,7 @@ def _compares(instruction: Instruction, predicate: int, data: set[int]) -> bool:
 
 
 def _addresses(instruction: Instruction) -> bool:
-    """Whether it is one of the operations of which `progress.py` knows how their results move."""
+    """Whether `counted_runner.py` knows how the result of an instruction moves."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if not all(isinstance(operand, (Register, Immediate)) for operand in instruction.operands):
         return False
@@ -217,7 +217,7 @@ def _addresses(instruction: Instruction) -> bool:
 
 
 def _spec(code: Code, instruction: Instruction) -> AccessSpec | None:
-    """Of a load or a store, where it is a plain one of one number in global memory."""
+    """Return the static side of a plain load or store of one number in global memory, None for any other."""
     spec = load_spec(code, instruction) if instruction.opcode == "ld" else AccessSpec(instruction, "store")
     return None if spec.space != "global" or spec.strong or spec.count != 1 else spec
 

@@ -68,8 +68,8 @@ class Progress:
 
 def progress_of(form: Form, registers: Sequence[Any], register_bytes: Sequence[int], most: int) -> Progress:
     """How a loop that is about to begin an iteration goes on.  Raises Irregular where that is not known."""
-    once = _iteration(form, registers, dict.fromkeys(form.moving, 0))
-    steps = {i: affine.difference(registers[i], once.after[i][0], 8 * register_bytes[i]) for i in form.moving}
+    first_round = _iteration(form, registers, dict.fromkeys(form.moving, 0))
+    steps = {i: affine.difference(registers[i], first_round.after[i][0], 8 * register_bytes[i]) for i in form.moving}
     progress = _iteration(form, registers, steps)
     for index, step in steps.items():
         if signed(progress.after[index][1], 8 * register_bytes[index]) != step:
@@ -87,7 +87,7 @@ def progress_of(form: Form, registers: Sequence[Any], register_bytes: Sequence[i
 
 
 def _iteration(form: Form, registers: Sequence[Any], steps: dict[int, int]) -> Progress:
-    """One iteration of the addressing, with the steps that registers have when it begins."""
+    """Compute one iteration of the addressing from registers that move by `steps`."""
     after: dict[int, Moving] = {}
     progress = Progress([], after)
 
@@ -151,7 +151,7 @@ def _compute(i: Instruction, read: Callable[[Operand, int], Moving], progress: P
 
 
 def _count(form: Form, progress: Progress, registers: Sequence[Any], steps: dict[int, int], most: int) -> None:
-    """Find out how often the loop goes round: as often as all threads do, where some leave it before others."""
+    """Count the iterations that all threads make, where some leave the loop before others."""
     relation, type_name = form.exit.modifiers
     bits = int(type_name[1:])
     is_signed = type_name.startswith("s") and relation not in ("lo", "ls", "hi", "hs")
@@ -193,7 +193,7 @@ def _count(form: Form, progress: Progress, registers: Sequence[Any], steps: dict
 
 @dataclass(frozen=True)
 class _Exit:
-    """A comparison that decides whether a loop goes round again; may_wrap: its numbers may wrap around before."""
+    """The comparison that decides whether a loop goes round again; may_wrap: its numbers may wrap around before."""
 
     holds: Callable[[int, int], bool]
     again: bool
@@ -273,7 +273,7 @@ class CountedLoop:
             is_worth_it = self._is_worth_it(batch, lanes.n, progress.trips)
             accesses = self._accesses(batch, progress, places)
             # Nor will it be in the iterations that are left.
-            refused = not is_worth_it or not all(may_be_told(accesses) for may_be_told in watchers.may_repeat)
+            refused = not is_worth_it or not all(may_repeat(accesses) for may_repeat in watchers.may_repeat)
             results = None if refused else self._computed(group, progress, places)
         except Irregular:
             self.failures += 1
@@ -283,14 +283,14 @@ class CountedLoop:
         if results is None:
             self.pause = progress.trips - 1
             return False
-        self._tell(batch, accesses)
+        self._note_accesses(batch, accesses)
         batch.count(self.form.block, lanes, progress.trips)
         batch.budget.turns += progress.trips
         self._go_on(group, progress, results)
         return True
 
     def _progress(self, group: Group) -> Progress:
-        """How the loop goes on, which is the same whenever it is come to with the same values."""
+        """Return how the loop goes on, which is the same whenever it is reached with the same values."""
         values: list[Any] = []
         lasts = group.lanes.lasting
         for index in self.form.reads:
@@ -311,7 +311,6 @@ class CountedLoop:
         return cached[1]
 
     def _is_worth_it(self, batch: BlockBatch, lanes: int, trips: int) -> bool:
-        """Whether so many iterations take long enough, and no limit falls into them."""
         budget, limits = batch.budget, batch.budget.limits
         work = self.form.block.size * trips
         if budget.issued + work > limits.issued or budget.charged + work * lanes // AT_ONCE > limits.instructions:
@@ -359,8 +358,8 @@ class CountedLoop:
         )
         return RepeatedAccesses(first, tuple(where.step for where in places), progress.trips)
 
-    def _tell(self, batch: BlockBatch, accesses: RepeatedAccesses) -> None:
-        """Take note of what was stored, and tell who watches."""
+    def _note_accesses(self, batch: BlockBatch, accesses: RepeatedAccesses) -> None:
+        """Note what was stored, and tell observers of the accesses."""
         if self.form.stores:
             batch.note_change()
         for event, step in zip(accesses.first, accesses.steps, strict=True):
@@ -372,11 +371,11 @@ class CountedLoop:
                     elements, start = event.address.index(event.width)
                     view = event.address.array.view(event.spec.dtype)
                     event.stored = [Vec(view[start:].take(elements), event.address.lanes)]
-        for tell in batch.watchers.repeated:
-            tell(accesses)
+        for notify in batch.watchers.repeated:
+            notify(accesses)
 
     def _go_on(self, group: Group, progress: Progress, results: dict[int, Array]) -> None:
-        """Registers and place after the last iteration."""
+        """Set registers and block as the last iteration leaves them."""
         sizes = self.code.register_bytes
         for index, (value, step) in progress.after.items():
             group.registers[index] = advance(value, (progress.trips - 1) * step, 8 * sizes[index])
@@ -389,7 +388,7 @@ class CountedLoop:
             group.from_back_edge = True
 
     def _computed(self, group: Group, progress: Progress, places: list[Placed]) -> dict[int, Array] | None:
-        """Registers of data as the last iteration leaves them, and memory.  Raises Irregular with nothing done."""
+        """Run the loop and return its data registers after the last iteration.  Raises Irregular with nothing done."""
         kinds: list[str] = []
         tables: list[int] = []
         offsets: list[Array] = []
@@ -419,7 +418,6 @@ class CountedLoop:
 
 
 def _is_written(flags: Array, resolved: ResolvedAddress, low: int, word: int) -> bool:
-    """Whether all that lanes load was written; flags: of the bytes from the lowest on."""
     starts = resolved.offsets() - low
     return all(flags[starts + byte].all() for byte in range(word))
 
@@ -443,9 +441,9 @@ def _check_apart(places: list[Placed], trips: int, word: int) -> None:
         if not any(where.stores for where in accesses):
             continue
         array, step = accesses[0].address.array, abs(accesses[0].step)
-        others = [other[0].address.array for number, other in by_array.items() if number != key]
+        other_arrays = [other[0].address.array for number, other in by_array.items() if number != key]
         if any(where.step != accesses[0].step for where in accesses) or any(
-            np.may_share_memory(array.data, other.data) for other in others
+            np.may_share_memory(array.data, other.data) for other in other_arrays
         ):
             raise Irregular
         distinct = {(id(where.address.vec), where.low): where for where in accesses}

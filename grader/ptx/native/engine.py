@@ -40,8 +40,6 @@ SLICE = 32_000_000
 
 
 class _Party:
-    """Lanes that stand at the same block."""
-
     __slots__ = ("back", "block", "lanes")
 
     def __init__(self, lanes: Lanes, block: int, back: bool = False) -> None:
@@ -123,7 +121,7 @@ class Runner:
         return _Party(lanes, parties[0].block, all(party.back for party in parties))
 
     def _choose(self) -> int:
-        """The lowest block, but those who are an iteration ahead wait for who is still inside the loop."""
+        """Choose the lowest block; lanes one iteration ahead wait for those inside the loop."""
         order = sorted(self.pending)
         best = order[0]
         loop = self.code.loop_at_header.get(best)
@@ -132,7 +130,7 @@ class Runner:
         return best
 
     def _go(self, party: _Party) -> None:
-        """Run a party until it comes to a barrier, parts, returns, or somebody else has to go."""
+        """Run a party until it reaches a barrier, parts, returns, or another party has to go first."""
         memory, budget, limits = self.memory, self.budget, self.budget.limits
         lanes, code = party.lanes, self.code
         if time.process_time() - budget.began_s > limits.seconds:
@@ -181,7 +179,7 @@ class Runner:
     # -- barriers ----------------------------------------------------------------------
 
     def _refuse_bypass(self, party: _Party) -> None:
-        """Who goes on past a barrier where others of the block wait is at fault, and is told of by the other engine."""
+        """Give up where lanes go on past a barrier at which others of their block wait: the interpreter reports it."""
         block = self.code.blocks[party.block]
         for waiting, at in self.waiters:
             if (
@@ -223,7 +221,6 @@ class Runner:
     # -- what generated code is told -----------------------------------------------------
 
     def _load(self, lanes: Lanes) -> None:
-        """Say which lanes run."""
         if lanes is self._loaded:
             return
         self._loaded = lanes
@@ -248,7 +245,7 @@ class Runner:
         memory.put(CONTEXT["TOKEN"], token)
 
     def _set_stops(self) -> None:
-        """Blocks at which somebody else has to go first, or to be joined."""
+        """Mark the blocks at which another party has to go first or has to be joined."""
         code = self.code
         stops = self.memory.bytes[self.generated.stops : self.generated.stops + len(code.blocks)]
         if not self.pending:
@@ -489,5 +486,4 @@ class Engine:
 
 
 def _size(device: Device) -> int:
-    """Bytes of all arrays of a device."""
     return sum(len(array.data) for array in device.arrays if array is not None)

@@ -25,11 +25,11 @@ from grader.ptx.isa.rounding import float64_to_float32, fma_f64
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.lowering import warps
 from grader.ptx.machine.code import Code, CodeBlock
-from grader.ptx.machine.operands import is_known
+from grader.ptx.machine.operands import is_emulated
 from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
-from grader.ptx.native.layout import CONTEXT, SEEN, Unfit, local_type, transfer_of
+from grader.ptx.native.layout import CONTEXT, OBSERVED_SPACES, Unfit, local_type, transfer_of
 from grader.ptx.native.pieces import WARPS, Generated, Kernel, Piece, header, is_refused
 
 _CLOCKS = ("clock", "globaltimer")
@@ -58,7 +58,7 @@ class Generator:
         self._check()
         names = {o.name for b in code.blocks for i in b.instructions for o in i.operands if isinstance(o, Special)}
         for name in sorted(names):
-            if not is_known(name) or name.startswith(_CLOCKS):
+            if not is_emulated(name) or name.startswith(_CLOCKS):
                 raise Unfit(f"%{name}")
             out.specials[name] = len(out.specials)
         bodies = [self._block(block) for block in code.blocks]
@@ -75,7 +75,7 @@ class Generator:
                     raise Unfit(instruction.text)
                 if instruction.opcode in ("ld", "ldu", "st"):
                     transfer = transfer_of(instruction, self.code.program.space_of)
-                    self.out.narrow |= transfer.space in SEEN and transfer.spec.width < 4
+                    self.out.narrow |= transfer.space in OBSERVED_SPACES and transfer.spec.width < 4
         if any(info.spins for info in self.code.loop_at_header.values()):
             raise Unfit("a loop that waits for another thread")
 
@@ -251,7 +251,7 @@ class Generator:
                 continue
             if opcode in ("ld", "ldu", "st"):
                 transfer = transfer_of(instruction, self.code.program.space_of)
-                if transfer.space in SEEN:
+                if transfer.space in OBSERVED_SPACES:
                     if stores or (loads and not transfer.is_load):
                         close()
                     loads |= transfer.is_load
@@ -274,7 +274,6 @@ class Generator:
         return express(instruction, lambda operand, name: "") is not None
 
     def _fits(self, instruction: Instruction) -> bool:
-        """Whether no operand is of a kind that only `isa/` knows."""
         return all(
             isinstance(o, (Register, Immediate, Special, Negated))
             or (isinstance(o, Vector) and o is instruction.operands[0])
@@ -283,7 +282,7 @@ class Generator:
         )
 
     def _semantics(self, instruction: Instruction) -> Semantics | None:
-        """What `isa/` knows of an instruction; None where that does not fit how it is written."""
+        """Return the semantics of an instruction; None where they do not fit how it is written."""
         if not instruction.operands:
             return None
         first, *rest = instruction.operands
@@ -359,7 +358,7 @@ _OPEN: weakref.WeakSet[Any] = weakref.WeakSet()
 
 @atexit.register
 def _close() -> None:
-    """Let go of what the runtime owns while its functions are still there to do it."""
+    """Close what the runtime owns while its functions are still loaded."""
     for thing in list(_OPEN):
         thing.close()
 

@@ -47,7 +47,7 @@ def call_of(code: Code, generated: Generated, instruction: Instruction) -> Call:
 
 
 class _Registers:
-    """Frames as the other engine's registers."""
+    """Frames of generated code in the form of the interpreter's registers."""
 
     def __init__(self, code: Code, generated: Generated, lanes: Lanes, frames: Array) -> None:
         self._sizes, self._slots, self._lanes, self._frames = code.register_bytes, generated.slots, lanes, frames
@@ -65,7 +65,7 @@ class _Registers:
 
 
 def _warp_call(code: Code, generated: Generated, instruction: Instruction) -> Call:
-    """An instruction by which lanes of a warp see each other, as the other engine does it: with whole warps only."""
+    """Carry out an exchange within warps as the interpreter does, with whole warps only."""
     try:
         step = warps.EXCHANGES[instruction.opcode](code, instruction)
     except UnsupportedInstruction:
@@ -84,7 +84,6 @@ def _warp_call(code: Code, generated: Generated, instruction: Instruction) -> Ca
 
 
 def _numpy_call(code: Code, generated: Generated, instruction: Instruction) -> Call:
-    """An instruction computed by `isa/`."""
     first, *sources = instruction.operands
     targets = first.elements if isinstance(first, Vector) else (first,)
     semantics = lookup(instruction.opcode, instruction.modifiers, len(targets))
@@ -491,7 +490,7 @@ class LoopModule:
 
 
 def _result(bits: Array, is_float: bool) -> Array:
-    """A register's values, out of the memory of generated code, whose NaNs are not a GPU's."""
+    """Copy a register's values out of generated code's memory, with the NaN of GPUs in place of its own."""
     copied = bits.copy()
     if not is_float:
         return copied

@@ -200,7 +200,7 @@ class Way:
         return [f" (if (local.get $flags) (then {check}))"]
 
     def _history(self, unit: int) -> list[str]:
-        """One unit that nobody else has touched, or only read, is nothing to look into."""
+        """Skip the long way for one unit that no other thread has touched or, of reads, written."""
         width = self.width
         slow = (
             f"(call $note_{self.op} (local.get $h) (i32.add (local.get $h)"
@@ -243,11 +243,11 @@ class Way:
 
 
 def _block(thread: str) -> str:
-    """Whether a thread is of this thread's block."""
+    """Test whether a thread is of this thread's block."""
     return f"(i32.lt_u (i32.xor (local.get {thread}) (local.get $me)) (i32.const {1 << THREAD_BITS}))"
 
 
-SEEN = ("global", "shared", "generic")
+OBSERVED_SPACES = ("global", "shared", "generic")
 """Spaces whose accesses other threads see and observers are told of."""
 
 

@@ -17,7 +17,7 @@ from grader.ptx.native.arithmetic import express
 from grader.ptx.native.layout import (
     CONTEXT,
     KEPT_BYTES,
-    SEEN,
+    OBSERVED_SPACES,
     TYPES,
     Static,
     Transfer,
@@ -239,7 +239,6 @@ class Piece:
         )
 
     def _compute(self, instruction: Instruction) -> None:
-        """Raises Unfit for what generated code leaves to `isa/`."""
         results = express(instruction, self._read)
         if results is None:
             raise Unfit(instruction.text)
@@ -321,7 +320,6 @@ class Piece:
         raise Unfit(str(operand))
 
     def _read(self, operand: Operand, name: str) -> str:
-        """An operand as a PTX type."""
         kind, bits, signed = TYPES[name]
         expression, have = self._raw(operand, bits)
         value = converted(expression, have, kind)
@@ -331,7 +329,7 @@ class Piece:
         return value
 
     def _write(self, target: Register, expression: str, name: str) -> None:
-        """Set a register; a narrower result is extended by its own sign."""
+        """Set a register, with a narrower result extended by its own sign."""
         have, bits, signed = TYPES[name]
         want, width = local_type(target), register_bits(target)
         if have == "i32" and 0 < bits < 32:
@@ -430,13 +428,13 @@ class Piece:
         if transfer.is_load:
             self._load_elements(transfer)
         else:
-            if transfer.space in SEEN:
+            if transfer.space in OBSERVED_SPACES:
                 self._note_change()
             for number, value in enumerate(values):
                 lines.append(element_store(spec.type_name, value, number * spec.element_bytes))
 
-    def _found(self, way: Way, kept: int) -> list[str]:
-        """Set `$p` to where a quick way leads; kept: where it keeps what it has found."""
+    def _find(self, way: Way, kept: int) -> list[str]:
+        """Set `$p` to where a quick way leads; kept: where the way keeps its array."""
         return [f"(local.set $p (call {way.name} (local.get $a) (i32.const {kept}) (local.get $l)))"]
 
     def _note_change(self) -> None:
@@ -473,7 +471,7 @@ class Piece:
             way = Way(space, spec.op, width, copied)
             self.out.ways.add(way)
             kept = self.static.take(KEPT_BYTES)
-            lines += self._found(way, kept)
+            lines += self._find(way, kept)
         if not self.observed:
             return
         site = self._site(transfer)

@@ -232,12 +232,12 @@ def _unused(number: int) -> None:
 def reached_arrays(device: Device, parameters: Iterable[bytes], variables: Iterable[MemoryArray]) -> list[MemoryArray]:
     """The arrays that a kernel can reach by its arguments, as far as these say it, and its module's variables."""
     arrays = {id(array): array for array in device.arrays if array is not None}
-    known = sorted(arrays.values(), key=lambda array: array.base)
-    bases = np.array([array.base for array in known], np.uint64)
-    found = {id(array): array for array in variables}
+    by_base = sorted(arrays.values(), key=lambda array: array.base)
+    bases = np.array([array.base for array in by_base], np.uint64)
+    reached = {id(array): array for array in variables}
     for raw in parameters:
         words = np.frombuffer(raw[: len(raw) // 8 * 8], np.uint64)
         for word, place in zip(words.tolist(), (np.searchsorted(bases, words, "right") - 1).tolist(), strict=True):
-            if place >= 0 and word <= known[place].base + known[place].size:
-                found[id(known[place])] = known[place]
-    return list(found.values())
+            if place >= 0 and word <= by_base[place].base + by_base[place].size:
+                reached[id(by_base[place])] = by_base[place]
+    return list(reached.values())

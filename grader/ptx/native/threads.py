@@ -88,16 +88,16 @@ class Region:
         """The region from a block on.  Raises Unfit where a loop has two entries."""
         region = cls(start)
         after: list[int] = []
-        seen = {start}
+        visited = {start}
         stack = [(start, iter(successors[start]))]
         while stack:
             here, left = stack[-1]
-            following = next((s for s in left if s not in seen), None)
+            following = next((s for s in left if s not in visited), None)
             if following is None:
                 after.append(here)
                 stack.pop()
             else:
-                seen.add(following)
+                visited.add(following)
                 stack.append((following, iter(successors[following])))
         after.reverse()
         region.order = {block: number for number, block in enumerate(after)}
@@ -178,7 +178,7 @@ class Meetings:
         return [*map(self._lanes_from, starts), *exchanges, self._warp(starts), self._run()]
 
     def _lanes_from(self, start: int) -> str:
-        """Threads of a warp that have not returned, from a place on; 1 + where they meet, 0: all have returned."""
+        """Run the threads of a warp from a place on; the result is 1 + where they meet, 0 where all have returned."""
         done = self._kernel.slot(-1)
         alive = f"(i32.load offset={done} (local.get $f))"
         skip = f"(br_if $passed {alive})" if start else f"(i32.store offset={done} (local.get $f) (i32.const 0))"
@@ -199,7 +199,7 @@ class Meetings:
  (local.get $all))"""
 
     def _frame(self, operand: Operand, frame: str) -> str:
-        """An operand of an instruction of a warp, of the thread whose frame that is."""
+        """Read an operand of a warp's instruction from the frame of a thread."""
         if isinstance(operand, Immediate):
             return f"(i32.const {operand.value & 0xFFFFFFFF})"
         if isinstance(operand, Negated):
@@ -209,13 +209,13 @@ class Meetings:
         return f"(i32.load offset={self._kernel.slot(operand.index)} {frame})"
 
     def _exchange(self, number: int, node: Node) -> str:
-        """What an instruction of a warp does for a warp whose 32 threads have met; its first thread's frame is `$f`."""
+        """Carry out an instruction of a warp whose 32 threads have met; its first thread's frame is `$f`."""
         meeting = node.meeting
         assert meeting is not None
-        given = meeting.modifiers
+        modifiers = meeting.modifiers
         if is_barrier(meeting.opcode):
             return f"(func $exchange_{number} (param $f i32) (param $n i32))"
-        if given[:1] != ("sync",) or len(given) != 3:
+        if modifiers[:1] != ("sync",) or len(modifiers) != 3:
             raise Unfit(meeting.text)
         target, *operands = meeting.operands
         targets = target.elements if isinstance(target, Vector) else (target,)
@@ -224,13 +224,13 @@ class Meetings:
         gather = ["(if (i32.ne (i32.const -1) " + self._frame(operands[-1], here) + ") (then unreachable))"]
         gather.append(f"(if (i32.load offset={done} {here}) (then unreachable))")
         if meeting.opcode == "shfl":
-            put = self._shuffled(given, operands, targets)
+            put = self._shuffled(modifiers, operands, targets)
             gather.append(
                 f"(i32.store (i32.add (i32.const {self._scratch}) (i32.shl (local.get $k) (i32.const 2)))"
                 f" {self._frame(operands[0], here)})"
             )
         else:
-            put = [self._store(targets[0], self._voted(given))]
+            put = [self._store(targets[0], self._voted(modifiers))]
             gather.append(
                 "(local.set $votes (i32.or (local.get $votes)"
                 f" (i32.shl (i32.ne {self._frame(operands[0], here)} (i32.const 0)) (local.get $k))))"
@@ -255,19 +255,19 @@ class Meetings:
         return f"(i32.store offset={self._kernel.slot(target.index)} (local.get $g) {value})"
 
     @staticmethod
-    def _voted(given: Sequence[str]) -> str:
+    def _voted(modifiers: Sequence[str]) -> str:
         votes = {
             ("ballot", "b32"): "(local.get $votes)",
             ("any", "pred"): "(i32.ne (local.get $votes) (i32.const 0))",
             ("all", "pred"): "(i32.eq (local.get $votes) (i32.const -1))",
             ("uni", "pred"): "(i32.le_u (i32.add (local.get $votes) (i32.const 1)) (i32.const 1))",
         }
-        if tuple(given[1:]) not in votes:
-            raise Unfit(str(given))
-        return votes[given[1], given[2]]
+        if tuple(modifiers[1:]) not in votes:
+            raise Unfit(str(modifiers))
+        return votes[modifiers[1], modifiers[2]]
 
-    def _shuffled(self, given: Sequence[str], operands: Sequence[Operand], targets: Sequence[Operand]) -> list[str]:
-        """PTX ISA, shfl.sync."""
+    def _shuffled(self, modifiers: Sequence[str], operands: Sequence[Operand], targets: Sequence[Operand]) -> list[str]:
+        """Write shfl.sync as PTX ISA, "shfl.sync", defines it."""
         lane, b, c = "(local.get $k)", "(local.get $b)", "(local.get $c)"
         segment = "(local.get $segment)"
         outside = f"(i32.xor {segment} (i32.const -1))"
@@ -279,9 +279,9 @@ class Meetings:
             "bfly": (f"(i32.xor {lane} {b})", "le_s"),
             "idx": (f"(i32.or {least} (i32.and {b} {outside}))", "le_s"),
         }
-        if given[1] not in below or given[2] != "b32":
-            raise Unfit(str(given))
-        source, compare = below[given[1]]
+        if modifiers[1] not in below or modifiers[2] != "b32":
+            raise Unfit(str(modifiers))
+        source, compare = below[modifiers[1]]
         amount, clamp = (self._frame(operand, "(local.get $g)") for operand in operands[1:3])
         word = f"(i32.add (i32.const {self._scratch}) (i32.shl (local.get $j) (i32.const 2)))"
         return [
@@ -296,7 +296,7 @@ class Meetings:
         ]
 
     def _warp(self, starts: Sequence[int]) -> str:
-        """A warp from one place to where it meets others of its block."""
+        """Run a warp from one place to where it meets others of its block."""
         arguments = "(local.get $f) (local.get $l) (local.get $lane) (local.get $n)"
         go = "\n".join(
             f"(if (i32.eq (local.get $at) (i32.const {start}))"

@@ -55,7 +55,7 @@ class WholeThreads:
 
 
 class _Body(Piece):
-    """Writes the instructions of one thread, whose registers are locals."""
+    """Writes the instructions of one thread with its registers in locals."""
 
     def __init__(self, kernel: Kernel, loose: set[int]) -> None:
         super().__init__(kernel)
@@ -110,7 +110,7 @@ class _Body(Piece):
         return expression, kind
 
     def _update(self, instruction: Instruction) -> None:
-        """An atomic update whose turn does not matter: nobody asks what was there before."""
+        """Write an atomic update whose order does not matter: nobody reads the old value."""
         update = _update_of(instruction)
         assert update is not None
         space, operation, name = update
@@ -125,7 +125,7 @@ class _Body(Piece):
         # It is written already, and written to.
         for way in (Way(space, "load", bits // 8), Way(space, "store", bits // 8)):
             self.out.ways.add(way)
-            self._lines += self._found(way, self.static.take(KEPT_BYTES))
+            self._lines += self._find(way, self.static.take(KEPT_BYTES))
         before, letter = f"({kind}.load (local.get $p))", "i" if kind == "i32" else "l"
         if operation in ("min", "max"):
             compare = f"{kind}.{'lt' if operation == 'min' else 'gt'}_{'s' if signed else 'u'}"
@@ -136,10 +136,10 @@ class _Body(Piece):
         self._lines.append(f"({kind}.store (local.get $p) {after})")
 
     def _note_change(self) -> None:
-        """Nobody asks whether memory has changed."""
+        """Nothing to note: no loop is compared with its past."""
 
-    def _found(self, way: Way, kept: int) -> list[str]:
-        """In the array that this access went to last time it is found here, if what is loaded is written."""
+    def _find(self, way: Way, kept: int) -> list[str]:
+        """Look in the array of the last access first, if what is loaded is written."""
         quick = self.static.take(_QUICK_BYTES, 8)
         log = way.width.bit_length() - 1
         flags = "(i32.add (local.get $p) (local.get $flags))"
@@ -161,7 +161,7 @@ class _Body(Piece):
             f"(local.set $p (i32.add (i32.wrap_i64 (local.get $a)) (i32.load offset=16 (i32.const {quick}))))",
             f"(if (local.tee $flags (i32.load offset=20 (i32.const {quick}))) (then {' '.join(written)}))",
             "(br $found))",
-            *super()._found(way, kept),
+            *super()._find(way, kept),
             f"(call $remember (i32.const {kept}) (i32.const {quick}) (i32.const {log})))",
         ]
 
@@ -189,9 +189,11 @@ _SCOPES = frozenset({"relaxed", "cta", "cluster", "gpu", "sys", "global", "share
 
 def _update_of(instruction: Instruction) -> tuple[str, str, str] | None:
     """(space, operation, type) of an atomic whose order among others like it changes nothing in memory."""
-    given = instruction.modifiers
-    rest = [modifier for modifier in given if modifier not in _SCOPES]
-    space = "shared" if "shared" in given or "shared::cta" in given else "global" if "global" in given else ""
+    modifiers = instruction.modifiers
+    rest = [modifier for modifier in modifiers if modifier not in _SCOPES]
+    space = (
+        "shared" if "shared" in modifiers or "shared::cta" in modifiers else "global" if "global" in modifiers else ""
+    )
     if len(rest) != 2 or not space or rest[0] not in ("add", "min", "max", "and", "or", "xor"):
         return None
     return (space, rest[0], rest[1]) if rest[1] in ("u32", "s32", "b32", "u64", "s64", "b64") else None
@@ -259,8 +261,8 @@ class _Writer(Generator):
     def _is_refused(self, instruction: Instruction) -> bool:
         if instruction.opcode not in ("atom", "red"):
             return super()._is_refused(instruction)
-        asked = {register.index for register in destinations(instruction)} & self._read
-        return bool(asked) or _update_of(instruction) is None
+        looked_at = {register.index for register in destinations(instruction)} & self._read
+        return bool(looked_at) or _update_of(instruction) is None
 
     @staticmethod
     def _globals() -> list[str]:
@@ -269,7 +271,7 @@ class _Writer(Generator):
     # -- from one barrier to the next --------------------------------------------------
 
     def _function(self, region: Region) -> str:
-        """A thread from a place on: 0 where it has returned, or 1 + the block behind the barrier that it is at."""
+        """Run a thread from a place on; the result is 0 where it has returned, else 1 + the node of its barrier."""
         body = _Body(self.kernel, self._loose)
         self._body, self._region = body, region
         inside = "\n".join(self._tree(region.start))
@@ -297,7 +299,7 @@ class _Writer(Generator):
  unreachable)"""
 
     def _tree(self, block: int) -> list[str]:
-        """A block and all that it dominates (Ramsey, Beyond Relooper, 2022)."""
+        """Write a block and all that it dominates (Ramsey, Beyond Relooper, 2022)."""
         region = self._region
         below = [b for b, above in region.dominator.items() if above == block and b != block and b in region.merges]
         below.sort(key=region.order.__getitem__, reverse=True)
@@ -331,9 +333,9 @@ class _Writer(Generator):
         )
         if node.meeting is not None:
             text += self._body.lines(node.instructions)
-            told = {register.index for register in sources(node.meeting)}
+            exchanged = {register.index for register in sources(node.meeting)}
             kept = self._needed(node.successors[0]) - {register.index for register in destinations(node.meeting)}
-            for index in sorted(kept | told):
+            for index in sorted(kept | exchanged):
                 kind = local_type(self.registers[index])
                 text.append(f"({kind}.store offset={self.kernel.slot(index)} (local.get $f) (local.get $r{index}))")
                 self._body.read.add(index)

@@ -84,14 +84,13 @@ class HappensBefore:
     # -- noting --------------------------------------------------------------------------------------------------------
 
     def begin(self, layout: Layout, first_thread: int, blocks: int) -> None:
-        """Another batch of a grid of so many blocks runs: its shared memory is its own."""
+        """Begin another batch of a grid of `blocks` blocks: its shared memory is its own."""
         # Most launches never come to need more.
         self._scene, self._batch = (layout, first_thread, blocks), None
         self._started = False
         self._shared_writers = {}
 
     def _here(self) -> _BlockBatch:
-        """The batch that runs."""
         if self._batch is None:
             assert self._scene is not None
             layout, first_thread, _blocks = self._scene
@@ -102,7 +101,6 @@ class HappensBefore:
         return self._batch
 
     def _start(self, clock: VectorClock) -> None:
-        """Note where the batch's threads stand, if that has not been done."""
         batch = self._here()
         self.active = True
         if not self._started:
@@ -112,7 +110,7 @@ class HappensBefore:
             self._progress.start(node)
 
     def _add(self, kind: str, lanes: Lanes, before: Array | int = NONE, **more: object) -> Node:
-        """The next node; `more`: fields of `Node` that its kind has."""
+        """Add a node; `more`: fields of `Node` that its kind has."""
         batch = self._batch
         assert batch is not None
         node = Node(self.now, kind, lanes, batch.first_thread, batch.layout.padded, before, **more)  # type: ignore[arg-type]
@@ -125,7 +123,6 @@ class HappensBefore:
         return node
 
     def fence(self, lanes: Lanes, clock: VectorClock, in_block_only: bool) -> None:
-        """Some lanes execute a fence."""
         self._start(clock)
         batch = self._here()
         node = self._add("fence", lanes, same(batch.last[lanes.ids]), in_block_only=in_block_only)
@@ -134,7 +131,7 @@ class HappensBefore:
             self._progress.fence(lanes.ids)
 
     def access(self, access: StrongAccess, clock: VectorClock, settle: Callable[[], None]) -> None:
-        """Some lanes make a strong access; `settle` is called before it becomes part of the graph, if it does."""
+        """Add a strong access; `settle` is called before it becomes part of the graph, if it does."""
         releases, lanes, units, writes = access.releases, access.lanes, access.units, access.writes
         tables = self._shared_writers if access.shared else self._writers
         table = tables.get(access.memory)
@@ -173,7 +170,7 @@ class HappensBefore:
                 self._released[block] = node.number
 
     def _nothing_new(self, before: Array | int, access: StrongAccess, earlier: Array | None) -> bool:
-        """Whether an access that publishes nothing finds what the same lanes found when they looked last: a poll."""
+        """Whether an access that publishes nothing reads what the same lanes read last: a poll."""
         if self._full or not isinstance(before, int) or before == NONE:
             return False
         node, lanes = self.nodes[before], access.lanes
@@ -192,7 +189,7 @@ class HappensBefore:
         return not access.overwrites and not node.access.overwrites and bool(np.all(earlier == node.number))
 
     def barrier(self, blocks: Array | None) -> None:
-        """All threads of some blocks have met: (blocks,) bool, None for all of them."""
+        """Join all threads of some blocks: (blocks,) bool, None for all of them."""
         batch = self._batch
         if batch is None or not self._started:
             return
@@ -202,12 +199,11 @@ class HappensBefore:
         self._progress.barrier(lanes.ids, self.now - 1)
 
     def warp_sync(self, lanes: Lanes) -> None:
-        """Some lanes have met, warp by warp."""
         if self._batch is not None and self._started:
             self._join("warp", lanes, 32)
 
     def arrival(self, barrier: int, lanes: Lanes) -> None:
-        """Some lanes have come to a barrier for which they do not wait."""
+        """Note lanes that have come to a barrier for which they do not wait."""
         batch = self._batch
         if batch is None or not self._started:
             return
@@ -217,7 +213,7 @@ class HappensBefore:
         batch.last[lanes.ids] = node.number
 
     def complete(self, barrier: int, parties: list[tuple[Lanes, bool]]) -> None:
-        """Some threads of a block have met: sets of lanes, and whether each waited for the others."""
+        """Join some threads of a block: sets of lanes, and whether each waited for the others."""
         batch = self._batch
         if batch is None or not self._started:
             return

@@ -129,20 +129,18 @@ class RepeatedAccesses:
 
     @property
     def address(self) -> ResolvedAddress:
-        """Of the last load of the first iteration."""
+        """Return the address of the last access of the first iteration."""
         return self.first[-1].address
 
     def stored_arrays(self) -> set[int]:
-        """Identities of the arrays that it stores to."""
         return {id(event.address.array) for event in self.first if event.op == "store"}
 
     def of_array(self, array: MemoryArray) -> RepeatedAccesses:
-        """Those that go to one array."""
         own = [k for k, event in enumerate(self.first) if event.address.array is array]
         return RepeatedAccesses(tuple(self.first[k] for k in own), tuple(self.steps[k] for k in own), self.times)
 
     def one_by_one(self) -> Iterator[Access]:
-        """All of them in the order in which they happen."""
+        """Return all accesses in the order in which they happen."""
         for iteration in range(self.times):
             for event, step in zip(self.first, self.steps, strict=True):
                 yield event.moved(iteration * step) if iteration else event
@@ -158,7 +156,7 @@ class Scene:
 
 
 class Enough(Exception):
-    """An observer has seen all that the launch was made for: it is ended."""
+    """Ends a launch of which an observer has seen all that it was made for."""
 
 
 class Observer:
@@ -207,7 +205,7 @@ class Observer:
 
 
 class Watchers:
-    """Who watches some blocks, by what they want to be told."""
+    """The observers' methods that some blocks call, by event."""
 
     __slots__ = (
         "access",
@@ -240,7 +238,7 @@ class Watchers:
 
     @property
     def nobody(self) -> bool:
-        """Whether nobody wants to be told anything while the blocks run."""
+        """Whether no observer wants to be told of anything while the blocks run."""
         return not any(getattr(self, name) for name in self.__slots__)
 
 

@@ -44,7 +44,7 @@ class StrongAccess:
 
     @classmethod
     def of(cls, event: Access) -> StrongAccess:
-        """What some lanes' access is to the graph."""
+        """Return an access in the form that the graph records."""
         resolved, spec, width = event.address, event.spec, event.width
         array, lanes = resolved.array, resolved.lanes
         shared = array.space == "shared"
@@ -98,13 +98,13 @@ class Node:
 
 
 def same(numbers: Array) -> Array | int:
-    """The numbers, as one where they are all the same."""
+    """Return the numbers, as one int where they are all equal."""
     first = int(numbers[0])
     return first if (numbers == first).all() else numbers
 
 
 def key_of(node: Node, lane: int) -> int:
-    """Lanes of one barrier know the same: the number that they share at a node."""
+    """Return the number that lanes share at a node: those of one barrier know the same."""
     if node.kind == "block":
         return lane // node.padded
     if node.kind in ("warp", "start"):
@@ -113,7 +113,6 @@ def key_of(node: Node, lane: int) -> int:
 
 
 def keys_of(node: Node, lanes: Array) -> Array:
-    """The same for many lanes."""
     if node.kind == "block":
         return lanes // node.padded
     if node.kind in ("warp", "start"):
@@ -151,7 +150,7 @@ class Walk:
 
     def __init__(self, nodes: list[Node], number: int, lane: int) -> None:
         self._nodes = nodes
-        self._seen: set[tuple[str, int, int, int]] = set()
+        self._visited: set[tuple[str, int, int, int]] = set()
         self._queue: list[tuple[int, str, int, int]] = []
         self._threads: dict[int, int] = {}
         self._warps: dict[int, int] = {}
@@ -184,8 +183,8 @@ class Walk:
                 if not self._queue or -self._queue[0][0] < oldest:
                     break
                 steps += 1
-                number, what, lane, limit = heappop(self._queue)
-                self._step(what, -number, lane, limit)
+                number, kind, lane, limit = heappop(self._queue)
+                self._step(kind, -number, lane, limit)
             else:
                 portion *= 2
                 continue
@@ -211,29 +210,29 @@ class Walk:
                 return True
         return False
 
-    def _push(self, what: str, number: int, lane: int, limit: int = NONE) -> None:
+    def _push(self, kind: str, number: int, lane: int, limit: int = NONE) -> None:
         """Have looked at: what a lane knew at a node ("known"), or what fences it knew of ("fences").
 
         Or all that was written up to a node, and then read by others ("chain"): there `lane` is the unit of memory.
         limit: the block of who reads what was published, which scopes of fences and releases are held against.
         """
         if number != NONE:
-            key = lane if what == "chain" else key_of(self._nodes[number], lane)
-            item = (what, number, key, limit)
-            if item not in self._seen:
-                self._seen.add(item)
-                heappush(self._queue, (-number, what, lane, limit))
+            key = lane if kind == "chain" else key_of(self._nodes[number], lane)
+            item = (kind, number, key, limit)
+            if item not in self._visited:
+                self._visited.add(item)
+                heappush(self._queue, (-number, kind, lane, limit))
 
-    def _step(self, what: str, number: int, lane: int, limit: int) -> None:
+    def _step(self, kind: str, number: int, lane: int, limit: int) -> None:
         node = self._nodes[number]
-        if what == "known":
-            self._known(node, lane)
-        elif what == "fences":
+        if kind == "known":
+            self._visit(node, lane)
+        elif kind == "fences":
             self._fences(node, lane, limit)
         else:
             self._chain(node, lane, limit, node.lanes.n)
 
-    def _known(self, node: Node, lane: int) -> None:
+    def _visit(self, node: Node, lane: int) -> None:
         thread, number = lane + node.first_thread, node.number
         if node.kind == "start":
             self._starts.setdefault(thread // node.padded, []).append((node, lane >> 5))
@@ -255,20 +254,19 @@ class Walk:
             if node.access is not None and node.access.learns and node.units is not None:
                 self._chain(node, int(node.units[position]), thread // node.padded, position)
 
-    def _push_all(self, what: str, node: Node, numbers: Array | int, low: int, high: int, limit: int) -> None:
-        """Each member's node of `numbers`."""
+    def _push_all(self, kind: str, node: Node, numbers: Array | int, low: int, high: int, limit: int) -> None:
         ids = node.lanes.ids
         if isinstance(numbers, int):
             kind = self._nodes[numbers].kind if numbers != NONE else "block"
             if kind in ("block", "some"):
-                self._push(what, numbers, int(ids[low]), limit)
+                self._push(kind, numbers, int(ids[low]), limit)
                 return
             lanes = np.unique(ids[low:high] >> 5) << 5 if kind in ("warp", "start") else ids[low:high]
             for lane in lanes.tolist():
-                self._push(what, numbers, lane, limit)
+                self._push(kind, numbers, lane, limit)
             return
         for number, lane in zip(numbers[low:high].tolist(), ids[low:high].tolist(), strict=True):
-            self._push(what, number, lane, limit)
+            self._push(kind, number, lane, limit)
 
     def _fences(self, node: Node, lane: int, limit: int) -> None:
         if node.kind == "fence":
@@ -278,7 +276,7 @@ class Walk:
             self._push_all("fences", node, node.fences, *members(node, lane), limit)
 
     def _chain(self, node: Node, unit: int, reader_block: int, end: int) -> None:
-        """The writes to a unit by the lanes of an access before position `end`, and those that they followed."""
+        """Follow the writes to a unit by an access's lanes before position `end`, and the writes before these."""
         access = node.access
         assert access is not None and node.units is not None and node.earlier is not None
         there = np.flatnonzero(node.units == unit)
@@ -305,9 +303,9 @@ class Walk:
             self._push("chain", int(node.earlier[there[0]]), unit, reader_block)
 
 
-def _raise(known: dict[Any, int], key: Any, number: int) -> None:
-    if known.get(key, NONE) < number:
-        known[key] = number
+def _raise(latest: dict[Any, int], key: Any, number: int) -> None:
+    if latest.get(key, NONE) < number:
+        latest[key] = number
 
 
 MAX_BLOCKS = 8192
@@ -327,7 +325,7 @@ class _Counter:
     certain: int = NONE
 
     @property
-    def known(self) -> int:
+    def everybody(self) -> int:
         """Up to which node whoever reads the place knows of everybody."""
         return max(self.certain, int(self.blocks.min()))
 
@@ -343,7 +341,6 @@ class Progress:
         self._counters: dict[tuple[int, int, int], _Counter] = {}
 
     def begin(self, layout: Layout, first_thread: int, blocks: int) -> None:
-        """Another batch of a grid of so many blocks runs."""
         size = layout.blocks * layout.padded
         self._layout, self._first_thread, self._blocks = layout, first_thread, blocks
         self._start: Node | None = None
@@ -352,31 +349,28 @@ class Progress:
         self._offered = np.full((2, size), NONE, np.int32)
 
     def start(self, node: Node) -> None:
-        """The record starts."""
         self._start = node
         assert node.clock is not None
-        if self._layout.blocks == self._blocks and node.clock.known is None:
+        if self._layout.blocks == self._blocks and node.clock.epochs_over is None:
             self._together[:] = node.number
 
     def fence(self, ids: Array) -> None:
-        """Lanes execute a fence that counts for everybody."""
         self._offered[0, ids] = self._together[ids]
         self._offered[1, ids] = self._certain[ids]
 
     def barrier(self, ids: Array, number: int) -> None:
-        """Whole blocks have met at a node."""
         self._together[ids] = number
 
     def share(self, ids: Array, starts: Array, sizes: Array) -> None:
-        """Lanes have met: those of a group, which begin at `starts` among them, know what any of them knew."""
+        """Let lanes of each group, which begin at `starts`, know what any of them knew."""
         self._certain[ids] = np.repeat(np.maximum.reduceat(self._certain[ids], starts), sizes)
 
     def meet(self, came: Array, waited: Array) -> None:
-        """Lanes have met, and those who waited know what any of them knew."""
+        """Let lanes that waited know what any of those that came knew."""
         self._certain[waited] = self._certain[came].max()
 
     def access(self, access: StrongAccess) -> None:
-        """What a strong access of global memory tells of the progress of whole blocks, and learns of it."""
+        """Note what a strong access of global memory tells of the progress of whole blocks, and learns of it."""
         if self._blocks > MAX_BLOCKS or access.shared:
             return
         units = access.units
@@ -388,7 +382,7 @@ class Progress:
             key = (*access.memory, unit)
             there = units == unit
             counter = self._counters.get(key)
-            certain = NONE if counter is None or access.overwrites else counter.known
+            certain = NONE if counter is None or access.overwrites else counter.everybody
             if writes is not None and not access.in_block_only:
                 lanes = ids[there & writes]
                 own = (self._together[lanes], self._certain[lanes]) if access.releases else self._offered[:, lanes]

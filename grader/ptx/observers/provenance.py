@@ -115,7 +115,6 @@ class Provenance(Observer):
     # -- recording ---------------------------------------------------------------------
 
     def access(self, event: Access) -> None:
-        """Keep an access."""
         if not self.complete or event.spec.of_copy == "arrived":
             # What an asynchronous copy brings was read when it began.
             return
@@ -139,7 +138,7 @@ class Provenance(Observer):
         return index
 
     def _write(self, number: int, position: int, offset: int) -> Write:
-        """The write of the lane at `position` of an event, of the element that holds the byte at `offset`."""
+        """Return the write of the lane at `position` of an event, of the element that holds the byte at `offset`."""
         event = self._events[number]
         each = event.width // _elements(event.instruction)
         start = int(event.address.offsets()[position])
@@ -196,7 +195,7 @@ class Provenance(Observer):
         return reads
 
     def _copied(self, write: Write, event: Access, lane: int, depth: int) -> list[Read]:
-        """What an asynchronous copy has read for one of its elements: its loads come right before it."""
+        """Return what an asynchronous copy read for one of its elements: its loads come right before it."""
         offset = write.element * write.width_bytes
         number = write.event - 1
         while number >= 0 and self._events[number].instruction.text == event.instruction.text:
@@ -275,7 +274,6 @@ class StoreIndex:
 
 
 def _elements(instruction: Instruction) -> int:
-    """How many values a load or store moves for each thread."""
     for operand in instruction.operands:
         if isinstance(operand, Vector):
             return len(operand.elements)
@@ -283,7 +281,7 @@ def _elements(instruction: Instruction) -> int:
 
 
 def _position(lanes: Lanes, lane: int) -> int | None:
-    """Where a lane stands in a set, None when it does not."""
+    """Return the position of a lane in a set, None when it is not there."""
     position = int(np.searchsorted(lanes.ids, lane))
     return position if position < lanes.n and lanes.ids[position] == lane else None
 
@@ -353,5 +351,4 @@ class AlteredShared(Observer):
 
 
 def _bytes_of(elements: Array, size: int) -> Array:
-    """Numbers of the bytes of some elements."""
     return (elements[:, None] * size + np.arange(size)).ravel()

@@ -73,7 +73,7 @@ def report_conflicts(
 
 
 def _distinct(ids: Array) -> int:
-    """How many different numbers are among these, which ascend as lanes do."""
+    """Count distinct numbers among lane numbers, which ascend."""
     return 1 + int(np.count_nonzero(ids[1:] != ids[:-1]))
 
 
@@ -152,7 +152,7 @@ class Conflicts:
         )
 
     def _kind(self, event: Access) -> str:
-        """What an access is to others of the same place (see `Shadow`)."""
+        """Return the kind of an access for `Shadow`."""
         spec = event.spec
         if event.op == "load":
             polls = spec.polls and event.address.array.space == "shared"
@@ -168,7 +168,7 @@ class Conflicts:
         return event.spec.order == "volatile" or self._graph.has_writers(StrongAccess.of(event))
 
     def _excuse(self, shadow: Shadow, bad: Array, past: AccessEpoch, ids: Array, per_lane: int, kind: str) -> None:
-        """Take out of the accesses that are in conflict, (n,) bool, those that the kernel has ordered by hand."""
+        """Remove from the conflicting accesses, (n,) bool, those that the kernel has ordered by hand."""
         if kind in STRONG:
             # Copied: the flags may not grow while an array looks at them.
             bad &= np.frombuffer(bytes(shadow.signals), np.uint8)[past.event] == 0
@@ -225,7 +225,7 @@ class Races(Observer):
     # -- what is told --------------------------------------------------------------------
 
     def begin(self, scene: Scene) -> None:
-        """Watch some blocks; shared memory starts afresh, global memory keeps its history."""
+        """Start with new blocks: shared memory starts afresh, global memory keeps its history."""
         geometry = scene.geometry
         self._layout = geometry.layout
         self._conflicts.begin(scene.hazards)
@@ -239,7 +239,6 @@ class Races(Observer):
         self._harmless, self._kept, self._kept_bytes = set(), {}, 0
 
     def access(self, event: Access) -> None:
-        """Take note of an access."""
         space, spec = event.address.array.space, event.spec
         if space == "shared":
             self._shared_access(event)
@@ -287,18 +286,16 @@ class Races(Observer):
             self._note_read(array, loads)
 
     def _settle(self) -> None:
-        """Judge what is waiting to be judged, before the graph goes on."""
+        """Examine the accesses that wait for it before the graph grows."""
         if self._interval:
             self._examine(whole=False)
         self._clean_start = False
 
     def fence(self, lanes: Lanes, in_block_only: bool) -> None:
-        """Take note of a fence."""
         self._settle()
         self._graph.fence(lanes, self._clock, in_block_only)
 
     def barrier(self, released: Array | None, completion: BarrierCompletion | None) -> None:
-        """Take note of a barrier: an interval is over."""
         whole = released is None and completion is None
         if self._interval:
             self._examine(whole)
@@ -317,7 +314,6 @@ class Races(Observer):
                     arrived[lanes.ids >> 5] = -1
 
     def arrival(self, barrier: int, lanes: Lanes) -> None:
-        """Take note of lanes that do not wait."""
         arrived = self._arrived.setdefault(barrier, np.full(len(self._clock.epochs), -1, np.int32))
         warps = np.unique(lanes.ids >> 5)
         arrived[warps] = self._clock.epochs[warps]
@@ -328,7 +324,6 @@ class Races(Observer):
         self._clean_start = False
 
     def warp_sync(self, lanes: Lanes, masks: Array | None) -> None:
-        """Take note of lanes that have met."""
         if self._graph.active:
             self._settle()
             for mask in () if masks is None else np.unique(masks):
@@ -338,7 +333,7 @@ class Races(Observer):
         self._clock = self._clock.after_warp_sync(lanes, masks)
 
     def renewed(self, array: MemoryArray, start: int, size: int) -> None:
-        """Whoever had some bytes before has nothing to do with who has them now."""
+        """Forget the history of bytes that are handed out anew."""
         if id(array) in self._reads or id(array) in self._stores:
             self._start(array)
         shadow = self._global.get(id(array))
@@ -346,7 +341,6 @@ class Races(Observer):
             shadow.forget_units(start, size)
 
     def end(self) -> None:
-        """Judge the last interval."""
         if self._interval:
             self._examine(whole=True)
         self._shared = None
@@ -376,7 +370,7 @@ class Races(Observer):
             self._clean_start = False
 
     def _examine(self, whole: bool) -> None:
-        """Run the interval's accesses through the shadow memory, unless the like has been found harmless."""
+        """Check the interval's accesses against the shadow memory, unless an equal interval was found harmless."""
         interval, self._interval, self._keys, self._interval_lanes = self._interval, [], set(), 0
         # Clocks are numbered within the interval, so that the same interval of a later iteration looks the same.
         numbers: dict[int, int] = {}
@@ -405,7 +399,7 @@ class Races(Observer):
         return has_conflict
 
     def _keep(self, interval: list[tuple[tuple[Any, ...], Access, VectorClock]]) -> bool:
-        """Hold on to the objects whose identities are in the signature; False when that would take too much memory."""
+        """Keep the objects alive whose identities are in the signature; False when that takes too much memory."""
         for _, event, _ in interval:
             for thing in (event.address.vec, event.address.lanes):
                 if thing is not None and id(thing) not in self._kept:
@@ -438,7 +432,7 @@ class Races(Observer):
         shadow.last = None if has_conflict else key
 
     def _note_read(self, array: MemoryArray, event: Access | RepeatedAccesses) -> None:
-        """Most arrays that are read are never written: keep the reads until somebody writes."""
+        """Keep a read until the array is written: most arrays never are."""
         reads = self._reads.setdefault(id(array), [])
         address = event.address
         vec = address.vec
@@ -474,8 +468,8 @@ class Races(Observer):
         stores = self._stores.pop(id(array), None)
         for event, clock, moment in stores.events if stores else ():
             self._conflicts.check(shadow, event, clock, moment, "store")
-        for what, clock, moment in self._reads.pop(id(array), []):
-            for event in what.one_by_one() if isinstance(what, RepeatedAccesses) else (what,):
+        for read, clock, moment in self._reads.pop(id(array), []):
+            for event in read.one_by_one() if isinstance(read, RepeatedAccesses) else (read,):
                 self._conflicts.check(shadow, event, clock, moment)
         return shadow
 

@@ -22,25 +22,24 @@ class VectorClock:
     segments: (warps,) int32, its `__syncwarp()` calls; (lanes,) those of each lane where `heard` is there.
     heard: (lanes, 32) int32, the last segment of each lane of its warp that is over for this lane.  None as long as all
     lanes of a warp that had not returned met at each of its calls: every earlier segment is over then.
-    known: (warps, warps of a block) int32, the last epoch of each warp of its block that is over for this warp.
+    epochs_over: (warps, warps of a block) int32, the last epoch of each warp of its block that is over for this warp.
     None while all barriers were for whole blocks: every earlier epoch is over then.
     """
 
     epochs: Array
     segments: Array
-    known: Array | None = None
+    epochs_over: Array | None = None
     heard: Array | None = None
 
     @classmethod
     def start(cls, layout: Layout) -> VectorClock:
-        """That of a batch that has not run yet."""
+        """Return the clock of a batch that has not run yet."""
         warps = layout.blocks * layout.padded // 32
         return cls(np.zeros(warps, np.int32), np.zeros(warps, np.int32))
 
     @property
     def size_bytes(self) -> int:
-        """How much memory it holds."""
-        tables = (self.epochs, self.segments, self.known, self.heard)
+        tables = (self.epochs, self.segments, self.epochs_over, self.heard)
         return sum(table.nbytes for table in tables if table is not None)
 
     def segments_of(self, ids: Array) -> Array:
@@ -49,7 +48,9 @@ class VectorClock:
 
     def is_over(self, warp: int, other: int, epoch: int) -> bool:
         """Whether an epoch of warp `other` of its block is over for a warp."""
-        return epoch < int(self.epochs[warp]) if self.known is None else int(self.known[warp, other]) >= epoch
+        return (
+            epoch < int(self.epochs[warp]) if self.epochs_over is None else int(self.epochs_over[warp, other]) >= epoch
+        )
 
     def after_warp_sync(self, lanes: Lanes, masks: Array | None = None) -> VectorClock:
         """Lanes have met, those of a warp that name the same ones: (n,) uint32.
@@ -83,31 +84,31 @@ class VectorClock:
         return replace(self, segments=segments, heard=heard)
 
     def after_barrier(self, blocks: Array | None, layout: Layout) -> VectorClock:
-        """All threads of some blocks have met: (blocks,) bool, None for all of them."""
+        """Join all threads of some blocks: (blocks,) bool, None for all of them."""
         warps = slice(None) if blocks is None else np.repeat(blocks, layout.padded // 32)
         epochs = self.epochs.copy()
         epochs[warps] += 1
         if blocks is None and self.heard is not None:
             # What was done before is over for everybody.
-            return VectorClock(epochs, np.zeros_like(epochs), self.known).with_known(self.epochs, layout)
-        if self.known is None:
+            return VectorClock(epochs, np.zeros_like(epochs), self.epochs_over).with_epochs_over(self.epochs, layout)
+        if self.epochs_over is None:
             return replace(self, epochs=epochs)
-        known = self.known.copy()
-        known[warps] = _by_warp(self.epochs, layout)[warps]
-        return replace(self, epochs=epochs, known=known)
+        epochs_over = self.epochs_over.copy()
+        epochs_over[warps] = _by_warp(self.epochs, layout)[warps]
+        return replace(self, epochs=epochs, epochs_over=epochs_over)
 
-    def with_known(self, epochs: Array, layout: Layout) -> VectorClock:
-        """The same, every warp knowing these epochs of its block to be over."""
-        return self if self.known is None else replace(self, known=_by_warp(epochs, layout))
+    def with_epochs_over(self, epochs: Array, layout: Layout) -> VectorClock:
+        """Return the same clock with every warp knowing these epochs of its block to be over."""
+        return self if self.epochs_over is None else replace(self, epochs_over=_by_warp(epochs, layout))
 
     def after_arrival(self, lanes: Lanes, layout: Layout) -> VectorClock:
-        """Some warps have come to a barrier for which they do not wait: what they do next is not before it."""
+        """Return the clock after warps have come to a barrier without waiting: what they do next is not before it."""
         epochs = self.epochs.copy()
         epochs[np.unique(lanes.ids >> 5)] += 1
-        return replace(self, epochs=epochs, known=self._known(layout))
+        return replace(self, epochs=epochs, epochs_over=self._over_by_warp(layout))
 
-    def _known(self, layout: Layout) -> Array:
-        return _by_warp(self.epochs, layout) - np.int32(1) if self.known is None else self.known.copy()
+    def _over_by_warp(self, layout: Layout) -> Array:
+        return _by_warp(self.epochs, layout) - np.int32(1) if self.epochs_over is None else self.epochs_over.copy()
 
     def after_completion(
         self, parties: Sequence[tuple[Lanes, bool]], arrived: Array | None, layout: Layout
@@ -118,17 +119,17 @@ class VectorClock:
         which those who did not wait came.
         """
         per_block = layout.padded // 32
-        known = self._known(layout)
+        epochs_over = self._over_by_warp(layout)
         came = np.unique(np.concatenate([lanes.ids >> 5 for lanes, _ in parties]))
         waited = np.unique(np.concatenate([lanes.ids[: lanes.n if waits else 0] >> 5 for lanes, waits in parties]))
         together = np.full((layout.blocks, per_block), -1, np.int32)
-        np.maximum.at(together, came // per_block, known[came])
+        np.maximum.at(together, came // per_block, epochs_over[came])
         over = self.epochs if arrived is None else np.where(arrived < 0, self.epochs, arrived)
         together[came // per_block, came % per_block] = over[came]
-        known[waited] = np.maximum(known[waited], together[waited // per_block])
+        epochs_over[waited] = np.maximum(epochs_over[waited], together[waited // per_block])
         epochs = self.epochs.copy()
         epochs[came] += 1
-        return replace(self, epochs=epochs, known=known)
+        return replace(self, epochs=epochs, epochs_over=epochs_over)
 
 
 def _by_warp(epochs: Array, layout: Layout) -> Array:
@@ -158,7 +159,6 @@ class AccessEpoch:
     event: Array | int
 
     def __getitem__(self, chosen: Array | slice) -> AccessEpoch:
-        """Some of the elements."""
         event = self.event if isinstance(self.event, int) else self.event[chosen]
         return AccessEpoch(self.thread[chosen], self.epoch[chosen], self.segment[chosen], event)
 
@@ -186,10 +186,13 @@ class BarrierOrder:
             return np.zeros(len(there), np.int8)
         same_block = past.thread // self.padded == now.thread // self.padded
         same_warp = past.thread >> 5 == now.thread >> 5
-        if self.clock.known is None:
+        if self.clock.epochs_over is None:
             over = past.epoch < now.epoch
         else:
-            over = self.clock.known[(now.thread - self.first_thread) >> 5, past.thread % self.padded >> 5] >= past.epoch
+            over = (
+                self.clock.epochs_over[(now.thread - self.first_thread) >> 5, past.thread % self.padded >> 5]
+                >= past.epoch
+            )
         if self.clock.heard is None:
             over |= same_warp & (past.segment != now.segment)
         else:
@@ -226,7 +229,6 @@ class LastAccess:
         return threads
 
     def forget(self, units: Array | slice) -> None:
-        """Nobody has touched some units."""
         self._complement[units] = ~NOBODY
 
     def at(self, units: Array) -> AccessEpoch:
@@ -234,12 +236,11 @@ class LastAccess:
         return AccessEpoch(self.thread(units), self.epoch[units], self.segment[units], self.event[units])
 
     def conflicts_with(self, units: Array, now: AccessEpoch) -> bool:
-        """Whether any thread but its own stands where each lane's access goes."""
+        """Whether a thread other than its own is recorded where a lane's access goes."""
         other = self.thread(units)
         return bool(np.count_nonzero((other != now.thread) & (other != NOBODY)))
 
     def extend(self, units: int) -> None:
-        """Add units that nobody has touched."""
         fresh = LastAccess(units)
         for name in self.__slots__:
             setattr(self, name, np.concatenate([getattr(self, name), getattr(fresh, name)]))
@@ -263,7 +264,6 @@ class AccessSet:
         self.tracks = (LastAccess(units), LastAccess(units))
 
     def put(self, units: Array, stamp: AccessEpoch, order: BarrierOrder) -> None:
-        """Record an access of some lanes."""
         latest, other = self.tracks
         before = latest.thread(units)
         displaced = before != stamp.thread
@@ -374,7 +374,7 @@ class Shadow:
         return True
 
     def cover(self, size: int) -> None:
-        """The array has grown to so many bytes."""
+        """Extend the history of an array that has grown."""
         more = -(-size // self.unit) - self._count
         if more > 0:
             self._count += more
@@ -393,7 +393,7 @@ class Shadow:
         return [crowd for crowd in crowds if crowd is not None]
 
     def clear(self) -> None:
-        """All that was recorded is long in order: let go of the accesses."""
+        """Drop the accesses: all of them are long in order."""
         self.events.clear()
         self.moments.clear()
         self.signals.clear()
@@ -409,7 +409,7 @@ class Shadow:
         return len(self.events) - 1
 
     def _forget(self) -> None:
-        """Let go of accesses that others have taken the place of everywhere, and number the rest anew."""
+        """Drop accesses that later ones have replaced everywhere, and renumber the rest."""
         crowds = self._crowds()
         tracks = [self.writer, *(track for crowd in crowds for track in crowd.tracks)]
         count = len(self.events)
@@ -427,7 +427,6 @@ class Shadow:
         self._room = max(KEPT_LANES, sum(event.address.lanes.n + 64 for event in self.events))
 
     def record(self, units: Array, stamp: AccessEpoch, order: BarrierOrder, kind: str, in_block_only: bool) -> None:
-        """Note an access that was made, by its kind."""
         if kind in ("store", "signal"):
             self.writer.put(units, stamp)
         elif kind == "load":
@@ -447,13 +446,13 @@ class Shadow:
                 self.block_atomics.put(units, stamp, order)
 
     def forget_readers(self, units: Array) -> None:
-        """All who touched some units before are in order with what is about to be recorded."""
+        """Forget accesses to some units: all are in order with the one that is about to be recorded."""
         for crowd in self._crowds():
             for track in crowd.tracks:
                 track.forget(units)
 
     def forget_units(self, start: int, size: int) -> None:
-        """Some bytes begin anew: nobody has touched them."""
+        """Forget the history of some bytes."""
         units = slice(start // self.unit, -(-(start + size) // self.unit))
         for track in (self.writer, *(track for crowd in self._crowds() for track in crowd.tracks)):
             track.forget(units)

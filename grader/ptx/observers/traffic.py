@@ -170,7 +170,6 @@ class Traffic(Observer):
         self._by_instruction: dict[tuple[int, str], LineCounter] = {}
 
     def access(self, event: Access) -> None:
-        """Count one access of one set of lanes."""
         resolved, together = event.address, event.together
         if event.spec.of_copy == "begun":
             # How many bytes go there is known, and not in what requests.
@@ -187,7 +186,7 @@ class Traffic(Observer):
             self._add(counter, lanes.n, cost, None)
 
     def repeated(self, accesses: RepeatedAccesses) -> None:
-        """Count the accesses of a loop: what one costs comes back after so many iterations."""
+        """Count the accesses of a loop, whose costs repeat after some iterations."""
         for event, step in zip(accesses.first, accesses.steps, strict=True):
             if not event.spec.is_counted:
                 continue
@@ -200,7 +199,7 @@ class Traffic(Observer):
             self._add(counter, resolved.lanes.n * accesses.times, total, None)
 
     def _together(self, resolved: ResolvedAddress, event: Access, space: str, step: int, times: int) -> tuple[Any, ...]:
-        """What so many accesses to global memory cost, each so many bytes further on."""
+        """Return the cost of `times` accesses to global memory, each `step` bytes after the last."""
         period = SECTOR_BYTES // math.gcd(step, SECTOR_BYTES)
         distances = [phase * step for phase in range(min(period, times))]
         costs = self._costs(resolved, event.op, event.width, space, distances)
@@ -252,7 +251,7 @@ class Traffic(Observer):
     def _costs(
         self, resolved: ResolvedAddress, op: str, width: int, space: str, distances: Sequence[int]
     ) -> list[tuple[Any, ...]]:
-        """What an access costs, moved by each of some distances."""
+        """Return the cost of an access moved by each of some distances."""
         memo, period = _memo(resolved, space)
         keys = [("traffic", op, width, space, (resolved.shift + distance) % period) for distance in distances]
         by_key = {key: memo[key] for key in keys if key in memo}
@@ -276,14 +275,13 @@ class Traffic(Observer):
             self._lines[counter.file, counter.line, counter.space, counter.op, counter.width_bytes] = counter
 
     def finish(self, report: LaunchReport) -> None:
-        """Add the counters to the report, by line."""
         report.counters.by_line = sorted(
             self._lines.values(), key=lambda c: (c.line, c.space, c.op, c.width_bytes, c.file)
         )
 
 
 def _memo(resolved: ResolvedAddress, space: str) -> tuple[dict[Any, Any], int]:
-    """Where it is kept what an access costs, and after how many bytes that comes back."""
+    """Return the memo that keeps an access's cost, and the period in bytes after which the cost repeats."""
     if resolved.vec is None:
         return resolved.lanes.memo, 1
     return resolved.vec.memo, WAVEFRONT_BYTES if space == "shared" else SECTOR_BYTES
@@ -301,12 +299,12 @@ def addresses_of(all_resolved: Sequence[ResolvedAddress], lanes: Lanes) -> Array
 
 
 def _start(resolved: ResolvedAddress) -> int:
-    """What all lanes' addresses grow with: what is kept with their offsets was found out for one of these."""
+    """Return what all lanes' addresses grow with; costs kept with their offsets were found for one such start."""
     return resolved.shift + resolved.array.storage
 
 
 def _own_words(resolved: ResolvedAddress, cost: tuple[Any, ...]) -> tuple[int, ...]:
-    """The words of the worst request of an access, which what is kept may know of one that lies elsewhere."""
+    """Return the words of an access's worst request; the kept ones may belong to an access that lies elsewhere."""
     words: tuple[int, ...] = cost[6]
     start, old_start = _start(resolved), cost[10]
     if start == old_start or not words:
@@ -369,7 +367,6 @@ def _measure(
 
 
 def _worst_words(wavefronts: Array, rows: Array, sample: Array, mask: Array) -> tuple[int, ...]:
-    """Where the lanes of the worst request of shared memory go."""
     # Of equally bad requests the first warp's: its words are the ones a reader can follow by hand.
     worst = int(min(np.flatnonzero(wavefronts == wavefronts.max()), key=lambda row: rows[row]))
     words: tuple[int, ...] = tuple(np.where(mask[worst], sample[worst] // BANK_BYTES, -1).tolist())
@@ -377,7 +374,7 @@ def _worst_words(wavefronts: Array, rows: Array, sample: Array, mask: Array) -> 
 
 
 def _few(active: Array, width: int) -> tuple[int, int]:
-    """Requests of a few lanes (see `LineCounter`), and the lanes of these."""
+    """Count requests of a few lanes (see `LineCounter`), and their lanes."""
     lanes = active.sum(axis=1)
     few = lanes * max(width, BANK_BYTES) <= SECTOR_BYTES
     return int(np.count_nonzero(few)), int(lanes[few].sum())

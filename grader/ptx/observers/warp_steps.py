@@ -24,7 +24,7 @@ MOST_LANES = 1 << 20
 
 @dataclass(slots=True)
 class _Event:
-    """One instruction of a site, carried out by some lanes."""
+    """One instruction of a site as a set of lanes carries it out."""
 
     lanes: Lanes
     addresses: Array
@@ -32,7 +32,7 @@ class _Event:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Record:
     """What was seen of a site, in the first blocks that came there.
 
     counts: requests of each warp of these blocks.
@@ -54,7 +54,7 @@ class WarpFollower(Observer):
 
     def __init__(self, sites: Sequence[Site]) -> None:
         self._wanted = {(s.line, s.space, s.op, s.width_bytes): s for s in sites}
-        self._seen: dict[Site, _Seen] = {}
+        self._records: dict[Site, _Record] = {}
         self._steps: dict[Site, WarpSteps] = {}
         self._geometry: Geometry | None = None
 
@@ -63,7 +63,6 @@ class WarpFollower(Observer):
         self._geometry = scene.geometry
 
     def access(self, event: Access) -> None:
-        """Keep where the lanes go, if it is for one of the sites."""
         parts = event.together
         if event.address is not parts[0] or not event.spec.is_counted:
             return
@@ -72,10 +71,10 @@ class WarpFollower(Observer):
         if site is None or site in self._steps:
             return
         lanes = parts[0].lanes if len(parts) == 1 else event.geometry.union([part.lanes for part in parts])
-        record = self._seen.get(site)
+        record = self._records.get(site)
         if record is None:
             warps = event.geometry.layout.root.ids[-1] // WARP_SIZE + 1
-            record = self._seen[site] = _Seen(event.geometry, np.zeros(warps, np.int64), event.spec.element_bytes)
+            record = self._records[site] = _Record(event.geometry, np.zeros(warps, np.int64), event.spec.element_bytes)
         record.counts[np.unique(lanes.ids // WARP_SIZE)] += 1
         if len(record.events) < MOST_EVENTS and record.lanes + lanes.n <= MOST_LANES:
             record.events.append(_Event(lanes, addresses_of(parts, lanes), parts))
@@ -91,38 +90,38 @@ class WarpFollower(Observer):
             raise Enough
 
     def steps(self) -> tuple[WarpSteps, ...]:
-        """What was seen, in the order of the sites."""
+        """Return the steps at each site, in the order of the sites."""
         self._settle(is_over=False)
         return tuple(self._steps[site] for site in self._wanted.values() if site in self._steps)
 
     def _settle(self, is_over: bool) -> None:
-        for site, record in self._seen.items():
+        for site, record in self._records.items():
             if record.events:
                 self._steps[site] = _steps(site, record, is_over)
-        self._seen.clear()
+        self._records.clear()
 
 
-def _steps(site: Site, seen: _Seen, is_over: bool) -> WarpSteps:
-    """The warp with the worst of the kept requests, and what it does around that one."""
+def _steps(site: Site, record: _Record, is_over: bool) -> WarpSteps:
+    """Choose the warp with the worst of the kept requests, and return its requests around that one."""
     candidates: list[tuple[float, int, int]] = []
-    for number, event in enumerate(seen.events):
+    for number, event in enumerate(record.events):
         cost, ideal, _at_once = _costs(site, event)
         worst = int(np.argmax(cost / np.maximum(ideal, 1)))
         warp = int(event.lanes.ids[event.lanes.warp_rows == worst][0]) // WARP_SIZE
         candidates.append((float(cost[worst] / max(ideal[worst], 1)), number, warp))
     _ratio, number, warp = max(candidates, key=lambda item: (item[0], -item[1]))
-    its_own = [(n, event) for n, event in enumerate(seen.events) if (event.lanes.ids // WARP_SIZE == warp).any()]
+    its_own = [(n, event) for n, event in enumerate(record.events) if (event.lanes.ids // WARP_SIZE == warp).any()]
     place = [n for n, _event in its_own].index(number)
     first = max(0, place + 1 - MOST_REQUESTS)
-    block, _thread = seen.geometry.coordinates(warp * WARP_SIZE)
+    block, _thread = record.geometry.coordinates(warp * WARP_SIZE)
     return WarpSteps(
         site,
         block,
-        warp % (seen.geometry.layout.padded // WARP_SIZE),
-        seen.element_bytes,
+        warp % (record.geometry.layout.padded // WARP_SIZE),
+        record.element_bytes,
         tuple(_request(site, event, warp) for _n, event in its_own[first : first + MOST_REQUESTS]),
         first + 1,
-        int(seen.counts[warp]) if is_over else None,
+        int(record.counts[warp]) if is_over else None,
     )
 
 
