@@ -317,9 +317,7 @@ class _Launches:
                 order=request.order,
             )
             report = launch(self._module, configuration)
-        except UnsupportedInstruction as error:
-            return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
-        except InvalidInstruction as error:
+        except (UnsupportedInstruction, InvalidInstruction) as error:
             return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
         except LaunchError as error:
             return LaunchOutcome("impossible", reason=error.kind, said=_refusal(error))

@@ -6,6 +6,7 @@ From addresses to places in arrays: bounds, alignment, and what a load remembers
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,17 @@ from grader.ptx.memory import MemoryArray, Space
 from grader.ptx.values import SIGNED, UNSIGNED, Affine, Array, Lanes, Value, Vec, remember, split_shift
 
 
+@dataclass(slots=True, eq=False)
 class ResolvedAddress:
     """Where one access of one set of lanes goes: all of it inside one array, aligned.
 
     `vec` + `shift` is the byte offset of each lane within the array; `vec` None means every lane has offset `shift`.
     """
 
-    __slots__ = ("array", "lanes", "shift", "vec")
-
-    def __init__(self, array: MemoryArray, vec: Vec | None, shift: int, lanes: Lanes) -> None:
-        self.array = array
-        self.vec = vec
-        self.shift = shift
-        self.lanes = lanes
+    array: MemoryArray
+    vec: Vec | None
+    shift: int
+    lanes: Lanes
 
     def offsets(self) -> Array:
         """(n,) int64 byte offsets within the array."""
@@ -102,6 +101,7 @@ def locate(space: Space, address: Value, offset: int, width: int, lanes: Lanes) 
     return ResolvedAddress(array, vec, shift - array.base, lanes)
 
 
+@dataclass(slots=True, eq=False)
 class Fault:
     """Lanes of one access that must not happen: all with the same reason in the neighbourhood of one array.
 
@@ -109,13 +109,10 @@ class Fault:
     positions: of the lanes within the access.  offsets: (n,) int64 byte offsets in the array (addresses when unmapped).
     """
 
-    __slots__ = ("array", "detail", "offsets", "positions")
-
-    def __init__(self, array: MemoryArray | None, detail: str, positions: Array, offsets: Array) -> None:
-        self.array = array
-        self.detail = detail
-        self.positions = positions
-        self.offsets = offsets
+    array: MemoryArray | None
+    detail: str
+    positions: Array
+    offsets: Array
 
 
 def _signed_64(number: int) -> int:

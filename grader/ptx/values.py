@@ -360,8 +360,6 @@ def as_array(value: Value, dtype: np.dtype[Any]) -> Array:
         return array.view(dtype)
     if dtype == BOOL or array.dtype == BOOL:
         return array.astype(dtype)
-    if array.dtype.itemsize > dtype.itemsize:
-        return array.view(UNSIGNED[array.dtype.itemsize]).astype(UNSIGNED[dtype.itemsize]).view(dtype)
     return array.view(UNSIGNED[array.dtype.itemsize]).astype(UNSIGNED[dtype.itemsize]).view(dtype)
 
 

@@ -13,10 +13,8 @@ from typing import Any
 class SourceLocation:
     """Where an instruction comes from in the CUDA source.
 
-    `line` is 1-based, 0 when the module was built without line information.
-    Inlined code is attributed to the innermost location that lies in file 1 (the
-    student's file); `approximate` marks instructions whose own `.loc` says line 0
-    and that inherited the nearest earlier line.
+    `line` is 1-based, 0 when the module was built without line information.  Inlined code is attributed to the
+    innermost location that lies in the student's file.
     """
 
     file: str
@@ -194,7 +192,6 @@ class Module:
     variables: dict[str, Variable] = field(default_factory=dict)
     """Module-scope global, constant and shared variables."""
     files: dict[int, str] = field(default_factory=dict)
-    """Functions that are declared but have no body here, such as vprintf and malloc."""
     derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What others have made out of the module and keep with it."""
 

@@ -9,21 +9,9 @@ from __future__ import annotations
 
 import re
 
+from grader.ptx.frontend import nodes
 from grader.ptx.frontend.declarations import parse_immediate, parse_integer
 from grader.ptx.frontend.lexer import IDENTIFIER
-from grader.ptx.frontend.nodes import (
-    Address,
-    Immediate,
-    Label,
-    Negated,
-    Operand,
-    Register,
-    Selected,
-    Sink,
-    Special,
-    Symbol,
-    Vector,
-)
 
 _NAME = re.compile(IDENTIFIER, re.ASCII)
 _SUM = re.compile(rf"({IDENTIFIER})\s*([+-])\s*([^\s].*)", re.ASCII | re.DOTALL)
@@ -59,7 +47,7 @@ class Scope:
     registers : every register of the function so far; shared by its scopes.
     """
 
-    def __init__(self, parent: Scope | None, number: int, registers: list[Register]) -> None:
+    def __init__(self, parent: Scope | None, number: int, registers: list[nodes.Register]) -> None:
         self.parent = parent
         self.number = number
         self.labels: set[str] = set()
@@ -67,9 +55,9 @@ class Scope:
         self._registers = registers
         self._types: dict[str, str] = {}
         self._families: dict[str, tuple[str, int]] = {}
-        self._used: dict[str, Register] = {}
+        self._used: dict[str, nodes.Register] = {}
         self._variables: dict[str, str] = {}
-        self._operands: dict[str, Operand] = {}
+        self._operands: dict[str, nodes.Operand] = {}
         self.unresolved: dict[str, None] = {}
         """Names that no scope knows: symbols of the module, to be checked when all of it has been read."""
 
@@ -98,7 +86,7 @@ class Scope:
         self._variables[name] = self.unique(name)
         return True
 
-    def lookup(self, name: str) -> Register | str | None:
+    def lookup(self, name: str) -> nodes.Register | str | None:
         """What a name means here: a register, a variable's unique name, or None (not declared in the function)."""
         scope: Scope | None = self
         while scope is not None:
@@ -108,7 +96,7 @@ class Scope:
             scope = scope.parent
         return None
 
-    def _make_register(self, name: str) -> Register | None:
+    def _make_register(self, name: str) -> nodes.Register | None:
         type_ = self._types.get(name)
         if type_ is None:
             for prefix, (family_type, count) in self._families.items():
@@ -124,15 +112,15 @@ class Scope:
                     break
             else:
                 return None
-        register = Register(len(self._registers), name, type_)
+        register = nodes.Register(len(self._registers), name, type_)
         self._registers.append(register)
         self._used[name] = register
         return register
 
-    def operands(self, text: str) -> list[Operand]:
+    def operands(self, text: str) -> list[nodes.Operand]:
         """The comma-separated operands of an instruction.  Raises OperandError."""
         cached = self._operands
-        result: list[Operand] = []
+        result: list[nodes.Operand] = []
         parts = split_operands(text) if "{" in text or "(" in text or "[" in text else text.split(",")
         for part in parts:
             part = part.strip()
@@ -142,24 +130,24 @@ class Scope:
             result.append(operand)
         return result
 
-    def call_operands(self, text: str) -> list[Operand]:
+    def call_operands(self, text: str) -> list[nodes.Operand]:
         """Operands of a call: returns, target, arguments (lists are Vectors, empty where left out), prototype if any.
 
         Raises OperandError.
         """
         parts = [part.strip() for part in split_operands(text)]
         operands = [self._vector(part) if part[:1] == "(" else self.operand(part) for part in parts]
-        if not isinstance(operands[0], Vector):
-            operands.insert(0, Vector(()))
-        if len(operands) < 2 or not isinstance(operands[1], Symbol | Register):
+        if not isinstance(operands[0], nodes.Vector):
+            operands.insert(0, nodes.Vector(()))
+        if len(operands) < 2 or not isinstance(operands[1], nodes.Symbol | nodes.Register):
             raise OperandError("cannot read the target of this call", text)
-        if len(operands) == 2 or not isinstance(operands[2], Vector):
-            operands.insert(2, Vector(()))
+        if len(operands) == 2 or not isinstance(operands[2], nodes.Vector):
+            operands.insert(2, nodes.Vector(()))
         if len(operands) > 4:
             raise OperandError("this call has too many operands", text)
         return operands
 
-    def operand(self, text: str) -> Operand:
+    def operand(self, text: str) -> nodes.Operand:
         """One operand.  Raises OperandError where it cannot be read or names an undeclared register."""
         if not text:
             raise OperandError("an operand is missing", "")
@@ -169,66 +157,66 @@ class Scope:
         if first == "[":
             return self._address(text)
         if text == "_":
-            return Sink()
+            return nodes.Sink()
         if "|" in text and (first in "%_" or first.isalpha()):
-            return Vector(tuple(self.operand(part.strip()) for part in text.split("|")))
+            return nodes.Vector(tuple(self.operand(part.strip()) for part in text.split("|")))
         if _NAME.fullmatch(text):
             return self._named(text)
         if first == "!" and _NAME.fullmatch(negated := text[1:].strip()):
             return self._negated(negated, text)
         if first == "%" and (special := _SPECIAL.fullmatch(text)) and _SPECIAL_REGISTER.fullmatch(special[1]):
-            return Special(text[1:])
+            return nodes.Special(text[1:])
         immediate = parse_immediate(text)
         if immediate is not None:
             return immediate
         selected = _SELECTED.fullmatch(text)
-        if selected is not None and isinstance(register := self.lookup(selected[1]), Register):
-            return Selected(register, selected[2])
+        if selected is not None and isinstance(register := self.lookup(selected[1]), nodes.Register):
+            return nodes.Selected(register, selected[2])
         match = _SUM.fullmatch(text)
         if match is not None:
             base = self._named(match[1])
             offset = parse_immediate(match[3])
-            if isinstance(base, Symbol) and offset is not None and offset.float_type is None:
-                return Symbol(base.name, -offset.value if match[2] == "-" else offset.value)
+            if isinstance(base, nodes.Symbol) and offset is not None and offset.float_type is None:
+                return nodes.Symbol(base.name, -offset.value if match[2] == "-" else offset.value)
         raise OperandError(f"cannot read the operand `{text}`", text)
 
-    def _named(self, name: str) -> Operand:
+    def _named(self, name: str) -> nodes.Operand:
         named = self.lookup(name)
         if isinstance(named, str):
-            return Symbol(named)
+            return nodes.Symbol(named)
         if named is not None:
             return named
         if name == "WARP_SZ":
-            return Immediate(32)
+            return nodes.Immediate(32)
         if name[0] == "%":
             if _SPECIAL_REGISTER.fullmatch(name, 1):
-                return Special(name[1:])
+                return nodes.Special(name[1:])
             raise OperandError(f"the register `{name}` is not declared", name)
         self.unresolved[name] = None
-        return Symbol(name)
+        return nodes.Symbol(name)
 
-    def _negated(self, name: str, text: str) -> Negated:
+    def _negated(self, name: str, text: str) -> nodes.Negated:
         register = self.lookup(name)
-        if not isinstance(register, Register):
+        if not isinstance(register, nodes.Register):
             raise OperandError(f"the register `{name}` is not declared", text)
-        return Negated(register)
+        return nodes.Negated(register)
 
-    def _vector(self, text: str) -> Vector:
+    def _vector(self, text: str) -> nodes.Vector:
         closing = "}" if text[0] == "{" else ")"
         if text[-1] != closing:
             raise OperandError(f"expected `{closing}` at the end of the operand", text)
         inner = text[1:-1].strip()
         if inner[:1] in ("{", "("):
             raise OperandError("a list within a list", text)
-        return Vector(tuple(self.operands(inner)) if inner else ())
+        return nodes.Vector(tuple(self.operands(inner)) if inner else ())
 
-    def _address(self, text: str) -> Address | Vector:
+    def _address(self, text: str) -> nodes.Address | nodes.Vector:
         if text[-1] != "]":
             raise OperandError("expected `]` at the end of the address", text)
         inner = text[1:-1].strip()
         if "," in inner:
             # Texture and tensor accesses: a handle with coordinates.
-            return Vector(tuple(self.operands(inner)))
+            return nodes.Vector(tuple(self.operands(inner)))
         match = _SUM.fullmatch(inner)
         name, offset = inner, 0
         if match is not None:
@@ -241,22 +229,22 @@ class Scope:
             absolute = parse_integer(inner)
             if absolute is None:
                 raise OperandError(f"cannot read the address `{text}`", text)
-            return Address(None, absolute)
+            return nodes.Address(None, absolute)
         base = self._named(name)
-        if not isinstance(base, Register | Symbol):
+        if not isinstance(base, nodes.Register | nodes.Symbol):
             raise OperandError(f"`{name}` cannot be the base of an address", text)
-        return Address(base, offset)
+        return nodes.Address(base, offset)
 
-    def resolve_label(self, name: str) -> Label | None:
+    def resolve_label(self, name: str) -> nodes.Label | None:
         """The label that a branch in this scope means, None if there is none.  For use when the body is complete."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.labels:
-                return Label(scope.unique(name))
+                return nodes.Label(scope.unique(name))
             scope = scope.parent
         return None
 
-    def resolve_table(self, name: str) -> tuple[Label, ...] | None:
+    def resolve_table(self, name: str) -> tuple[nodes.Label, ...] | None:
         """The targets of a `.branchtargets` list; None if the list or one of its labels is unknown."""
         scope: Scope | None = self
         while scope is not None:

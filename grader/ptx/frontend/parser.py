@@ -11,20 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from grader.ptx.frontend import nodes
 from grader.ptx.frontend.declarations import read_parameters, read_registers, read_variables
 from grader.ptx.frontend.lexer import FILE, LOC, STATEMENT, Cursor, LocationTracker, find_files, strip_comments
-from grader.ptx.frontend.nodes import (
-    Function,
-    Guard,
-    Instruction,
-    Label,
-    LabelMark,
-    Module,
-    Operand,
-    Register,
-    Variable,
-    Vector,
-)
 from grader.ptx.frontend.operands import OperandError, Scope
 
 _BRANCHES = frozenset({"bra", "brx"})
@@ -44,9 +33,9 @@ class BodyParser:
         self._cursor = cursor
         self._locations = locations
         self._modifiers = modifiers
-        self._registers: list[Register] = []
-        self._variables: list[Variable] = []
-        self._body: list[Instruction | LabelMark] = []
+        self._registers: list[nodes.Register] = []
+        self._variables: list[nodes.Variable] = []
+        self._body: list[nodes.Instruction | nodes.LabelMark] = []
         self._scope = Scope(None, 0, self._registers)
         self._scope_count = 0
         self._branches: list[tuple[int, Scope, int]] = []
@@ -57,10 +46,10 @@ class BodyParser:
         self,
         name: str,
         is_entry: bool,
-        parameters: tuple[Variable, ...],
-        returns: tuple[Variable, ...],
+        parameters: tuple[nodes.Variable, ...],
+        returns: tuple[nodes.Variable, ...],
         launch_bounds: tuple[tuple[str, tuple[int, ...]], ...],
-    ) -> Function:
+    ) -> nodes.Function:
         """Read the body.  Raises PtxSyntaxError at whatever cannot be read."""
         self._locations.begin_function()
         start = self._cursor.pos
@@ -69,7 +58,7 @@ class BodyParser:
                 raise self._cursor.error(f"`{variable.name}` is declared twice", start)
         self._statements()
         self._resolve_branches()
-        return Function(
+        return nodes.Function(
             name=name,
             is_entry=is_entry,
             parameters=parameters,
@@ -124,12 +113,12 @@ class BodyParser:
         scope = self._scope
         unresolved = scope.unresolved
         guard = None
-        operands: list[Operand]
+        operands: list[nodes.Operand]
         if guard_name is not None:
             register = scope.lookup(guard_name)
-            if not isinstance(register, Register):
+            if not isinstance(register, nodes.Register):
                 raise cursor.error(f"the register `{guard_name}` is not declared", match.start("guard"))
-            guard = Guard(register, negated == "!")
+            guard = nodes.Guard(register, negated == "!")
         stripped = operand_text.strip()
         if opcode in _BRANCHES:
             operands = self._branch_operands(opcode, stripped, match.start("opcode"))
@@ -147,7 +136,7 @@ class BodyParser:
             unresolved.clear()
         start = match.start("opcode") if guard is None else cursor.text.index("@", match.start())
         self._body.append(
-            Instruction(
+            nodes.Instruction(
                 opcode,
                 modifiers[1:],
                 tuple(operands),
@@ -158,16 +147,16 @@ class BodyParser:
             )
         )
 
-    def _branch_operands(self, opcode: str, text: str, at: int) -> list[Operand]:
+    def _branch_operands(self, opcode: str, text: str, at: int) -> list[nodes.Operand]:
         """Labels are kept as written; `_resolve_branches` gives them their final names."""
         self._branches.append((len(self._body), self._scope, at))
         parts = [part.strip() for part in text.split(",")]
         if opcode == "bra" and len(parts) == 1 and parts[0]:
-            return [Label(parts[0])]
+            return [nodes.Label(parts[0])]
         if opcode == "brx" and len(parts) == 2:
             index = self._scope.lookup(parts[0])
-            if isinstance(index, Register):
-                return [index, Label(parts[1])]
+            if isinstance(index, nodes.Register):
+                return [index, nodes.Label(parts[1])]
         raise self._cursor.error(f"cannot read the target of this {opcode}", at)
 
     def _label(self, name: str, at: int, end: int) -> None:
@@ -196,7 +185,7 @@ class BodyParser:
         if name in scope.labels:
             raise cursor.error(f"the label `{name}` is declared twice", at)
         scope.labels.add(name)
-        self._body.append(LabelMark(scope.unique(name)))
+        self._body.append(nodes.LabelMark(scope.unique(name)))
 
     def _directive(self) -> None:
         cursor = self._cursor
@@ -227,13 +216,13 @@ class BodyParser:
     def _resolve_branches(self) -> None:
         for index, scope, at in self._branches:
             branch = self._body[index]
-            assert isinstance(branch, Instruction)
+            assert isinstance(branch, nodes.Instruction)
             *before, target = branch.operands
-            assert isinstance(target, Label)
-            resolved: Operand | None
+            assert isinstance(target, nodes.Label)
+            resolved: nodes.Operand | None
             if branch.opcode == "brx":
                 table = scope.resolve_table(target.name)
-                resolved = Vector(table) if table is not None else None
+                resolved = nodes.Vector(table) if table is not None else None
             else:
                 resolved = scope.resolve_label(target.name)
             if resolved is None:
@@ -273,7 +262,7 @@ _BOUNDS = {
 """Directives between a signature and its body, with the most numbers each takes."""
 
 
-def parse(text: str) -> Module:
+def parse(text: str) -> nodes.Module:
     """Read a PTX module.
 
     Parameters
@@ -295,13 +284,13 @@ class _ModuleParser:
         self._locations = LocationTracker(self._files)
         self._version = ""
         self._target = ""
-        self._functions: dict[str, Function] = {}
-        self._variables: dict[str, Variable] = {}
+        self._functions: dict[str, nodes.Function] = {}
+        self._variables: dict[str, nodes.Variable] = {}
         self._declared: set[str] = set()
         self._symbols: dict[str, int] = {}
         self._modifiers: dict[str, tuple[str, ...]] = {}
 
-    def parse(self) -> Module:
+    def parse(self) -> nodes.Module:
         cursor = self._cursor
         while not cursor.at_end():
             self._directive()
@@ -310,7 +299,7 @@ class _ModuleParser:
         for name, at in self._symbols.items():
             if name not in self._variables and name not in self._declared:
                 raise cursor.error(f"`{name}` is not declared", at)
-        return Module(
+        return nodes.Module(
             version=self._version,
             target=self._target,
             functions=self._functions,

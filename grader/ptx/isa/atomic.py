@@ -5,9 +5,6 @@ everything answers at once (integer add, xor, exch), or addresses with few lanes
 first lanes first, and the rest address by address with `ufunc.accumulate`, which is sequential.
 """
 
-# mypy: disable-error-code="no-any-return"
-# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
-
 from __future__ import annotations
 
 from collections.abc import Callable

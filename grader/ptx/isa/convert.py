@@ -7,9 +7,6 @@ Arithmetic in half precision is computed exactly in float64 and rounded once.  f
 pairs as bit patterns; a pair's lower half is its first element.
 """
 
-# mypy: disable-error-code="no-any-return"
-# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -119,16 +119,7 @@ OPCODES: dict[str, OpcodeFacts] = (
         "cvta": OpcodeFacts(operands=(2, 2), modifiers=2),
         "isspacep": OpcodeFacts(operands=(2, 2), modifiers=1),
     }
-    | dict.fromkeys(
-        (
-            "pmevent",
-            "stmatrix",
-            "setmaxnreg",
-            "stackrestore",
-            "sured",
-        ),
-        _READS,
-    )
+    | dict.fromkeys(("pmevent", "stmatrix", "setmaxnreg", "stackrestore", "sured"), _READS)
     | dict.fromkeys(
         ("applypriority", "discard", "griddepcontrol", "nanosleep", "pragma", "prefetch", "prefetchu"), _HINT
     )
@@ -161,13 +152,6 @@ _NAMES = """
 MNEMONICS = frozenset(_NAMES.split())
 
 
-# An arithmetic instruction as data: its modifiers, the dtype of each PTX type, and its meaning.
-#
-# `Modifiers` reads them with nothing left over.  `Semantics` says operand types in, function, result types out:
-# functions
-# see NumPy arrays only (one element a thread, or length 1 when every thread has the same value) and know nothing of
-# registers, memory, masks or observers.
-
 Lanes = npt.NDArray[np.generic]
 
 
@@ -193,30 +177,14 @@ Array = np.ndarray[Any, np.dtype[Any]]
 """Lanes of a dtype that is known at run time only."""
 
 DTYPES: dict[str, np.dtype[np.generic]] = {
-    name: np.dtype(code)
-    for name, code in {
-        "u8": "u1",
-        "u16": "u2",
-        "u32": "u4",
-        "u64": "u8",
-        "s8": "i1",
-        "s16": "i2",
-        "s32": "i4",
-        "s64": "i8",
-        "b8": "u1",
-        "b16": "u2",
-        "b32": "u4",
-        "b64": "u8",
-        "f16": "f2",
-        "f32": "f4",
-        "f64": "f8",
-        "f16x2": "u4",
-        "bf16": "u2",
-        "bf16x2": "u4",
-        "u16x2": "u4",
-        "s16x2": "u4",
-        "pred": "?",
-    }.items()
+    **{f"{kind}{8 * size}": np.dtype(f"{code}{size}") for kind, code in ("uu", "si", "bu") for size in (1, 2, 4, 8)},
+    **{f"f{8 * size}": np.dtype(f"f{size}") for size in (2, 4, 8)},
+    "f16x2": np.dtype("u4"),
+    "bf16": np.dtype("u2"),
+    "bf16x2": np.dtype("u4"),
+    "u16x2": np.dtype("u4"),
+    "s16x2": np.dtype("u4"),
+    "pred": np.dtype("?"),
 }
 """How a value of each PTX type is handed over; bf16 and the packed types travel as bit patterns."""
 
@@ -314,18 +282,7 @@ def plain(compute: Callable[..., Lanes], arity: int) -> Factory:
     return factory
 
 
-# Which function computes which instruction, and whether instructions are written as PTX has them.
-#
-# What the assembler would refuse is told before anything runs.  NVRTC's own output is always well-formed; inline
-# assembly
-# need not be.
-
-FAMILIES = (
-    "integer",
-    "logic",
-    "floating",
-    "convert",
-)
+FAMILIES = ("integer", "logic", "floating", "convert")
 """Modules of this package with a `TABLE` of (opcode, type) → factory each; no key may occur in two."""
 
 
@@ -354,7 +311,7 @@ def lookup(opcode: str, modifiers: tuple[str, ...], results: int = 1) -> Semanti
 
     Parameters
     ----------
-    opcode, modifiers : as in `grader.ptx.frontend.nodes.Instruction`.
+    opcode, modifiers : as in `grader.ptx.frontend.Instruction`.
     results : destinations the instruction is written with: 2 for ``setp… p|q`` and ``lop3… d|p``.
 
     Raises

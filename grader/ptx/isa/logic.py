@@ -118,7 +118,13 @@ def logic_3_factory(m: Modifiers) -> Semantics:
         return make("b32 b32 b32 u32", "b32", logic_3)
     combine = np.logical_or if operation == "or" else np.logical_and
 
-    def compute(a: Array, b: Array, c: Array, table: Array, q: Array) -> tuple[Array, Array]:
+    def compute(
+        a: Array,
+        b: Array,
+        c: Array,
+        table: Array,
+        q: Array,
+    ) -> tuple[Array, Array]:
         result = logic_3(a, b, c, table)
         return result, combine(result != 0, q)
 
@@ -375,10 +381,6 @@ register(_FIELDS, "szext", ("u32", "s32"), extend)
 
 # Comparisons and selection: setp, set, selp, slct.
 
-# mypy: disable-error-code="no-any-return"
-# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
-
-
 Comparison = Callable[[Array, Array], Array]
 
 INTEGER_COMPARISONS: dict[str, Comparison] = {
@@ -494,7 +496,12 @@ register(
     (*BITS, *INTEGERS, *FLOATS),
     lambda m: (set_predicate if m.opcode == "setp" else set_value)(m),
 )
-register(_COMPARISONS, "selp", (*BITS, *INTEGERS, *FLOATS, "f16", "bf16"), select_by_predicate)
+register(
+    _COMPARISONS,
+    "selp",
+    (*BITS, *INTEGERS, *FLOATS, "f16", "bf16"),
+    select_by_predicate,
+)
 register(_COMPARISONS, "slct", ("s32", "f32"), select_by_sign)
 
 TABLE = {**_WORDS, **_FIELDS, **_COMPARISONS}

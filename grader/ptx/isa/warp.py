@@ -19,10 +19,6 @@ from grader.ptx.isa.convert import narrow, widen
 from grader.ptx.isa.instructions import DTYPES, Array
 from grader.ptx.isa.rounding import fma_f64
 
-# mypy: disable-error-code="no-any-return"
-# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
-
-
 LANES = np.arange(32, dtype=np.int64)
 _WEIGHTS = np.uint32(1) << np.arange(32, dtype=np.uint32)
 

@@ -79,9 +79,6 @@ def _atomic(code: Code, instruction: Instruction) -> Step:
     return step
 
 
-_ATOMIC_STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {"atom": _atomic, "red": _atomic}
-
-
 def _size(instruction: Instruction) -> int:
     """Return the bytes of the type that an instruction ends with, 0 for predicates."""
     type_name = instruction.modifiers[-1]
@@ -335,7 +332,9 @@ def _trap(code: Code, instruction: Instruction) -> Step:
     return step
 
 
-STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = _ATOMIC_STEPS | {
+STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {
+    "atom": _atomic,
+    "red": _atomic,
     "mov": _mov,
     "cvta": _cvta,
     "ld": _load,

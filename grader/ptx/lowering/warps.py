@@ -15,7 +15,7 @@ import numpy as np
 
 from grader.ptx.access import AccessSpec, InlineCache
 from grader.ptx.frontend.nodes import Instruction, Operand, Register, Vector
-from grader.ptx.isa.warp import LANES, Fragment, Shape, pack, product, sync_shape, wmma_fragment
+from grader.ptx.isa import warp
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.lowering.data_movement import address_getter
 from grader.ptx.machine import load_store
@@ -50,14 +50,12 @@ def _register(operand: Operand) -> int | None:
 
 
 def _shfl(code: Code, instruction: Instruction) -> Step:
-    from grader.ptx.isa.warp import shuffle, shuffle_alike
-
     modifiers = instruction.modifiers
     if modifiers[0] != "sync" or modifiers[-1] != "b32":
         raise UnsupportedInstruction(instruction.text)
     mode = modifiers[1]
     target, *sources = instruction.operands
-    outputs = target.elements if isinstance(target, Vector) else (target,)
+    outputs = _registers(target)
     value, lane, clamp, mask = (getter(code, operand, 4) for operand in sources)
     index = _register(outputs[0])
     predicate = _register(outputs[1]) if len(outputs) > 1 else None
@@ -66,11 +64,11 @@ def _shfl(code: Code, instruction: Instruction) -> Step:
         lanes = group.lanes
         values, by, within, named = value(group), lane(group), clamp(group), mask(group)
         if lanes.whole_warps and named == FULL and isinstance(by, int) and isinstance(within, int):
-            result, alike = shuffle_alike(mode, _table(values, lanes, U32), by, within)
+            result, alike = warp.shuffle_alike(mode, _table(values, lanes, U32), by, within)
             in_range = np.broadcast_to(alike, result.shape)
         else:
             members = _members(group, instruction, named)
-            result, in_range, inactive = shuffle(
+            result, in_range, inactive = warp.shuffle(
                 mode,
                 _table(values, lanes, U32),
                 lanes.active_table(),
@@ -96,70 +94,46 @@ def _report_inactive(group: Group, instruction: Instruction, inactive: Array) ->
         group.batch.hazards.add(group.batch.geometry, "warp_sync", "inactive_source", offence, len(positions))
 
 
-def _vote(code: Code, instruction: Instruction) -> Step:
-    from grader.ptx.isa.warp import vote
-
-    modifiers = instruction.modifiers
-    # Hand-written PTX has them in either order: vote.sync.ballot and vote.ballot.sync.
-    modes = [modifier for modifier in modifiers if modifier in ("all", "any", "uni", "ballot")]
-    if "sync" not in modifiers or len(modes) != 1:
-        raise UnsupportedInstruction(instruction.text)
-    mode = modes[0]
+def _exchange(
+    code: Code,
+    instruction: Instruction,
+    source_bytes: int,
+    dtype: np.dtype[Any],
+    compute: Callable[[Array, Array, Array], tuple[Array, ...]],
+) -> Step:
+    """The step of a vote, match or reduction; compute: (values, active lanes, member masks) → results by warps."""
     target, source, mask = instruction.operands
-    read, read_mask = getter(code, source, 0), getter(code, mask, 4)
-    index = _register(target)
+    read, read_mask = getter(code, source, source_bytes), getter(code, mask, 4)
+    indices = [_register(operand) for operand in _registers(target)]
 
     def step(group: Group) -> None:
         lanes = group.lanes
         members = _members(group, instruction, read_mask(group))
-        result = vote(mode, _table(read(group), lanes, BOOL), lanes.active_table(), members)
-        if index is not None:
-            group.registers[index] = from_array(lanes.from_warps(result), lanes, code.register_bytes[index])
-
-    return step
-
-
-def _match(code: Code, instruction: Instruction) -> Step:
-    from grader.ptx.isa.warp import match
-
-    mode = instruction.modifiers[0]
-    dtype = UNSIGNED[int(instruction.modifiers[-1][1:]) // 8]
-    target, source, mask = instruction.operands
-    outputs = target.elements if isinstance(target, Vector) else (target,)
-    read, read_mask = getter(code, source, dtype.itemsize), getter(code, mask, 4)
-
-    def step(group: Group) -> None:
-        lanes = group.lanes
-        members = _members(group, instruction, read_mask(group))
-        results: Any = match(mode, _table(read(group), lanes, dtype), lanes.active_table(), members)
-        if not isinstance(results, tuple):
-            results = (results,)
-        for operand, result in zip(outputs, results, strict=False):
-            index = _register(operand)
+        results = compute(_table(read(group), lanes, dtype), lanes.active_table(), members)
+        for index, result in zip(indices, results, strict=False):
             if index is not None:
                 group.registers[index] = from_array(lanes.from_warps(result), lanes, code.register_bytes[index])
 
     return step
 
 
+def _vote(code: Code, instruction: Instruction) -> Step:
+    # Hand-written PTX has them in either order: vote.sync.ballot and vote.ballot.sync.
+    modes = [modifier for modifier in instruction.modifiers if modifier in ("all", "any", "uni", "ballot")]
+    if "sync" not in instruction.modifiers or len(modes) != 1:
+        raise UnsupportedInstruction(instruction.text)
+    return _exchange(code, instruction, 0, BOOL, lambda *operands: (warp.vote(modes[0], *operands),))
+
+
+def _match(code: Code, instruction: Instruction) -> Step:
+    mode, dtype = instruction.modifiers[0], UNSIGNED[int(instruction.modifiers[-1][1:]) // 8]
+    return _exchange(code, instruction, dtype.itemsize, dtype, lambda *operands: warp.match(mode, *operands))
+
+
 def _redux(code: Code, instruction: Instruction) -> Step:
-    from grader.ptx.isa.warp import redux
-
-    modifiers = instruction.modifiers
-    operation, type_name = modifiers[1], modifiers[-1]
-    dtype = np.dtype(np.int32) if type_name == "s32" else U32
-    target, source, mask = instruction.operands
-    read, read_mask = getter(code, source, 4), getter(code, mask, 4)
-    index = _register(target)
-
-    def step(group: Group) -> None:
-        lanes = group.lanes
-        members = _members(group, instruction, read_mask(group))
-        result = redux(operation, _table(read(group), lanes, dtype), lanes.active_table(), members)
-        if index is not None:
-            group.registers[index] = from_array(lanes.from_warps(result), lanes, 4)
-
-    return step
+    operation = instruction.modifiers[1]
+    dtype = np.dtype(np.int32) if instruction.modifiers[-1] == "s32" else U32
+    return _exchange(code, instruction, 4, dtype, lambda *operands: (warp.redux(operation, *operands),))
 
 
 def _activemask(code: Code, instruction: Instruction) -> Step:
@@ -187,12 +161,12 @@ def _elect(code: Code, instruction: Instruction) -> Step:
     def step(group: Group) -> None:
         lanes = group.lanes
         members = _members(group, instruction, read_mask(group))
-        here = members & pack(lanes.active_table())[:, None]
+        here = members & warp.pack(lanes.active_table())[:, None]
         lowest = np.bitwise_count(~here & (here - np.uint32(1))).astype(np.uint32)
         if leader is not None:
             group.registers[leader] = from_array(lanes.from_warps(lowest), lanes, 4)
         if predicate is not None:
-            group.registers[predicate] = from_array(lanes.from_warps(lowest == LANES), lanes, 0)
+            group.registers[predicate] = from_array(lanes.from_warps(lowest == warp.LANES), lanes, 0)
 
     return step
 
@@ -245,7 +219,7 @@ def _check_warp(group: Group, instruction: Instruction) -> None:
         report_missing(group, instruction, missing(group.batch, group.lanes, FULL))
 
 
-def _gathered(group: Group, readers: Sequence[Getter], fragment: Fragment) -> Array:
+def _gathered(group: Group, readers: Sequence[Getter], fragment: warp.Fragment) -> Array:
     """Return (warps, 32, n) words: the contents of a fragment's registers."""
     lanes, word = group.lanes, UNSIGNED[fragment.register_bytes]
     columns = [np.broadcast_to(as_array(read(group), word), (lanes.n,)) for read in readers]
@@ -275,11 +249,11 @@ def _wmma(code: Code, instruction: Instruction) -> Step:
 
 def _placed(
     code: Code, instruction: Instruction, words: _Words, which: str, where: Operand, stride: list[Operand], op: str
-) -> tuple[Fragment, AccessSpec, Callable[[Group], list[Any]]]:
+) -> tuple[warp.Fragment, AccessSpec, Callable[[Group], list[Any]]]:
     """Return a fragment in memory, an access to one element, and a function: group → each element's addresses."""
     if len(words.orders) != 1 or len(words.kinds) != 1:
         raise UnsupportedInstruction(instruction.text)
-    fragment = wmma_fragment(which, *words.size, words.kinds[0])
+    fragment = warp.wmma_fragment(which, *words.size, words.kinds[0])
     if fragment is None:
         raise UnsupportedInstruction(instruction.text)
     size = fragment.element_bytes
@@ -360,7 +334,7 @@ def _wmma_product(code: Code, instruction: Instruction, words: _Words) -> Step:
     # .dtype.ctype for f16, else .dtype.atype.btype.ctype.
     d, c = kinds[0], kinds[-1]
     a, b = (kinds[1], kinds[2]) if len(kinds) == 4 else ("f16", "f16")
-    parts = [wmma_fragment(w, *words.size, kind) for w, kind in (("a", a), ("b", b), ("c", c), ("d", d))]
+    parts = [warp.wmma_fragment(w, *words.size, kind) for w, kind in (("a", a), ("b", b), ("c", c), ("d", d))]
     return _product(code, instruction, parts)
 
 
@@ -369,7 +343,7 @@ def _mma(code: Code, instruction: Instruction) -> Step:
     if words.rest or words.orders != ["row", "col"] or len(words.kinds) != 4:
         raise UnsupportedInstruction(instruction.text)
     d, a, b, c = words.kinds
-    shape = sync_shape(*words.size, a, b, c, d)
+    shape = warp.sync_shape(*words.size, a, b, c, d)
     return _product(code, instruction, [None] if shape is None else [shape.a, shape.b, shape.c, shape.d])
 
 
@@ -377,11 +351,11 @@ _SUMS = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "s8": ("s32"
 """What products of a type are added up in."""
 
 
-def _product(code: Code, instruction: Instruction, parts: Sequence[Fragment | None]) -> Step:
+def _product(code: Code, instruction: Instruction, parts: Sequence[warp.Fragment | None]) -> Step:
     present = [part for part in parts if part is not None]
     if len(present) != 4 or len(instruction.operands) != 4:
         raise UnsupportedInstruction(instruction.text)
-    shape = Shape(*present)
+    shape = warp.Shape(*present)
     kinds = {shape.a.kind, shape.b.kind}
     if not all(sums.kind in _SUMS.get(kind, ()) for kind in kinds for sums in (shape.c, shape.d)) or (
         len(kinds) > 1 and kinds != {"s8", "u8"}
@@ -401,7 +375,7 @@ def _product(code: Code, instruction: Instruction, parts: Sequence[Fragment | No
 
     def step(group: Group) -> None:
         _check_warp(group, instruction)
-        _put(group, code, target, product(shape, *map(partial(_gathered, group), readers, fragments)))
+        _put(group, code, target, warp.product(shape, *map(partial(_gathered, group), readers, fragments)))
 
     return step
 

@@ -200,17 +200,15 @@ class Outcome:
             self.remarks[key] = self.remarks.get(key, 0) + count
 
 
+@dataclass(slots=True, eq=False)
 class Frame:
     """One activation of a function: its registers, and the local addresses of its `.param` and `.local` variables."""
 
-    __slots__ = ("code", "registers", "resume", "symbols")
-
-    def __init__(self, code: Code, registers: list[Any], symbols: dict[str, int], resume: int = -1) -> None:
-        self.code = code
-        self.registers = registers
-        self.symbols = symbols
-        self.resume = resume
-        """Block of the *calling* frame at which to go on after this one returns."""
+    code: Code
+    registers: list[Any]
+    symbols: dict[str, int]
+    resume: int = -1
+    """Block of the *calling* frame at which to go on after this one returns."""
 
 
 class Group:

@@ -238,26 +238,6 @@ def type_bytes(name: str) -> int:
 class CodeBlock:
     """A basic block, ready to run."""
 
-    __slots__ = (
-        "charge",
-        "collective",
-        "does_something",
-        "executions",
-        "finish",
-        "first",
-        "index",
-        "instructions",
-        "last",
-        "leaves",
-        "line",
-        "member_mask",
-        "next",
-        "next_is_back_edge",
-        "places",
-        "size",
-        "steps",
-    )
-
     def __init__(self, index: int, instructions: tuple[Instruction, ...], following: int) -> None:
         self.index = index
         self.instructions = instructions
@@ -349,6 +329,7 @@ class Code:
         return reach
 
 
+@dataclass(slots=True, eq=False)
 class LoopInfo:
     """What the scheduler knows of a loop.
 
@@ -356,10 +337,7 @@ class LoopInfo:
     left, None where more than registers and memory does; reads_memory: memory does, too.
     """
 
-    __slots__ = ("body", "deciding", "reads_memory", "spins")
-
-    def __init__(self, body: frozenset[int], spins: bool, deciding: tuple[int, ...] | None, reads_memory: bool) -> None:
-        self.body = body
-        self.spins = spins
-        self.deciding = deciding
-        self.reads_memory = reads_memory
+    body: frozenset[int]
+    spins: bool
+    deciding: tuple[int, ...] | None
+    reads_memory: bool

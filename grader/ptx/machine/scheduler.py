@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,18 +28,16 @@ from grader.ptx.machine.code import Code, CodeBlock, LoopInfo
 from grader.ptx.values import UNSIGNED, Affine, Lanes, Vec, split_shift
 
 
+@dataclass(slots=True, eq=False)
 class _Snapshot:
     """The state in which some lanes reached a header: the deciding registers and the version of memory."""
 
-    __slots__ = ("arrivals", "lanes", "renew_at", "stuck_at", "values", "version")
-
-    def __init__(self) -> None:
-        self.arrivals = 0
-        self.renew_at = 1
-        self.lanes: Lanes | None = None
-        self.values: list[Any] = []
-        self.version = -1
-        self.stuck_at = -1
+    arrivals: int = 0
+    renew_at: int = 1
+    lanes: Lanes | None = None
+    values: list[Any] = field(default_factory=list)
+    version: int = -1
+    stuck_at: int = -1
 
 
 class NonTermination:

@@ -39,13 +39,13 @@ SLICE = 32_000_000
 """Thread-instructions between two looks at the clock."""
 
 
+@dataclass(slots=True, eq=False)
 class _Party:
-    __slots__ = ("back", "block", "lanes")
+    """Lanes that stand at the same block; back: they came by a back edge."""
 
-    def __init__(self, lanes: Lanes, block: int, back: bool = False) -> None:
-        self.lanes = lanes
-        self.block = block
-        self.back = back
+    lanes: Lanes
+    block: int
+    back: bool = False
 
 
 class Runner:

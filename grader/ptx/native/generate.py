@@ -369,6 +369,18 @@ def kept(thing: Any) -> Any:
     return thing
 
 
+def machine_code(text: str) -> Any:
+    """A `wasmtime.Module` of WebAssembly text; None where there is no runtime for this platform.
+
+    Everything is slower there, and nothing else.
+    """
+    try:
+        import wasmtime
+    except ImportError:
+        return None
+    return kept(wasmtime.Module(engine(), bytes(wasmtime.wat2wasm(text))))
+
+
 def compiled(code: Code, observed: bool, counts_work: bool) -> Compiled | None:
     """Machine code of a kernel, made at first use; None where the kernel has something that it cannot do."""
     kept: dict[tuple[str, bool, bool], Compiled | None]
@@ -381,13 +393,8 @@ def compiled(code: Code, observed: bool, counts_work: bool) -> Compiled | None:
 
 def _compile(code: Code, observed: bool, counts_work: bool) -> Compiled | None:
     try:
-        import wasmtime
-    except ImportError:
-        # There is no wheel for some platforms: everything is slower there, and nothing else.
-        return None
-    try:
         generated = Generator(code, observed, counts_work).generate()
     except (Unfit, UnsupportedInstruction):
         return None
-    binary = bytes(wasmtime.wat2wasm(generated.text))
-    return Compiled(kept(wasmtime.Module(engine(), binary)), generated)
+    module = machine_code(generated.text)
+    return None if module is None else Compiled(module, generated)

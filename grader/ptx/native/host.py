@@ -25,7 +25,7 @@ from grader.ptx.machine.code import Code
 from grader.ptx.memory import Device, MemoryArray
 from grader.ptx.native import layout
 from grader.ptx.native.counted_loops import WORD, Arithmetic, Form, Layout, Placed, Shape, generate, spans_of
-from grader.ptx.native.generate import Compiled, engine, kept
+from grader.ptx.native.generate import Compiled, engine, kept, machine_code
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.pieces import Generated
 from grader.ptx.values import BOOL, SIGNED, UNSIGNED, Array, Lanes, Value, Vec, as_array, constant
@@ -399,11 +399,11 @@ class LoopModule:
     @classmethod
     def of(cls, form: Form, shape: Shape) -> LoopModule | None:
         """The machine code; None where there is no WebAssembly runtime for this platform, or no room for one."""
-        try:
-            import wasmtime
-        except ImportError:
+        module = machine_code(generate(form, shape))
+        if module is None:
             return None
-        module = kept(wasmtime.Module(engine(), bytes(wasmtime.wat2wasm(generate(form, shape)))))
+        import wasmtime
+
         store = kept(wasmtime.Store(engine()))
         try:
             return cls(form, shape, store, wasmtime.Instance(store, module, []))

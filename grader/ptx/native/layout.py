@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from grader.ptx.access import AccessSpec
 from grader.ptx.frontend.nodes import Address, Instruction, Operand, Register, Symbol, Vector
+from grader.ptx.machine.code import type_bytes
 
 TYPES: dict[str, tuple[str, int, bool]] = {
     "pred": ("i32", 0, False),
@@ -35,10 +36,7 @@ def local_type(register: Register) -> str:
 
 def register_bits(register: Register) -> int:
     """Width of a register, 0 for a predicate."""
-    name = register.type
-    if name == "pred":
-        return 0
-    return 32 if name.endswith("x2") else int(name.lstrip("busf"))
+    return 8 * type_bytes(register.type)
 
 
 def converted(expression: str, have: str, want: str, signed: bool = False) -> str:

@@ -14,22 +14,6 @@ from grader.ptx.machine.code import Code, LoopInfo
 from grader.ptx.memory import WINDOWS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
-from grader.ptx.native.layout import (
-    CONTEXT,
-    KEPT_BYTES,
-    OBSERVED_SPACES,
-    TYPES,
-    Static,
-    Transfer,
-    Unfit,
-    Way,
-    converted,
-    element_load,
-    element_store,
-    local_type,
-    register_bits,
-    transfer_of,
-)
 
 _REFUSED = frozenset({"elect", "call", "brx"})
 _REFUSED_MEMORY = frozenset({"atomic", "fence", "texture", "surface", "copy"})
@@ -45,7 +29,7 @@ def is_refused(opcode: str) -> bool:
 class Site:
     """A load or store that observers are told of: its counters by space, its buffer, its state while under way."""
 
-    transfer: Transfer
+    transfer: layout.Transfer
     counters: dict[str, int]
     buffer: int
     event: int
@@ -72,7 +56,7 @@ class Generated:
     counters: dict[tuple[str, int, str, str, int], int] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
     snapshots: dict[int, tuple[int, int]] = field(default_factory=dict)
-    ways: set[Way] = field(default_factory=set)
+    ways: set[layout.Way] = field(default_factory=set)
     narrow: bool = False
     visits: int = 0
     stops: int = 0
@@ -86,7 +70,7 @@ class Kernel:
         self.code = code
         self.observed = observed
         self.registers: dict[int, Register] = {r.index: r for r in code.function.registers}
-        self.static = Static()
+        self.static = layout.Static()
         self.out = Generated()
 
     def frame_of(self, lane: str) -> str:
@@ -111,7 +95,7 @@ FRAME_BYTES = "@FRAME"
 
 LANE = "(i32.load (i32.add (local.get $list) (i32.shl (local.get $k) (i32.const 2))))"
 """The number of the `$k`-th lane that runs."""
-WARPS = f"(i32.load (i32.const {CONTEXT['WARPS']}))"
+WARPS = f"(i32.load (i32.const {layout.CONTEXT['WARPS']}))"
 
 
 _STATE_BYTES = 32
@@ -147,7 +131,7 @@ def header(kernel: Kernel, block: int, loop: LoopInfo) -> str:
  (br_if $next (i32.lt_u (local.get $k) (local.get $n))))"""
 
     changed = f"(br_if $differs (i64.ne {field(16, 'i64')} (global.get $version)))" if loop.reads_memory else ""
-    token = f"(i32.load (i32.const {CONTEXT['TOKEN']}))"
+    token = f"(i32.load (i32.const {layout.CONTEXT['TOKEN']}))"
     doubled = f"(i32.shl (select {field(4)} (i32.const 1) {field(4)}) (i32.const 1))"
     return f"""(if (local.get $back)
 (then
@@ -194,7 +178,7 @@ class Piece:
         if counted is not None:
             self._lines.append(f"(local.set $count (i32.add (local.get $count) {self._read_index(counted)}))")
         for index in sorted(self._written & needed):
-            kind = local_type(self.registers[index])
+            kind = layout.local_type(self.registers[index])
             self._lines.append(f"({kind}.store offset={self.kernel.slot(index)} (local.get $f) (local.get $r{index}))")
         if not self._lines:
             return ""
@@ -223,7 +207,7 @@ class Piece:
         ]
         return "\n".join(
             [
-                f"(local.set $w (i32.load (i32.const {CONTEXT['WARP_TABLE']})))",
+                f"(local.set $w (i32.load (i32.const {layout.CONTEXT['WARP_TABLE']})))",
                 "(local.set $k (i32.const 0)) (local.set $space (i32.const -1)) (loop $warps",
                 "(local.set $end (i32.load offset=4 (local.get $w)))",
                 "(loop $lanes",
@@ -241,7 +225,7 @@ class Piece:
     def _compute(self, instruction: Instruction) -> None:
         results = express(instruction, self._read)
         if results is None:
-            raise Unfit(instruction.text)
+            raise layout.Unfit(instruction.text)
         first = instruction.operands[0]
         targets = first.elements if isinstance(first, Vector) else (first,)
         second = targets[1] if len(targets) > 1 else None
@@ -276,7 +260,7 @@ class Piece:
             f" (else (if (i32.eq {where} (i32.const 1)) (then {of('shared')}))))"
         )
 
-    def _site(self, transfer: Transfer) -> Site:
+    def _site(self, transfer: layout.Transfer) -> Site:
         spaces = ("global", "shared") if transfer.space == "generic" else (transfer.space,)
         counters = {}
         for space in spaces:
@@ -293,7 +277,7 @@ class Piece:
 
     def _read_index(self, index: int) -> str:
         if index not in self._available:
-            kind = local_type(self.registers[index])
+            kind = layout.local_type(self.registers[index])
             self._lines.append(f"(local.set $r{index} ({kind}.load offset={self.kernel.slot(index)} (local.get $f)))")
             self._available.add(index)
         return f"(local.get $r{index})"
@@ -301,7 +285,7 @@ class Piece:
     def _raw(self, operand: Operand, size_bits: int) -> tuple[str, str]:
         """(expression, WebAssembly type) of an operand's bits; numbers are cut to `size_bits`."""
         if isinstance(operand, Register):
-            return self._read_index(operand.index), local_type(operand)
+            return self._read_index(operand.index), layout.local_type(operand)
         if isinstance(operand, Negated):
             return f"(i32.eqz {self._read_index(operand.register.index)})", "i32"
         if isinstance(operand, Immediate):
@@ -317,12 +301,12 @@ class Piece:
             if key not in self.out.symbols:
                 self.out.symbols[key] = self.static.take(8, 8)
             return f"(i64.load (i32.const {self.out.symbols[key]}))", "i64"
-        raise Unfit(str(operand))
+        raise layout.Unfit(str(operand))
 
     def _read(self, operand: Operand, name: str) -> str:
-        kind, bits, signed = TYPES[name]
+        kind, bits, signed = layout.TYPES[name]
         expression, have = self._raw(operand, bits)
-        value = converted(expression, have, kind)
+        value = layout.converted(expression, have, kind)
         if bits in (8, 16):
             # A narrower register has no bits above its own.
             return f"(i32.extend{bits}_s {value})" if signed else f"(i32.and {value} (i32.const {(1 << bits) - 1}))"
@@ -330,8 +314,8 @@ class Piece:
 
     def _write(self, target: Register, expression: str, name: str) -> None:
         """Set a register, with a narrower result extended by its own sign."""
-        have, bits, signed = TYPES[name]
-        want, width = local_type(target), register_bits(target)
+        have, bits, signed = layout.TYPES[name]
+        want, width = layout.local_type(target), layout.register_bits(target)
         if have == "i32" and 0 < bits < 32:
             kept = min(bits, width) if width else bits
             if width > bits and signed:
@@ -342,7 +326,7 @@ class Piece:
                 expression = f"(i32.and {expression} (i32.const {(1 << kept) - 1}))"
         elif have == "i32" and width == 16:
             expression = f"(i32.and {expression} (i32.const 65535))"
-        self._set(target.index, converted(expression, have, want, signed))
+        self._set(target.index, layout.converted(expression, have, want, signed))
 
     def _set(self, index: int, expression: str) -> None:
         self._lines.append(f"(local.set $r{index} {expression})")
@@ -353,18 +337,18 @@ class Piece:
 
     def _move(self, instruction: Instruction) -> None:
         name = instruction.modifiers[-1]
-        if name not in TYPES:
-            raise Unfit(instruction.text)
-        _, bits, _ = TYPES[name]
+        if name not in layout.TYPES:
+            raise layout.Unfit(instruction.text)
+        _, bits, _ = layout.TYPES[name]
         target, source = instruction.operands
         if isinstance(source, Vector):
             part = bits // len(source.elements)
             if not isinstance(target, Register):
-                raise Unfit(instruction.text)
+                raise layout.Unfit(instruction.text)
             kind = "i64" if bits == 64 else "i32"
             total = ""
             for position, element in enumerate(source.elements):
-                piece = converted(self._read(element, f"b{part}"), "i32" if part < 64 else "i64", kind)
+                piece = layout.converted(self._read(element, f"b{part}"), "i32" if part < 64 else "i64", kind)
                 if position:
                     piece = f"({kind}.shl {piece} ({kind}.const {part * position}))"
                 total = f"({kind}.or {total} {piece})" if total else piece
@@ -378,12 +362,12 @@ class Piece:
             for position, element in enumerate(target.elements):
                 if isinstance(element, Register):
                     piece = f"({kind}.shr_u (local.get {temporary}) ({kind}.const {part * position}))"
-                    self._write(element, converted(piece, kind, "i32"), f"b{part}")
+                    self._write(element, layout.converted(piece, kind, "i32"), f"b{part}")
             return
         if not isinstance(target, Register):
-            raise Unfit(instruction.text)
+            raise layout.Unfit(instruction.text)
         expression, have = self._raw(source, bits)
-        self._set(target.index, converted(expression, have, local_type(target)))
+        self._set(target.index, layout.converted(expression, have, layout.local_type(target)))
 
     def _convert_address(self, instruction: Instruction) -> None:
         modifiers = instruction.modifiers
@@ -391,16 +375,16 @@ class Piece:
         space = modifiers[1 if back else 0].split("::")[0]
         target, source = instruction.operands
         if space not in WINDOWS or not isinstance(target, Register):
-            raise Unfit(instruction.text)
+            raise layout.Unfit(instruction.text)
         expression, have = self._raw(source, 64)
         if WINDOWS[space]:
             operation = "sub" if back else "add"
-            expression = f"(i64.{operation} {converted(expression, have, 'i64')} (i64.const {WINDOWS[space]}))"
+            expression = f"(i64.{operation} {layout.converted(expression, have, 'i64')} (i64.const {WINDOWS[space]}))"
             have = "i64"
-        self._set(target.index, converted(expression, have, local_type(target)))
+        self._set(target.index, layout.converted(expression, have, layout.local_type(target)))
 
     def _transfer(self, instruction: Instruction) -> None:
-        transfer = transfer_of(instruction, self.code.program.space_of)
+        transfer = layout.transfer_of(instruction, self.code.program.space_of)
         spec, base = transfer.spec, transfer.address.base
         lines = self._lines
         if (
@@ -412,14 +396,14 @@ class Piece:
             start = base.offset + transfer.address.offset
             size = next(p.size_bytes for p in self.code.function.parameters if p.name == base.name)
             if start < 0 or start + spec.width > size or start % spec.width:
-                raise Unfit(instruction.text)
+                raise layout.Unfit(instruction.text)
             lines.append(f"(local.set $p (i32.const {self.out.parameters[base.name] + start}))")
             self._load_elements(transfer)
             return
         address = "(i64.const 0)"
         if base is not None:
             expression, have = self._raw(base, 64)
-            address = converted(expression, have, "i64")
+            address = layout.converted(expression, have, "i64")
         if transfer.address.offset:
             address = f"(i64.add {address} (i64.const {transfer.address.offset}))"
         values = [] if transfer.is_load else [self._read(e, spec.type_name) for e in transfer.elements]
@@ -428,25 +412,25 @@ class Piece:
         if transfer.is_load:
             self._load_elements(transfer)
         else:
-            if transfer.space in OBSERVED_SPACES:
+            if transfer.space in layout.OBSERVED_SPACES:
                 self._note_change()
             for number, value in enumerate(values):
-                lines.append(element_store(spec.type_name, value, number * spec.element_bytes))
+                lines.append(layout.element_store(spec.type_name, value, number * spec.element_bytes))
 
-    def _find(self, way: Way, kept: int) -> list[str]:
+    def _find(self, way: layout.Way, kept: int) -> list[str]:
         """Set `$p` to where a quick way leads; kept: where the way keeps its array."""
         return [f"(local.set $p (call {way.name} (local.get $a) (i32.const {kept}) (local.get $l)))"]
 
     def _note_change(self) -> None:
         self._lines.append("(global.set $version (i64.add (global.get $version) (i64.const 1)))")
 
-    def _load_elements(self, transfer: Transfer) -> None:
+    def _load_elements(self, transfer: layout.Transfer) -> None:
         for number, element in enumerate(transfer.elements):
             if isinstance(element, Register):
-                expression, name = element_load(transfer.spec.type_name, number * transfer.spec.element_bytes)
+                expression, name = layout.element_load(transfer.spec.type_name, number * transfer.spec.element_bytes)
                 self._write(element, expression, name)
 
-    def _place(self, transfer: Transfer) -> None:
+    def _place(self, transfer: layout.Transfer) -> None:
         """Set `$p` to where the access of this lane goes, and note its address for the request."""
         lines, space, spec = self._lines, transfer.space, transfer.spec
         width = spec.width
@@ -458,7 +442,7 @@ class Piece:
         self._uses_lane_record = True
         if space == "const":
             if not transfer.is_load:
-                raise Unfit(transfer.instruction.text)
+                raise layout.Unfit(transfer.instruction.text)
             lines.append(f"(local.set $p (call $const_load (local.get $a) (i32.const {width}) (local.get $l)))")
             return
         copied = transfer.is_load and self.code.uses.is_copy(transfer.instruction) and spec.dtype.kind == "u"
@@ -468,9 +452,9 @@ class Piece:
                 arguments += f" (i32.const {int(copied)})"
             lines.append(f"(local.set $p (call $generic_{spec.op} {arguments} (local.get $lane)))")
         else:
-            way = Way(space, spec.op, width, copied)
+            way = layout.Way(space, spec.op, width, copied)
             self.out.ways.add(way)
-            kept = self.static.take(KEPT_BYTES)
+            kept = self.static.take(layout.KEPT_BYTES)
             lines += self._find(way, kept)
         if not self.observed:
             return

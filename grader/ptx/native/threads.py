@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from grader.ptx.dataflow import destinations, sources
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Vector
 from grader.ptx.isa.instructions import is_barrier
+from grader.ptx.loops import immediate_dominators, reverse_postorder
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.native import layout
 from grader.ptx.native.layout import Unfit, local_type
@@ -86,27 +87,15 @@ class Region:
     @classmethod
     def of(cls, start: int, successors: list[tuple[int, ...]]) -> Region:
         """The region from a block on.  Raises Unfit where a loop has two entries."""
-        region = cls(start)
-        after: list[int] = []
-        visited = {start}
-        stack = [(start, iter(successors[start]))]
-        while stack:
-            here, left = stack[-1]
-            following = next((s for s in left if s not in visited), None)
-            if following is None:
-                after.append(here)
-                stack.pop()
-            else:
-                visited.add(following)
-                stack.append((following, iter(successors[following])))
-        after.reverse()
-        region.order = {block: number for number, block in enumerate(after)}
-        before: dict[int, list[int]] = {block: [] for block in after}
-        for block in after:
+        order, _ = reverse_postorder(successors, start)
+        region = cls(start, {block: number for number, block in enumerate(order)})
+        dominators = immediate_dominators(successors, start)
+        region.dominator = {block: start if (above := dominators[block]) is None else above for block in order}
+        before: dict[int, list[int]] = {block: [] for block in order}
+        for block in order:
             for following in set(successors[block]):
                 before[following].append(block)
-        region._dominate(after, before)
-        for block in after:
+        for block in order:
             forward = [b for b in before[block] if region.order[b] < region.order[block]]
             if len(forward) > 1:
                 region.merges.add(block)
@@ -115,25 +104,6 @@ class Region:
                 if any(not region._dominates(block, b) for b in before[block] if b not in forward):
                     raise Unfit("a loop with two entries")
         return region
-
-    def _dominate(self, blocks: list[int], before: dict[int, list[int]]) -> None:
-        order, dominator = self.order, self.dominator
-        dominator[self.start] = self.start
-        changed = True
-        while changed:
-            changed = False
-            for block in blocks[1:]:
-                candidates = [b for b in before[block] if b in dominator]
-                common = candidates[0]
-                for other in candidates[1:]:
-                    while common != other:
-                        if order[common] > order[other]:
-                            common = dominator[common]
-                        else:
-                            other = dominator[other]
-                if dominator.get(block) != common:
-                    dominator[block] = common
-                    changed = True
 
     def _dominates(self, above: int, block: int) -> bool:
         while self.order[block] > self.order[above]:

@@ -17,7 +17,7 @@ from grader.ptx.isa.instructions import facts
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.code import Code
 from grader.ptx.native.arithmetic import canonical, with_any_nan
-from grader.ptx.native.generate import Compiled, Generator, engine, kept
+from grader.ptx.native.generate import Compiled, Generator, machine_code
 from grader.ptx.native.layout import KEPT_BYTES, TYPES, Unfit, Way, converted, local_type
 from grader.ptx.native.pieces import Generated, Kernel, Piece
 from grader.ptx.native.threads import FILLS, Meetings, Node, Places, Region, nodes_of
@@ -45,12 +45,8 @@ class WholeThreads:
     def compiled(self) -> Compiled | None:
         """Its machine code; None where there is no WebAssembly runtime for this platform."""
         if self._compiled is None:
-            try:
-                import wasmtime
-            except ImportError:
-                return None
-            binary = bytes(wasmtime.wat2wasm(self.generated.text))
-            self._compiled = Compiled(kept(wasmtime.Module(engine(), binary)), self.generated)
+            module = machine_code(self.generated.text)
+            self._compiled = None if module is None else Compiled(module, self.generated)
         return self._compiled
 
 

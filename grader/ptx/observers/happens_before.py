@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grader.ptx.observers.order_graph import NONE, Node, Progress, StrongAccess, Walk, keys_of, same
+from grader.ptx.observers.order_graph import NONE, Node, Progress, StrongAccess, Walk, key_of, same
 from grader.ptx.observers.shadow import AccessEpoch, VectorClock
 from grader.ptx.values import Array, Lanes, Layout
 
@@ -290,7 +290,7 @@ class HappensBefore:
                 result[here] = self._roughly(past[here], moments[here], lanes[here] + batch.first_thread, padded)
                 continue
             node = self.nodes[number]
-            keys = keys_of(node, lanes[here])
+            keys = np.broadcast_to(key_of(node, lanes[here]), len(here))
             for key in np.unique(keys).tolist():
                 chosen = here[keys == key]
                 walk = self._walks.get((number, key))

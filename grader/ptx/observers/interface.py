@@ -207,19 +207,6 @@ class Observer:
 class Watchers:
     """The observers' methods that some blocks call, by event."""
 
-    __slots__ = (
-        "access",
-        "arrival",
-        "barrier",
-        "end",
-        "executed",
-        "fence",
-        "may_repeat",
-        "renewed",
-        "repeated",
-        "warp_sync",
-    )
-
     def __init__(self, observers: Sequence[Observer] = ()) -> None:
         def those_with(name: str) -> list[Callable[..., Any]]:
             plain = getattr(Observer, name)
@@ -239,7 +226,7 @@ class Watchers:
     @property
     def nobody(self) -> bool:
         """Whether no observer wants to be told of anything while the blocks run."""
-        return not any(getattr(self, name) for name in self.__slots__)
+        return not any(vars(self).values())
 
 
 NOBODY = Watchers()

@@ -103,21 +103,13 @@ def same(numbers: Array) -> Array | int:
     return first if (numbers == first).all() else numbers
 
 
-def key_of(node: Node, lane: int) -> int:
-    """Return the number that lanes share at a node: those of one barrier know the same."""
-    if node.kind == "block":
-        return lane // node.padded
-    if node.kind in ("warp", "start"):
-        return lane >> 5
-    return NONE if node.kind == "some" else lane
-
-
-def keys_of(node: Node, lanes: Array) -> Array:
+def key_of(node: Node, lanes: Any) -> Any:
+    """Return the number that a lane, or each of (n,) lanes, shares at a node: lanes of one barrier know the same."""
     if node.kind == "block":
         return lanes // node.padded
     if node.kind in ("warp", "start"):
         return lanes >> 5
-    return np.full(len(lanes), NONE) if node.kind == "some" else lanes
+    return NONE if node.kind == "some" else lanes
 
 
 def members(node: Node, lane: int) -> tuple[int, int]:

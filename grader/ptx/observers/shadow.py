@@ -296,22 +296,6 @@ class Shadow:
     unit: bytes per entry, 4 until something narrower comes along.
     """
 
-    __slots__ = (
-        "_count",
-        "_room",
-        "atomics",
-        "block_atomics",
-        "block_peeks",
-        "events",
-        "last",
-        "moments",
-        "peeks",
-        "readers",
-        "signals",
-        "unit",
-        "writer",
-    )
-
     def __init__(self, size: int) -> None:
         self.events: list[Access] = []
         """The accesses recorded, by number."""

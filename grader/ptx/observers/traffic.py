@@ -145,16 +145,6 @@ def most_alike(keys: Array, active: Array) -> int:
     return int(most.max(initial=0))
 
 
-def efficiency_pct(bytes_used: int, bytes_moved: int) -> float | None:
-    """100 · used / moved, None when nothing moved (nvprof's shared_efficiency, gld_efficiency, gst_efficiency)."""
-    return 100.0 * bytes_used / bytes_moved if bytes_moved else None
-
-
-def shared_efficiency_pct(bytes_used: int, wavefronts: int) -> float | None:
-    """Unique bytes a wavefront of 128: 6.06 % for loads with 32-way conflicts beside stores without."""
-    return efficiency_pct(bytes_used, wavefronts * WAVEFRONT_BYTES)
-
-
 _HERE = (0,)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from grader.ptx import Counters, Device, Launch, Module, launch, parse
-from grader.ptx.observers.traffic import efficiency_pct, shared_efficiency_pct
+from grader.ptx.observers.traffic import SECTOR_BYTES, WAVEFRONT_BYTES
 from tests.ptx.nvrtc import DATA, compile_file
 
 _TABLE = (DATA / "h200_memory_counters.csv").read_text(encoding="utf-8")
@@ -78,10 +78,10 @@ def measured(kernel: str) -> dict[str, float]:
         result[f"global_{op}_sectors"] = c.total("sectors", "global", op)
         short = {"load": "gld", "store": "gst"}[op]
         used = c.total("unique_bytes", "global", op)
-        result[f"{short}_efficiency_pct"] = efficiency_pct(used, 32 * c.total("sectors", "global", op)) or 0.0
+        result[f"{short}_efficiency_pct"] = 100 * used / max(SECTOR_BYTES * c.total("sectors", "global", op), 1)
     # Atomics on shared memory count in the efficiency, though neither as loads nor as stores.
     used, wavefronts = c.total("unique_bytes", "shared"), c.total("wavefronts", "shared")
-    result["shared_efficiency_pct"] = shared_efficiency_pct(used, wavefronts) or 0.0
+    result["shared_efficiency_pct"] = 100 * used / max(WAVEFRONT_BYTES * wavefronts, 1)
     return result
 
 
