@@ -159,7 +159,8 @@ class Emulator:
 
     def __init__(self, remembered: RememberedLaunches | None = None) -> None:
         self._remembered = remembered
-        self._programs: dict[str, _Program | LaunchOutcome] = {}
+        self._programs: dict[str, Module | LaunchOutcome] = {}
+        self._parts: dict[tuple[str, frozenset[str]], Part] = {}
         self._launched: Counter[bytes] = Counter()
 
     @property
@@ -173,7 +174,11 @@ class Emulator:
         program = self._programs[code.key]
         if isinstance(program, LaunchOutcome):
             return program
-        part = program.part(request)
+        # What the launch, and those before it, follow from.
+        entries = frozenset((request.entry, *(earlier.entry for earlier in request.before)))
+        if (code.key, entries) not in self._parts:
+            self._parts[code.key, entries] = part_of(program, entries)
+        part = self._parts[code.key, entries]
         self._launched[part.content] += 1
         number = self._launched[part.content]
         remembered = self._remembered.get(part, number, request) if self._remembered is not None else None
@@ -186,10 +191,10 @@ class Emulator:
         return outcome
 
 
-def _opened(ptx: str) -> _Program | LaunchOutcome:
+def _opened(ptx: str) -> Module | LaunchOutcome:
     """Parse a program; an outcome, for every launch of it, where the emulator cannot read it."""
     try:
-        return _Program(ptx)
+        return parse(ptx)
     except UnsupportedInstruction as error:
         return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
     except PtxSyntaxError as error:
@@ -220,26 +225,6 @@ def _digest(outputs: Mapping[str, npt.NDArray[np.generic]]) -> bytes:
         digest.update(name.encode())
         digest.update(array.tobytes())
     return digest.digest()
-
-
-class _Program:
-    """The kernels of one PTX text.
-
-    Raises
-    ------
-    PtxSyntaxError : the text is not PTX that the emulator knows.
-    """
-
-    def __init__(self, ptx: str) -> None:
-        self._module: Module = parse(ptx)
-        self._parts: dict[frozenset[str], Part] = {}
-
-    def part(self, request: LaunchRequest) -> Part:
-        """What a launch, and those before it, follow from."""
-        entries = frozenset((request.entry, *(earlier.entry for earlier in request.before)))
-        if entries not in self._parts:
-            self._parts[entries] = part_of(self._module, entries)
-        return self._parts[entries]
 
 
 class _Launches:

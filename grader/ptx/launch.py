@@ -219,14 +219,13 @@ class _Run:
     def carry_out(self) -> Outcome:
         """Run all blocks, in the engine that suits them."""
         config, watched = self._config, len(self._watched)
-        engine = None
         if (not config.observers or Watchers(config.observers).nobody) and watched in (0, len(self._starts)):
             lanes = min(self._total, self._together) * self._padded
             observed = config.observe and watched > 0
-            engine = Engine.for_launch(self._code, self.device, lanes, observed, config.counts_work)
-        if engine is None:
-            return self._interpret(None)
-        return engine.run(self._interpret, self._begin, self._batches, alone=self._total * self._threads == 1)
+            is_alone = self._total * self._threads == 1
+            handlers = (self._interpret, self._begin, self._batches)
+            return Engine(self._code, self.device, lanes, is_alone, observed, config.counts_work, *handlers).run()
+        return self._interpret(None)
 
     def _begin(self, patience: int | None) -> Outcome:
         for code in self.program.codes():

@@ -160,7 +160,7 @@ class Program:
 
     def state(self, entry: str) -> tuple[str, ...]:
         """Source names of the variables in global memory that a kernel uses: they live on from launch to launch."""
-        used = self._used(self.reachable(entry))
+        used = self.used_by(entry)
         variables = self.module.variables.values()
         # Constant arrays of the program lie in global memory too; texts of `printf` are the compiler's own.
         names = (v.name for v in variables if v.space == "global" and v.name in used and not v.name.startswith("$"))

@@ -27,8 +27,8 @@ from grader.ptx.machine.batch import BlockBatch, Outcome
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.memory import Device
 from grader.ptx.native import layout
-from grader.ptx.native.generate import Compiled, imports
-from grader.ptx.native.host import LinearMemory, Unusual, call_of
+from grader.ptx.native.generate import Compiled, compiled, imports
+from grader.ptx.native.host import LinearMemory, TooLarge, Unusual, call_of
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.pieces import is_refused
 from grader.ptx.observers.traffic import Traffic
@@ -51,20 +51,20 @@ class _Party:
 class Runner:
     """One launch in generated code."""
 
-    def __init__(self, code: Code, compiled: Compiled, memory: LinearMemory, budget: Budget, alone: bool) -> None:
+    def __init__(self, code: Code, machine_code: Compiled, memory: LinearMemory, budget: Budget, alone: bool) -> None:
         import wasmtime
 
         self.code = code
         self.memory = memory
         self.budget = budget
-        generated = compiled.generated
+        generated = machine_code.generated
         self.generated = generated
         self._calls = [call_of(code, generated, instruction) for instruction in generated.numpy]
         self._tokens: dict[bytes, int] = {}
         self._next_token = 1
         self._loaded: Lanes | None = None
         store = memory.store
-        instance = wasmtime.Instance(store, compiled.module, [memory.memory, *imports(store, self._numpy)])
+        instance = wasmtime.Instance(store, machine_code.module, [memory.memory, *imports(store, self._numpy)])
         run: Any = instance.exports(store)["run"]
         self._run: Callable[[], None] = lambda: run(store)
         self._error = wasmtime.WasmtimeError
@@ -338,7 +338,7 @@ FEW_LANES = 1024
 MAX_COPY_BYTES = 256 << 20
 """Arrays of a device beyond which it is not copied."""
 
-Batches = Callable[["Outcome"], Iterator[tuple["BlockBatch", dict[str, int]]]]
+Batches = Callable[[Outcome], Iterator[tuple[BlockBatch, dict[str, int]]]]
 
 
 @dataclass
@@ -355,62 +355,43 @@ class History:
     refused: bool = False
 
 
+@dataclass
 class Engine:
-    """The choice of an engine for one launch."""
+    """The choice of an engine for one launch.
 
-    def __init__(
-        self, code: Code, device: Device, lanes: int, observed: bool, counts_work: bool, history: History
-    ) -> None:
-        self.code = code
-        self.device = device
-        self.lanes = lanes
-        self.observed = observed
-        self.counts_work = counts_work
-        self.history = history
-        self._saved: list[tuple[Array, Array]] = []
+    code: of the kernel.  lanes: side by side.  alone: there is one thread in all.  observed: traffic and races are
+    looked at.  counts_work: `places` of blocks are counted.  interpret: carries out the launch in the interpreter,
+    which gives up after so many instructions (`TakesLong`; None: never).  begin, batches: a fresh start, and the
+    batches to run.
+    """
 
-    @classmethod
-    def for_launch(
-        cls, code: Code, device: Device, lanes: int, observed: bool, counts_work: bool = False
-    ) -> Engine | None:
-        """An engine where generated code may come to be used, None where the interpreter does everything.
+    code: Code
+    device: Device
+    lanes: int
+    alone: bool
+    observed: bool
+    counts_work: bool
+    interpret: Callable[[int | None], Outcome]
+    begin: Callable[[int | None], Outcome]
+    batches: Batches
+    _saved: list[tuple[Array, Array]] = field(default_factory=list)
 
-        code: of the kernel.  lanes: side by side.  observed: traffic and races are looked at.  counts_work: `places`
-        of blocks are counted.
-        """
-        if lanes > FEW_LANES or _size(device) > MAX_COPY_BYTES:
-            return None
+    def run(self) -> Outcome:
+        """Carry out the launch, in generated code where that pays."""
+        if self.lanes > FEW_LANES or _size(self.device) > MAX_COPY_BYTES:
+            return self.interpret(None)
+        code = self.code
         histories: dict[tuple[str, bool], History] = code.program.module.derived.setdefault("engines", {})
-        key = (code.name, observed)
+        key = (code.name, self.observed)
         if key not in histories:
             histories[key] = History(refused=any(is_refused(i.opcode) for b in code.blocks for i in b.instructions))
-        history = histories[key]
-        return None if history.refused else cls(code, device, lanes, observed, counts_work, history)
-
-    def run(
-        self,
-        interpret: Callable[[int | None], Outcome],
-        begin: Callable[[int | None], Outcome],
-        batches: Batches,
-        alone: bool,
-    ) -> Outcome:
-        """Carry out the launch.
-
-        interpret: all of it in the interpreter, giving up after so many instructions (`TakesLong`).  begin, batches:
-        a fresh start, and the batches to run.  alone: there is one thread in all.
-        """
-        outcome = self._run(interpret, begin, batches, alone)
-        self.history.recently.append(outcome.budget.issued)
+        if histories[key].refused:
+            return self.interpret(None)
+        outcome = self._run(histories[key])
+        histories[key].recently.append(outcome.budget.issued)
         return outcome
 
-    def _run(
-        self,
-        interpret: Callable[[int | None], Outcome],
-        begin: Callable[[int | None], Outcome],
-        batches: Batches,
-        alone: bool,
-    ) -> Outcome:
-        history = self.history
+    def _run(self, history: History) -> Outcome:
         size = sum(block.size for block in self.code.blocks)
         # With every lane an instruction takes the interpreter a little longer, with 1,000 of them twice as long.
         patience = (PATIENCE + PATIENCE_PER_INSTRUCTION * size) * 1000 // (1000 + self.lanes) - history.issued
@@ -418,40 +399,37 @@ class Engine:
         overhead += _size(self.device) // OVERHEAD_BYTES
         if patience <= 0 and len(history.recently) == RECENT and max(history.recently) < overhead:
             # One that is longer after all is the last one.
-            return interpret(None)
+            return self.interpret(None)
         self._save(patience > 0)
         if patience > 0:
             try:
-                outcome = interpret(patience)
+                outcome = self.interpret(patience)
             except TakesLong:
                 history.issued += patience
                 self._restore()
             else:
                 history.issued += outcome.budget.issued
                 return outcome
-        generated = self._generated(begin, batches, alone)
+        generated = self._generated()
         if generated is not None:
             history.generated += 1
             return generated
         history.refused = True
         self._restore()
-        return interpret(None)
+        return self.interpret(None)
 
-    def _generated(self, begin: Callable[[int | None], Outcome], batches: Batches, alone: bool) -> Outcome | None:
-        from grader.ptx.native.generate import compiled
-        from grader.ptx.native.host import LinearMemory, TooLarge, Unusual
-
+    def _generated(self) -> Outcome | None:
         module = compiled(self.code, self.observed, self.counts_work)
         if module is None:
             return None
-        outcome = begin(None)
+        outcome = self.begin(None)
         memory: LinearMemory | None = None
         runner: Runner | None = None
         try:
-            for batch, symbols in batches(outcome):
+            for batch, symbols in self.batches(outcome):
                 if runner is None:
                     memory = LinearMemory(module, batch, self.device, self.observed)
-                    runner = Runner(self.code, module, memory, outcome.budget, alone)
+                    runner = Runner(self.code, module, memory, outcome.budget, self.alone)
                 runner.run(batch, symbols)
             assert runner is not None and memory is not None
             memory.commit()
