@@ -11,8 +11,7 @@ from typing import Self
 import msgspec
 
 from grader.lab.checks import View
-from grader.launching.programs import RememberedCompiler
-from grader.launching.remembered import RememberedLaunches
+from grader.launching.remembered import RememberedCompiler, RememberedLaunches
 from grader.processes import fork_server
 from grader.processes.pool import Beside
 from grader.programs.remembered import LastObserved, RememberedPrograms

@@ -13,10 +13,10 @@ from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
 from grader.grading import pipeline
 from grader.lab.expected import Oracle
-from grader.launching import programs
 from grader.launching.emulator import Emulator
 from grader.launching.kernel import BoundKernel
-from grader.launching.programs import DeviceProgram, ProgramStore, RememberedCompiler
+from grader.launching.programs import DeviceProgram, ProgramStore
+from grader.launching.remembered import RememberedCompiler
 from grader.launching.trial import Trials
 from grader.result import Check, Result
 from grader.submission.kernels.records import Kernel, KernelParameter
@@ -270,9 +270,9 @@ def test_what_does_not_compile_is_told_of_its_lines(plain: CompilerProcess, comp
             assert now == plain.compile({"a.cu": source}, ["scale"], "compute_75")
 
 
-def test_what_is_kept_is_bounded(compiler: RememberedCompiler, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "MOST_BYTES", 20_000)
+def test_what_is_kept_is_bounded(compiler: RememberedCompiler) -> None:
+    compiler._kept.most_bytes = 20_000
     for number in range(12):
         compiler.compile({"a.cu": SOURCE.replace("SIZE 32", f"SIZE {number}")}, ["scale"], "compute_75")
-        assert 0 < compiler._bytes <= 20_000
-    assert compiler._bytes == sum(kept.bytes for kept in compiler._kept.values())
+        assert 0 < compiler._kept.bytes <= 20_000
+    assert compiler._kept.bytes == sum(size for _, size in compiler._kept._entries.values())

@@ -156,5 +156,5 @@ def test_what_is_kept_is_bounded() -> None:
     emulator = Emulator(remembered)
     for n in range(8):
         emulator.run(code(HELPER + CONFLICT), request("conflict", n))
-        assert remembered._bytes <= 3 * 4096
+        assert remembered._kept.bytes <= 3 * 4096
     assert 1 <= len(remembered._kept) <= 3
