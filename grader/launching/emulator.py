@@ -37,7 +37,7 @@ from grader.ptx.limits import (
     SECONDS_PER_LAUNCH,
     STEPS_AFTER_FAULT,
     STEPS_PER_LAUNCH,
-    InvalidInstruction,
+    InstructionError,
     LaunchError,
     LimitExceeded,
     PtxError,
@@ -302,7 +302,7 @@ class _Launches:
                 order=request.order,
             )
             report = launch(self._module, configuration)
-        except (UnsupportedInstruction, InvalidInstruction) as error:
+        except InstructionError as error:
             return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
         except LaunchError as error:
             return LaunchOutcome("impossible", reason=error.kind, said=_refusal(error))

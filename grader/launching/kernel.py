@@ -15,7 +15,6 @@ from grader.lab.records import Cases, Lab, Sizes, Variant
 from grader.launching.backend import BufferArgument, LaunchRequest, ScalarArgument, waits_for_grid
 from grader.launching.programs import Built, DeviceProgram, ProgramStore, handed_in
 from grader.result import CaseKind
-from grader.submission.kernels.records import KernelParameter
 from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
 
 Axes = tuple[int, int, int]
@@ -46,10 +45,7 @@ def grid_of(plan: LaunchPlan, sizes: Sizes) -> Axes:
 
     `covers` may name a product of sizes, "rows*cols".
     """
-    try:
-        by_formula = [formula.integer(text, sizes) for text in plan.grid_formula]
-    except formula.FormulaError:
-        by_formula = []
+    by_formula = _values(plan.grid_formula, sizes)
     if by_formula:
         x, y, z = [*by_formula, 1, 1][:3]
         return x, y, z
@@ -61,11 +57,19 @@ def grid_of(plan: LaunchPlan, sizes: Sizes) -> Axes:
 
 def block_of(plan: LaunchPlan, sizes: Sizes) -> Axes:
     """Threads of a block along x, y, z: what the formulas give at these sizes, where there are any."""
-    try:
-        x, y, z = [*(formula.integer(text, sizes) for text in plan.block_formula), 1, 1, 1][:3]
-    except formula.FormulaError:
+    by_formula = _values(plan.block_formula, sizes)
+    if not by_formula:
         return plan.block
-    return (x, y, z) if plan.block_formula else plan.block
+    x, y, z = [*by_formula, 1, 1][:3]
+    return x, y, z
+
+
+def _values(formulas: Sequence[str], sizes: Mapping[str, int]) -> list[int]:
+    """Return what formulas come to; nothing where one of them cannot be worked out."""
+    try:
+        return [formula.integer(text, sizes) for text in formulas]
+    except formula.FormulaError:
+        return []
 
 
 def tile_of_output(lab: Lab, name: str, plan: LaunchPlan) -> tuple[int, ...]:
@@ -79,12 +83,8 @@ def tile_of_output(lab: Lab, name: str, plan: LaunchPlan) -> tuple[int, ...]:
 
 
 def _shared_bytes(plan: LaunchPlan, sizes: Sizes, block: Axes) -> int:
-    if not plan.shared_formula:
-        return plan.shared_bytes
-    try:
-        return formula.integer(plan.shared_formula, {**sizes, "threads": prod(block)})
-    except formula.FormulaError:
-        return plan.shared_bytes
+    formulas = [plan.shared_formula] if plan.shared_formula else []
+    return next(iter(_values(formulas, {**sizes, "threads": prod(block)})), plan.shared_bytes)
 
 
 Array = npt.NDArray[np.generic]
@@ -310,7 +310,8 @@ class BoundKernel:
                     initial = zeros.copy() if any(array.strides) else zeros
                 arguments.append(BufferArgument(role, array.shape, str(array.dtype), initial, is_output=True))
             else:
-                arguments.append(ScalarArgument(sizes[role], self._scalar_type(role, parameter)))
+                dtype = str(np.dtype(parameter.dtype or self.lab.parameter(role).dtype))
+                arguments.append(ScalarArgument(sizes[role], dtype))
         return arguments
 
     def launch_without_data(self, loaded: Loaded, sizes: Sizes) -> LaunchRequest:
@@ -332,9 +333,6 @@ class BoundKernel:
         }
         inputs = {name: array for name, array in arrays.items() if self.lab.parameter(name).is_input}
         return inputs, {name: a for name, a in arrays.items() if name not in inputs}
-
-    def _scalar_type(self, role: str, parameter: KernelParameter) -> str:
-        return str(np.dtype(parameter.dtype or self.lab.parameter(role).dtype))
 
 
 def bound_kernels(lab: Lab, submission: Submission) -> dict[str, BoundKernel]:

@@ -87,10 +87,10 @@ class Trials:
         """
         refused = self._refused(kernel, sizes)
         if refused is not None:
-            return Run(kind, sizes, refused, None, backend=self.backend.name)
+            return self._without_output(kind, sizes, refused)
         loaded = kernel.load(self.programs, sizes)
         if loaded.entry is None:
-            return Run(kind, sizes, self._not_compiled(kernel, sizes, loaded.built), None, backend=self.backend.name)
+            return self._without_output(kind, sizes, self._not_compiled(kernel, sizes, loaded.built))
         return self._run(kernel, loaded, kind, sizes, observe=observe, trace=trace)
 
     def prepare(self, kernel: BoundKernel, sizes: Sizes) -> None:
@@ -119,7 +119,7 @@ class Trials:
         """
         refused = self._refused(kernel, sizes)
         if refused is not None:
-            return Run(kind, sizes, refused, None, backend=self.backend.name)
+            return self._without_output(kind, sizes, refused)
         return self._run(kernel, loaded, kind, sizes, observe=observe, instructions=instructions)
 
     def of_first_block(self, kernel: BoundKernel, sizes: Sizes, instructions: int) -> Run:
@@ -139,7 +139,7 @@ class Trials:
         launch = replace(kernel.launch(loaded, sizes, inputs, expected), counts_work=counts_work, **wanted)
         outcome = self.backend.run(loaded.built.code, launch)
         if outcome.status != "ok":
-            return Run(kind, sizes, outcome, None, backend=self.backend.name)
+            return self._without_output(kind, sizes, outcome)
         return Run(
             kind,
             sizes,
@@ -148,6 +148,9 @@ class Trials:
             changed_inputs=tuple(name for name in inputs if name in outcome.outputs),
             backend=self.backend.name,
         )
+
+    def _without_output(self, kind: CaseKind, sizes: Sizes, outcome: LaunchOutcome) -> Run:
+        return Run(kind, sizes, outcome, None, backend=self.backend.name)
 
     def _case(
         self, kernel: BoundKernel, sizes: Sizes

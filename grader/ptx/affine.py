@@ -135,7 +135,7 @@ def narrow(a: Value, bits: int) -> Value | None:
     return shifted(_derived(vec, ("narrow", bits), lambda: vec.array.view(unsigned).astype(size)), shift)
 
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq,
     "ne": operator.ne,
     "lt": operator.lt,
@@ -167,7 +167,7 @@ def bounds(a: Value, bits: int, signed: bool) -> tuple[int, int] | None:
 
 def compare(name: str, a: Value, b: Value, bits: int, signed: bool) -> bool | None:
     """A comparison that comes out the same in every thread, by the operands' bounds; None otherwise."""
-    relation = _COMPARE[name]
+    relation = COMPARISONS[name]
     if not isinstance(a, (Vec, Affine)) and not isinstance(b, (Vec, Affine)):
         if signed:
             return relation(to_signed(a, bits), to_signed(b, bits))

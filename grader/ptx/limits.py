@@ -30,40 +30,36 @@ class PtxSyntaxError(PtxError):
         super().__init__(f"PTX line {ptx_line}: {message}\n  {source.rstrip()}\n  {' ' * (column - 1)}^")
 
 
-class UnsupportedInstruction(PtxError):
-    """An instruction the emulator has no semantics for: named, never guessed.
+class InstructionError(PtxError):
+    """An instruction that cannot be executed.
 
     Parameters
     ----------
     text : the instruction as written in the PTX.
     line : 1-based line of the CUDA source, 0 when unknown.
-    reason : what about it is not supported.
+    reason : what about it is the obstacle, "" when it is the instruction itself.
     """
+
+    sentence = "`{}` cannot be executed"
 
     def __init__(self, text: str, line: int = 0, reason: str = "") -> None:
         self.text = text
         self.line = line
         self.reason = reason
         where = f"line {line}: " if line else ""
-        super().__init__(f"{where}the emulator does not implement `{text}`" + (f" ({reason})" if reason else ""))
+        super().__init__(where + self.sentence.format(text) + (f" ({reason})" if reason else ""))
 
 
-class InvalidInstruction(PtxError):
-    """An instruction that is no PTX: the assembler would refuse it (inline assembly; NVRTC does not look at it).
+class UnsupportedInstruction(InstructionError):
+    """An instruction the emulator has no semantics for: named, never guessed."""
 
-    Parameters
-    ----------
-    text : the instruction as written in the PTX.
-    line : 1-based line of the CUDA source, 0 when unknown.
-    reason : what about it cannot be.
-    """
+    sentence = "the emulator does not implement `{}`"
 
-    def __init__(self, text: str, line: int, reason: str) -> None:
-        self.text = text
-        self.line = line
-        self.reason = reason
-        where = f"line {line}: " if line else ""
-        super().__init__(f"{where}`{text}` is no valid instruction ({reason})")
+
+class InvalidInstruction(InstructionError):
+    """An instruction that is no PTX: the assembler would refuse it (inline assembly; NVRTC does not look at it)."""
+
+    sentence = "`{}` is no valid instruction"
 
 
 class LaunchError(PtxError):

@@ -33,7 +33,7 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 """PTX types of each operation."""
 
-_UFUNCS: dict[str, np.ufunc] = {
+UFUNCS: dict[str, np.ufunc] = {
     "add": np.add,
     "min": np.minimum,
     "max": np.maximum,
@@ -42,7 +42,7 @@ _UFUNCS: dict[str, np.ufunc] = {
     "xor": np.bitwise_xor,
 }
 
-_CHAINED = frozenset(_UFUNCS)
+_CHAINED = frozenset(UFUNCS)
 """Operations that go along the lanes of one place in one step (`_chain`)."""
 
 
@@ -166,8 +166,8 @@ def _chain(op: str, dtype: str, current: Array, operands: list[Array], flush_sub
         return _chain_cas(current, operands)
     if op in ("inc", "dec"):
         return _chain_wrapping(op, values)
-    if op in _UFUNCS and (op != "add" or dtype[0] in "us"):
-        return _UFUNCS[op].accumulate(values, dtype=values.dtype)
+    if op in UFUNCS and (op != "add" or dtype[0] in "us"):
+        return UFUNCS[op].accumulate(values, dtype=values.dtype)
     if dtype in ("f32", "f64"):
         chain = np.add.accumulate(values, dtype=values.dtype)
         if dtype == "f64":
@@ -222,7 +222,7 @@ def _step(op: str, dtype: str, flush_subnormals: bool) -> Callable[..., Array]:
             return lambda old, operand: flush(canonical_nan(flush(old) + flush(operand)))
         return lambda old, operand: canonical_nan(old + operand)
     if op in ("and", "or", "xor"):
-        return _UFUNCS[op]
+        return UFUNCS[op]
     if op in ("mbarrier_arrive", "mbarrier_arrive_drop"):
         return partial(_arrive, op == "mbarrier_arrive_drop")
     compute: Callable[..., Any] = lookup(op, (dtype,)).compute

@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
+from grader.ptx.isa.atomic import UFUNCS
 from grader.ptx.isa.convert import narrow, widen
 from grader.ptx.isa.instructions import DTYPES, Array
 from grader.ptx.isa.rounding import fma_f64
@@ -117,25 +118,15 @@ def match(mode: str, values: Array, active: Array, member_mask: Array) -> tuple[
     raise ValueError(f"match mode {mode!r}: allowed are any, all")
 
 
-_REDUCTIONS = {
-    "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-
-
 def redux(op: str, values: Array, active: Array, member_mask: Array) -> Array:
     """redux.sync: the reduction over active members, in the values' dtype (int32 or uint32, wrapping)."""
-    if op not in _REDUCTIONS:
-        raise ValueError(f"redux {op!r}: allowed are {', '.join(_REDUCTIONS)}")
+    if op not in UFUNCS:
+        raise ValueError(f"redux {op!r}: allowed are {', '.join(UFUNCS)}")
     limits = np.iinfo(values.dtype.name)
     identity = {"min": limits.max, "max": limits.min, "and": -1 if limits.min else limits.max}.get(op, 0)
     members = (member_mask[:, :, None] & _WEIGHTS != 0) & active[:, None, :]
     chosen = np.where(members, values[:, None, :], values.dtype.type(identity))
-    return _REDUCTIONS[op].reduce(chosen, axis=2, dtype=values.dtype)
+    return UFUNCS[op].reduce(chosen, axis=2, dtype=values.dtype)
 
 
 TF32_MASK = np.uint32(0xFFFFE000)

@@ -7,7 +7,6 @@ it moves as well, and the loop's own registers are found to move by the same ste
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,12 +39,6 @@ from grader.ptx.native.counted_loops import (
 from grader.ptx.native.host import LoopModule
 from grader.ptx.observers.interface import RepeatedAccesses
 from grader.ptx.values import Affine, Array, Value, Vec, remember, split_shift
-
-_HOLDS: dict[str, Callable[[int, int], bool]] = {
-    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
-    "ge": operator.ge, "lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge,
-}  # fmt: skip
-
 
 SPARSE = 4
 """How often as large as what a loop accesses the part of an array may be that it is accessed in."""
@@ -180,7 +173,7 @@ def _count(form: Form, progress: Progress, registers: Sequence[Any], steps: dict
     differs = len(lefts) > 1 or len(rights) > 1
     if left_step == right_step == 0 or (differs and relation in ("eq", "ne")):
         raise Irregular
-    exit_ = _Exit(_HOLDS[relation], form.again, bits, is_signed, may_wrap=not differs)
+    exit_ = _Exit(affine.COMPARISONS[relation], form.again, bits, is_signed, may_wrap=not differs)
     counts = {exit_.trips((left, left_step), (right, right_step), most) for left in lefts for right in rights}
     trips = min(trips for trips, _ in counts)
     leaves = (trips, True) in counts

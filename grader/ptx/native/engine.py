@@ -297,27 +297,9 @@ class Runner:
                 continue
             tail = self.memory.bytes[where + 48 : where + 48 + 136].view(np.int32)
             words = tuple(tail[2:].tolist()) if tail[1] else ()
-            few = self.memory.words(where + 184, 2).tolist()
-            ways = max(int(tail[0]), 1)
-            counters.append(
-                LineCounter(
-                    line,
-                    space,
-                    op,
-                    width,
-                    requests,
-                    wavefronts,
-                    sectors,
-                    ideal,
-                    ways,
-                    unique,
-                    lanes,
-                    words,
-                    few_requests=few[0],
-                    few_lanes=few[1],
-                    file=file,
-                )
-            )
+            few_requests, few_lanes = self.memory.words(where + 184, 2).tolist()
+            cost = (wavefronts, sectors, ideal, max(int(tail[0]), 1), unique, lanes, words, few_requests, few_lanes)
+            counters.append(LineCounter(line, space, op, width, requests, *cost, file=file))
         return counters
 
 

@@ -132,8 +132,8 @@ class Conflicts:
             if np.count_nonzero(bad):
                 has_conflict = True
                 report_conflicts(self._hazards, shadow, event, bad, shadow.writer.at(units), "write_write", per_lane)
-        elif kind == "atomic" and shadow.block_atomics is not None and event.spec.in_block_only:
-            latest = shadow.block_atomics.tracks[0]
+        elif kind == "atomic" and event.spec.in_block_only and shadow.tracks("block atomic"):
+            latest = shadow.tracks("block atomic")[0]
             bad = latest.thread(units) // padded != thread // padded
             if np.count_nonzero(bad):
                 has_conflict = True

@@ -309,11 +309,15 @@ class Shadow:
         self.unit = 4
         self._count = -(-size // 4)
         self.writer = LastAccess(self._count)
-        self.readers: AccessSet | None = None
-        self.atomics: AccessSet | None = None
-        self.peeks: AccessSet | None = None
-        self.block_atomics: AccessSet | None = None
-        self.block_peeks: AccessSet | None = None
+        self._sets: dict[str, AccessSet] = {}
+        """Who loaded, peeked, or changed it atomically, by that kind; "block atomic", "block peek": of scope `.cta`."""
+
+    def tracks(self, *kinds: str) -> list[LastAccess]:
+        """Return what is recorded of accesses of these kinds."""
+        return [track for kind in kinds if kind in self._sets for track in self._sets[kind].tracks]
+
+    def _all_tracks(self) -> list[LastAccess]:
+        return [self.writer, *self.tracks(*self._sets)]
 
     def units(self, offsets: Array, width: int) -> tuple[Array, int]:
         """(units touched, units per lane) for accesses of `width` bytes at byte offsets; lanes' units lie together."""
@@ -362,19 +366,14 @@ class Shadow:
         more = -(-size // self.unit) - self._count
         if more > 0:
             self._count += more
-            for track in (self.writer, *(track for crowd in self._crowds() for track in crowd.tracks)):
+            for track in self._all_tracks():
                 track.extend(more)
 
     def _split(self) -> None:
         factor, self.unit = self.unit, 1
         self._count *= factor
-        crowds = self._crowds()
-        for track in (self.writer, *(track for crowd in crowds for track in crowd.tracks)):
+        for track in self._all_tracks():
             track.widen(factor)
-
-    def _crowds(self) -> list[AccessSet]:
-        crowds = (self.readers, self.atomics, self.peeks, self.block_atomics, self.block_peeks)
-        return [crowd for crowd in crowds if crowd is not None]
 
     def clear(self) -> None:
         """Drop the accesses: all of them are long in order."""
@@ -394,8 +393,7 @@ class Shadow:
 
     def _forget(self) -> None:
         """Drop accesses that later ones have replaced everywhere, and renumber the rest."""
-        crowds = self._crowds()
-        tracks = [self.writer, *(track for crowd in crowds for track in crowd.tracks)]
+        tracks = self._all_tracks()
         count = len(self.events)
         # Numbers past the end are left from before `events` was cleared; those accesses are long in order.
         is_used = np.zeros(count + 1, np.bool_)
@@ -413,32 +411,21 @@ class Shadow:
     def record(self, units: Array, stamp: AccessEpoch, order: BarrierOrder, kind: str, in_block_only: bool) -> None:
         if kind in ("store", "signal"):
             self.writer.put(units, stamp)
-        elif kind == "load":
-            self.readers = self.readers or AccessSet(self._count)
-            self.readers.put(units, stamp, order)
-        elif kind == "peek":
-            self.peeks = self.peeks or AccessSet(self._count)
-            self.peeks.put(units, stamp, order)
-            if in_block_only:
-                self.block_peeks = self.block_peeks or AccessSet(self._count)
-                self.block_peeks.put(units, stamp, order)
-        else:
-            self.atomics = self.atomics or AccessSet(self._count)
-            self.atomics.put(units, stamp, order)
-            if in_block_only:
-                self.block_atomics = self.block_atomics or AccessSet(self._count)
-                self.block_atomics.put(units, stamp, order)
+            return
+        for name in (kind, f"block {kind}") if in_block_only and kind != "load" else (kind,):
+            if name not in self._sets:
+                self._sets[name] = AccessSet(self._count)
+            self._sets[name].put(units, stamp, order)
 
     def forget_readers(self, units: Array) -> None:
         """Forget accesses to some units: all are in order with the one that is about to be recorded."""
-        for crowd in self._crowds():
-            for track in crowd.tracks:
-                track.forget(units)
+        for track in self.tracks(*self._sets):
+            track.forget(units)
 
     def forget_units(self, start: int, size: int) -> None:
         """Forget the history of some bytes."""
         units = slice(start // self.unit, -(-(start + size) // self.unit))
-        for track in (self.writer, *(track for crowd in self._crowds() for track in crowd.tracks)):
+        for track in self._all_tracks():
             track.forget(units)
 
     def conflicting(self, kind: str, compared: bool, in_block_only: bool) -> list[tuple[str, list[LastAccess]]]:
@@ -449,20 +436,19 @@ class Shadow:
         the stores: they are told from them by their number.)
         """
         writers = [self.writer]
-        if self.atomics is not None and kind in ("load", "store") and not compared:
-            writers += self.atomics.tracks
+        if kind in ("load", "store") and not compared:
+            writers += self.tracks("atomic")
         by_detail = [("read_write" if kind in ("load", "peek") else "write_write", writers)]
         if kind in ("store", "signal", "atomic"):
-            readers = list(self.readers.tracks) if self.readers is not None else []
-            if self.peeks is not None and kind == "store":
-                readers += self.peeks.tracks
+            readers = self.tracks("load", "peek") if kind == "store" else self.tracks("load")
             if readers:
                 by_detail.append(("read_write", readers))
         if kind in ("atomic", "peek"):
-            atomics, peeks = (self.atomics, self.peeks) if in_block_only else (self.block_atomics, self.block_peeks)
-            strong = [crowd for crowd in (atomics, peeks if kind == "atomic" else None) if crowd is not None]
+            scope = "" if in_block_only else "block "
+            kinds = (f"{scope}atomic", f"{scope}peek") if kind == "atomic" else (f"{scope}atomic",)
+            strong = self.tracks(*kinds)
             if strong:
-                by_detail.append(("scope", [track for crowd in strong for track in crowd.tracks]))
+                by_detail.append(("scope", strong))
         return by_detail
 
 
