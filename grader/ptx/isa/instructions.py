@@ -311,7 +311,7 @@ def lookup(opcode: str, modifiers: tuple[str, ...], results: int = 1) -> Semanti
 
     Parameters
     ----------
-    opcode, modifiers : as in `grader.ptx.frontend.Instruction`.
+    opcode, modifiers : as in `grader.ptx.frontend.nodes.Instruction`.
     results : destinations the instruction is written with: 2 for ``setp… p|q`` and ``lop3… d|p``.
 
     Raises

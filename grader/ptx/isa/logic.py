@@ -118,13 +118,7 @@ def logic_3_factory(m: Modifiers) -> Semantics:
         return make("b32 b32 b32 u32", "b32", logic_3)
     combine = np.logical_or if operation == "or" else np.logical_and
 
-    def compute(
-        a: Array,
-        b: Array,
-        c: Array,
-        table: Array,
-        q: Array,
-    ) -> tuple[Array, Array]:
+    def compute(a: Array, b: Array, c: Array, table: Array, q: Array) -> tuple[Array, Array]:
         result = logic_3(a, b, c, table)
         return result, combine(result != 0, q)
 
@@ -496,12 +490,7 @@ register(
     (*BITS, *INTEGERS, *FLOATS),
     lambda m: (set_predicate if m.opcode == "setp" else set_value)(m),
 )
-register(
-    _COMPARISONS,
-    "selp",
-    (*BITS, *INTEGERS, *FLOATS, "f16", "bf16"),
-    select_by_predicate,
-)
+register(_COMPARISONS, "selp", (*BITS, *INTEGERS, *FLOATS, "f16", "bf16"), select_by_predicate)
 register(_COMPARISONS, "slct", ("s32", "f32"), select_by_sign)
 
 TABLE = {**_WORDS, **_FIELDS, **_COMPARISONS}
