@@ -249,11 +249,11 @@ class Walk:
     def _push_all(self, kind: str, node: Node, numbers: Array | int, low: int, high: int, limit: int) -> None:
         ids = node.lanes.ids
         if isinstance(numbers, int):
-            kind = self._nodes[numbers].kind if numbers != NONE else "block"
-            if kind in ("block", "some"):
+            there = self._nodes[numbers].kind if numbers != NONE else "block"
+            if there in ("block", "some"):
                 self._push(kind, numbers, int(ids[low]), limit)
                 return
-            lanes = np.unique(ids[low:high] >> 5) << 5 if kind in ("warp", "start") else ids[low:high]
+            lanes = np.unique(ids[low:high] >> 5) << 5 if there in ("warp", "start") else ids[low:high]
             for lane in lanes.tolist():
                 self._push(kind, numbers, lane, limit)
             return
