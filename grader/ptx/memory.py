@@ -53,7 +53,7 @@ POISON = 0xFF
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whom some bytes of an array belong to, for messages: its name, its first byte in the array, its bytes."""
+    """The owner of some bytes of an array, for messages: its name, its first byte in the array, its bytes."""
 
     name: str
     start: int
@@ -67,7 +67,7 @@ class Parts(Protocol):
     """What an array is divided into, where it is not one piece."""
 
     def owner(self, offset: int) -> Owner:
-        """The part that a byte belongs to, or lies next to."""
+        """Return the part that a byte belongs to, or the nearest one."""
         ...
 
     def judge(self, offsets: Array, width: int) -> Array | None:
@@ -103,7 +103,7 @@ class MemoryArray:
     digest: bytes | None = field(default=None, init=False)
 
     def owner(self, offset: int) -> Owner:
-        """Whom a byte at an offset belongs to, or lies next to."""
+        """Return the owner of the byte at an offset, or the nearest one."""
         return Owner(self.name, 0, self.size) if self.parts is None else self.parts.owner(offset)
 
     def view(self, dtype: np.dtype[Any]) -> Array:
@@ -383,7 +383,7 @@ SIZE = 8
 
 
 def workspace_of(device: Device) -> MemoryArray:
-    """That of a device, as it is before a launch; made at first use."""
+    """Return the grid barrier's memory as it is before a launch, made at first use."""
     workspace = device.workspace
     if workspace is None:
         workspace = device.workspace = device.allocate("barrier of the grid", "global", SIZE, None, initialised=True)

@@ -167,7 +167,7 @@ def _to_64(value: Any, group: Group) -> Value:
 
 
 def address_getter(code: Code, operand: Operand) -> tuple[Getter, int]:
-    """What the base of an address is for a group, and the offset that is added to it."""
+    """Return a getter of an address's base, and the offset that is added to it."""
     if not isinstance(operand, Address):
         raise UnsupportedInstruction(str(operand), reason="address")
     base = operand.base
@@ -180,13 +180,13 @@ def address_getter(code: Code, operand: Operand) -> tuple[Getter, int]:
 
 
 def settle_space(code: Code, operand: Operand, spec: AccessSpec) -> None:
-    """A named variable says its own space where the instruction does not."""
+    """Take the space of a named variable where the instruction does not say one."""
     if spec.space == "generic" and isinstance(operand, Address) and isinstance(operand.base, Symbol):
         spec.space = code.program.space_of(operand.base.name)
 
 
 def load_spec(code: Code, instruction: Instruction) -> AccessSpec:
-    """The static side of a load, with what becomes of the value.  Raises UnsupportedInstruction."""
+    """Return the static side of a load, with the use of its value.  Raises UnsupportedInstruction."""
     spec = AccessSpec(instruction, "load")
     spec.is_copy, spec.compared = code.uses.is_copy(instruction), code.uses.is_compared(instruction)
     spec.looked_at = code.uses.is_looked_at(instruction)

@@ -25,7 +25,7 @@ _TYPES = {f"{kind}{bits}": (bits, kind == "s") for kind in "usb" for bits in (16
 
 
 def fast_path_of(instruction: Instruction) -> Callable[..., Value | None] | None:
-    """The cheap way for integers that are uniform or advance by a constant, where there is one."""
+    """Return the cheap way for integers that are uniform or advance by a constant, None where there is none."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     types = [_TYPES[m] for m in modifiers if m in _TYPES]
     if not types:
@@ -84,7 +84,7 @@ def _uniform(opcode: str, a: Value, b: Value, bits: int, signed: bool) -> Value 
 
 
 def lower(graph: ControlFlowGraph, program: Linkage) -> Code:
-    """A function, ready to run."""
+    """Lower a function to its runnable form."""
     code = Code(graph, program)
     for block in graph.blocks:
         following = block.successors[-1] if block.successors else -1
@@ -142,7 +142,7 @@ _ROOMS = (data_movement, warps, textures, asynchronous)
 
 
 def compile_step(code: Code, instruction: Instruction) -> Step | None:
-    """The step of one instruction that does not end a block; None when it does nothing."""
+    """Return the step of an instruction that does not end a block; None when it does nothing."""
     opcode = instruction.opcode
     if facts(opcode).hint:
         return None

@@ -84,7 +84,7 @@ class Program:
         return self._spaces.get(name, "local")
 
     def line_of(self, name: str) -> int:
-        """The source line of the first instruction that names a variable, 0 where none does."""
+        """Return the source line of the first instruction that names a variable, 0 where none does."""
         for function in self.module.functions.values():
             for item in function.body:
                 if isinstance(item, Instruction) and item.location.line:
@@ -107,7 +107,7 @@ class Program:
         return code
 
     def forget(self) -> None:
-        """Let go of what functions remember of blocks that ran side by side."""
+        """Drop what loads remember of blocks that ran side by side."""
         for code in self._codes.values():
             for repeat in code.repeats:
                 repeat.forget()
@@ -117,7 +117,7 @@ class Program:
         return list(self._codes.values())
 
     def at(self, pointer: int, instruction: Instruction) -> Function:
-        """The function or kernel that a pointer names.  Raises DeviceTrap where it names none."""
+        """Return the function or kernel that a pointer names.  Raises DeviceTrap where it names none."""
         index, rest = divmod(pointer - FUNCTION_WINDOW, 16)
         names = list(self.module.functions)
         if rest or not 0 <= index < len(names):
@@ -148,18 +148,18 @@ class Program:
         return reachable
 
     def used_by(self, entry: str) -> set[str]:
-        """Symbols that a kernel and the functions that it may call name."""
+        """Return the symbols that a kernel and the functions that it may call name."""
         return self._used(self.reachable(entry))
 
     def needs(self, entry: str) -> Needs:
-        """What a kernel needs and does, with all functions that it may call."""
+        """Return what a kernel needs, with all functions that it may call."""
         needs = self._needs.get(entry)
         if needs is None:
             needs = self._needs[entry] = self._look_through(entry)
         return needs
 
     def state(self, entry: str) -> tuple[str, ...]:
-        """Source names of the variables in global memory that a kernel uses: they live on from launch to launch."""
+        """Return the source names of a kernel's variables in global memory: they live on from launch to launch."""
         used = self.used_by(entry)
         variables = self.module.variables.values()
         # Constant arrays of the program lie in global memory too; texts of `printf` are the compiler's own.
@@ -207,7 +207,7 @@ class Program:
         return Needs(tuple(slots), static, local_bytes, waits, contends, whole_grid)
 
     def shared_slots(self, entry: str, dynamic_bytes: int) -> list[tuple[str, int] | None]:
-        """Name and bytes of each slot of shared memory that a kernel uses; the dynamic one is the last."""
+        """Return name and bytes of each slot of shared memory that a kernel uses; the dynamic one is the last."""
         dynamic = (_plain_name(self.dynamic_name), dynamic_bytes) if self.dynamic_name else None
         return [*self.needs(entry).shared_slots, dynamic]
 
@@ -243,7 +243,7 @@ class Linker:
         self.variables[variable.name] = array
 
     def reset(self, names: Iterable[str]) -> None:
-        """Give variables of these source names the values that they are loaded with."""
+        """Reset variables of these source names to their initial values."""
         wanted = set(names)
         for variable in self.program.module.variables.values():
             if variable.name in self.variables and _plain_name(variable.name) in wanted:
@@ -272,7 +272,7 @@ def _initial(variable: Variable) -> Array:
 
 
 def program_of(module: Module) -> Program:
-    """The program of a module, made at first use and kept with the module."""
+    """Return the program of a module, made at first use and kept with the module."""
     program = module.derived.get("program")
     if program is None:
         program = module.derived["program"] = Program(module)
@@ -323,7 +323,7 @@ def _digested(variable: Variable) -> Variable:
 
 
 def part_of(module: Module, entries: Iterable[str]) -> Part:
-    """The part of a module that some of its kernels need; of those that are not there, nothing."""
+    """Return the part of a module that some kernels need; entries that do not exist add nothing."""
     program = program_of(module)
     reachable: set[str] = set()
     used: set[str] = set()

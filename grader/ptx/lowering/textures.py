@@ -26,7 +26,7 @@ WRAP, CLAMP, MIRROR, BORDER = range(4)
 
 
 class Storage(Protocol):
-    """Whatever holds the bytes; they may lie elsewhere at another time."""
+    """The holder of an image's bytes, which may lie elsewhere at another time."""
 
     data: Array
     valid: Array | None
@@ -42,12 +42,11 @@ class Format:
 
     @property
     def texel_bytes(self) -> int:
-        """Bytes of one texel."""
         return self.bits // 8 * self.channels
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of one channel."""
+        """The NumPy type of one channel."""
         return np.dtype(f"{ {'float': 'f', 'signed': 'i', 'unsigned': 'u'}[self.kind] }{self.bits // 8}")
 
 
@@ -98,7 +97,6 @@ class Texture:
 
     @property
     def gives_floats(self) -> bool:
-        """Whether what is read are floats."""
         return self.as_float or self.image.format.kind == "float"
 
     def read(self, coordinates: Sequence[Array], layer: Array | None = None) -> Array:

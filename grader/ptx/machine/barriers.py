@@ -81,7 +81,7 @@ class Barriers:
         )
 
     def release(self) -> bool:
-        """Let go who may go, nobody else being able to run; False when nobody may."""
+        """Release waiting groups when no other group can run; False when none may go on."""
         batch = self.batch
         if len(self.waiters) == 1 and not self.waiters[0].arrive_only and not self.waiters[0].expected:
             only = self.waiters[0]
@@ -96,13 +96,13 @@ class Barriers:
         return bool(self.waiters) and self.release_complete()
 
     def arrive(self, waiter: BarrierWaiter) -> None:
-        """Lanes come to a barrier and go on at once."""
+        """Note lanes that arrive at a barrier and go on at once."""
         self.waiters.append(waiter)
         for notify in self.batch.watchers.arrival:
             notify(waiter.barrier, waiter.group.lanes)
 
     def check_nobody_waits(self) -> None:
-        """Raises LimitExceeded when threads still wait, nobody being able to release them: a deadlock."""
+        """Raise LimitExceeded when threads still wait that nothing can release: a deadlock."""
         waiting = [waiter for waiter in self.waiters if not waiter.arrive_only]
         if waiting:
             line = min(waiter.block.last.location.line for waiter in waiting)
@@ -220,7 +220,6 @@ class Convergence:
 
     @property
     def waiting(self) -> bool:
-        """Whether anybody waits."""
         return bool(self._early or self._syncing)
 
     def note_bypass(self, group: Group) -> None:
@@ -265,7 +264,7 @@ class Convergence:
     # -- __syncwarp() --------------------------------------------------------------------------------------------------
 
     def sync(self, group: Group, block: CodeBlock, mask: Value) -> bool:
-        """Lanes are at `bar.warp.sync`, the end of `block`; True when all they wait for are with them."""
+        """Let lanes wait at `bar.warp.sync`, the end of `block`; True when all they wait for are with them."""
         if group.lanes.whole_warps or not missing(self._batch, group.lanes, mask).any():
             self._announce(group.lanes, mask)
             return True
@@ -292,7 +291,7 @@ class Convergence:
     # -- letting go ----------------------------------------------------------------------------------------------------
 
     def resume(self) -> bool:
-        """Let go who now has everybody; False when there is none."""
+        """Release the groups whose lanes are now complete; False when there is none."""
         let_go = False
         before, self._early = self._early, {}
         for groups in before.values():
@@ -322,7 +321,7 @@ class Convergence:
         return let_go or bool(freed)
 
     def force(self) -> bool:
-        """Let go who waits in vain, the lowest place first; False when nobody waits."""
+        """Release groups that wait in vain, the lowest place first; False when none waits."""
         if self._syncing:
             before, self._syncing = self._syncing, []
             for group, block, mask in before:

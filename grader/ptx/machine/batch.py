@@ -77,7 +77,6 @@ class BlockBatch:
     # -- memory ------------------------------------------------------------------------
 
     def note_change(self) -> None:
-        """Memory may have changed."""
         self.version += 1
 
     def local_variables(self, depth: int, function: Function) -> dict[str, int]:
@@ -124,7 +123,7 @@ class BlockBatch:
     # -- progress ----------------------------------------------------------------------
 
     def count(self, block: CodeBlock, lanes: Lanes, times: int = 1) -> None:
-        """Some lanes execute a block so many times; more than once where a loop is carried out at once."""
+        """Count a block that lanes execute; more than once where a loop is carried out at once."""
         budget = self.budget
         size = block.size * times
         budget.thread_instructions += size * lanes.n
@@ -136,11 +135,9 @@ class BlockBatch:
         self.clock += CYCLES * size
 
     def pass_time(self, cycles: int) -> None:
-        """Let the clock go on."""
         self.clock += cycles
 
     def retire(self, lanes: Lanes) -> None:
-        """The lanes have returned from the kernel."""
         self.retired[lanes.ids] = True
         if lanes is self.layout.root:
             self.alive[:] = 0
@@ -148,7 +145,7 @@ class BlockBatch:
             self.alive -= np.bincount(lanes.blocks, minlength=self.layout.blocks)
 
     def remark(self, kind: str, line: int, count: int) -> None:
-        """Something worth knowing that costs nothing; the largest count stays."""
+        """Note something worth knowing that costs no points; the largest count stays."""
         key = (kind, line)
         self.remarks[key] = max(self.remarks.get(key, 0), count)
 
@@ -169,7 +166,7 @@ class BlockBatch:
         return absent
 
     def close(self) -> None:
-        """Let go of everything that holds on to this batch, which is over: it is freed with its last user."""
+        """Drop everything that holds on to this batch, which is over: it is freed with its last user."""
         self.watchers = NOBODY
         self.specials.clear()
         self.extensions.clear()
@@ -195,7 +192,6 @@ class Outcome:
     sampled_blocks: int = 0
 
     def add_remarks(self, batch: BlockBatch) -> None:
-        """Take over the remarks on a batch that has run."""
         for key, count in batch.remarks.items():
             self.remarks[key] = self.remarks.get(key, 0) + count
 
@@ -228,14 +224,12 @@ class Group:
         self.from_back_edge = False
 
     def push(self, frame: Frame, link: Any) -> None:
-        """Enter a function."""
         self.frames.append(frame)
         self.chain = (*self.chain, link)
         self.registers = frame.registers
         self.block = 0
 
     def pop(self) -> None:
-        """Return to the caller."""
         frame = self.frames.pop()
         self.chain = self.chain[:-1]
         self.registers = self.frames[-1].registers
@@ -246,7 +240,7 @@ class Group:
         return Group(self.batch, lanes, self.frames, self.block, self.chain)
 
     def split(self, lanes: Lanes, block: int) -> Group:
-        """The lanes of a subset, at `block`, with the registers that are still needed there."""
+        """Return a group of some lanes, at `block`, with the registers that are still needed there."""
         frames = []
         resume = block
         for depth in range(len(self.frames) - 1, -1, -1):
@@ -261,7 +255,7 @@ class Group:
 
 
 def merge_groups(groups: list[Group]) -> Group:
-    """One group out of several that stand at the same place."""
+    """Merge groups that stand at the same place."""
     first = groups[0]
     batch = first.batch
     parts = [group.lanes for group in groups]
@@ -314,7 +308,7 @@ class Queue:
         self.pending.setdefault((group.chain, group.block), []).append(group)
 
     def take(self, point: ProgramPoint) -> Group:
-        """Whoever stands at a place, as one group."""
+        """Return the groups that stand at a place, as one."""
         groups = self.pending.pop(point)
         return groups[0] if len(groups) == 1 else merge_groups(groups)
 
@@ -330,7 +324,7 @@ def missing(batch: BlockBatch, lanes: Lanes, mask: Value) -> Array:
 
 
 def report_missing(group: Group, instruction: Instruction, absent: Array) -> None:
-    """A member mask names lanes that did not come: `absent` is (n,), as from `missing`."""
+    """Report lanes that a member mask names and that did not come: `absent` is (n,), as from `missing`."""
     positions = np.flatnonzero(absent)
     if len(positions):
         first = int(group.lanes.ids[positions[0]])

@@ -204,7 +204,7 @@ Finish = Callable[[Any, Any], bool]
 
 
 class Linkage(Protocol):
-    """What functions know of the module that they are part of."""
+    """The module that a function is part of, as far as its runnable form needs it."""
 
     module: Module
     addresses: dict[str, int]
@@ -222,7 +222,7 @@ class Linkage(Protocol):
         ...
 
     def at(self, pointer: int, instruction: Instruction) -> Function:
-        """The function or kernel that a pointer names.  Raises DeviceTrap where it names none."""
+        """Return the function or kernel that a pointer names.  Raises DeviceTrap where it names none."""
         ...
 
 
@@ -264,7 +264,7 @@ class CodeBlock:
 
 
 class Code:
-    """A function in its runnable form; `grader.ptx.lowering.lower.translate` fills the blocks with steps."""
+    """A function in its runnable form; `grader.ptx.lowering.lower.lower` fills the blocks with steps."""
 
     def __init__(self, graph: ControlFlowGraph, program: Linkage) -> None:
         function = graph.function

@@ -104,7 +104,6 @@ def _any_written(resolved: ResolvedAddress, spec: AccessSpec, array: MemoryArray
 
 
 def mark_written(batch: BlockBatch, resolved: ResolvedAddress, spec: AccessSpec) -> None:
-    """Note what a store or an atomic wrote."""
     array = resolved.array
     if array.valid is None:
         return
@@ -142,7 +141,7 @@ def resolve(batch: BlockBatch, spec_space: str, address: Value, offset: int) -> 
 def split_by_allocation(
     group: Group, spec: AccessSpec, address: Value, offset: int
 ) -> list[tuple[Array | None, ResolvedAddress]]:
-    """The access split by array; positions are None when one array holds all lanes.  Reports faults."""
+    """Split an access by array; positions are None when one array holds all lanes.  Reports faults."""
     batch, lanes = group.batch, group.lanes
     in_space = resolve(batch, spec.space, address, offset)
     if in_space is not None:
@@ -185,7 +184,7 @@ def _report(batch: BlockBatch, spec: AccessSpec, fault: Fault, lanes: Lanes) -> 
 
 
 def load_again(group: Group, spec: AccessSpec, last: InlineCache, address: Value, size: int) -> Value | None:
-    """A load of one element by lanes whose address is the last one moved; None where it must be looked at anew."""
+    """Load one element at the last address moved; None where the address must be resolved anew."""
     if isinstance(address, Affine):
         vec, shift = address.vec, address.shift
     elif isinstance(address, Vec):
@@ -248,7 +247,7 @@ def store(group: Group, spec: AccessSpec, address: Value, offset: int, values: l
 def announce(
     batch: BlockBatch, spec: AccessSpec, parts: Sequence[tuple[Array | None, ResolvedAddress]], values: list[Value]
 ) -> None:
-    """Tell who watches of a store that is about to happen, whenever its values arrive."""
+    """Tell observers of a store that is about to happen, whenever its values arrive."""
     for positions, resolved in parts:
         stored = values if positions is None else [select(value, resolved.lanes) for value in values]
         _observe(batch, spec, resolved, stored, parts)
@@ -257,7 +256,7 @@ def announce(
 def put(
     batch: BlockBatch, spec: AccessSpec, parts: Sequence[tuple[Array | None, ResolvedAddress]], values: list[Value]
 ) -> None:
-    """Store values where an access has been found to go."""
+    """Store values at resolved addresses."""
     for positions, resolved in parts:
         stored = values if positions is None else [select(value, resolved.lanes) for value in values]
         if resolved.array.read_only:
@@ -286,7 +285,7 @@ def _read_only(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress) -
 def atomic(
     group: Group, spec: AccessSpec, address: Value, offset: int, operand: Value, compare: Value | None, size: int
 ) -> Value:
-    """Carry out an atomic, lanes in ascending order; returns the old values."""
+    """Carry out an atomic, lanes in ascending order, and return the old values."""
     dtype = DTYPES[spec.type_name]
     result = np.zeros(group.lanes.n, dtype)
     group.batch.budget.steps += group.lanes.n // ATOMIC_LANES

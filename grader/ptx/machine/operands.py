@@ -53,12 +53,11 @@ _EMULATED = frozenset(
 
 
 def is_emulated(name: str) -> bool:
-    """Whether `%name` is emulated."""
     return name in _EMULATED
 
 
 def asks_for_grid(code: Code) -> bool:
-    """Whether a function asks for the group of the whole grid: only to wait for it does it need to know more."""
+    """Whether a function reads the address of its grid's barrier: it does so only to wait there."""
     return any(
         isinstance(operand, Special) and operand.name in GRID_GROUP
         for block in code.graph.blocks
@@ -98,7 +97,7 @@ def _waited(batch: BlockBatch) -> int:
 
 
 def started(device: Device) -> int:
-    """What a multiprocessor's clock shows when a device with that seed is made: hours after the machine was."""
+    """Return what a multiprocessor's clock shows when a device of that seed is made: hours after power-on."""
     return (1 << 43) + device.seed % (1 << 20) * 1_000_003
 
 
@@ -201,7 +200,7 @@ def _vec(batch: BlockBatch, values: Array) -> Value:
 
 
 def refuse(instruction: Instruction, reason: str) -> Step:
-    """A step that says, when it is reached, that the emulator cannot execute the instruction."""
+    """Return a step that raises UnsupportedInstruction when it is reached."""
 
     def step(group: Group) -> None:
         raise UnsupportedInstruction(instruction.text, instruction.location.line, reason)
@@ -210,7 +209,7 @@ def refuse(instruction: Instruction, reason: str) -> Step:
 
 
 def getter(code: Code, operand: Operand, size: int = 8) -> Getter:
-    """A function group → value for a source operand; immediates are cut to `size` bytes."""
+    """Return a function group → value for a source operand; immediates are cut to `size` bytes."""
     if isinstance(operand, Register):
         index = operand.index
         return lambda group: group.registers[index]
@@ -236,7 +235,7 @@ def getter(code: Code, operand: Operand, size: int = 8) -> Getter:
 
 
 def symbol_getter(code: Code, name: str, offset: int) -> Getter:
-    """The address of a variable or function; local and `.param` variables have one in every activation."""
+    """Return a getter of the address of a variable or function; local and `.param` ones differ by activation."""
     address = code.program.addresses.get(name)
     if address is not None:
         total = address + offset

@@ -51,11 +51,11 @@ class NonTermination:
         self._snapshots: dict[tuple[Any, ...], _Snapshot] = {}
 
     def enter(self, group: Group) -> None:
-        """A group, or some of its lanes, has come to the header of a loop from outside."""
+        """Forget a loop's past: lanes have come to its header from outside."""
         self._snapshots.pop((group.chain, group.block), None)
 
     def arrive(self, group: Group, code: Code, loop: LoopInfo, deciding: tuple[int, ...]) -> None:
-        """A group has come back to the header of a loop.  Raises LimitExceeded when it would do so for ever."""
+        """Note a group at a loop's header again.  Raises LimitExceeded when it would come back for ever."""
         key = (group.chain, group.block)
         snapshot = self._snapshots.get(key)
         if snapshot is None:
@@ -78,7 +78,7 @@ class NonTermination:
             snapshot.version = self._batch.version
 
     def waits_in_vain(self, key: tuple[Any, ...]) -> bool:
-        """Whether all who are about to go round a loop once more would find there what they found last time."""
+        """Whether all lanes about to go round a loop once more would find there what they found last time."""
         if not self._is_stuck(key):
             return False
         lanes, groups = self._snapshots[key].lanes, self._queue.pending[key]

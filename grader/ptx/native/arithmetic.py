@@ -32,7 +32,7 @@ def canonical(expression: str) -> str:
 
 
 def with_any_nan(expression: str) -> str:
-    """What `canonical` was made of, if it was; else the same."""
+    """Return the argument of `canonical` where an expression is its result; else the expression."""
     begins, ends = _CANONICAL
     if expression.startswith(begins) and expression.endswith(ends):
         return expression[len(begins) : -len(ends)]
@@ -453,7 +453,7 @@ def on_data(instruction: Instruction) -> tuple[str, str] | None:
 
 
 def on_vectors(operation: str, kind: str, operands: Sequence[str]) -> str:
-    """The operation on expressions of vectors."""
+    """Write an operation on expressions of vectors."""
     vector = _VECTORS[kind]
     if operation == "mad":
         return f"({vector}.add ({vector}.mul {operands[0]} {operands[1]}) {operands[2]})"

@@ -93,22 +93,19 @@ class Form:
 
     @cached_property
     def accesses(self) -> tuple[Load | Store, ...]:
-        """Its loads and stores, in order."""
         return tuple(part for part in self.body if not isinstance(part, Arithmetic))
 
     @cached_property
     def stores(self) -> bool:
-        """Whether it stores anything."""
         return any(isinstance(part, Store) for part in self.body)
 
     @property
     def lanes(self) -> int:
-        """Threads to a vector."""
         return VECTOR_BYTES // self.word
 
 
 def form_of(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Form | None:
-    """What a loop of one block is made of; None where it is not one that can be carried out at once."""
+    """Take a loop of one block apart; None where it is not one that can be carried out at once."""
     if block.index not in successors or len(set(successors)) != 2 or block.last.guard is None:
         return None
     instructions = [i for i in block.instructions[:-1] if not facts(i.opcode).hint]
@@ -283,12 +280,11 @@ class Shape:
 
     @property
     def unrolled(self) -> int:
-        """Vectors side by side."""
         return 1 if SCATTERED in self.kinds else UNROLLED
 
 
 class Layout:
-    """Where the words lie that say what is to be done."""
+    """Where the words lie that tell generated code what to do."""
 
     def __init__(self, form: Form, shape: Shape) -> None:
         place = 2 * WORD
@@ -306,7 +302,7 @@ class Layout:
 
 
 def generate(form: Form, shape: Shape) -> str:
-    """A module that exports its `memory` and `run`."""
+    """Write the module, which exports its `memory` and `run`."""
     return _Text(form, shape).module()
 
 
@@ -430,7 +426,7 @@ class Placed:
 
 
 def spans_of(places: list[Placed], trips: int, word: int) -> dict[int, tuple[MemoryArray, int, int]]:
-    """By array, the byte offsets between which it is accessed."""
+    """Return by array the byte offsets between which it is accessed."""
     spans: dict[int, tuple[MemoryArray, int, int]] = {}
     for where in places:
         vec = where.address.vec

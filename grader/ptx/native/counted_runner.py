@@ -60,7 +60,7 @@ class Progress:
 
 
 def progress_of(form: Form, registers: Sequence[Any], register_bytes: Sequence[int], most: int) -> Progress:
-    """How a loop that is about to begin an iteration goes on.  Raises Irregular where that is not known."""
+    """Return how a loop goes on from the start of an iteration.  Raises Irregular where that cannot be told."""
     first_round = _iteration(form, registers, dict.fromkeys(form.moving, 0))
     steps = {i: affine.difference(registers[i], first_round.after[i][0], 8 * register_bytes[i]) for i in form.moving}
     progress = _iteration(form, registers, steps)
@@ -195,7 +195,7 @@ class _Exit:
     may_wrap: bool
 
     def trips(self, left: tuple[int, int], right: tuple[int, int], most: int) -> tuple[int, bool]:
-        """(How often a thread goes round, at most `most`, whether it leaves then), by (number, step) of both sides."""
+        """Return (iterations of a thread, at most `most`, whether it leaves then), by (number, step) of both sides."""
         (a, step), (b, other) = left, right
         half = 1 << self.bits - 1 if self.is_signed else 0
         mask = (1 << self.bits) - 1
@@ -221,7 +221,7 @@ PATIENCE = 4_000_000
 
 
 def shortcuts_of(code: Code) -> Mapping[CodeBlock, Shortcut]:
-    """The loops of a kernel that can be carried out at once."""
+    """Return the loops of a kernel that can be carried out at once."""
     kept_with: dict[str, dict[CodeBlock, Shortcut]] = code.program.module.derived.setdefault("counted", {})
     shortcuts = kept_with.get(code.name)
     if shortcuts is None:
@@ -250,7 +250,7 @@ class CountedLoop:
     modules: dict[Shape, LoopModule | None] = field(default_factory=dict)
 
     def __call__(self, group: Group) -> bool:
-        """Go round as often as can be told, with everybody told of it; False where nothing was done."""
+        """Carry out as many iterations as can be told, and tell observers; False where nothing was done."""
         lanes, batch = group.lanes, group.batch
         watchers = batch.watchers
         if self.refused or lanes.n < FEWEST_LANES or len(watchers.repeated) != len(watchers.access):

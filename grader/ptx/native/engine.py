@@ -74,7 +74,7 @@ class Runner:
     # -- a batch -----------------------------------------------------------------------
 
     def run(self, batch: BlockBatch, symbols: dict[str, int]) -> None:
-        """Run a batch to its end.  Raises Unusual, and LimitExceeded as the other engine would."""
+        """Run a batch to its end.  Raises Unusual, and LimitExceeded as the interpreter would."""
         self.batch = batch
         self._issued_before = self.budget.issued
         memory, code = self.memory, self.code
@@ -289,7 +289,7 @@ class Runner:
         self.batch.pass_time(CYCLES * (self.budget.issued - self._issued_before))
 
     def counters(self) -> list[LineCounter]:
-        """What requests cost, by line."""
+        """Return what requests cost, by line."""
         counters = []
         for (file, line, space, op, width), where in self.generated.counters.items():
             requests, lanes, wavefronts, sectors, ideal, unique = self.memory.words(where, 6).tolist()

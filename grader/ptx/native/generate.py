@@ -49,7 +49,6 @@ class Generator:
     # -- the whole ---------------------------------------------------------------------
 
     def generate(self) -> Generated:
-        """The module's text and its regions."""
         out, static, code = self.out, self.static, self.code
         for variable in code.function.parameters:
             out.parameters[variable.name] = static.take(max(variable.size_bytes, 1), 16)
@@ -91,7 +90,7 @@ class Generator:
         return modifiers == ["sync"] and len(operands) == 1 and isinstance(operands[0], Immediate)
 
     def prelude(self) -> str:
-        """What every module begins with: what it imports, the runtime, quick ways to places."""
+        """Return the start of every module: its imports, the runtime, quick ways to places."""
         runtime = (Path(__file__).parent / "runtime.wat").read_text(encoding="utf-8")
         scratch = CONTEXT["SCRATCH"]
         names = {**CONTEXT, "BANKS": scratch, "WORDS": scratch + 64, "ADDRESSES": scratch + 64 + 4096}
@@ -302,7 +301,7 @@ class Generator:
 
 
 def fma64(a: int, b: int, c: int) -> int:
-    """A fused product of float64 bits that is not certain at once."""
+    """Compute a fused product of float64 bits that generated code is not certain of."""
     mask = (1 << 64) - 1
     x, y, z = (np.array([bits & mask], np.uint64).view(np.float64) for bits in (a, b, c))
     with np.errstate(all="ignore"):
@@ -310,7 +309,7 @@ def fma64(a: int, b: int, c: int) -> int:
 
 
 def function_f32(number: int, bits: int) -> int:
-    """An approximated function of float32 bits that is not certain at once; number: which one, as in `runtime.wat`."""
+    """Compute a function of float32 bits that generated code is not certain of; number: which, as in `runtime.wat`."""
     from grader.ptx.isa.floating import FUNCTIONS
 
     function = FUNCTIONS[("ex2", "lg2", "sin", "cos")[number]]
@@ -320,7 +319,7 @@ def function_f32(number: int, bits: int) -> int:
 
 
 def imports(store: Any, numpy_call: Callable[[int], None]) -> list[Any]:
-    """What generated code calls, besides memory; numpy_call: carries out what is left to `isa/`."""
+    """Return what generated code imports besides memory; numpy_call: carries out what is left to `isa/`."""
     import wasmtime
 
     i32, i64 = wasmtime.ValType.i32(), wasmtime.ValType.i64()
@@ -341,7 +340,6 @@ class Compiled:
 
 @cache
 def engine() -> Any:
-    """The WebAssembly engine of this process."""
     import wasmtime
 
     config = wasmtime.Config()
@@ -364,7 +362,7 @@ def _close() -> None:
 
 
 def kept(thing: Any) -> Any:
-    """What is closed before the process ends."""
+    """Have an object closed before the process ends, and return it."""
     _OPEN.add(thing)
     return thing
 
@@ -382,7 +380,7 @@ def machine_code(text: str) -> Any:
 
 
 def compiled(code: Code, observed: bool, counts_work: bool) -> Compiled | None:
-    """Machine code of a kernel, made at first use; None where the kernel has something that it cannot do."""
+    """Return a kernel's machine code, made at first use; None where generated code cannot do what it does."""
     kept: dict[tuple[str, bool, bool], Compiled | None]
     kept = code.program.module.derived.setdefault("native", {})
     key = (code.name, observed, counts_work)

@@ -32,7 +32,7 @@ from grader.ptx.values import BOOL, SIGNED, UNSIGNED, Array, Lanes, Value, Vec, 
 
 
 class Unusual(Exception):
-    """Something came up that the other engine has to look into: the launch is to be run there, from its start."""
+    """Generated code cannot judge what came up: the interpreter runs the launch from its start."""
 
 
 Call = Callable[["BlockBatch", Lanes, Array], None]
@@ -40,7 +40,7 @@ Call = Callable[["BlockBatch", Lanes, Array], None]
 
 
 def call_of(code: Code, generated: Generated, instruction: Instruction) -> Call:
-    """An instruction that is left to the host."""
+    """Return the function that carries out an instruction left to the host."""
     if instruction.opcode in warps.EXCHANGES:
         return _warp_call(code, generated, instruction)
     return _numpy_call(code, generated, instruction)
@@ -320,7 +320,7 @@ class LinearMemory:
         return self._view(offset, np.int64, count)
 
     def begin(self, batch: BlockBatch, symbols: dict[str, int], specials: dict[str, Any]) -> None:
-        """Make everything ready for a batch: registers, what lanes are, shared and local memory, parameters."""
+        """Prepare the memory for a batch: registers, lanes' records, shared and local memory, parameters."""
         generated, code_lanes = self.generated, batch.layout
         blocks, padded = code_lanes.blocks, code_lanes.padded
         lanes = blocks * padded
@@ -362,12 +362,12 @@ class LinearMemory:
         return [*shared, *self._local]
 
     def close(self) -> None:
-        """Give the memory back; nothing of this may be used afterwards."""
+        """Free the memory; nothing of this may be used afterwards."""
         self.bytes, self.frames = np.zeros(0, np.uint8), np.zeros((0, 0), np.uint64)
         self.store.close()
 
     def commit(self) -> None:
-        """Bring what was written to the device's arrays."""
+        """Copy what was written to the device's arrays."""
         for array, data, valid in self._arrays:
             rows = [self.global_table + layout.ARRAY_BYTES * row for row in self._rows_of[id(array)]]
             if not any(self.get(row + layout.STORED) for row in rows):
@@ -398,7 +398,7 @@ class LoopModule:
 
     @classmethod
     def of(cls, form: Form, shape: Shape) -> LoopModule | None:
-        """The machine code; None where there is no WebAssembly runtime for this platform, or no room for one."""
+        """Compile a loop; None where there is no WebAssembly runtime for this platform, or no room for one."""
         module = machine_code(generate(form, shape))
         if module is None:
             return None

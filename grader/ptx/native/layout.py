@@ -133,7 +133,7 @@ class Static:
         self.end = (CONTEXT["SCRATCH"] + SCRATCH_BYTES + 255) // 256 * 256
 
     def take(self, size: int, align: int = 16) -> int:
-        """The offset of a new region."""
+        """Return the offset of a new region."""
         start = -(-self.end // align) * align
         self.end = start + size
         return start
@@ -155,7 +155,7 @@ class Way:
 
     @property
     def name(self) -> str:
-        """Of its function."""
+        """The name of its function."""
         return f"${self.space}_{self.op}_{self.width}{'c' if self.copied else ''}"
 
     def text(self, observed: bool, unit: int) -> str:
@@ -272,7 +272,7 @@ class Transfer:
 
     @property
     def log(self) -> int:
-        """Of the bytes a lane moves, the logarithm."""
+        """The logarithm of the bytes that a lane moves."""
         return self.spec.width.bit_length() - 1
 
 

@@ -20,7 +20,7 @@ _REFUSED_MEMORY = frozenset({"atomic", "fence", "texture", "surface", "copy"})
 
 
 def is_refused(opcode: str) -> bool:
-    """What a kernel must not have at all: atomics and fences, calls and jumps through tables, products of a warp."""
+    """Whether generated code cannot have an opcode: atomics and fences, calls and jump tables, products of a warp."""
     opcode_facts = facts(opcode)
     return opcode in _REFUSED or opcode_facts.fragments or opcode_facts.memory in _REFUSED_MEMORY
 
@@ -64,7 +64,7 @@ class Generated:
 
 
 class Kernel:
-    """A kernel on its way: its code, whether it is observed, the registers by index, what has come out so far."""
+    """A kernel under generation: its code, whether it is observed, registers by index, what has been written so far."""
 
     def __init__(self, code: Code, observed: bool) -> None:
         self.code = code
@@ -82,7 +82,7 @@ class Kernel:
         return 8 * self.out.slots.setdefault(index, len(self.out.slots) + len(self.out.specials))
 
     def finish(self, text: str) -> str:
-        """Text in which the size of a frame is still open, with it."""
+        """Fill the size of a frame into text that leaves it open."""
         lines = (8 * (len(self.out.slots) + len(self.out.specials)) + 63) // 64
         # An odd number of cache lines: frames of neighbouring lanes must not fall on the same sets.
         self.out.frame_bytes = 64 * (lines | 1)
@@ -103,7 +103,7 @@ _STATE_BYTES = 32
 
 
 def header(kernel: Kernel, block: int, loop: LoopInfo) -> str:
-    """What is done on coming to a loop's header: Brent's search for a cycle, unreachable where there is one."""
+    """Write the code of a loop's header: Brent's search for a cycle, unreachable where there is one."""
     if loop.deciding is None:
         return ""
     state = kernel.static.take(_STATE_BYTES)

@@ -71,17 +71,17 @@ class Threads:
 
     @property
     def refused(self) -> bool:
-        """Whether the kernel cannot be carried out so, or an earlier launch has found that."""
+        """Whether the kernel cannot be run thread by thread, or an earlier launch has shown that."""
         self._wanted.refused |= written(self._code) is None
         return self._wanted.refused
 
     @property
     def a_thread(self) -> int:
-        """Thread-instructions of one thread, where a launch has been watched, has shown nothing, and told; else 0."""
+        """Thread-instructions of one thread where a watched launch has shown nothing; else 0."""
         return self._wanted.a_thread if self._wanted.watched else 0
 
     def undo(self) -> Callable[[], None] | None:
-        """Keep what the arrays hold; what is returned puts it back.  None where nothing is to be undone."""
+        """Save the arrays and return what restores them; None where nothing is to be undone."""
         arrays = [array for array in self._reached.values() if not array.read_only]
         if self._wanted.a_thread or sum(len(array.data) for array in arrays) > MAX_UNDONE_BYTES:
             return None
@@ -107,12 +107,12 @@ class Threads:
         return wanted.watched and not wanted.refused
 
     def is_slower_than(self, budget: Budget) -> bool:
-        """Whether the interpreter carries out most of the kernel's loops at once; it keeps the kernel then."""
+        """Whether the interpreter carries out most of the kernel's loops at once, and so keeps the kernel."""
         self._wanted.refused |= budget.charged * AT_ONCE_CHARGE < budget.thread_instructions
         return self._wanted.refused
 
     def pays(self, instructions: int) -> bool:
-        """Whether so many thread-instructions that are left make up for what it takes."""
+        """Whether the remaining thread-instructions are worth the effort."""
         wanted = self._wanted
         copied = sum(len(array.data) * (2 if array.valid is not None else 1) for array in self._reached.values())
         if instructions < LAUNCH + copied // COPIED or copied > MAX_COPIED_BYTES:
@@ -194,7 +194,7 @@ class _Runner:
         self._lanes = batch.layout.padded
 
     def run(self, ranges: Sequence[tuple[int, int]], a_block: int) -> None:
-        """Raises Unusual, and LimitExceeded."""
+        """Run (first, count) blocks.  Raises Unusual, and LimitExceeded."""
         budget, limits = self._budget, self._budget.limits
         code, memory = self._code, self._memory
         visits = memory.words(self._generated.visits, len(code.blocks))
@@ -230,7 +230,7 @@ def _unused(number: int) -> None:
 
 
 def reached_arrays(device: Device, parameters: Iterable[bytes], variables: Iterable[MemoryArray]) -> list[MemoryArray]:
-    """The arrays that a kernel can reach by its arguments, as far as these say it, and its module's variables."""
+    """Return the arrays that a kernel can reach by its arguments, where these show it, and its module's variables."""
     arrays = {id(array): array for array in device.arrays if array is not None}
     by_base = sorted(arrays.values(), key=lambda array: array.base)
     bases = np.array([array.base for array in by_base], np.uint64)

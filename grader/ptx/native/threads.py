@@ -36,7 +36,7 @@ class Node:
 
 
 def nodes_of(code: Code) -> list[Node]:
-    """The parts of all blocks, the first one's first."""
+    """Return the parts of all blocks in order."""
     nodes: list[Node] = []
     firsts: list[int] = []
     for block in code.blocks:
@@ -86,7 +86,7 @@ class Region:
 
     @classmethod
     def of(cls, start: int, successors: list[tuple[int, ...]]) -> Region:
-        """The region from a block on.  Raises Unfit where a loop has two entries."""
+        """Return the region from a block on.  Raises Unfit where a loop has two entries."""
         order, _ = reverse_postorder(successors, start)
         region = cls(start, {block: number for number, block in enumerate(order)})
         dominators = immediate_dominators(successors, start)
@@ -112,7 +112,7 @@ class Region:
 
 
 def of_warp(node: Node) -> bool:
-    """Whether who meets at the end of a node are threads of one warp."""
+    """Whether the threads that meet at the end of a node are those of one warp."""
     meeting = node.meeting
     return meeting is not None and (not is_barrier(meeting.opcode) or "warp" in meeting.modifiers)
 
@@ -143,7 +143,7 @@ class Meetings:
         self._scratch = kernel.static.take(4 * 32)
 
     def texts(self, starts: Sequence[int]) -> list[str]:
-        """All functions; starts: the nodes that threads begin at.  Raises Unfit."""
+        """Return all functions; starts: the nodes that threads begin at.  Raises Unfit."""
         exchanges = [self._exchange(number, node) for number, node in self._meetings.items() if of_warp(node)]
         return [*map(self._lanes_from, starts), *exchanges, self._warp(starts), self._run()]
 

@@ -43,7 +43,7 @@ class WholeThreads:
     _compiled: Compiled | None = None
 
     def compiled(self) -> Compiled | None:
-        """Its machine code; None where there is no WebAssembly runtime for this platform."""
+        """Return its machine code; None where there is no WebAssembly runtime for this platform."""
         if self._compiled is None:
             module = machine_code(self.generated.text)
             self._compiled = None if module is None else Compiled(module, self.generated)
@@ -61,7 +61,6 @@ class _Body(Piece):
         self._is_arithmetic = False
 
     def lines(self, instructions: Sequence[Instruction]) -> list[str]:
-        """The text of some instructions."""
         self._lines = []
         for instruction in instructions:
             opcode = instruction.opcode
@@ -233,7 +232,7 @@ class _Writer(Generator):
         self._read = {r.index for b in code.blocks for i in b.instructions for r in sources(i)}
 
     def write(self) -> None:
-        """The module's text and its regions, in `out`."""
+        """Write the module's text and its regions to `out`."""
         out, static, code = self.out, self.static, self.code
         for variable in code.function.parameters:
             out.parameters[variable.name] = static.take(max(variable.size_bytes, 1), 16)
@@ -370,7 +369,7 @@ class _Writer(Generator):
 
 
 def written(code: Code) -> WholeThreads | None:
-    """A kernel's text, made at first use, and its code once that is wanted; None where it has something unfit."""
+    """Return a kernel's text, made at first use; None where it has something unfit."""
     derived: dict[str, WholeThreads | None] = code.program.module.derived.setdefault("whole threads", {})
     if code.name not in derived:
         writer = _Writer(code)
