@@ -160,12 +160,7 @@ _kept: dict[_Key, Geometry] = {}
 
 
 def geometry_of(
-    block: Index3,
-    blocks: int,
-    first_block: int,
-    grid: Index3,
-    order: Order = IN_ORDER,
-    shares: bool = False,
+    block: Index3, blocks: int, first_block: int, grid: Index3, order: Order = IN_ORDER, shares: bool = False
 ) -> Geometry:
     """So many blocks of a grid from the first on; nobody else has it until it is told to forget.
 

@@ -185,10 +185,7 @@ TYPE_BYTES = {
 }
 _FLOAT_FORMAT = {"f16": "<e", "f32": "<f", "f64": "<d"}
 _PLAIN_INTEGERS = re.compile(r"\s*\{([\s\d,-]*)\}", re.ASCII)
-_SYMBOL = re.compile(
-    rf"(?:generic\s*\(\s*({IDENTIFIER})\s*\)|({IDENTIFIER}))\s*(?:([+-])\s*(\d\w*))?",
-    re.ASCII,
-)
+_SYMBOL = re.compile(rf"(?:generic\s*\(\s*({IDENTIFIER})\s*\)|({IDENTIFIER}))\s*(?:([+-])\s*(\d\w*))?", re.ASCII)
 _ELEMENT = re.compile(r"[^,{}();]*(?:\([^()]*\)[^,{}();]*)*")
 
 

@@ -126,13 +126,7 @@ def _prefix(op: str, flat: Array, address: Array, operand: Array, starts: Array,
 
 
 def _rounds(
-    op: str,
-    dtype: str,
-    flat: Array,
-    address: Array,
-    operands: list[Array],
-    starts: Array,
-    flush_subnormals: bool,
+    op: str, dtype: str, flat: Array, address: Array, operands: list[Array], starts: Array, flush_subnormals: bool
 ) -> Array:
     sizes = np.diff(starts, append=address.size)
     step = _step(op, dtype, flush_subnormals)

@@ -83,10 +83,7 @@ def build_cfg(function: Function, module: Module | None = None) -> ControlFlowGr
     successors = [tuple(number[target] for target in edges[old]) for old in order]
     blocks = tuple(
         Block(
-            new,
-            tuple(drafts[old].instructions),
-            successors[new],
-            drafts[old].labels[0] if drafts[old].labels else None,
+            new, tuple(drafts[old].instructions), successors[new], drafts[old].labels[0] if drafts[old].labels else None
         )
         for new, old in enumerate(order)
     )

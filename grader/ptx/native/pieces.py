@@ -182,10 +182,7 @@ class Piece:
             self._lines.append(f"({kind}.store offset={self.kernel.slot(index)} (local.get $f) (local.get $r{index}))")
         if not self._lines:
             return ""
-        start = [
-            f"(local.set $lane {LANE})",
-            f"(local.set $f {self.kernel.frame_of('(local.get $lane)')})",
-        ]
+        start = [f"(local.set $lane {LANE})", f"(local.set $f {self.kernel.frame_of('(local.get $lane)')})"]
         if self._uses_lane_record:
             start.append("(local.set $l (i32.add (global.get $lanes) (i32.shl (local.get $lane) (i32.const 4))))")
         if not self._sites:

@@ -56,13 +56,7 @@ class HazardLog:
         return len(self._hazards)
 
     def add(
-        self,
-        geometry: Geometry,
-        kind: str,
-        detail: str,
-        offence: Offence,
-        count: int,
-        opponent: Opponent | None = None,
+        self, geometry: Geometry, kind: str, detail: str, offence: Offence, count: int, opponent: Opponent | None = None
     ) -> None:
         """Record `count` offences of one kind by one instruction; `offence` is the first thread's."""
         self.has_fault = self.has_fault or kind == "out_of_bounds"

@@ -29,13 +29,7 @@ from grader.ptx.values import Array, Lanes, remember
 
 
 def report_conflicts(
-    hazards: HazardLog,
-    shadow: Shadow,
-    event: Access,
-    bad: Array,
-    past: AccessEpoch,
-    detail: str,
-    per_lane: int,
+    hazards: HazardLog, shadow: Shadow, event: Access, bad: Array, past: AccessEpoch, detail: str, per_lane: int
 ) -> None:
     """Tell of the conflicts of an access with past ones.
 

@@ -212,13 +212,7 @@ class Traffic(Observer):
             self._by_instruction[key] = counter
         return counter
 
-    def _add(
-        self,
-        counter: LineCounter,
-        lanes: int,
-        cost: tuple[Any, ...],
-        resolved: ResolvedAddress | None,
-    ) -> None:
+    def _add(self, counter: LineCounter, lanes: int, cost: tuple[Any, ...], resolved: ResolvedAddress | None) -> None:
         counter.lanes += lanes
         counter.requests += cost[0]
         counter.wavefronts += cost[1]
