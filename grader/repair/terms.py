@@ -133,9 +133,9 @@ def _as_other_side(function: Function) -> Iterator[tuple[Node, str]]:
         sources = [index.node for part in parts.values() for index in _indices(function, part)]
         if len(targets) == len(sources) == 1:
             one, other = targets[0], sources[0]
-            for halo in _halos(function, one) - _halos(function, other):
+            for halo in sorted(_halos(function, one) - _halos(function, other)):
                 yield other, halo
-            for halo in _halos(function, other) - _halos(function, one):
+            for halo in sorted(_halos(function, other) - _halos(function, one)):
                 yield one, halo
 
 
