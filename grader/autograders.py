@@ -161,7 +161,6 @@ def _licences() -> bytes:
 
 
 def _needs(name: str) -> list[str]:
-    """What a package asks for on this machine."""
     from packaging.requirements import Requirement
 
     pyproject = data_root() / "pyproject.toml"

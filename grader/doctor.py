@@ -17,8 +17,7 @@ from typing import Literal
 
 from grader.compiler.worker import brings_headers, header_folders, matching_folder
 from grader.message import Message, msg
-from grader.processes.limits import landlock_version
-from grader.processes.system import IS_LINUX
+from grader.processes.limits import IS_LINUX, landlock_version
 from grader.programs.toolchain import zig
 
 OLDEST_TIMED = (7, 5)
@@ -61,7 +60,6 @@ def _python() -> Tool:
 
 
 def _place() -> Place:
-    """Which place this is."""
     if sys.platform == "win32" or (sys.platform == "linux" and not IS_LINUX):
         return "windows"
     if sys.platform == "darwin":
@@ -81,7 +79,7 @@ def _place() -> Place:
 
 
 def _system() -> Tool:
-    """Which of the places that docs/places.md speaks of this is."""
+    """Return which of the places that docs/places.md describes this is."""
     name, purpose = msg("doctor.system"), msg("doctor.for_system")
     release = platform.release()
     place = _place()
@@ -115,7 +113,6 @@ def _nvrtc() -> Tool:
 
 
 def _programs() -> Tool:
-    """What students' whole programs are run with; without it marks rest on what can be read of their launches."""
     purpose = msg("doctor.for_programs")
     advice = f"pip install ziglang=={zig.VERSION} wasmtime"
     versions = []
@@ -166,7 +163,7 @@ def _gpu() -> Tool:
 
 
 def _gpu_state(device: object) -> list[Message]:
-    """Driver and SM clock, now and at most, as NVML has them; [] where it does not tell."""
+    """Return driver and SM clock, now and at most, from NVML; [] where it does not tell."""
     try:
         from cuda.bindings import driver, nvml
 
@@ -211,7 +208,7 @@ def _pango_version() -> str | Message:
 
 
 def _cyrillic_font() -> Tool:
-    """Asks fontconfig, as Pango does; its absence shows as boxes in the PDF."""
+    """Ask fontconfig, as Pango does; a missing font shows as boxes in the PDF."""
     name, purpose = msg("doctor.font"), msg("doctor.for_font")
     advice = "apt install fonts-dejavu-core"
     tool = shutil.which("fc-list")
@@ -246,7 +243,7 @@ def _tool(name: str, command: list[str], purpose: Message, advice: str | Message
 
 
 def _landlock() -> Tool:
-    """Landlock's ABI version, asked of the kernel itself, and what is not confined where it is not there."""
+    """Return Landlock's ABI version from the kernel itself, and what is not confined without it."""
     purpose = msg("doctor.for_landlock")
     abi = landlock_version()
     if abi > 0:

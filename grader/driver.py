@@ -152,9 +152,9 @@ def version() -> str:
     """The kernel module's version, as `nvidia-smi` shows it; the version of CUDA where nothing tells it."""
     with contextlib.suppress(OSError):
         # At once, where NVML is another library to start.
-        told = re.search(r"Kernel Module.*?(\d+\.\d[\d.]*)", Path("/proc/driver/nvidia/version").read_text())
-        if told is not None:
-            return told[1]
+        match = re.search(r"Kernel Module.*?(\d+\.\d[\d.]*)", Path("/proc/driver/nvidia/version").read_text())
+        if match is not None:
+            return match[1]
     with contextlib.suppress(Exception):
         # As for the clocks: NVML is not needed.
         from cuda.bindings import nvml

@@ -149,7 +149,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have a folder's names on the disk; there are file systems that cannot."""
+    """Have a folder's names written to disk; some file systems cannot."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

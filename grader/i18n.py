@@ -48,7 +48,7 @@ def decimal(value: float) -> float:
 
 
 def _(message: str) -> str:
-    """`message` in the language in use."""
+    """Return `message` in the language in use."""
     return _translations.gettext(message)
 
 

@@ -42,7 +42,7 @@ def printable(text: str) -> str:
 
 
 def _read(word: str) -> str:
-    """A word with bytes in it that are no UTF-8; those that happen to be are read with them."""
+    """Return a word with bytes in it that are no UTF-8; those that happen to be are read with them."""
     data = _NO_BYTE.sub("\ufffd", word).encode("utf-8", errors="surrogateescape")
     return in_old_encoding(data) or data.decode("utf-8", errors="backslashreplace")
 

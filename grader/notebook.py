@@ -22,7 +22,7 @@ import click
 from grader import i18n
 from grader.cli.options import labs_option, lang_option
 from grader.errors import GraderError
-from grader.report.summary_views import Summary
+from grader.report.views import Summary
 from grader.words import speak
 
 FILE = "cell.cu"
@@ -93,7 +93,6 @@ def _grade(line: str, cell: str) -> Shown:
 
 
 def _verdict(view: Summary) -> str:
-    """Mark and faults in a few lines, in the notebook's own style."""
     status, score = view["status"], view["score"]
     mark = score["mark"]
     if score["pending"]:

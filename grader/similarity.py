@@ -101,9 +101,11 @@ def tokens(text: str) -> Tokens:
             if len(word) > 12:
                 rare.add("string " + " ".join(re.findall(r"\w+", word)))
         elif kind == "word":
-            for meant in aliases.get(word, (word,)):
-                is_known = meant in _KEPT or meant.startswith(("cuda", "curand", "cublas")) or not meant[0].isalpha()
-                all_tokens.append(Token(meant if is_known else "I", line))
+            for meaning in aliases.get(word, (word,)):
+                is_known = (
+                    meaning in _KEPT or meaning.startswith(("cuda", "curand", "cublas")) or not meaning[0].isalpha()
+                )
+                all_tokens.append(Token(meaning if is_known else "I", line))
         elif kind == "sign" and word not in "{}":
             all_tokens.append(Token(word, line))
     return Tokens(tuple(_in_normal_order(_factors_in_order(_without_grouping(all_tokens)))), frozenset(rare))
@@ -118,8 +120,8 @@ def _aliases(text: str) -> tuple[Mapping[str, tuple[str, ...]], str]:
     rest = text
     for match in _ALIAS.finditer(text):
         name = match["macro"] or match["typedef"] or match["using"]
-        meant = match["body"] or match["old"] or match["new"] or ""
-        parts = [part for part in _TOKEN.finditer(meant) if part.lastgroup != "comment"]
+        meaning = match["body"] or match["old"] or match["new"] or ""
+        parts = [part for part in _TOKEN.finditer(meaning) if part.lastgroup != "comment"]
         words = tuple(part.group() for part in parts)
         if match["call"]:
             # `SYNC()` stands for what it calls.
@@ -166,7 +168,7 @@ def _factors_in_order(row: list[Token]) -> list[Token]:
 
 
 def _operand(row: list[Token], at: int, step: int) -> list[Token]:
-    """A name or a constant, with its member (`blockDim.x`), that ends or begins at a place; none for what is more."""
+    """Return a name or a constant, with its member (`blockDim.x`), at that end of the tokens, else nothing."""
     end = at
     if _is_operand(row, at + 2 * step) and row[at + step].key == ".":
         end = at + 2 * step
@@ -181,7 +183,7 @@ def _is_operand(row: list[Token], at: int) -> bool:
 
 
 def _in_normal_order(row: list[Token]) -> Iterator[Token]:
-    """The same with declarations that follow one another sorted: their order says nothing."""
+    """Return the tokens with consecutive declarations sorted: their order means nothing."""
     run: list[list[Token]] = []
     for statement in _statements(row):
         if statement and statement[0].key in _TYPES and statement[-1].key == ";":
@@ -199,7 +201,7 @@ def _sorted(run: list[list[Token]]) -> Iterator[Token]:
 
 
 def _statements(row: list[Token]) -> Iterator[list[Token]]:
-    """Tokens up to each semicolon outside brackets; a head (`for (...)`, a function's) ends where its brackets do."""
+    """Return tokens up to each semicolon outside brackets; a head (`for (...)`) ends where its brackets do."""
     statement: list[Token] = []
     depth = 0
     for token in row:
@@ -287,18 +289,20 @@ class Similar:
     archive: Mapping[str, str] = field(default_factory=dict)
 
 
-def similar(sources: Mapping[str, str], known: Iterable[str] = (), archive: Mapping[str, str] | None = None) -> Similar:
+def similar(
+    sources: Mapping[str, str], starters: Iterable[str] = (), archive: Mapping[str, str] | None = None
+) -> Similar:
     """Compare submissions with one another, and with those of an archive.
 
     Parameters
     ----------
-    sources : texts by student.  known : texts that everybody was given: the starter.
+    sources : texts by student.  starters : texts that everybody was given: the starter.
     archive : texts of other years by name; they are not compared among themselves.
     """
     prints = {name: fingerprint(text) for name, text in sources.items()}
     older = {name: fingerprint(text) for name, text in (archive or {}).items()}
     everyone = {**older, **prints}
-    given = [fingerprint(text) for text in known]
+    given = [fingerprint(text) for text in starters]
     counts = Counter(key for source in everyone.values() for key in source.hashes)
     rare_counts = Counter(word for source in everyone.values() for word in source.rare)
     left_out = {key for source in given for key in source.hashes} | _common(prints)
@@ -364,21 +368,21 @@ def alike(pairs: Sequence[Pair]) -> list[tuple[Pair, tuple[str, ...]]]:
 
 
 def _common(prints: Mapping[str, Print]) -> set[int]:
-    """What most of a group has; of two or three nobody can tell what is common."""
+    """Return what most of a group has; of two or three nobody can tell what is common."""
     if len(prints) < 4:
         return set()
     counts = Counter(key for source in prints.values() for key in source.hashes)
     return {key for key, count in counts.items() if count > COMMON_SHARE * len(prints)}
 
 
-def _mass(found: Print, weights: Mapping[int, float]) -> float:
-    return sum(weights.get(key, 0.0) for key in found.hashes)
+def _mass(fingerprint: Print, weights: Mapping[int, float]) -> float:
+    return sum(weights.get(key, 0.0) for key in fingerprint.hashes)
 
 
 def _candidates(
     prints: Mapping[str, Print], older: Mapping[str, Print], weights: Mapping[int, float]
 ) -> list[tuple[str, str]]:
-    """Pairs that share anything at all, each once."""
+    """Yield the pairs that share anything at all, each once."""
     by_key: dict[int, list[str]] = defaultdict(list)
     for name, source in (*prints.items(), *older.items()):
         for key in source.hashes:
@@ -392,8 +396,11 @@ def _candidates(
     return sorted(pair for pair, count in counts.items() if count >= LEAST_PRINTS / 2)
 
 
-def _lines(found: Print, shared: Collection[int]) -> tuple[int, ...]:
+def _lines(fingerprint: Print, shared: Collection[int]) -> tuple[int, ...]:
     lines = {
-        line for key in shared for first, last in found.hashes[key] for line in range(first, min(last, first + 20) + 1)
+        line
+        for key in shared
+        for first, last in fingerprint.hashes[key]
+        for line in range(first, min(last, first + 20) + 1)
     }
     return tuple(sorted(lines))

@@ -177,11 +177,11 @@ class YamlFile:
             return self.error(msg("yaml.kind", kind=msg("yaml.either", choices=kinds), value=shown), at)
         bounds = _OUT_OF_BOUNDS.fullmatch(message)
         if bounds:
-            meant, limit = KINDS.get(bounds["kind"], bounds["kind"]), f"{float(bounds['limit']):.12g}"
+            meaning, limit = KINDS.get(bounds["kind"], bounds["kind"]), f"{float(bounds['limit']):.12g}"
             what = "at_most_long" if bounds["sign"] == "<=" else "at_least_long"
             what = what if bounds["length"] else _BOUNDS[bounds["sign"]]
             shown = verbatim(shortened(repr(got)))
-            return self.error(msg("yaml.kind", kind=msg(f"yaml.{what}", kind=meant, limit=limit), value=shown), at)
+            return self.error(msg("yaml.kind", kind=msg(f"yaml.{what}", kind=meaning, limit=limit), value=shown), at)
         words = type_at(kind, inner)
         if isinstance(words, msgspec.inspect.LiteralType):
             return self.error(
@@ -228,8 +228,8 @@ def choose(got: str, allowed: Iterable[str]) -> Message:
     listed = msg("yaml.allowed", names=", ".join(names))
     if not near:
         return listed
-    meant = msg("yaml.did_you_mean", near=msg("yaml.either", choices=[f"`{n}`" for n in near]))
-    return msg("pieces.sentences", parts=[meant, listed])
+    suggestion = msg("yaml.did_you_mean", near=msg("yaml.either", choices=[f"`{n}`" for n in near]))
+    return msg("pieces.sentences", parts=[suggestion, listed])
 
 
 MAX_BYTES = 256 * 1024
@@ -292,7 +292,7 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
 
 
 def _marked_encoding(raw: bytes) -> str:
-    """What a byte order mark says (YAML 1.2.2, section 5.2), "" without one or for UTF-8."""
+    """Return the encoding of a byte order mark (YAML 1.2.2, section 5.2), "" without one or for UTF-8."""
     for encoding, marks in (
         ("utf-32", (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)),
         ("utf-16", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)),
@@ -308,14 +308,14 @@ def _starts_with_tab(line: str) -> bool:
 
 
 def _loader_class() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
-    """libyaml's loader where PyYAML was built with it: ten times as fast."""
+    """Return libyaml's loader where PyYAML was built with it: ten times as fast."""
     import yaml
 
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def _refuse_aliases_and_depth(text: str, path: Path) -> None:
-    """Looks at the parser's events before any tree is built: deep nesting would end in a RecursionError."""
+    """Look at the parser's events before any tree is built: deep nesting would exhaust the stack."""
     import yaml
 
     depth = 0
@@ -332,7 +332,7 @@ def _refuse_aliases_and_depth(text: str, path: Path) -> None:
 
 
 def _construct(loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys: KeyPath, file: YamlFile) -> object:
-    """The data of `node`, which stands at `keys`; lines and what was written are noted in `file`."""
+    """Return the data of `node`, which stands at `keys`; its lines and words are noted in `file`."""
     import yaml
 
     path, lines = file.path, file.lines

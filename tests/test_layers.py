@@ -308,7 +308,7 @@ GPU_PROCESS = {
     "grader.gpu",
     "grader.gpu.messages",
     "grader.processes.channel",
-    "grader.processes.system",
+    "grader.processes.limits",
     "grader.devices",
 }
 

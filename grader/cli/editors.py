@@ -26,7 +26,7 @@ from grader.cli.options import (
 )
 from grader.errors import UsageError
 from grader.i18n import _
-from grader.report.visible import speak_utf8
+from grader.report.text import speak_utf8
 
 if TYPE_CHECKING:
     from grader.grading.options import GradeOptions, Warm
@@ -93,7 +93,7 @@ def _check(
     lang: str,
     view: View | None,
 ) -> int:
-    """Exit code 0 when there is nothing to be mended in any of them, else the highest that one of them asks for."""
+    """Return 0 when there is nothing to be mended in any of them, else the highest code of one."""
     if len(paths) > 1 and format_name not in LINES:
         text = _("Several PATHs can be printed as {formats} only; got --format {format}")
         raise UsageError(text.format(formats=", ".join(LINES), format=format_name))
@@ -132,13 +132,12 @@ def _check(
 def _one(
     path: Path, options: GradeOptions, format_name: str, source: Path | None, out_of: float | None
 ) -> tuple[str, int]:
-    """What is printed of one submission, and the exit code that it asks for; without a lab, of the one `path` names."""
+    """Return what is printed of one submission, and its exit code; without a lab, of the one `path` names."""
     from msgspec import structs
 
     from grader.exports.finding_formats import mark_text, write
     from grader.grading.session import graded_result, lab_of, stored_result
-    from grader.report.numbers import Numbers, result_status
-    from grader.report.visible import visible_line
+    from grader.report.text import Numbers, result_status, visible_line
     from grader.result import exit_code
 
     seconds: float | None = None
@@ -195,7 +194,7 @@ def watch_command() -> click.Command:
 
 
 def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
-    """Ends with Ctrl-C only, as every command that is interrupted does."""
+    """Runs until interrupted."""
     from grader.grading.options import GradeOptions, Warm
     from grader.grading.session import lab_of, task_of
 
@@ -223,8 +222,7 @@ def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
     from grader.grading.session import graded_result
     from grader.lab import labs
     from grader.repair.verified import without_guesses
-    from grader.report.numbers import Numbers, result_status
-    from grader.report.visible import visible_line
+    from grader.report.text import Numbers, result_status, visible_line
 
     # The first character of these two lines is what an editor knows a round by (docs/places.md).
     print(f"▶ {visible_line(str(path))} · {time.strftime('%H:%M:%S')}", flush=True)
@@ -248,7 +246,7 @@ def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
 
 
 def _saves(path: Path) -> Iterator[dict[Path, bytes]]:
-    """One item now and one after each change of what the files hold; a save that changes nothing is none."""
+    """Yield the contents now and after each change of them; a save that changes nothing is none."""
     contents = _contents(path)
     # Before they are read again: what is saved meanwhile is seen at the next look.
     included = _included(path, contents)
@@ -284,7 +282,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _included(path: Path, contents: Mapping[Path, bytes]) -> frozenset[Path]:
-    """Where what the files include may lie, and what that includes: those that are not there may come."""
+    """Return where included files may lie, recursively: those that are not there may come."""
     from grader.submission.device_code import HEADER_FOLDERS
 
     folder = path if path.is_dir() else path.parent
@@ -301,7 +299,7 @@ def _included(path: Path, contents: Mapping[Path, bytes]) -> frozenset[Path]:
 
 
 def _stamps(path: Path, included: Iterable[Path] = ()) -> Stamps:
-    """When each file was written and when it was put there, and its size."""
+    """Return (time written, time put there, size) of each file."""
     stamps = {}
     for file in (*_files(path), *included):
         try:

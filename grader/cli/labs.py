@@ -25,7 +25,7 @@ def _labs(labs_folders: tuple[Path, ...], lang: str) -> int:
     from grader.lab import labs
     from grader.report import terminal
     from grader.report.job import in_language
-    from grader.report.numbers import Numbers
+    from grader.report.text import Numbers
 
     numbers = Numbers(lang)
     readable, broken = [], []
@@ -110,7 +110,7 @@ def _new_lab(
     from grader.lab.interfaces import SIGNATURE
     from grader.lab.labs import create, next_steps
     from grader.message import msg
-    from grader.report.visible import visible_line
+    from grader.report.text import visible_line
     from grader.words import said
 
     if solution is not None:
@@ -188,7 +188,7 @@ def _calibrate_device(file: Path) -> int:
     from grader.errors import UsageError, describe_os_error
     from grader.gpu.calibrate import measure_device, write_device
     from grader.message import msg
-    from grader.report.visible import visible_line
+    from grader.report.text import visible_line
 
     if file.suffix != DEVICE_FILE:
         raise UsageError(msg("calibrate.file_name", file=str(file), ending=DEVICE_FILE))
@@ -197,8 +197,8 @@ def _calibrate_device(file: Path) -> int:
         write_device(processor, file)
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
-    told = _("Measured: {device}. Use it with --predict {file}").format(device=processor.name, file=file)
-    click.echo(visible_line(told))
+    text = _("Measured: {device}. Use it with --predict {file}").format(device=processor.name, file=file)
+    click.echo(visible_line(text))
     return 0
 
 
@@ -226,7 +226,7 @@ def selftest_command() -> click.Command:
 def _selftest(
     lab: str | None, record: bool, backend: str, jobs: int | None, labs_folders: tuple[Path, ...], lang: str
 ) -> int:
-    """Exit code 0 when every kernel got its verdict, 1 when not."""
+    """Return 0 when every kernel got its verdict, else 1."""
     from grader.grading.selftest import selftest
 
     return selftest(lab, backend, jobs, labs_folders, record)
@@ -239,7 +239,7 @@ def doctor_command() -> click.Command:
 
 
 def _doctor(lang: str) -> int:
-    """A table, and what it comes to; exit code 0 whatever was found."""
+    """Print what this machine can do; return 0 whatever is found."""
     from grader import doctor
     from grader.report import terminal
     from grader.words import said

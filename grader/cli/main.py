@@ -55,7 +55,7 @@ from grader.cli.services import autograder_command, serve_command
 from grader.errors import GraderError, UsageError
 from grader.i18n import LOCALE_FOLDER, _, ngettext
 from grader.message import Message, msg
-from grader.report.visible import prepare_standard_streams
+from grader.report.text import prepare_standard_streams
 from grader.words import text
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def grade_command() -> click.Command:
 
 
 def _epilog() -> str:
-    """The other commands and the exit codes; \\b keeps click from filling the lines."""
+    r"""Return the other commands and the exit codes; \b keeps click from filling the lines."""
     commands = [
         ("grade labs", _("the available labs")),
         ("grade report DIR", _("reports from stored results, in another language")),
@@ -349,7 +349,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _no_command(word: str, commands: Sequence[str]) -> None:
-    """Refuse a first word that is nearly a command's name and no file either: what it lacks is not `--lab`."""
+    """Refuse a first word that is nearly a command's name and no file either: it does not lack `--lab`."""
     import difflib
 
     near = difflib.get_close_matches(word, commands, n=1)
@@ -417,8 +417,8 @@ def _predict(
     from grader.launching.programs import ProgramStore
     from grader.measured import PredictedTime
     from grader.report import terminal
-    from grader.report.numbers import Numbers
     from grader.report.predicted import predicted_table
+    from grader.report.text import Numbers
     from grader.timing.instructions import read_device
     from grader.timing.prediction import predict_kernel, record_of
 

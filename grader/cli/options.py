@@ -90,7 +90,7 @@ def refused_by_system(error: Exception) -> str:
 
 
 def complain(message: str, code: int) -> int:
-    from grader.report.visible import visible
+    from grader.report.text import visible
 
     with contextlib.suppress(OSError):
         print("grade: " + visible(" ".join(message.split())), file=sys.stderr)

@@ -140,7 +140,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 class _RunCommand(click.Command):
-    """`grade run` takes what nvcc is given, too."""
+    """`grade run`, which takes nvcc's options too."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[FOLDERS], ctx.meta[DEFINED], rest = compiler_options(args)
@@ -192,7 +192,7 @@ def limits_of(text: str | None) -> RunLimits:
     ------
     UsageError : it is neither a number nor "none".
     """
-    from grader.processes.system import available_bytes
+    from grader.processes.limits import available_bytes
     from grader.programs.records import NO_LIMIT, RunLimits
 
     # The rest is the emulator's own, and what others on the machine need.
@@ -234,7 +234,7 @@ def _run(
     lang: str,
 ) -> int:
     from grader.gpu.process import has_driver
-    from grader.processes.system import IS_LINUX
+    from grader.processes.limits import IS_LINUX
     from grader.programs.card_times import checked, same_model
     from grader.programs.observe import Setting, observe
     from grader.programs.records import Start, for_gpu
@@ -290,7 +290,7 @@ def program_paths(words: Sequence[str]) -> list[Path]:
 
 
 def _built(words: Sequence[str], arguments: Sequence[str]) -> Built | None:
-    """A program that was compiled beforehand, where a single file of that kind is named."""
+    """Return a program that was compiled beforehand, where a single file of that kind is named."""
     from grader.programs.observe import SUFFIX, read_built
 
     is_one = len(words) == 1 and Path(words[0]).suffix == SUFFIX
@@ -379,7 +379,7 @@ def build_command() -> click.Command:
 
 
 class _BuildCommand(click.Command):
-    """It takes what nvcc is given, too."""
+    """`grade build`, which takes nvcc's options too."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         for word, following in pairwise(args):

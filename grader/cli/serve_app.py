@@ -28,9 +28,8 @@ from grader.lab import labs
 from grader.lab.records import Lab
 from grader.report.html import REPORT, STYLES, script_hash
 from grader.report.job import in_language, make_job
-from grader.report.numbers import Numbers, result_status
 from grader.report.summary import cell, faults, unjudged_lines
-from grader.report.visible import visible, visible_line
+from grader.report.text import Numbers, result_status, visible, visible_line
 from grader.result import Check, Result
 from grader.words import check_title, text
 
@@ -158,8 +157,8 @@ class Page:
         from grader.report.html import environment
 
         folders = [Path(folder) for folder in self.settings.labs_folders]
-        known = sorted((self.jobs.lab(name) for name in labs.folders(folders)), key=labs.by_course)
-        titles = [(lab.id, in_language(lab.title, language)) for lab in known]
+        all_labs = sorted((self.jobs.lab(name) for name in labs.folders(folders)), key=labs.by_course)
+        titles = [(lab.id, in_language(lab.title, language)) for lab in all_labs]
         html = (
             environment()
             .get_template("serve/page.html.j2")
@@ -306,7 +305,7 @@ async def _changes(job: Job, jobs: Jobs, is_ending: Callable[[], bool]) -> Async
 
 
 def _state(job: Job, standing: Standing, jobs: Jobs) -> dict[str, Any]:
-    """A job as the page shows it, in the job's language."""
+    """Return a job as the page shows it, in the job's language."""
     i18n.use(job.language)
     numbers = Numbers(job.language)
     record: dict[str, Any] = {
@@ -362,7 +361,7 @@ def _verdict(result: Result, job: Job, lab: Lab, numbers: Numbers) -> dict[str, 
 
 
 def _words() -> Mapping[str, str]:
-    """What the script says, in the language in use."""
+    """Return what the script says, in the language in use."""
     return {
         "which": _("Which lab is it? Choose it above."),
         "check": _("Check"),

@@ -72,7 +72,7 @@ class Job:
     language: str
     folder: Path
     file: Path
-    made: float = field(default_factory=time.monotonic)
+    created: float = field(default_factory=time.monotonic)
     standings: list[Standing] = field(default_factory=lambda: [Standing()])
 
     @property
@@ -161,9 +161,8 @@ class Jobs:
         return self._jobs.get(id)
 
     def _forget(self) -> None:
-        """Let go of old jobs that are over."""
         for id, job in list(self._jobs.items()):
-            is_old = time.monotonic() - job.made > LONGEST_KEPT_S
+            is_old = time.monotonic() - job.created > LONGEST_KEPT_S
             if job.now.is_over and (is_old or len(self._jobs) > MOST_KEPT):
                 del self._jobs[id]
                 shutil.rmtree(job.folder, ignore_errors=True)

@@ -13,7 +13,7 @@ import click
 from grader.cli.options import PathType, backend_option, labs_option, lang_option, one_lab
 from grader.errors import UsageError
 from grader.i18n import _
-from grader.processes.system import cores
+from grader.processes.limits import cores
 
 if TYPE_CHECKING:
     import logging
@@ -64,7 +64,7 @@ def _autograder(
     from grader.files import data_root, write_atomically
     from grader.lab import labs
     from grader.message import msg
-    from grader.report.visible import visible_line
+    from grader.report.text import visible_line
 
     assignment = labs.find(lab, list(labs_folders))
     if any(character in grader for character in "\"'\\`$\n@"):
@@ -238,7 +238,7 @@ def _serve(
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Whether the server says it of a fault of ours: what strangers send, and who is left at its end, is none."""
+    """Whether a log record is about a fault of ours, and not about what strangers send or a client left at the end."""
     import asyncio
 
     error = record.exc_info[1] if record.exc_info else None

@@ -77,10 +77,10 @@ def read_archive(file: IO[bytes], name: str) -> Iterator[Found]:
     yield from _Reader(MAX_ENTRIES, MAX_BYTES).read(file, name, (), 0)
 
 
-def read_nested(found: Iterable[File]) -> Iterator[File | Problem]:
+def read_nested(files: Iterable[File]) -> Iterator[File | Problem]:
     """What one student handed in, with the archives in it unpacked, within that student's limits."""
     reader = _Reader(MAX_NESTED_ENTRIES, MAX_NESTED_BYTES)
-    for file in found:
+    for file in files:
         name = file.parts[-1]
         if is_archive(name):
             unpacked = reader.read(io.BytesIO(file.data), name, _folder_of(file.parts), 1)
@@ -149,7 +149,7 @@ class _Reader:
                 yield from self._entry(name, self._content(entry, name, info.size), where, depth)
 
     def _content(self, entry: IO[bytes], name: str, declared: int) -> bytes | None:
-        """An entry's content, None for one that is too large; what it declares is not believed."""
+        """Return an entry's content, None for one that is too large; its declared size is not believed."""
         self.left_entries -= 1
         if self.left_entries < 0:
             raise _Spent
@@ -226,7 +226,7 @@ def safe_parts(name: str) -> tuple[str, ...] | None:
 
 
 def _place(name: str) -> tuple[str, ...]:
-    """Whose folder a name is told of in: its parts as far as they go down; nothing is ever written there."""
+    """Return the folder that a name is reported in; nothing is ever written there."""
     return tuple(part for part in composed(name).replace("\\", "/").split("/") if part.strip(" .")) or (name,)
 
 
@@ -252,7 +252,7 @@ def stem_of(name: str) -> str:
 
 
 def _folder_of(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """The folder that a nested archive is unpacked to: called like it."""
+    """Return the folder that a nested archive is unpacked to, named after it."""
     return (*parts[:-1], stem_of(parts[-1]))
 
 

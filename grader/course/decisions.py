@@ -210,7 +210,7 @@ def _write(rules: Rules, overrides: Overrides, out: Path, lab: str) -> None:
 
 
 def _beside(file: Path | None, out: Path) -> str:
-    """A file's path as seen from `out`, "" for none and where there is no such way."""
+    """Return a file's path as seen from `out`, "" for none and where there is no such path."""
     if file is None:
         return ""
     try:
@@ -239,12 +239,12 @@ class Decider:
         """
         ids, matching = {person.id for person in people}, Matching(people)
 
-        def known(name: str) -> str:
+        def name_of(name: str) -> str:
             listed = None if name in ids else matching.find(Person(id=name, name=name))
             return name if listed is None else listed.id
 
         rules, overrides = self.rules, self.overrides
-        by_lab = {lab: _by_id(by_name, known, overrides.path, (lab,)) for lab, by_name in overrides.by_lab.items()}
+        by_lab = {lab: _by_id(by_name, name_of, overrides.path, (lab,)) for lab, by_name in overrides.by_lab.items()}
         handed_in: dict[str, dict[str, datetime]] = {}
         for (name, lab), time in rules.handed_in.items():
             handed_in.setdefault(lab, {})[name] = time
@@ -252,11 +252,11 @@ class Decider:
         return Decider(
             replace(
                 rules,
-                extra_days=_by_id(rules.extra_days, known, rules.path, place),
+                extra_days=_by_id(rules.extra_days, name_of, rules.path, place),
                 handed_in={
                     (student, lab): time
                     for lab, by_name in handed_in.items()
-                    for student, time in _by_id(by_name, known, rules.path, place).items()
+                    for student, time in _by_id(by_name, name_of, rules.path, place).items()
                 },
             ),
             replace(overrides, by_lab=by_lab),
@@ -353,7 +353,7 @@ class Decider:
 
 
 def _by_id(
-    by_name: Mapping[str, _Decided], known: Callable[[str], str], path: Path | None, place: tuple[str, ...]
+    by_name: Mapping[str, _Decided], name_of: Callable[[str], str], path: Path | None, place: tuple[str, ...]
 ) -> dict[str, _Decided]:
     """What was decided, by students' ids.
 
@@ -363,7 +363,7 @@ def _by_id(
     """
     names: dict[str, str] = {}
     for name in by_name:
-        first = names.setdefault(known(name), name)
+        first = names.setdefault(name_of(name), name)
         if first != name:
             assert path is not None
             raise yaml_file.read(path).error(msg("course.decided_twice", first=first, second=name), (*place, name))

@@ -117,7 +117,7 @@ def _has_source(attempt: Attempt) -> bool:
 
 
 def _without_common_folder(entries: Sequence[Found]) -> list[Found]:
-    """The same without folders that hold everything, as when a folder was packed with its name."""
+    """Return the files without folders that hold everything, as when a folder was packed with its name."""
     items = list(entries)
     while True:
         theirs = [i for i in items if not isinstance(i, Problem) and i.parts and not _is_a_tools(i.parts[0])]
@@ -154,15 +154,15 @@ def _canvas(parts: tuple[str, ...]) -> Where | None:
 
 def _without_numbers_of_copies(attempt: Attempt) -> None:
     """`main-1.cu` is the second attempt at `main.cu`, unless that is there as well: an export has the last attempt."""
-    meant = {parts: (_CANVAS_COPY.sub("", parts[0]),) for parts in attempt.files}
-    counts = Counter(meant.values())
+    renamed = {parts: (_CANVAS_COPY.sub("", parts[0]),) for parts in attempt.files}
+    counts = Counter(renamed.values())
     attempt.files = {
-        (meant[parts] if counts[meant[parts]] == 1 else parts): data for parts, data in attempt.files.items()
+        (renamed[parts] if counts[renamed[parts]] == 1 else parts): data for parts, data in attempt.files.items()
     }
 
 
 def _classroom(parts: tuple[str, ...]) -> Where | None:
-    """A repository called `<assignment>-<username>` in the folder `<assignment>-submissions`."""
+    """Accept a repository called `<assignment>-<username>` in the folder `<assignment>-submissions`."""
     if len(parts) < 3 or not parts[0].endswith("-submissions"):
         return None
     prefix = parts[0].removesuffix("submissions")
@@ -172,7 +172,6 @@ def _classroom(parts: tuple[str, ...]) -> Where | None:
 
 
 def _folders(parts: tuple[str, ...]) -> Where | None:
-    """A folder for each student, or an archive."""
     if _is_a_tools(parts[0]):
         return None
     if len(parts) == 1 and is_archive(parts[0]):
@@ -200,7 +199,7 @@ def _gradescope(entries: Sequence[Found], metadata: File) -> tuple[list[Attempt]
 
 
 def _submitters(metadata: File) -> Iterator[tuple[str, list[Person]]]:
-    """The folders that the metadata name, with whose they are."""
+    """Return the folders that the metadata name, with their students."""
     import yaml
 
     try:
@@ -268,7 +267,7 @@ def unpack(archive: Path, below: Path) -> tuple[Path, Unpacked]:
     folder = below / (archive.name.split(".")[0] or "archive")
     try:
         source = f"{FORMAT} {_hash(archive)}"
-        unpacked = _known(folder)
+        unpacked = _of_known_system(folder)
         if unpacked is None or unpacked.source != source:
             unpacked = _unpack(archive, folder, source)
     except OSError as error:
@@ -281,7 +280,7 @@ def _hash(archive: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _known(folder: Path) -> Unpacked | None:
+def _of_known_system(folder: Path) -> Unpacked | None:
     try:
         return msgspec.json.decode((folder / LIST_NAME).read_bytes(), type=Unpacked)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -329,7 +328,7 @@ def _handed_in(attempt: Attempt, folder: str) -> HandedIn:
 
 
 def _told_apart(students: list[Attempt]) -> list[Attempt]:
-    """Two of one name by their numbers."""
+    """Return two people of one name with their numbers added."""
     ids = [attempt.person.id for attempt in students]
     for attempt in students:
         person = attempt.person
@@ -340,7 +339,7 @@ def _told_apart(students: list[Attempt]) -> list[Attempt]:
 
 
 def _with_nested(attempt: Attempt) -> Attempt:
-    """What a student handed in with the archives in it unpacked, without folders that hold everything."""
+    """Return what a student handed in with nested archives unpacked, without folders that hold everything."""
     files: dict[tuple[str, ...], bytes] = {}
     for item in read_nested(File(parts, data) for parts, data in attempt.files.items()):
         if isinstance(item, Problem):
@@ -353,12 +352,12 @@ def _with_nested(attempt: Attempt) -> Attempt:
     for parts, data in files.items():
         # Editors of a system that hides the ends of names add this one.
         match = _HIDDEN_TEXT.fullmatch(parts[-1])
-        meant = (*parts[:-1], match["name"]) if match else parts
-        if meant in files:
-            meant = parts
-        if meant != parts:
-            attempt.problems.append(msg("intake.renamed", name=parts[-1], meant=meant[-1]))
-        attempt.files[meant] = data
+        name = (*parts[:-1], match["name"]) if match else parts
+        if name in files:
+            name = parts
+        if name != parts:
+            attempt.problems.append(msg("intake.renamed", name=parts[-1], meant=name[-1]))
+        attempt.files[name] = data
     return attempt
 
 

@@ -243,13 +243,13 @@ def _students(path: Path, rows: Iterable[Sequence[str]]) -> list[Person]:
 
 
 def _columns(headings: Sequence[str]) -> dict[str, int]:
-    """The column of each field of a person, by a table's headings; the first of two columns with the same heading."""
+    """Return the column of each field by a table's headings; the first of two with the same heading."""
     named = [_FIELDS.get(_folded(heading.strip("\ufeff").rstrip(" :*"))) for heading in headings]
     return {name: index for index, name in reversed(list(enumerate(named))) if name is not None}
 
 
 def _folded(text: str) -> str:
-    """A text in small letters with single blanks, and without ё, which half of the writers of a name leave out."""
+    """Return a text in small letters with single blanks and without ё, which half of all writers leave out."""
     return " ".join(composed(text).lower().replace("ё", "е").split())
 
 
@@ -305,7 +305,7 @@ def _csv(path: Path) -> list[list[str]]:
 
 
 def _workbook(path: Path) -> list[list[list[str]]]:
-    """The cells of each sheet as text; a cell that was made of several is in each of them."""
+    """Return the cells of each sheet as text; a cell merged of several is in each of them."""
     from zipfile import BadZipFile, ZipFile
 
     from openpyxl import load_workbook
@@ -325,7 +325,7 @@ def _workbook(path: Path) -> list[list[list[str]]]:
 
 
 class _NoText(str):
-    """A cell of which nobody can tell what it says, and why."""
+    """A cell whose text cannot be determined, and why."""
 
     __slots__ = ("why",)
     why: Message
@@ -365,7 +365,7 @@ def _sheet(shown: Worksheet, written: Worksheet) -> list[list[str]]:
 
 
 def _shown(cell: Cell | MergedCell) -> str:
-    """A cell as text: numbers of students come as 123.0, days as their midnight."""
+    """Return a cell as text: numbers of students come as 123.0, days as their midnight."""
     value = cell.value
     if value is None:
         return ""
@@ -396,7 +396,7 @@ class Matching:
 
 
 def _keys(person: Person) -> Iterator[tuple[str, str]]:
-    """What tells who a student is, surest first."""
+    """Return what identifies a student, surest first."""
     for name in ("participant", "number", "email", "id", "login", "name"):
         value = _folded(str(getattr(person, name)))
         if value:

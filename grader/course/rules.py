@@ -94,7 +94,7 @@ class Rules:
 
 
 def _to_its_end(deadline: datetime) -> datetime:
-    """Work handed in within the minute, or the second, that is named is in time."""
+    """Return the end of the minute or second that is named: work handed in within it is in time."""
     return deadline.replace(second=deadline.second or 59, microsecond=999_999)
 
 
@@ -106,7 +106,6 @@ def days_late(handed_in: datetime, due: datetime, zone: tzinfo | None) -> int:
 
 
 def _on_a_clock(time: datetime, zone: tzinfo | None) -> datetime:
-    """What a clock in `zone` shows then."""
     return time.astimezone(zone).replace(tzinfo=None)
 
 
@@ -200,7 +199,7 @@ def signature(data: bytes) -> str:
 
 @cache
 def _own_key(path: Path) -> bytes:
-    """The user's key, made at its first use; nobody else may read it."""
+    """Return the user's key, made at its first use; nobody else may read it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
         key = read_plain(path, KEY_BYTES)

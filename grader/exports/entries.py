@@ -163,12 +163,12 @@ def scaled(result: Result, lab: Lab) -> float | None:
     return None if share is None else round(share * lab_points(lab) / 100, 2)
 
 
-def course_percent(tables: Sequence[Table], found: Sequence[Entry | None]) -> float | None:
+def course_percent(tables: Sequence[Table], entries: Sequence[Entry | None]) -> float | None:
     """Per cent of a course: by the labs' weights, work that is not there counting nothing and work without a verdict
     not at all; without weights of what was possible in the labs that were graded.
 
-    found: a student's entry in each table.  None where nothing was judged."""
-    of_labs = [entry.result if entry is not None else None for entry in found]
+    entries: a student's entry in each table.  None where nothing was judged."""
+    of_labs = [entry.result if entry is not None else None for entry in entries]
     results = [result for result in of_labs if result is not None and result.status != "not_judged"]
     weights = [
         0.0 if result is not None and result.status == "not_judged" else 1.0 if table.weight is None else table.weight

@@ -26,11 +26,11 @@ from grader.exports.findings import (
 )
 from grader.exports.systems import gradescope_results, junit_document
 from grader.i18n import _
-from grader.report.numbers import Numbers, result_status
+from grader.report.job import where
 from grader.report.predicted import in_figures, in_words
-from grader.report.summary import code_at, matrix, unjudged_lines, where
-from grader.report.summary_views import CellView
-from grader.report.visible import clipped, visible_line
+from grader.report.summary import code_at, matrix, unjudged_lines
+from grader.report.text import Numbers, clipped, result_status, visible_line
+from grader.report.views import CellView
 from grader.result import Check, Result, is_unjudged
 from grader.words import check_title
 
@@ -118,7 +118,7 @@ def mark_text(result: Result, numbers: Numbers) -> str:
 
 
 def _gcc(given: FormatInput) -> str:
-    """A line for each finding, and one for its hint; "" where there is nothing to be mended."""
+    """Return a line for each finding and one for its hint, "" where there is nothing to mend."""
     return "".join(f"{line}\n" for finding in given.findings for line in _gcc_lines(finding))
 
 
@@ -131,7 +131,7 @@ def _gcc_lines(finding: Finding) -> Iterator[str]:
 
 
 def _json(given: FormatInput) -> str:
-    """The verdict, the points, and a record for each finding (docs/places.md)."""
+    """Return the verdict, the points, and a record for each finding (docs/places.md)."""
     result = given.result
     score = result.score
     record = {
@@ -153,7 +153,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def _sarif(given: FormatInput) -> str:
-    """A log of one run: a rule for each kind of check that found something, a result for each finding."""
+    """Return a log of one run: a rule for each kind of check that found something, a result for each finding."""
     by_check: dict[str, Finding] = {}
     for finding in given.findings:
         by_check.setdefault(finding.check, replace(finding, variants=()))
@@ -248,7 +248,7 @@ _SEVERITIES = {"error": "major", "warning": "minor", "note": "info"}
 
 
 def _gitlab(given: FormatInput) -> str:
-    """A list with a record for each finding that has a file; GitLab knows no other."""
+    """Return a list with a record for each finding that has a file; GitLab knows no other."""
     records = [
         {
             "description": f"{finding.message} {finding.hint}".strip(),
@@ -264,7 +264,6 @@ def _gitlab(given: FormatInput) -> str:
 
 
 def _junit(given: FormatInput) -> str:
-    """The document's text."""
     result = given.result
     return junit_document([Entry(result.student.id, result)], result.lab, given.language).decode()
 
@@ -276,7 +275,7 @@ _MARKS = {"error": "❌", "warning": "⚠️", "note": "💡"}
 
 
 def _markdown(given: FormatInput) -> str:
-    """Mark, a row for each check with its points, and what to fix; nothing of a student's acts as markup."""
+    """Return mark, checks with points, and what to fix; nothing of a student's acts as markup."""
     return "\n".join(_markdown_lines(given)) + "\n"
 
 
@@ -330,7 +329,7 @@ def _item(finding: Finding, numbers: Numbers) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Return text that Markdown shows as it is."""
     return _ACTING.sub(r"\\\1", visible_line(text))
 
 
@@ -349,7 +348,7 @@ _RESULTS = {"passed": "pass", "failed": "fail", "not_judged": "error", "error": 
 
 
 def _classroom(given: FormatInput) -> str:
-    """One line of Base64."""
+    """Return one line of Base64."""
     result = given.result
     listed = list(tests(result, given.out_of))
     each = _MOST_BYTES // max(1, len(listed))
@@ -412,7 +411,6 @@ def _vpl_lines(given: FormatInput) -> Iterator[str]:
 
 
 def _gradescope(given: FormatInput) -> str:
-    """The file's text."""
     return gradescope_results(given.result, given.language, given.seconds).decode()
 
 

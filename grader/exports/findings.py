@@ -17,9 +17,9 @@ from typing import Literal
 from grader.i18n import _
 from grader.message import Message
 from grader.report import summary
-from grader.report.numbers import Numbers, result_status
-from grader.report.summary import FAULT_STATUSES, blocked_points, in_cell, lost_points, unjudged
-from grader.report.visible import clipped, visible_line
+from grader.report.job import in_cell
+from grader.report.summary import FAULT_STATUSES, blocked_points, lost_points, unjudged
+from grader.report.text import Numbers, clipped, result_status, visible_line
 from grader.result import Check, Result, Variant
 from grader.words import NoWordsError, speaking_of, speaking_of_file, text
 
@@ -160,13 +160,13 @@ def findings(result: Result, whereabouts: Whereabouts) -> list[Finding]:
     return sorted(placed, key=lambda f: (not f.unjudged, _ORDER[f.level], f.file, f.line or 0))
 
 
-def dearest_first(told: Sequence[Finding]) -> list[Finding]:
+def dearest_first(findings: Sequence[Finding]) -> list[Finding]:
     """As the report has them, for who reads from the top or is shown the first few: by the points that hang on each.
 
     What leaves a result without a verdict comes first; what the grader itself could not judge of one that has a verdict
     stands behind the faults, remarks behind both.
     """
-    return sorted(told, key=lambda f: (not f.unjudged, _ORDER[f.level], -f.lost - f.held))
+    return sorted(findings, key=lambda f: (not f.unjudged, _ORDER[f.level], -f.lost - f.held))
 
 
 def title_of(finding: Finding) -> str:
@@ -183,14 +183,14 @@ def cost_of(finding: Finding, numbers: Numbers) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def identities(told: Sequence[Finding]) -> list[str]:
+def identities(findings: Sequence[Finding]) -> list[str]:
     """What each is known by in a later grading: the same fault of the same variants, whatever line it stands in then.
 
     Several that have all of this in common are told apart by their order.
     """
     counts: Counter[str] = Counter()
     digests = []
-    for finding in told:
+    for finding in findings:
         key = "\0".join((finding.check, finding.level, finding.file, *finding.variants))
         digest = hashlib.sha256(f"{key}\0{counts[key] or ''}".encode("utf-8", errors="surrogatepass"))
         counts[key] += 1
@@ -199,7 +199,7 @@ def identities(told: Sequence[Finding]) -> list[str]:
 
 
 def _unjudged(result: Result) -> Iterator[Finding]:
-    """Why there is no verdict, at the kernel that could not be judged."""
+    """Return why there is no verdict, at the kernel that could not be judged."""
     for reason in unjudged(result):
         root = reason.root
         kernel = result.variants.get(root.variant, Variant())
@@ -249,7 +249,7 @@ def _faults(result: Result) -> Iterator[Finding]:
 
 
 def _compiler_errors(check: Check) -> list[tuple[str, int, str]]:
-    """File, line and words of every error that `compiles` knows, those left out that only this version's ids tell."""
+    """Return (file, line, words) of the errors that `compiles` holds, without those of unknown ids."""
     errors = check.data.get("errors")
     located = []
     for error in errors if isinstance(errors, list) else ():
@@ -280,7 +280,7 @@ def _remarks(result: Result) -> Iterator[Finding]:
 
 
 def _of_host_code(message: Message | None, words: str | None) -> tuple[str, str] | None:
-    """File and words of a remark on host code, whose sentence names the place that a finding has for itself."""
+    """Return (file, words) of a remark on host code, whose sentence names the place of a finding."""
     if message is None or message.id != "remarks.host_code":
         return None
     file, fault = message.data.get("file"), message.data.get("fault")

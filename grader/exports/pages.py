@@ -15,7 +15,6 @@ from grader.exports.entries import CourseExport, Entry, Export, Table, course_pe
 from grader.i18n import _
 from grader.message import Message, msg
 from grader.report.job import decided, in_language
-from grader.report.numbers import Numbers
 from grader.report.summary import (
     FAULT_STATUSES,
     GroupRow,
@@ -26,7 +25,7 @@ from grader.report.summary import (
     shortened,
     title_of,
 )
-from grader.report.visible import visible, visible_line
+from grader.report.text import Numbers, visible, visible_line
 from grader.result import Check, Decisions
 from grader.similarity import Pair, alike
 from grader.timing.summary import marked
@@ -214,15 +213,15 @@ def _strips(table: Table, graded: Sequence[Entry], names: Mapping[str, str], num
     return tuple(strips)
 
 
-def _strip(variant: str, found: Sequence[tuple[float, str]], numbers: Numbers) -> Strip:
-    """On a logarithmic axis, a little wider than what lies on it."""
-    values = [max(value, 1e-3) for value, _name in found] + [1.0]
+def _strip(variant: str, marks: Sequence[tuple[float, str]], numbers: Numbers) -> Strip:
+    """Return the scale of a logarithmic axis, a little wider than the values on it."""
+    values = [max(value, 1e-3) for value, _name in marks] + [1.0]
     low, high = math.log(min(values)) - 0.1, math.log(max(values)) + 0.1
 
     def place(value: float) -> float:
         return round(100 * (math.log(max(value, 1e-3)) - low) / (high - low), 2)
 
-    dots = tuple(Dot(place(value), f"{name}: {numbers.decimal(value)}×") for value, name in sorted(found))
+    dots = tuple(Dot(place(value), f"{name}: {numbers.decimal(value)}×") for value, name in sorted(marks))
     return Strip(variant, dots, place(1.0), f"{numbers.decimal(math.exp(low))}×", f"{numbers.decimal(math.exp(high))}×")
 
 
@@ -315,7 +314,7 @@ def sheet_html(table: Table, language: str) -> str:
 
 
 def _on_paper(entry: Entry) -> str:
-    """Why somebody has no mark, for all who sign the sheet: no folder of this machine, no log of the grader."""
+    """Return why somebody has no mark, for all who sign the sheet: without folders and logs of this machine."""
     return visible_line(said(entry.reason)) if _has_nothing(entry) else _("not graded")
 
 
@@ -325,7 +324,7 @@ def _has_nothing(entry: Entry) -> bool:
 
 
 def _sortable(entry: Entry, language: str) -> tuple[float, str]:
-    """A student's per cent, for sorting and in words; -1 and "" without a mark."""
+    """Return a student's per cent, for sorting and in words; -1 and "" without a mark."""
     share = percent(entry.result) if entry.result is not None else None
     return (-1.0, "") if share is None else (share, Numbers(language).decimal(share))
 
@@ -415,7 +414,7 @@ def _view(
 
 
 def _rare(choice: str) -> str:
-    """A rare choice in words: its kind, then what it is."""
+    """Return a rare choice in words: its kind, then what it is."""
     kind, _blank, text = choice.partition(" ")
     shown = {"comment": _("comment “{text}”"), "string": _("string “{text}”"), "number": _("number {text}")}
     return shown[kind].format(text=text)

@@ -12,11 +12,10 @@ from grader.exports.entries import Entry, Export, lab_points, of_entries, scaled
 from grader.exports.tables import csv_text, xml_text
 from grader.i18n import _
 from grader.lab.records import Lab
-from grader.report.job import decision_lines, in_language
-from grader.report.numbers import Numbers, check_status, result_status
+from grader.report.job import decision_lines, in_language, where
 from grader.report.predicted import in_figures
-from grader.report.summary import code_at, unjudged_lines, where, worst_fault
-from grader.report.visible import clipped, visible
+from grader.report.summary import code_at, unjudged_lines, worst_fault
+from grader.report.text import Numbers, check_status, clipped, result_status, visible
 from grader.result import Check, Result, is_unjudged, marked
 from grader.words import check_title, said
 
@@ -109,8 +108,8 @@ def gradescope_results(result: Result, language: str, seconds: float | None = No
     lines = {source.file: source.text.split("\n") for source in result.sources}
     checks = [c for c in result.checks if c.skip_reason != "not_applicable" and (c.possible or c.status != "pass")]
     # What stands above the tests tells nothing of hidden ones; while there are any, Gradescope shows no total.
-    told = [c for c in result.checks if not c.data.get("hidden")]
-    shown = result if len(told) == len(result.checks) else marked(result, told)
+    checks = [c for c in result.checks if not c.data.get("hidden")]
+    shown = result if len(checks) == len(result.checks) else marked(result, checks)
     decided = "".join(f"<p>{_text(line)}</p>" for line in decision_lines(shown, language))
     record: dict[str, Any] = {
         "score": result.score.earned,
@@ -223,7 +222,7 @@ def _fastest(result: Result) -> list[dict[str, Any]]:
 
 
 def _text(text: str) -> str:
-    """Text that HTML shows as it is."""
+    """Return text that HTML shows as it is."""
     return escape(visible(clipped(text))).replace("\n", "<br>")
 
 

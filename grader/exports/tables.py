@@ -15,9 +15,8 @@ from grader.exports.entries import CourseExport, Entry, Export, Table, course_pe
 from grader.i18n import _
 from grader.lab.records import Lab
 from grader.report.job import decision_lines, in_language
-from grader.report.numbers import Numbers, result_status
 from grader.report.summary import failed_row, group_row, worst_fault
-from grader.report.visible import clipped, visible, visible_line
+from grader.report.text import Numbers, clipped, result_status, visible, visible_line
 from grader.words import said
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def harmless(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that no spreadsheet takes for a formula, in quotes where any kind of spreadsheet could part it in two."""
+    """Return text that no spreadsheet takes for a formula, quoted where one could split it."""
     text = harmless(text)
     quoted = text.replace('"', '""')
     return f'"{quoted}"' if _NEEDS_QUOTES.search(text) else text
@@ -180,10 +179,10 @@ def workbook(tables: Sequence[Table], language: str) -> bytes:
     return _dateless(buffer)
 
 
-def _dateless(made: io.BytesIO) -> bytes:
-    """The same archive without the time when it was made."""
+def _dateless(workbook: io.BytesIO) -> bytes:
+    """Return the same archive without the time when it was made."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(made) as archive, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as copy:
+    with zipfile.ZipFile(workbook) as archive, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as copy:
         for name in archive.namelist():
             content = _MODIFIED.sub(rb"\g<1>" + f"{_EPOCH:%Y-%m-%dT%H:%M:%SZ}".encode(), archive.read(name))
             copy.writestr(zipfile.ZipInfo(name, _EPOCH.timetuple()[:6]), content, zipfile.ZIP_DEFLATED)
@@ -191,7 +190,7 @@ def _dateless(made: io.BytesIO) -> bytes:
 
 
 def _totals(tables: Sequence[Table], language: str) -> Iterator[list[Value]]:
-    """A line for each student: points and per cent for each lab, points of all labs, pending ones."""
+    """Yield a line for each student: points and per cent for each lab, points of all labs, pending ones."""
     labs = [in_language(table.lab.title, language) for table in tables]
     columns = [name for lab in labs for name in (lab, f"{lab}, %")]
     yield [_("Student"), _("Name"), _("Group"), *columns, _("Points"), _("Pending"), _("Maximum"), _("Percent")]
@@ -281,7 +280,7 @@ def _fill(sheet: Worksheet, title: str, rows: Sequence[Sequence[Value]]) -> None
 
 
 def _title(wanted: str, taken: set[str]) -> str:
-    """A sheet's name that a spreadsheet allows, not one of `taken`, whatever their capitals."""
+    """Return a sheet's name that a spreadsheet allows and that is not in `taken`, ignoring case."""
     short = _NO_TITLE.sub("_", wanted)[:LONGEST_TITLE] or "_"
     title, number = short, 1
     while title.lower() in taken:

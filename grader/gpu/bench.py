@@ -194,7 +194,7 @@ def oracle_work(lab: Lab, sizes: Sizes) -> float:
 
 
 def _oracle_run(lab: Lab, oracle: Oracle, sizes: Sizes) -> Callable[[], object]:
-    """The oracle's work at some sizes, on the values that it has at the observed size, over and over."""
+    """Return the oracle's work at some sizes, repeating the values that it has at the observed size."""
     types = {p.name: p.dtype for p in lab.parameters if p.is_array}
     few, _expected = oracle.case(lab.cases["emulator"].observe, types)
     inputs = {name: np.resize(values, shape_at(lab, name, sizes)) for name, values in few.items()}
@@ -393,7 +393,7 @@ def _is_larger(one: Candidate, other: Candidate) -> bool:
 def _size(
     bench: Bench, order: SpeedOrder, here: list[Candidate], largest: set[str], failures: dict[str, str]
 ) -> SizeTimes | None:
-    """All kernels at one size; kernels that fail are noted in `failures` and left out of another try."""
+    """Time all kernels at one size; those that fail are noted in `failures` and left out of another try."""
     if not here:
         return None
     sizes = here[0].sizes
@@ -411,7 +411,7 @@ def _size(
 
 
 def _kernels(order: SpeedOrder, here: list[Candidate]) -> list[TimedKernel]:
-    """Students' kernels and the references that they are compared with or checked by."""
+    """Return the students' kernels and the references they are compared with or checked by."""
     kernels: dict[str, TimedKernel] = {}
     for candidate in here:
         wanted = [candidate.variant, *(name for name, _full in [order.baselines.get(candidate.variant, ("", None))])]
@@ -430,7 +430,7 @@ def _kernels(order: SpeedOrder, here: list[Candidate]) -> list[TimedKernel]:
 def _sample(
     bench: Bench, order: SpeedOrder, kernels: Sequence[TimedKernel], prepared: Prepared, largest: set[str]
 ) -> tuple[Samples, list[Problem], float]:
-    """Rounds of all kernels whose first results were right; the SM clock, MHz, median over the rounds."""
+    """Sample rounds of all kernels whose first results were right; return the median SM clock, MHz, too."""
     wrong = {problem.name: problem for problem in prepared.problems}
     names = [k.name for k in kernels if k.name not in wrong]
     questions = [
@@ -447,23 +447,23 @@ def _sample(
     return samples, list(wrong.values()), sm_mhz
 
 
-def _row(size: Sizes, prepared: Prepared, found: Samples, wrong: list[Problem], sm_mhz: float) -> SizeTimes:
+def _row(size: Sizes, prepared: Prepared, samples: Samples, wrong: list[Problem], sm_mhz: float) -> SizeTimes:
     return SizeTimes(
         size=dict(size),
-        times_us=found.times_us,
+        times_us=samples.times_us,
         batch=prepared.batch,
         empty_us=prepared.empty_us,
-        rounds=found.rounds,
-        dropped=found.dropped,
-        valid=found.valid,
+        rounds=samples.rounds,
+        dropped=samples.dropped,
+        valid=samples.valid,
         sm_mhz=sm_mhz,
         wrong=wrong,
-        undecided=[question.name for question in found.undecided],
+        undecided=[question.name for question in samples.undecided],
     )
 
 
 def _host_memory(bench: Bench, order: SpeedOrder, failures: dict[str, str]) -> tuple[dict[str, list[HostTimes]], Sizes]:
-    """Rows by variant, and the size they are of."""
+    """Return rows by variant, and the size they are of."""
     rule = order.lab.timing
     rows: dict[str, list[HostTimes]] = {}
     size: Sizes = {}

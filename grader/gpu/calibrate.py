@@ -100,7 +100,7 @@ def calibrate(lab: Lab) -> list[Calibration]:
     return calibrations
 
 
-def rows(found: Sequence[Calibration]) -> list[tuple[str, ...]]:
+def rows(calibrations: Sequence[Calibration]) -> list[tuple[str, ...]]:
     """A table's cells: variant, baseline, measured with its spread, proposed minimum and full, the file's, verdict."""
     words = {
         "sound": msg("calibrate.sound"),
@@ -118,7 +118,7 @@ def rows(found: Sequence[Calibration]) -> list[tuple[str, ...]]:
             f"{row.minimum:g} … {row.full:g}",
             text(words[row.judgement]),
         )
-        for row in found
+        for row in calibrations
     ]
 
 
@@ -217,7 +217,7 @@ def write_device(processor: Processor, file: Path) -> None:
 
 
 def _like(full_name: str, architecture: str) -> Processor:
-    """The device of that name, else one of that architecture."""
+    """Return the device of that name, else one of that architecture."""
     wanted = NEAREST.get(architecture, architecture)
     for name in (*filter(None, [named_like(full_name)]), *gpus()):
         device = read_device(name)
@@ -285,7 +285,7 @@ class _Measuring:
         }
 
     def _cycles(self, entry: str, threads: int, *arguments: BufferArgument | ScalarArgument) -> float:
-        """The least that a kernel has counted."""
+        """Return the fewest cycles that a kernel has counted."""
         out = _buffer("out", 1, "uint64")
         request = LaunchRequest(entry, (1, 1, 1), (threads, 1, 1), 0, [out, *arguments])
         counts = []
@@ -297,22 +297,22 @@ class _Measuring:
         return float(min(counts))
 
     def _chain(self, name: str, threads: int = 32) -> float:
-        """Cycles of a step of a dependent chain."""
+        """Return the cycles of a step of a dependent chain."""
         numbers = [ScalarArgument(value, "int32") for value in (1009, 1000003)]
         cycles = self._cycles(f"chain_{name}", threads, *numbers, ScalarArgument(CHAIN_ROUNDS, "uint32"))
         return cycles / (CHAIN_ROUNDS * STEPS)
 
     def _rate(self, name: str) -> float:
-        """Steps of 32 warps that begin in a cycle."""
+        """Return the steps of 32 warps that begin in a cycle."""
         numbers = [ScalarArgument(value, "int32") for value in (3, 5)]
         cycles = self._cycles(f"rate_{name}", 1024, *numbers, ScalarArgument(RATE_ROUNDS, "uint32"))
         return RATE_ROUNDS * 16 * 8 * 32 / cycles
 
     def _memory(self) -> dict[str, float]:
-        """Cycles until what is loaded is there: from shared memory, and from each level of global memory."""
+        """Return the latency in cycles of shared memory and of each level of global memory."""
         steps = 2048
         counts = ScalarArgument(2048, "uint32"), ScalarArgument(steps, "uint32")
-        found = {"shared": self._cycles("chase_shared", 32, *counts) / steps}
+        latency = {"shared": self._cycles("chase_shared", 32, *counts) / steps}
         l2 = self._session.device.l2_bytes
         beyond = 1 << (CLEAR_OF_CACHES * l2 - 1).bit_length()
         for name, spread, others, warm in (
@@ -327,11 +327,11 @@ class _Measuring:
                 ScalarArgument(warm, "uint32"),
                 ScalarArgument(steps, "uint32"),
             )
-            found[name] = self._cycles("chase_global", 1024, memory, *arguments) / steps
-        return found
+            latency[name] = self._cycles("chase_global", 1024, memory, *arguments) / steps
+        return latency
 
     def _timed(self) -> Processor:
-        """`like` with the clock, and with what follows from times of whole launches."""
+        """Return `like` with the clock, and with what follows from times of whole launches."""
         device = self._session.device
         wide = WIDE_BYTES // 16
         blocks = device.multiprocessors * NARROW_BLOCKS
@@ -354,7 +354,7 @@ class _Measuring:
                 if interval is None:
                     raise UsageError(msg("calibrate.throttled"))
                 each_us[name].append(interval.median)
-        median_us = {name: median(found) for name, found in each_us.items()}
+        median_us = {name: median(times_us) for name, times_us in each_us.items()}
         mhz = median(clocks)
         # The first pass over what is read again comes from memory.
         per_second = 2 * WIDE_BYTES / median_us["copy_wide"] * 1e6
@@ -369,7 +369,7 @@ class _Measuring:
         )
 
     def _rounds(self, requests: dict[str, LaunchRequest]) -> tuple[Samples, float]:
-        """Times of some launches side by side, and the clock in MHz."""
+        """Return the times of some launches side by side, and the clock in MHz."""
         kernels = [TimedKernel(name, MODULE, replace(request, entry=name)) for name, request in requests.items()]
         pools = {"in:float32": np.linspace(0, 1, 1 << 10, dtype=np.float32)}
         self._session.prepare(kernels, pools, "cold", sampling.CLOCK_SHARE, sampling.MAX_BATCH, (0.0, 0.0))

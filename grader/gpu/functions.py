@@ -127,7 +127,7 @@ class FunctionGpu:
         by_variant: Mapping[str, Evidence],
         digest: Mapping[str, str],
     ) -> Measurement:
-        """Kept from an earlier grading of the same work, or made.  Raises Busy, Untimed."""
+        """Return the measurement kept of the same work, or make it.  Raises Busy, Untimed."""
         lab, card = runs.lab, own.card
         assert lab.timing is not None and card is not None
         store = Store(folder())
@@ -166,7 +166,7 @@ class FunctionGpu:
         sizes: Sizes,
         baselines: Mapping[str, tuple[str, float | None]],
     ) -> SizeTimes:
-        """All that is timed at one size."""
+        """Time everything at one size."""
         bench = _Bench(runs, observers, runs.timed(sizes))
         own = next(iter(observers))
         began = time.monotonic()
@@ -188,7 +188,7 @@ class FunctionGpu:
         return bench.row(own, baselines, samples)
 
     def _timed(self, runs: FunctionRuns, evidence: Evidence, measurement: Measurement) -> Evidence:
-        """Times of one variant; what was wrong among the timed runs is a run, so that the checks see it."""
+        """Return times of one variant; a wrong timed run becomes a run, so that the checks see it."""
         lab, name = runs.lab, evidence.variant.name
         # All variants of such a lab are the one function.
         own = student(lab.variants[0].name)
@@ -249,7 +249,7 @@ class _Bench:
         """Of everything, to see that it is right: what the student's has done wrong, None where nothing."""
         others = [name for name in self._observers if name != self._own]
         for name in others:
-            observation = self._seen(name)
+            observation = self._observation(name)
             outputs = self._runs.outputs(self._case, observation)
             if outputs is None:
                 cause = observation.cause or msg("launches.left_early", number=1)
@@ -257,7 +257,7 @@ class _Bench:
             _times_of(observation)
             if not self._case.data[0][1]:
                 self._case = replace(self._case, data=((self._case.data[0][0], outputs),))
-        observation = self._seen(self._own)
+        observation = self._observation(self._own)
         self.failed = self._wrong(observation)
         if self.failed is None:
             _times_of(observation)
@@ -270,7 +270,7 @@ class _Bench:
         problems = []
         is_throttled = False
         for name in names:
-            observation = self._seen(name)
+            observation = self._observation(name)
             if name == self._own and (wrong := self._wrong(observation)) is not None:
                 self.failed = wrong
                 difference = wrong.difference
@@ -304,14 +304,14 @@ class _Bench:
             else [],
         )
 
-    def _seen(self, name: str) -> Observation:
+    def _observation(self, name: str) -> Observation:
         observation = self._observers[name].seen(*self._begun)
         if observation is None:
             raise Untimed(msg("runs.reference_fails", what=msg("checks.compiles.refused")))
         return observation
 
     def _by_host(self) -> Run | None:
-        """What is right at this size though no kernel was run; where pointers lead to the device each run shows it."""
+        """Return what is right at this size without a kernel; each run shows the devices that pointers lead to."""
         if self._runs.is_on_device:
             return None
         case = replace(self._case, undone=True, is_timed=False)
@@ -327,7 +327,7 @@ class _Bench:
 
 
 def _times_of(observation: Observation) -> CallTimes:
-    """How long the one call took.  Raises Untimed where that is not known."""
+    """Return how long the one call took.  Raises Untimed where that is not known."""
     call = observation.calls[0] if observation.calls else CallSeen()
     if any(asked.kind == "library" for asked in call.asked):
         raise Untimed(msg("runs.library_on_host"))
@@ -339,7 +339,7 @@ def _times_of(observation: Observation) -> CallTimes:
 
 
 def _results(runs: FunctionRuns, own: Observer) -> list[Run]:
-    """What comes out at the lab's sizes for a GPU, up to the first that is wrong."""
+    """Return runs at the lab's sizes for a GPU, up to the first that is wrong."""
     results: list[Run] = []
     for case in runs.named("gpu") if "gpu" in runs.lab.cases else ():
         observation = own.seen(*runs.begun(case, LIMITS))

@@ -312,7 +312,7 @@ def _in_use() -> Message:
 
 
 def _kernels(lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
-    """The kernels that were run, by variant; a file is compiled once for all of its, as each compile takes time."""
+    """Return the kernels that were run, by variant; a file is compiled once for all of its kernels."""
     together: dict[str, list[str]] = {}
     run = {name: e for name, e in evidence_of.items() if e.interpretation is not None}
     for evidence in run.values():
@@ -344,7 +344,7 @@ def _inputs_for(candidate: Candidate, values: Mapping[str, Array]) -> dict[str, 
 
 
 def _host_candidates(lab: Lab, candidates: list[Candidate], values: Mapping[str, Array]) -> dict[str, Candidate]:
-    """Each variant's kernel at the largest size that is timed, with data, for labs that compare host memory."""
+    """Return each variant's kernel at the largest timed size, for labs that compare host memory."""
     if lab.timing is None or not lab.timing.host_memory:
         return {}
     largest: dict[str, Candidate] = {}
@@ -356,7 +356,7 @@ def _host_candidates(lab: Lab, candidates: list[Candidate], values: Mapping[str,
 
 
 def _timed(lab: Lab, evidence: Evidence, measurement: Measurement) -> Evidence:
-    """Times of one variant; what a timed launch did wrong becomes a run, so that the checks see it."""
+    """Return times of one variant; a wrong timed launch becomes a run, so that the checks see it."""
     name = evidence.variant.name
     work = {size_key(row.size): work_at(lab, row.size) for row in measurement.sizes}
     records = timings(measurement, name, baseline_of(lab, name)[0], lab.variants[0].name, work)
@@ -385,13 +385,13 @@ def work_sizes(measurement: Measurement) -> list[Sizes]:
 
 
 def _repeated(sizes: Sizes, reason: str, evidence: Evidence) -> Run:
-    """A launch among the timed ones that failed or was wrong, at a kernel that was right when it ran alone."""
+    """Return a timed launch that failed or was wrong, of a kernel that was right when it ran alone."""
     outcome = LaunchOutcome("fault", reason=reason, line=evidence.bound.kernel.line)
     return Run("correct", sizes, outcome, None, backend="gpu")
 
 
 def _witnessed(session: GpuSession, runner: GpuRunner, evidence: Evidence, tools: Sequence[str]) -> Evidence:
-    """What other tools say of a variant's kernel at the size that the emulator's observers watched."""
+    """Return what other tools say of a variant's kernel at the size that was observed on the emulator."""
     launch = runner.profiled_launch(evidence)
     if launch is None:
         return evidence

@@ -29,8 +29,7 @@ import numpy.typing as npt
 from grader.gpu.messages import PROGRESS_BYTES, Failed, Message, NoDevice, Ready, replies_on
 from grader.launching.backend import BufferArgument, LaunchRequest
 from grader.processes.channel import DeadlinePassed, PeerGone
-from grader.processes.limits import ONE_BLAS_THREAD
-from grader.processes.system import isolated_python
+from grader.processes.limits import ONE_BLAS_THREAD, isolated_python
 from grader.timing import lock
 
 _PAGE = 4096
@@ -150,7 +149,7 @@ def has_driver() -> bool:
 
 @contextlib.contextmanager
 def _turns(names: Sequence[str]) -> Iterator[list[int]]:
-    """Descriptors of which a process locks one while it opens its device; none where they cannot be had."""
+    """Return descriptors of which a process locks one while it opens its device; none where they cannot be had."""
     descriptors: list[int] = []
     try:
         with contextlib.suppress(OSError):
@@ -365,10 +364,10 @@ def told_by(listing: subprocess.Popen[bytes] | None) -> list[str]:
     return of_one_model([(str(model), str(uuid)) for model, uuid in listed])
 
 
-def of_one_model(found: Sequence[tuple[str, str]]) -> list[str]:
+def of_one_model(gpus: Sequence[tuple[str, str]]) -> list[str]:
     """The UUIDs of all GPUs of the same model as the first, of (model, UUID) pairs; [] if there is only one."""
     # Parts of one GPU have its UUID, and a process sees but one of them.
-    chosen = list(dict.fromkeys(f"GPU-{uuid}" for model, uuid in found if model == found[0][0]))
+    chosen = list(dict.fromkeys(f"GPU-{uuid}" for model, uuid in gpus if model == gpus[0][0]))
     return chosen if len(chosen) > 1 else []
 
 

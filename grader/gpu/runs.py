@@ -102,7 +102,7 @@ class GpuRunner:
         return _runnable(self._kernels, evidence)
 
     def _larger(self, evidence: Evidence, kernel: BoundKernel) -> Iterator[Run]:
-        """Runs at the lab's large sizes, as far as the kernel takes such."""
+        """Return runs at the lab's large sizes that the kernel takes."""
         cases = self._lab.cases["gpu"]
         wanted = kernel.sizes.planned(replace(cases, correct=cases.large, ragged=()), takes_sizes=False)
         done = [run.sizes for run in evidence.runs]
@@ -159,7 +159,7 @@ class GpuRunner:
         return module, kernel.launch(loaded, counters.size, inputs, outputs)
 
     def _resources(self, evidence: Evidence, kernel: BoundKernel) -> Resources | None:
-        """Of the kernel at the size that doubtful interpretations are tried on."""
+        """Return the resources of the kernel at the size that doubtful interpretations are tried at."""
         sizes = evidence.hard_coded_sizes or kernel.sizes.probe(self._lab.cases["gpu"].probe)
         inputs, outputs = self._trials.oracle.case(sizes, kernel.dtypes)
         loaded = kernel.load(self._trials.programs, sizes)
@@ -180,14 +180,16 @@ class GpuRunner:
         )
 
 
-def compute_cases(lab: Lab, oracle: Oracle, kernels: Mapping[str, BoundKernel], found: Mapping[str, Evidence]) -> None:
+def compute_cases(
+    lab: Lab, oracle: Oracle, kernels: Mapping[str, BoundKernel], evidence_of: Mapping[str, Evidence]
+) -> None:
     """Have an oracle compute what `GpuRunner` compares with, while the device is being opened.
 
     Raises
     ------
     FileError : the oracle cannot say what has to come out.
     """
-    for evidence in found.values():
+    for evidence in evidence_of.values():
         kernel = _runnable(kernels, evidence)
         if kernel is None:
             continue
@@ -197,20 +199,20 @@ def compute_cases(lab: Lab, oracle: Oracle, kernels: Mapping[str, BoundKernel], 
 
 
 def _runnable(kernels: Mapping[str, BoundKernel], evidence: Evidence) -> BoundKernel | None:
-    """The kernel of a variant, if there is one that ends and that is run on a GPU."""
+    """Return a variant's kernel if there is one that ends and can run on a GPU."""
     ends = not any(run.outcome.reason in NEVER_ENDS for run in evidence.runs)
     # Inputs with a halo are made for the emulator only.
     return kernels.get(evidence.variant.name) if ends and evidence.halo is None else None
 
 
 def _planned(lab: Lab, evidence: Evidence, kernel: BoundKernel) -> Sequence[tuple[CaseKind, Sizes]]:
-    """What it is run at, and as which kind of case."""
+    """Yield the sizes of each run and the kind of its case."""
     if evidence.hard_coded_sizes is not None:
         return [("observe", evidence.hard_coded_sizes)]
     return kernel.sizes.planned(lab.cases["gpu"], kernel.binding.takes_sizes)
 
 
-def results(session: GpuSession, runner: GpuRunner, found: Mapping[str, Evidence]) -> dict[str, Evidence]:
+def results(session: GpuSession, runner: GpuRunner, evidence_of: Mapping[str, Evidence]) -> dict[str, Evidence]:
     """What every variant's kernel does on the device, others launching theirs beside it.
 
     Whoever wants to time waits for all who are at this, and they for each other's timing: nobody returns to the queue
@@ -227,7 +229,7 @@ def results(session: GpuSession, runner: GpuRunner, found: Mapping[str, Evidence
 
     # Each breaks the process once at most, at its end.
     steps = deque[Callable[[], None]]()
-    for name, evidence in found.items():
+    for name, evidence in evidence_of.items():
         steps += partial(runner.find_resources, evidence), partial(run, name, evidence)
     while steps:
         session.reopen()
@@ -241,7 +243,7 @@ def results(session: GpuSession, runner: GpuRunner, found: Mapping[str, Evidence
 
 
 def _line_of_fault(evidence: Evidence, run: Run) -> int:
-    """Where the emulator saw what the GPU only shows to have gone wrong; the kernel's own line when it did not."""
+    """Return the line where the emulator saw the fault that the GPU shows, else the kernel's own."""
     kinds = {run.kind} if run.kind == "ragged" else {"correct", "observe"}
     same = [r for r in evidence.runs if r.kind in kinds]
     for runs in (same, evidence.runs):

@@ -263,7 +263,7 @@ class GpuSession:
         return reply
 
     def _load(self, *modules: str) -> LaunchOutcome | None:
-        """Load what is not loaded; an outcome where that fails."""
+        """Load the module where it is not loaded; return an outcome where that fails."""
         self.reopen()
         if isinstance(self._process.ready(), NoDevice):
             return LaunchOutcome("unsupported", reason="no_answer", said=msg("launches.no_answer"))
@@ -298,7 +298,7 @@ class GpuSession:
 
 
 def _beside(array: str) -> Hazard:
-    """A write outside an array, of which the guard zones tell no more than that it was."""
+    """Return a write outside an array, of which the guard zones tell no more than that it happened."""
     nobody = (0, 0, 0)
     return Hazard("out_of_bounds", "beside", 0, "global", "store", array, 0, 0, 0, nobody, nobody)
 
@@ -324,7 +324,6 @@ def launch_message(module: str, request: LaunchRequest, offsets: Mapping[str, in
 
 
 def _failed(reply: Failed) -> LaunchOutcome:
-    """An outcome for a driver's error."""
     if reply.during == "kernel" and reply.sticky:
         return LaunchOutcome("fault", reason=FAULTS.get(reply.code, reply.name))
     if reply.during in ("launch", "load"):

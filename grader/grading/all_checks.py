@@ -75,23 +75,23 @@ def would_catch(lab: Lab, good: Sequence[Path], bad: Path) -> list[Setting]:
     of_good = [measured(lab, file) for file in good]
     limits = {v.name: _limits([m for m in of_good if f"{v.name}.present" in m], v.name) for v in lab.variants}
     strict = _with(lab, limits)
-    found = _caught(strict, lab, good, bad)
-    if found:
-        return [Setting(check.id, _text(check, limits)) for check in found]
+    checks = _caught(strict, lab, good, bad)
+    if checks:
+        return [Setting(check.id, _text(check, limits)) for check in checks]
     rows = _more_sizes(lab)
     if not rows:
         return []
     cases = {name: replace(c, ragged=(*c.ragged, *rows)) for name, c in lab.cases.items()}
     try:
-        found = _caught(replace(strict, cases=cases), lab, good, bad)
+        checks = _caught(replace(strict, cases=cases), lab, good, bad)
     except FileError:
         # These sizes are not the lab's: its oracle need not know them.
         return []
-    return [Setting(check.id, _text(check, limits), next(iter(_failing(check, rows)), rows[-1])) for check in found]
+    return [Setting(check.id, _text(check, limits), next(iter(_failing(check, rows)), rows[-1])) for check in checks]
 
 
 def _failing(check: Check, rows: Sequence[Sizes]) -> list[Sizes]:
-    """Of the sizes those that the check's message names."""
+    """Return the sizes that the check's message names."""
     said = check.message
     return [row for row in rows if all(str(value) in said for value in row.values())]
 
@@ -107,7 +107,7 @@ def _caught(strict: Lab, lab: Lab, good: Sequence[Path], bad: Path) -> list[Chec
 
 
 def _with(lab: Lab, settings: Mapping[str, Mapping[str, Settings]]) -> Lab:
-    """The lab with the checks that it lacks, for no points; by variant, those with settings."""
+    """Return the lab with the checks that it lacks, each worth no points; those in `settings` with these settings."""
     allowed = OF_FUNCTIONS if lab.function is not None else OF_PROGRAMS if lab.program is not None else OF_KERNELS
     variants = []
     for variant in lab.variants:
@@ -124,29 +124,29 @@ def _with(lab: Lab, settings: Mapping[str, Mapping[str, Settings]]) -> Lab:
 
 
 def _limits(of_good: Sequence[Measured], variant: str) -> dict[str, Settings]:
-    """Thresholds that right solutions keep, with room."""
+    """Return thresholds that right solutions keep with room to spare."""
 
     def most(check: str, key: str) -> float | None:
         values = [m[f"{variant}.{check}"].get(key) for m in of_good if f"{variant}.{check}" in m]
         numbers = [value for value in values if isinstance(value, int | float)]
         return max(numbers) if numbers else None
 
-    found: dict[str, Settings] = {}
+    limits: dict[str, Settings] = {}
     if (loads := most("coalescing", "load_ratio")) is not None:
-        found["coalescing"] = CoalescingSettings(
+        limits["coalescing"] = CoalescingSettings(
             max_ratio=round(max(1.0, loads, most("coalescing", "store_ratio") or 1.0), 3)
         )
     if (idle := most("divergence", "idle")) is not None:
-        found["divergence"] = DivergenceSettings(max_idle=round(min(1.0, idle * ROOM + 0.01), 3))
+        limits["divergence"] = DivergenceSettings(max_idle=round(min(1.0, idle * ROOM + 0.01), 3))
     if (work := most("work", "per_element")) is not None:
-        found["work"] = WorkSettings(max_per_element=round(work * ROOM, 3))
+        limits["work"] = WorkSettings(max_per_element=round(work * ROOM, 3))
     if (atomics := most("atomics", "global_per_element")) is not None:
-        found["atomics"] = AtomicsSettings(max_global=round(atomics * ROOM, 4))
-    return found
+        limits["atomics"] = AtomicsSettings(max_global=round(atomics * ROOM, 4))
+    return limits
 
 
 def _text(check: Check, limits: Mapping[str, Mapping[str, Settings]]) -> str:
-    """A check as one writes it in a lab file."""
+    """Return a check as it is written in a lab file."""
     settings = limits.get(check.variant, {}).get(check.check)
     shown = {
         key: value
@@ -166,13 +166,13 @@ def _text(check: Check, limits: Mapping[str, Mapping[str, Settings]]) -> str:
 def _more_sizes(lab: Lab) -> list[Sizes]:
     names = lab.size_names
     rows = [{n: _MORE_SIZES[(i + k) % len(_MORE_SIZES)] for k, n in enumerate(names)} for i in range(len(_MORE_SIZES))]
-    known = [*lab.cases["emulator"].ragged, *lab.cases["emulator"].correct]
+    own_rows = [*lab.cases["emulator"].ragged, *lab.cases["emulator"].correct]
     arrays = [p for p in lab.parameters if p.is_array]
 
     def elements(row: Sizes) -> int:
         return max((prod(p.extents_at(row)) for p in arrays), default=0)
 
-    return [row for row in rows if names and row not in known and elements(row) <= MORE_WORK]
+    return [row for row in rows if names and row not in own_rows and elements(row) <= MORE_WORK]
 
 
 def _graded(lab: Lab, file: Path) -> Sequence[Check]:

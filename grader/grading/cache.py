@@ -110,7 +110,7 @@ class Identity:
             return ""
 
     def _files(self, path: Path) -> Iterator[bytes]:
-        """Names and contents of the files that decide, names first."""
+        """Yield names and contents of the files that the result follows from, each name first."""
         from grader.submission.folder import find_sources
 
         sources = find_sources(path, self._lab_id, self._known_labs, self._variants)
@@ -209,9 +209,9 @@ def lab_files(lab: Lab) -> list[Path]:
 
 
 @cache
-def _of_secret(found: str) -> bytes:
-    """What tells one secret from another; it takes long to try out, as a hash that is kept may be read by anybody."""
-    return hashlib.scrypt(found.encode(), salt=b"kept results", n=1 << 14, r=8, p=1, dklen=32) if found else b""
+def _of_secret(secret: str) -> bytes:
+    """Return a slow hash of the secret: results that are kept may be read by anybody, who must not guess it."""
+    return hashlib.scrypt(secret.encode(), salt=b"kept results", n=1 << 14, r=8, p=1, dklen=32) if secret else b""
 
 
 def _toolkits() -> bytes:
@@ -234,7 +234,6 @@ def _has_driver() -> bool:
 
 
 def _devices(gpus: Sequence[ListedGpu] | None) -> str:
-    """Models and driver of the GPUs, and which of them programs see."""
     models = sorted({(gpu.model, gpu.memory, gpu.driver) for gpu in gpus or ()})
     return f"{models} {os.environ.get('CUDA_VISIBLE_DEVICES') or ''}"
 

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from grader.gpu.bench import lab_files, metric_of
 from grader.gpu.functions import FunctionGpu, Untimed, series_at
-from grader.grading.counted_sweeps import KnownPoints, ended, record_of
+from grader.grading.counted_sweeps import KeptPoints, ended, record_of
 from grader.grading.functions import reference_program, runs_of
 from grader.grading.sweep_plan import Owner, Place, places
 from grader.grading.sweeps import find, keep
@@ -35,13 +35,13 @@ from grader.timing import lock
 from grader.timing.sampling import Samples
 from grader.timing.summary import folder, key_of, reference, student
 
-_known: dict[str, KnownPoints] = {}
+_KEPT: dict[str, KeptPoints] = {}
 """Counts of the labs' own solutions, which are the same for every student that this process grades."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Swept:
-    """A program that is swept, and the variants that its points are of; what runs it, where it was run before."""
+    """A program that is swept for some variants, with the observer of its earlier runs."""
 
     of: Owner
     program: Program
@@ -86,22 +86,19 @@ def sweep_called(
     if own and called is not None and gpu is not None and gpu.card is not None:
         with suppress(Untimed, lock.Busy):
             return _timed_sweeps(_steady(lab, called.runs.drawn_lab.seed), targets, digest, gpu)
-    known = _known.setdefault(key_of({}, "called", lab_files(lab), "", "", ""), {})
+    kept = _KEPT.setdefault(key_of({}, "called", lab_files(lab), "", "", ""), {})
     runs = _steady(lab, lab.seed)
-    return [
-        record_of(sweep, "emulator", _counted_points(runs, sweep, targets, known), left_out) for sweep in lab.sweeps
-    ]
+    return [record_of(sweep, "emulator", _counted_points(runs, sweep, targets, kept), left_out) for sweep in lab.sweeps]
 
 
 def _steady(lab: Lab, drawn_seed: int) -> FunctionRuns:
-    """Runs of the lab in which nothing but the sizes changes from point to point: scalars have their first values."""
+    """Return runs of the lab in which only the sizes change from point to point: scalars keep their first values."""
     parameters = tuple(replace(p, values=p.values[:1]) for p in lab.parameters)
     one, drawn = replace(lab, parameters=parameters), replace(lab, parameters=parameters, seed=drawn_seed)
     return runs_of(one, Oracle(one), drawn, Oracle(drawn))
 
 
 def _unswept(called: Called | None, by_variant: Mapping[str, Evidence]) -> Message | None:
-    """Why the student's is not swept; None where it is."""
     first = next(iter(by_variant.values()))
     if isinstance(first.binding, Missing):
         return msg("sweeps.no_kernel")
@@ -113,23 +110,23 @@ def _unswept(called: Called | None, by_variant: Mapping[str, Evidence]) -> Messa
 # -- counted ----------------------------------------------------------------------------------
 
 
-def _counted_points(runs: FunctionRuns, sweep: Sweep, targets: list[_Swept], known: KnownPoints) -> list[SweepPoint]:
-    """Every point of a sweep on the emulator; those of the lab's own are kept in `known`."""
+def _counted_points(runs: FunctionRuns, sweep: Sweep, targets: list[_Swept], kept: KeptPoints) -> list[SweepPoint]:
+    """Return every point of a sweep on the emulator; points of the lab's own programs are kept in `kept`."""
     points: list[SweepPoint] = []
     for target in targets:
         names = target.names(sweep)
         if not names:
             continue
-        kept = known.get((sweep.id, names[0])) if target.of == "reference" else None
-        line = kept if kept is not None else _counted_line(runs, sweep, target)
+        line = kept.get((sweep.id, names[0])) if target.of == "reference" else None
+        line = line if line is not None else _counted_line(runs, sweep, target)
         if target.of == "reference":
-            known[sweep.id, names[0]] = line
+            kept[sweep.id, names[0]] = line
         points += [structs.replace(point, variant=name) for name in names for point in line]
     return points
 
 
 def _counted_line(runs: FunctionRuns, sweep: Sweep, target: _Swept) -> list[SweepPoint]:
-    """The points of one program, under the name of its first variant."""
+    """Return the points of one program, under the name of its first variant."""
     points: list[SweepPoint] = []
     hopeless: Message | None = None
     with nullcontext(target.observer) if target.observer else closing(Observer(target.program)) as observer:
@@ -152,7 +149,7 @@ def _counted_line(runs: FunctionRuns, sweep: Sweep, target: _Swept) -> list[Swee
 
 
 def _counted(lab: Lab, sweep: Sweep, point: SweepPoint, observation: Observation) -> SweepPoint:
-    """A point with what its launches did, for each element of the largest array, as the check `work` has it."""
+    """Return a point with its counts for each element of the largest array, as the check `work` takes them."""
     launches = [launch for call in observation.calls for launch in call.launches]
     counters = together(launches, "")
     totals = {
@@ -242,7 +239,7 @@ def _without(point: SweepPoint, status: str, reason: Message) -> SweepPoint:
 
 
 def _judged(point: SweepPoint, run: Run) -> SweepPoint | None:
-    """The point without values, where the run came out wrong or did not come to its end; None where it is right."""
+    """Return the point without values where the run was wrong or did not end, None where it is right."""
     if run.outcome.status != "ok":
         return _without(point, "failed", ended(run.outcome))
     return None if run.is_right else _without(point, "wrong", msg("sweeps.wrong"))

@@ -34,26 +34,26 @@ MOST_HOPELESS = 2
 
 """The emulator's words for what only the compiled kernel shows."""
 
-KnownPoints = MutableMapping[tuple[str, str], list[SweepPoint]]
+KeptPoints = MutableMapping[tuple[str, str], list[SweepPoint]]
 """Points of the lab's own kernels by sweep and variant."""
 
 
-def _is_known(known: KnownPoints, sweep: Sweep, target: Target) -> bool:
-    return target.of == "reference" and (sweep.id, target.variant) in known
+def _is_kept(kept: KeptPoints, sweep: Sweep, target: Target) -> bool:
+    return target.of == "reference" and (sweep.id, target.variant) in kept
 
 
 class EmulatorSweeps:
     """Runs sweeps on the emulator.
 
     oracle: the lab's.  compiler: compiles changed programs, in a process of its own while others run here.
-    known: points of the lab's own kernels by sweep and variant, from an earlier run; those that lack are added.
+    kept: points of the lab's own kernels by sweep and variant, from an earlier run; those that lack are added.
     """
 
-    def __init__(self, lab: Lab, oracle: Oracle, compiler: Compiler, known: KnownPoints | None = None) -> None:
+    def __init__(self, lab: Lab, oracle: Oracle, compiler: Compiler, kept: KeptPoints | None = None) -> None:
         self._lab = lab
         self._oracle = oracle
         self._compiler = compiler
-        self._known = known if known is not None else {}
+        self._kept = kept if kept is not None else {}
         self._runs: dict[tuple[object, ...], Run] = {}
         self._endless: Counter[tuple[str, str]] = Counter()
 
@@ -73,10 +73,9 @@ class EmulatorSweeps:
     def _plan(
         self, sweep: Sweep, targets: Sequence[Target], programs: ProgramStore
     ) -> list[tuple[Target, list[PreparedPoint | SweepPoint]]]:
-        """Every point of a sweep, with its program on its way through the compiler."""
         plans: list[tuple[Target, list[PreparedPoint | SweepPoint]]] = []
         for target in targets:
-            if target.variant in sweep.variants and _is_known(self._known, sweep, target):
+            if target.variant in sweep.variants and _is_kept(self._kept, sweep, target):
                 plans.append((target, []))
             elif target.variant in sweep.variants:
                 prepared: list[PreparedPoint | SweepPoint] = []
@@ -94,19 +93,18 @@ class EmulatorSweeps:
     ) -> list[SweepPoint]:
         points: list[SweepPoint] = []
         for target, prepared in planned:
-            if _is_known(self._known, sweep, target):
-                points += self._known[sweep.id, target.variant]
+            if _is_kept(self._kept, sweep, target):
+                points += self._kept[sweep.id, target.variant]
                 continue
             line = self._line(sweep, target, prepared, trials)
             if target.of == "reference":
-                self._known[sweep.id, target.variant] = line
+                self._kept[sweep.id, target.variant] = line
             points += line
         return points
 
     def _line(
         self, sweep: Sweep, target: Target, prepared: Sequence[PreparedPoint | SweepPoint], trials: Trials
     ) -> list[SweepPoint]:
-        """The points of one kernel."""
         points: list[SweepPoint] = []
         owner = (target.variant, target.of)
         hopeless = msg("sweeps.too_long") if self._endless[owner] >= MOST_HOPELESS else None
@@ -125,7 +123,6 @@ class EmulatorSweeps:
         return points
 
     def _counted(self, sweep: Sweep, point: PreparedPoint, trials: Trials) -> list[SweepPoint]:
-        """The points that come of running one."""
         sizes = point.place.sizes
         loaded = point.kernel.load(trials.programs, sizes)
         if loaded.entry is None:
@@ -134,7 +131,7 @@ class EmulatorSweeps:
         return self._points(sweep, point, self._run(point, trials))
 
     def _run(self, point: PreparedPoint, trials: Trials) -> Run:
-        """A point's run; the same one of another sweep serves again."""
+        """Return a point's run; one that another sweep has made already serves again."""
         key = _key(point)
         if key not in self._runs:
             run = trials.run(point.kernel, "observe", point.place.sizes, observe=True)
@@ -155,7 +152,7 @@ class EmulatorSweeps:
         ]
 
     def _work(self, sizes: Sizes, outcome: LaunchOutcome) -> dict[str, float]:
-        """Counted work for each element of the output."""
+        """Return the work counted for each element of the output."""
         lab = self._lab
         arrays = {p.name: p for p in lab.parameters if p.is_array}
         elements = sum(prod(shape_at(lab, name, sizes)) for name, p in arrays.items() if p.is_output)
@@ -173,7 +170,7 @@ class EmulatorSweeps:
 
 
 def _conflict_ways(outcome: LaunchOutcome) -> int | None:
-    """The worst bank conflict of a run; None where shared memory is not used."""
+    """Return the worst bank conflict of a run, None where shared memory is not used."""
     assert outcome.counters is not None
     return max((c.ways for c in outcome.counters.by_line if c.space == "shared" and c.requests), default=None)
 
@@ -190,7 +187,6 @@ def compiled_together(point: PreparedPoint, targets: Sequence[Target]) -> Prepar
 
 
 def _key(point: PreparedPoint) -> tuple[object, ...]:
-    """Of a point's run, whatever sweep it is of."""
     target, kernel = point.target, point.kernel
     return (id(kernel.submission), target.variant, target.of, kernel.interpretation, *sorted(point.place.sizes.items()))
 
@@ -238,7 +234,7 @@ def ended(outcome: LaunchOutcome) -> Message:
 
 
 def targets_of(
-    lab: Lab, original: Original | None, found: Mapping[str, Evidence]
+    lab: Lab, original: Original | None, evidence_of: Mapping[str, Evidence]
 ) -> tuple[list[Target], dict[str, Message]]:
     """The kernels that are swept: the student's that are right, then the lab's own; and why others are not.
 
@@ -248,7 +244,7 @@ def targets_of(
     targets: list[Target] = []
     left_out: dict[str, Message] = {}
     is_long = original is not None and original.submission.is_long
-    for name, evidence in found.items():
+    for name, evidence in evidence_of.items():
         if name not in wanted:
             continue
         reason = _unswept(evidence) or (msg("sweeps.file_too_long") if is_long else None)
@@ -262,7 +258,6 @@ def targets_of(
 
 
 def _unswept(evidence: Evidence) -> Message | None:
-    """Why a kernel is not swept, None when it is."""
     if not isinstance(evidence.binding, VariantBinding):
         return msg("sweeps.no_kernel")
     runs = evidence.runs_of("correct", "observe")

@@ -16,7 +16,7 @@ from grader.lab.expected import Oracle
 from grader.lab.parameters import Signature
 from grader.lab.records import Lab
 from grader.message import Message, msg
-from grader.processes.system import IS_LINUX
+from grader.processes.limits import IS_LINUX
 from grader.programs.observe import Observer
 from grader.programs.records import CallLaunch, Observation
 from grader.programs.sources import Program, read_program, with_harness, with_own_harness
@@ -76,17 +76,17 @@ def staged(submitted: FoundSubmission, sources: Sequence[SourceText], lab: Lab, 
 
 
 def _entry(sources: Sequence[SourceText], lab: Lab) -> FoundFunction | tuple[str, dict[str, object]]:
-    """What the student's files have to define: the lab's function, or a program's `main`."""
+    """Return what the student's files have to define: the lab's function, or a program's `main`."""
     signature = _signature(lab)
     if signature is None:
         return find_main(sources)
     more = lab.function.more if lab.function is not None else ()
-    found = [find_function(sources, one) for one in (signature, *more)]
-    return next((one for one in found if not isinstance(one, FoundFunction)), found[0])
+    functions = [find_function(sources, one) for one in (signature, *more)]
+    return next((one for one in functions if not isinstance(one, FoundFunction)), functions[0])
 
 
 def _signature(lab: Lab) -> Signature | None:
-    """Of the first of what is asked for; None where that is a program's `main`."""
+    """Return the signature of the first function asked for, None where a program's `main` is."""
     return lab.function.signature if lab.function is not None else lab.program.signature if lab.program else None
 
 
@@ -236,7 +236,7 @@ def reference_program(lab: Lab, variant: str) -> Program:
 
 
 def _program(lab: Lab, files: Sequence[SourceText], entry: FoundFunction) -> Program:
-    """The student's files, with what calls the function where that is what is asked for."""
+    """Return the student's files with the code that calls the function, where a function is asked for."""
     root = files[0].root
     of_lab = [root / name for name in lab.files if Path(name).suffix in CODE_SUFFIXES]
     texts = [*(source.text for source in files), *(path.read_text("utf-8", "replace") for path in of_lab)]
@@ -280,7 +280,7 @@ def _each(evidence_of: Mapping[str, Evidence], **fields: object) -> dict[str, Ev
 
 
 def _of_host(observation: Observation, function: FoundFunction) -> Compilation | None:
-    """Why a program was not run at all; None where it was."""
+    """Return why a program was not run at all, None where it was."""
     fault = next((finding for finding in observation.findings if finding.kind == "not_run"), None)
     cause = observation.cause
     if fault is None and (cause is None or cause.id != "programs.device_code"):

@@ -34,7 +34,7 @@ from grader.repair.verified import answers, without_answers
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering import Reply
 from grader.report.summary import student_line
-from grader.report.visible import visible_line
+from grader.report.text import visible_line
 from grader.result import Decisions, Result, weightier
 from grader.words import text
 
@@ -179,7 +179,7 @@ class Group:
         return weightier((self._code, self._announced.code, self._rows.code))
 
     def _keep(self, task: GradeTask) -> bool:
-        """Take over the result of an earlier run; False if there is none that holds."""
+        """Take over the result of an earlier run; return False if none holds."""
         student = task.student
         try:
             result = self.cache.find(task, partial(self._rows.shown, student))
@@ -201,7 +201,6 @@ class Group:
             self._collect(None)
 
     def _grade(self, tasks: Sequence[GradeTask], out: Console, jobs: int) -> None:
-        """Grade `tasks`, and render what is to be rendered."""
         refused = [(work.name, work.refusal) for work in self.works if work.refusal]
         at_once = min(jobs, len(tasks))
         tell = partial(_tell, out)
@@ -251,7 +250,6 @@ class Group:
                     wait(grading, self.rendering)
 
     def _take(self, task: GradeTask, outcome: Outcome, account: Account) -> None:
-        """Write a result and have its report rendered, or note why there is none."""
         student = task.student
         judged = self._judged.pop(student, None)
         is_whole = True
@@ -281,7 +279,7 @@ class Group:
         return self.lab.repairs != "student" and self.lab.view != "teacher"
 
     def _mark(self, task: GradeTask, outcome: Graded) -> None:
-        """Write a result whose sweeps are still to come; what is wrong with that is told when they have."""
+        """Write a result whose sweeps are still to come; what goes wrong is reported when they have."""
         with contextlib.suppress(OSError):
             self._written(task.student, outcome)
 
@@ -327,7 +325,7 @@ class Group:
                 account.rendered()
 
     def _conclude(self, out: Console) -> None:
-        """Write the marks of all that are graded by now, then show them."""
+        """Write the marks of everyone graded so far, then show them."""
         from grader.report import terminal
 
         entries, lines = self._rows.write(is_last=True)
@@ -376,5 +374,5 @@ def _tell_refused(name: str, reason: Message, account: Account) -> None:
 
 
 def _for_marks(task: GradeTask) -> GradeTask:
-    """The same without what no mark depends on."""
+    """Return the task without the parts on which no mark depends."""
     return replace_fields(task, options=replace_fields(task.options, sweeps=False, repairs=False))

@@ -25,7 +25,7 @@ from grader.naming import folder_names, quoted
 from grader.processes.pool import Answer, Lost
 from grader.report.job import ReportJob
 from grader.report.rendering import DEADLINE_S, HTML_NAME, PDF_NAME, Reply
-from grader.report.visible import visible_line
+from grader.report.text import visible_line
 from grader.result import Result, decode, encode
 from grader.words import text
 
@@ -135,7 +135,6 @@ class Outputs:
 
 
 def _capitals_differ(folder: Path) -> bool:
-    """Whether names that differ in capitals are different files there."""
     with NamedTemporaryFile(dir=folder, prefix=".capitals-", suffix=PARTIAL_SUFFIX) as file:
         return not Path(file.name.replace(".capitals-", ".CAPITALS-")).exists()
 
@@ -309,9 +308,9 @@ def _entry(file: Path, is_alone: bool) -> tuple[str, Entry]:
     return result.lab, Entry(result.student.id, result)
 
 
-def _run(out: Path, lab: str, found: list[tuple[Path, Entry]], is_group: bool) -> StoredRun:
-    entries = tuple(entry for _folder, entry in found)
-    outputs = StoredOutputs(out, lab, {entry.student: folder for folder, entry in found if entry.result is not None})
+def _run(out: Path, lab: str, placed: list[tuple[Path, Entry]], is_group: bool) -> StoredRun:
+    entries = tuple(entry for _folder, entry in placed)
+    outputs = StoredOutputs(out, lab, {entry.student: folder for folder, entry in placed if entry.result is not None})
     return StoredRun(lab, entries, outputs, is_group)
 
 
@@ -366,7 +365,7 @@ def stored_group(file: Path) -> StoredRun:
 
 
 def _read(file: Path) -> Result:
-    """Raises UsageError: it is no result, or no plain file."""
+    """Raises UsageError: the file holds no result, or is no plain file."""
     try:
         return decode(read_kept(file), file)
     except (NotPlain, TooLarge) as error:

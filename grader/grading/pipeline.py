@@ -116,7 +116,7 @@ def grade(
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             emulated = _called(grading, reading, folder, stack, functions)
-        submission, by_variant = emulated.submission, emulated.found
+        submission, by_variant = emulated.submission, emulated.evidence
         environment = _environment(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
         # Run and time on the GPU, where there is one.
@@ -140,7 +140,7 @@ def grade(
         if listeners.judged is not None:
             listeners.judged(result)
         if options.repairs:
-            from grader.grading.own_solution import beside_own
+            from grader.grading.advice import beside_own
 
             with_own = beside_own(lab, by_variant, result.checks, grade)
             if with_own is not None:
@@ -157,21 +157,21 @@ def grade(
                 if listeners.swept is not None:
                     listeners.swept(told(result))
             if options.repairs and lab.repairs != "off" and result.status != "passed":
-                from grader.grading.changes import with_answers, with_function_changes
+                from grader.grading.advice import with_answers, with_function_changes
 
                 result = with_function_changes(result, emulated.called, by_variant)
                 result = with_answers(result, lab, options)
             return told(result)
         from grader.launching.trial import with_warp_steps
 
-        result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.found))
+        result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.evidence))
         if processor is not None:
             foretold = foretold or _predictions(lab, submission, emulated, processor, compiler)
             result = in_result(result, foretold)
         # Another way through the stages, for every changed program.
         from grader.grading.sweeps import original_of
 
-        original = original_of(lab, reading.found, submission)
+        original = original_of(lab, reading.submitted, submission)
         if lab.sweeps:
             from grader.grading.sweeps import sweep
 
@@ -184,9 +184,9 @@ def grade(
             if listeners.swept is not None:
                 listeners.swept(told(result))
         if options.repairs and lab.repairs != "off":
-            from grader.grading.changes import Changing, prediction_of, with_answers, with_changes
+            from grader.grading.advice import Changing, prediction_of, with_answers, with_changes
 
-            changing = Changing(original, emulated.trials, emulated.drawn_trials, emulated.found, reading.changed)
+            changing = Changing(original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed)
             device = result.environment.device if gpu is not None else None
             prediction = prediction_of(foretold, processor, emulated.trials, compiler, gpu, device)
             result = with_answers(with_changes(result, changing, prediction), lab, options)
@@ -194,7 +194,7 @@ def grade(
 
 
 def _graded_kernels(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
-    """Kernels by variant, read as they were graded."""
+    """Return the kernels by variant, read as they were graded."""
     from grader.launching.kernel import bound_kernels
 
     return {
@@ -209,8 +209,8 @@ def _predictions(
 ) -> dict[str, PredictedTime | Message]:
     from grader.grading.predictions import predict_all
 
-    kernels = _graded_kernels(lab, submission, emulated.found)
-    return predict_all(lab, kernels, emulated.found, processor, emulated.trials.programs, compiler)
+    kernels = _graded_kernels(lab, submission, emulated.evidence)
+    return predict_all(lab, kernels, emulated.evidence, processor, emulated.trials.programs, compiler)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ class _Emulated:
     a function."""
 
     submission: Submission
-    found: Mapping[str, Evidence]
+    evidence: Mapping[str, Evidence]
     draw: Draw
     trials: Trials
     drawn_trials: Trials
@@ -265,7 +265,7 @@ def _called(grading: _Grading, reading: Reading, folder: Path, stack: ExitStack,
     from grader.grading.functions import read_function, run_function, staged
 
     lab, checked = grading.lab, grading.checked
-    submission = read_function(reading.found, staged(reading.found, reading.sources, lab, folder), lab)
+    submission = read_function(reading.submitted, staged(reading.submitted, reading.sources, lab, folder), lab)
     drawn, trials, drawn_trials = _trials(grading, submission)
     by_variant, called = run_function(lab, submission, trials.oracle, drawn_trials, stack, gpu)
     sources = [_source(source) for source in submission.sources]
@@ -277,7 +277,6 @@ def _called(grading: _Grading, reading: Reading, folder: Path, stack: ExitStack,
 
 
 def _trials(grading: _Grading, submission: Submission) -> tuple[Draw, Trials, Trials]:
-    """What runs kernels at the lab's sizes, and at a case that is drawn."""
     from grader.lab.expected import Oracle
     from grader.launching.emulator import Emulator
     from grader.launching.programs import ProgramStore
@@ -320,7 +319,7 @@ def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]
 
 
 def _host_remarks(by_variant: Mapping[str, Evidence]) -> list[Message]:
-    """What is untidy in the host code; and what is wrong in it, as far as no check of the lab asks for it."""
+    """Return remarks on untidy host code, and on faults in it that no check of the lab judges."""
     faults = []
     for evidence in by_variant.values():
         asked = (spec.settings for spec in evidence.variant.checks if spec.check == "host_code")
@@ -355,7 +354,7 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
 
 
 def _function_gpu(backend: str, remeasure: bool) -> FunctionGpu | None:
-    """What runs functions and programs on a GPU.  Raises what `_start_gpu` raises."""
+    """Raises what `_start_gpu` raises."""
     if not _may_use_gpu(backend):
         return None
     from grader.gpu.functions import FunctionGpu
@@ -376,7 +375,7 @@ def _may_use_gpu(backend: str) -> bool:
 
 
 def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
-    """`gpu` if it has a device after all."""
+    """Return `gpu` if it turns out to have a device."""
     if gpu is None:
         return None
     reason = gpu.refusal()
@@ -392,7 +391,7 @@ def _run(
     by_variant: Mapping[str, Evidence],
     checked: Callable[[list[Check]], None] | None = None,
 ) -> dict[str, Evidence]:
-    """The evidence after every kernel that compiles was run on the emulator; `drawn_trials` at the drawn case."""
+    """Return the evidence after every kernel that compiles has run on the emulator, at the drawn case too."""
     from grader.checks import judge
     from grader.launching.kernel import bound_kernels
     from grader.running.runs import run_kernel
@@ -474,13 +473,12 @@ def _alone(submission: Submission, binding: VariantBinding) -> Submission:
 
 
 def _is_of_one_thread(binding: VariantBinding) -> bool:
-    """Whether the program was seen to launch it with a single thread."""
     site = binding.requested
     return site is not None and site.observed and site.block == (1, 1, 1) and site.grid == (1, 1, 1)
 
 
 def _points(evidence: Evidence) -> float:
-    """What it earns, and may earn yet; what could not be graded is worth less than what is known to be right."""
+    """Return the points earned or still possible; an error is worth less than what is known to be right."""
     from grader.checks import judge
 
     return sum(c.earned + (c.pending / 2 if c.status == "error" else c.pending) for c in judge(evidence))

@@ -1,22 +1,26 @@
 """Times of a submission's kernels, and of a lab's sweeps, on a GPU that is not there, as its result has them.
 
 The largest size that is timed on a GPU is predicted, of kernels whose results are right; beside them the reference
-kernels that the lab measures speed by.  Sweeps are predicted at the values that a GPU is asked for.
+kernels that the lab measures speed by.  Sweeps are predicted at the values that a GPU is asked for; their many launches
+are followed in several processes at once, none of which waits for another (`main`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import socket
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import structs
 
 from grader.checks.execution import predicted_figures
 from grader.gpu.bench import lab_files, metric_of
+from grader.grading import sweep_plan
 from grader.grading.counted_sweeps import compiled_together, targets_of
-from grader.grading.followers import predict_launches
-from grader.grading.sweep_plan import PreparedPoint, Target, places, prepare
+from grader.grading.sweep_plan import PreparedPoint, Target, places
 from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.backend import ARCHITECTURE
@@ -24,6 +28,9 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.measured import Estimate, PredictedTime, SweepPoint, SweepRecord
 from grader.message import Message, msg
+from grader.processes.channel import Channel, PeerGone
+from grader.processes.child import ChildProgram
+from grader.processes.pool import Answer, Pool, Waiting, wait
 from grader.result import Check, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
@@ -35,6 +42,7 @@ from grader.timing.prediction import (
     followed,
     not_followed,
     predict_kernel,
+    predict_launch,
     record_of,
     with_ratios,
 )
@@ -157,7 +165,7 @@ def _reference(
     stores: tuple[ProgramStore, ProgramStore],
     compiler: CompilerProcess,
 ) -> PredictedTime | Message:
-    """The time of the lab's own kernel of a variant."""
+    """Return the time of the lab's own kernel of a variant."""
     from grader.grading.sweep_plan import reference_target
 
     what = f"{against} {sizes} {processor.architecture}"
@@ -221,11 +229,11 @@ def with_predictions(
 def _planned(
     lab: Lab, sweep: Sweep, targets: Sequence[Target], stores: Sequence[ProgramStore]
 ) -> list[PreparedPoint | SweepPoint]:
-    """Every point of a sweep, with its programs on their way through the compiler."""
+    """Return every point of a sweep, with its programs on their way through the compiler."""
     prepared: list[PreparedPoint | SweepPoint] = []
     for target in targets:
         for place in places(sweep, "gpu") if target.variant in sweep.variants else ():
-            point = prepare(lab, sweep, target, place)
+            point = sweep_plan.prepare(lab, sweep, target, place)
             if isinstance(point, PreparedPoint):
                 point = compiled_together(point, targets)
                 for store in stores:
@@ -252,3 +260,66 @@ def _value(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
     assert exact.low is not None
     assert exact.high is not None
     return Estimate(value=figures(exact.value), low=figures(exact.low), high=figures(exact.high))
+
+
+FOLLOW_DEADLINE_S = 120.0
+FOLLOWER_BYTES = 3 << 30
+"""Of a process; arrays of a launch take room where they are touched."""
+LEAST_FOLLOWED = 6
+"""Fewer are done sooner than processes have started."""
+
+
+class FollowTask(msgspec.Struct, frozen=True, tag="follow"):
+    """A launch to be followed."""
+
+    launch: FollowedLaunch
+
+
+class Followed(msgspec.Struct, frozen=True, tag="followed"):
+    """What comes of it: None where it could not be followed to its end.  has_failed: by a slip of ours."""
+
+    prediction: Prediction | None = None
+    has_failed: bool = False
+
+
+def prepare() -> None:
+    """Nothing more: this module has loaded what any launch needs, before processes are forked."""
+
+
+def main(connection: socket.socket) -> None:
+    """Follow launches until the parent closes the channel."""
+    channel = Channel(connection, msgspec.msgpack.Decoder(FollowTask))
+    with contextlib.suppress(PeerGone):
+        while True:
+            task = channel.receive()
+            try:
+                reply = Followed(predict_launch(task.launch))
+            except Exception:
+                # Whoever has asked follows it again, and is told what it is.
+                reply = Followed(has_failed=True)
+            channel.send(reply)
+
+
+def predict_launches(launches: Sequence[FollowedLaunch], processes: int) -> list[Prediction | None]:
+    """The predictions of `launches`, in order; None where one could not be followed to its end.
+
+    processes : at most so many; of one or few launches all are followed in this one.
+    """
+    size = min(processes, len(launches) // 2)
+    if size < 2 or len(launches) < LEAST_FOLLOWED:
+        return [predict_launch(launch) for launch in launches]
+    predictions: dict[int, Prediction | None] = {}
+    program = ChildProgram("grader.grading.predictions", (), FOLLOWER_BYTES, is_forkable=True)
+    replies: msgspec.msgpack.Decoder[Followed | Waiting] = msgspec.msgpack.Decoder(Followed | Waiting)
+    pool: Pool[int, Followed] = Pool(program, replies, lambda _reply: True, FOLLOW_DEADLINE_S, size)
+    with pool:
+        for number, launch in enumerate(launches):
+            pool.submit(number, FollowTask(launch))
+        while pool.unfinished:
+            for event in pool.events():
+                if isinstance(event, Answer) and not event.reply.has_failed:
+                    predictions[event.task] = event.reply.prediction
+            if pool.unfinished:
+                wait(pool)
+    # What a process was lost with is followed here, where a fault of ours is told.
+    return [predictions[n] if n in predictions else predict_launch(one) for n, one in enumerate(launches)]

@@ -45,8 +45,8 @@ class Reading:
         self._lab = lab
         self._warm = warm
         self._store = self._kept_runs()
-        self.found = find_sources(path, lab.id, _known_labs(lab), lab.variants)
-        self.sources = read_sources(self.found)
+        self.submitted = find_sources(path, lab.id, _known_labs(lab), lab.variants)
+        self.sources = read_sources(self.submitted)
 
     def bound(self, seen: Seen) -> Submission:
         """Its kernels, bound by what its text says and what was seen; in doubt a program is run again."""
@@ -54,10 +54,10 @@ class Reading:
         from grader.submission.binding.bind import bind
 
         sources, observed = seen
-        submission = bind(self.found, sources, self._lab, observed=observed)
+        submission = bind(self.submitted, sources, self._lab, observed=observed)
         if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
             observed = probed(sources, observed, self._store)
-            submission = bind(self.found, sources, self._lab, observed=observed)
+            submission = bind(self.submitted, sources, self._lab, observed=observed)
         return submission
 
     def changed(self, texts: Mapping[Path, SourceText]) -> Submission:
@@ -122,7 +122,7 @@ class Reading:
 
 
 def _known_labs(lab: Lab) -> set[str]:
-    """Names of the labs that there are: built in, in this folder, and beside the one that is graded."""
+    """Return the names of all labs: built in, in this folder, and beside the one that is graded."""
     from grader.lab.labs import folders
 
     return set(folders([lab.path.parent.parent]))
@@ -227,7 +227,7 @@ def _host_errors(submission: Submission) -> dict[str, tuple[Diagnostic, ...]]:
 
 
 def _is_certain(said: str, text: str, line: int) -> bool:
-    """Whether the host's compiler says what every other one would say as well."""
+    """Whether any other host compiler would reject the code as well."""
     if _SYNTAX.search(said):
         return True
     match = _UNDECLARED.search(said)
@@ -239,7 +239,7 @@ def _is_certain(said: str, text: str, line: int) -> bool:
 
 
 def _with_host_errors(compilation: Compilation, errors: Sequence[Diagnostic]) -> Compilation:
-    """The compiler's errors of the kernels, and those of the host code, each line once, in their order."""
+    """Return the errors of kernels and of host code, each line once, in order."""
     if not errors or compilation.failure not in ("", "errors"):
         return compilation
     places = {(d.file, d.line) for d in compilation.diagnostics}
@@ -250,7 +250,7 @@ def _with_host_errors(compilation: Compilation, errors: Sequence[Diagnostic]) ->
 
 
 def _unread(submission: Submission, missing: Missing, programs: ProgramStore) -> Compilation:
-    """What the compiler says of a kernel that could not be read, from its first line to its last."""
+    """Return what the compiler says of a kernel that could not be read, within its lines."""
     from grader.compiler.diagnostics import closing_line
 
     file, line = missing.data.get("file"), missing.data.get("line")

@@ -86,7 +86,7 @@ def observation_remarks(observed: Observed) -> list[Message]:
 
 
 def _place(run: SeenRun) -> dict[str, str | int]:
-    """Where a program had come to; its file is named where it is not the one with `main`."""
+    """Return where a program stopped; its file is named where it is not the one with `main`."""
     elsewhere = {"in_file": run.cause_file} if run.cause_file not in ("", run.files[0]) else {}
     return {"line": run.cause_line, **elsewhere}
 
@@ -153,7 +153,7 @@ def _plain_case(run: Run) -> Case:
 
 
 def _hazards(evidence: Evidence) -> list[Hazard]:
-    """One record a kind and line over all runs, those at exact sizes first."""
+    """Return one record for each kind and line over all runs, those at exact sizes first."""
     by_place: dict[tuple[str, str, int, str], RawHazard] = {}
     for run in [*evidence.runs_of("correct", "observe"), *evidence.runs_of("ragged")]:
         for hazard in run.outcome.hazards:
@@ -212,8 +212,8 @@ def _remarks(evidence: Evidence) -> list[Message]:
     ]
     races = evidence.variant.settings_of(RacesSettings)
     # What costs points is told by the check.
-    told = {"exited_before_barrier"} if races is not None and races.all_reach else set()
-    counts = {place: count for place, count in evidence.remarks().items() if place[0] not in told}
+    judged = {"exited_before_barrier"} if races is not None and races.all_reach else set()
+    counts = {place: count for place, count in evidence.remarks().items() if place[0] not in judged}
     rows = sorted(counts.items(), key=lambda i: i[0][1])
     return remarks + [
         (_left_before(evidence, line, n) if kind == "exited_before_barrier" else None) or remark_msg(kind, line, n)
@@ -222,7 +222,7 @@ def _remarks(evidence: Evidence) -> list[Message]:
 
 
 def _handed_twice(evidence: Evidence, interpretation: Interpretation) -> list[Message]:
-    """That a kernel of two inputs is graded with the only one of the lab for both."""
+    """Return remarks on kernels of two inputs that are graded with the lab's only one for both."""
     pairs = zip(interpretation.roles, evidence.bound.kernel.parameters, strict=True)
     pointers = [(role, p.name) for role, p in pairs if p.is_pointer]
     remarks = []
@@ -234,7 +234,7 @@ def _handed_twice(evidence: Evidence, interpretation: Interpretation) -> list[Me
 
 
 def _left_before(evidence: Evidence, line: int, count: int) -> Message | None:
-    """The remark on threads that had ended before a barrier within an `if`; None where it is in none."""
+    """Return the remark on threads that ended before a barrier within an `if`, None outside of one."""
     file = evidence.bound.kernel.file
     branch = branch_around(file, evidence.source.get(file, ""), line)
     return msg("remarks.exited_before_barrier_in_if", line=line, branch=branch, n=count) if branch else None

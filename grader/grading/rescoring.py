@@ -31,9 +31,8 @@ from grader.lab.records import CheckSpec, Lab
 from grader.message import Message, msg, sentences_of
 from grader.processes.pool import Answer, Pool, wait
 from grader.report.job import ReportJob, make_job
-from grader.report.numbers import Numbers
 from grader.report.rendering import Reply, rendering_pool
-from grader.report.visible import visible_line
+from grader.report.text import Numbers, visible_line
 from grader.result import WAITING, Check, CheckStatus, Result, Score, encode, marked, weightier
 from grader.timing.sampling import mark
 from grader.words import check_title, text, told
@@ -75,8 +74,6 @@ def retell(path: Path, language: str, pdf: bool, labs_folders: Sequence[Path], o
 
 
 class _Retelling:
-    """One run that is shown again."""
-
     def __init__(
         self, run: StoredRun, lab: Lab, language: str, pdf: bool, rendering: Pool[ReportJob, Reply], out: Console
     ) -> None:
@@ -110,7 +107,7 @@ class _Retelling:
         return self._announced.code
 
     def _rewritten(self, result: Result) -> Result:
-        """The result with its texts in the language in use, on disk too."""
+        """Return the result with its texts in the language in use, and write it."""
         again = told(result)
         if again != result:
             folder = self._run.outputs.folder(result.student.id)
@@ -129,7 +126,7 @@ class _Retelling:
         self._out.print()
 
     def _rendered(self) -> list[str]:
-        """Waits for the reports; returns lines that name them."""
+        """Wait for the reports; return lines that name them."""
         lines = []
         while self._rendering.unfinished:
             for event in self._rendering.events():
@@ -143,7 +140,7 @@ class _Retelling:
         return lines
 
     def _conclude(self, entries: Sequence[Entry]) -> list[str]:
-        """Writes a group's tables and shows its marks; returns lines that name the files."""
+        """Write a group's tables and show its marks; return lines that name the files."""
         from grader.report import terminal
 
         outputs, names = self._run.outputs, [variant.name for variant in self._lab.variants]
@@ -289,7 +286,7 @@ def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]
 
 
 def _what_changed(run: StoredRun, lab: Lab) -> Message:
-    """Why a lab has to be graded again: a check more or less also changes what is run, and what others tell."""
+    """Return why a lab has to be graded again: a check more or less also changes what is run."""
     old, new = set(run.checks), set(rules_of(lab))
     added, removed = ", ".join(sorted(new - old)), ", ".join(sorted(old - new))
     if not old or old == new:
@@ -344,7 +341,7 @@ class _Rescoring:
         return count
 
     def _again(self, result: Result) -> tuple[Result, list[str]]:
-        """The result by the new rules, and the checks of it that what is stored does not tell."""
+        """Return the result by the new rules, and the checks that cannot be judged from what is stored."""
         checks, unclear = [], []
         for check in result.checks:
             old, spec = self._old.get(check.id), self._specs.get(check.id)
@@ -363,7 +360,7 @@ class _Rescoring:
         return self._old[check].settings != self._new[check].settings
 
     def _differences(self, before: Result, after: Result) -> list[str]:
-        """The mark before and after, and each check whose points differ."""
+        """Return the mark before and after, and each check whose points differ."""
         lines = [f"{after.student.id}: {self._difference(before.score, after.score)}"]
         was = {check.id: check for check in before.checks}
         for check in after.checks:
@@ -373,7 +370,7 @@ class _Rescoring:
         return lines
 
     def _difference(self, before: Score | Check, after: Score | Check) -> str:
-        """What of the points earned, possible and pending changed, "" where nothing did."""
+        """Return which points (earned, possible, pending) changed, "" where none did."""
         points, parts = self._numbers.points, []
         if (before.earned, before.possible) != (after.earned, after.possible):
             parts.append(

@@ -148,13 +148,13 @@ def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, c
 
 
 def _left_out(lab: Lab, fails: Iterable[str]) -> tuple[str, ...]:
-    """The checks of which nothing is said of a kernel that fails these."""
+    """Return the checks that do not count for a kernel that fails these."""
     of_host_code = lab.program is not None or any(failed.endswith(NOT_OF_THE_KERNEL) for failed in fails)
     return MACHINE_DEPENDENT if of_host_code else (*MACHINE_DEPENDENT, *NOT_OF_THE_KERNEL)
 
 
 def examine(
-    found: Sequence[Specimen],
+    specimens: Sequence[Specimen],
     backend: str = "auto",
     jobs: int | None = None,
     labs_folders: Sequence[Path] = (),
@@ -174,19 +174,19 @@ def examine(
         if done is not None:
             done(outcomes[-1])
 
-    _grade(found, backend, jobs, labs_folders, judged)
-    places = {(specimen.lab, specimen.name): place for place, specimen in enumerate(found)}
+    _grade(specimens, backend, jobs, labs_folders, judged)
+    places = {(specimen.lab, specimen.name): place for place, specimen in enumerate(specimens)}
     return sorted(outcomes, key=lambda outcome: places[outcome.specimen.lab, outcome.specimen.name])
 
 
 def _grade(
-    found: Sequence[Specimen],
+    specimens: Sequence[Specimen],
     backend: str,
     jobs: int | None,
     labs_folders: Sequence[Path],
     done: Callable[[Specimen, Outcome], None] = lambda _specimen, _outcome: None,
 ) -> list[Outcome]:
-    """What comes of each specimen, in order; `done` is told as it comes."""
+    """Return the outcome of each specimen, in order; `done` is called with each as it comes."""
     tasks = [
         GradeTask(
             path=bytes(specimen.file),
@@ -201,9 +201,9 @@ def _grade(
                 view="teacher",
             ),
         )
-        for specimen in found
+        for specimen in specimens
     ]
-    by_task = {(specimen.lab, bytes(specimen.file)): specimen for specimen in found}
+    by_task = {(specimen.lab, bytes(specimen.file)): specimen for specimen in specimens}
     outcomes: dict[tuple[str, bytes], Outcome] = {}
     for task, outcome in grade_all(tasks, job_count(len(tasks), jobs)) if tasks else ():
         key = (task.options.lab, task.path)
@@ -235,10 +235,10 @@ def without_verdict(lab: Lab) -> list[str]:
     if lab.selftest is None:
         return []
     file = read(lab.selftest / TABLE) if (lab.selftest / TABLE).is_file() else None
-    known = file.decode(dict[str, Any]) if file is not None and file.data is not None else {}
+    table = file.decode(dict[str, Any]) if file is not None and file.data is not None else {}
     kinds = (*KINDS, UNCAUGHT)
-    found = [f"{kind}/{path.name}" for kind in kinds for path in sorted((lab.selftest / kind).glob("*.cu"))]
-    return [name for name in found if name not in known]
+    names = [f"{kind}/{path.name}" for kind in kinds for path in sorted((lab.selftest / kind).glob("*.cu"))]
+    return [name for name in names if name not in table]
 
 
 def record(
@@ -250,12 +250,12 @@ def record(
     names = without_verdict(lab)
     new = [Specimen(lab.id, name, lab.selftest / name, frozenset(), {}) for name in names]
     results = dict(zip(names, _grade(new, backend, jobs, labs_folders), strict=True))
-    found = []
+    recorded = []
     for name, outcome in results.items():
         file = lab.selftest / name
         if not isinstance(outcome, Graded):
             why = as_message(outcome.message) if isinstance(outcome, Refused) else None
-            found.append(Recorded(name, problems=(why or msg("selftest.failed", reason=name),)))
+            recorded.append(Recorded(name, problems=(why or msg("selftest.failed", reason=name),)))
             continue
         bound = [n for n, variant in outcome.result.variants.items() if variant.kernel]
         fails = _fails(lab, outcome.result, bound, is_good=name.startswith("good/"))
@@ -265,7 +265,7 @@ def record(
                 msg("selftest.fails", check=c.id, message=c.message_said or c.message)
                 for c in (*erring, *fails.values())
             ]
-            found.append(
+            recorded.append(
                 Recorded(
                     name, problems=tuple(said) or (msg("selftest.binding", got=msg("selftest.nothing"), expected="…"),)
                 )
@@ -278,15 +278,15 @@ def record(
             name = f"{kind}/{file.name}"
         lines = ", ".join(f"{check}: {c.line or 'null'}" for check, c in fails.items())
         row = f"{name}: {{variants: [{', '.join(bound)}]{f', fails: {{{lines}}}' if fails else ''}}}"
-        found.append(
+        recorded.append(
             Recorded(name, row if fails or name.startswith("good/") else "", is_uncaught=name.startswith(UNCAUGHT))
         )
-    rows = [one.row for one in found if one.row]
+    rows = [one.row for one in recorded if one.row]
     if rows:
         table = lab.selftest / TABLE
         before = (table.read_text("utf-8").rstrip("\n") if table.is_file() else "") or HEAD
         write_atomically(table, "\n".join([before, *rows, ""]).encode())
-    return found
+    return recorded
 
 
 def _fails(lab: Lab, result: Result, bound: Sequence[str], is_good: bool) -> dict[str, Check]:
@@ -414,20 +414,20 @@ def uncaught(lab: Lab, outcomes: Sequence[SpecimenOutcome]) -> list[Message]:
     missed = [o.specimen.file for o in outcomes if o.is_missed]
     missed += sorted((lab.selftest / UNCAUGHT).glob("*.cu"))
     good = [o.specimen.file for o in outcomes if o.specimen.name.startswith("good/") and not o.problems][:MAX_GOOD]
-    said = []
+    messages = []
     for file in missed if good else ():
         name = f"{file.parent.name}/{file.name}"
         settings = would_catch(lab, good, file)
         if not settings:
-            said.append(msg("selftest.nothing_would", name=name))
+            messages.append(msg("selftest.nothing_would", name=name))
         for setting in settings:
             where = sizes_msg(setting.sizes) if setting.sizes is not None else None
             variant = setting.check.partition(".")[0]
-            told = {"name": name, "variant": variant, "setting": setting.text}
-            said.append(
-                msg("selftest.would", **told) if where is None else msg("selftest.would_at", **told, sizes=where)
+            data = {"name": name, "variant": variant, "setting": setting.text}
+            messages.append(
+                msg("selftest.would", **data) if where is None else msg("selftest.would_at", **data, sizes=where)
             )
-    return said
+    return messages
 
 
 def _row(outcome: SpecimenOutcome, with_lab: bool) -> tuple[str, str, str]:

@@ -21,22 +21,21 @@ from grader.course.roster import Person, read_roster
 from grader.errors import UsageError, describe_os_error
 from grader.grading import workers
 from grader.grading.cache import with_person
-from grader.grading.gathering import course_folders, gather
 from grader.grading.options import GradeOptions
 from grader.grading.paths import Announcer, Outputs, command, find_stored, writable
-from grader.grading.students import Gathered, Work, find_works
+from grader.grading.students import Gathered, Work, course_folders, find_works, gather
 from grader.grading.workers import GradeTask, grade_here, memory_bytes
 from grader.lab import labs
 from grader.lab.records import Lab, Variant
 from grader.message import Message, msg
 from grader.processes import fork_server, limits
+from grader.processes.limits import cores
 from grader.processes.pool import Lost, Pool, wait
-from grader.processes.system import cores
 from grader.report import terminal
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering import Reply, rendering_pool
 from grader.report.summary import summary
-from grader.report.visible import visible_line
+from grader.report.text import visible_line
 from grader.result import Result, exit_code, weightier
 from grader.submission.folder import find_sources
 from grader.submission.search import SUFFIXES
@@ -195,10 +194,9 @@ def task_of(path: Path, options: GradeOptions) -> GradeTask:
     return GradeTask(path=bytes(path), options=options, student=work.student, command=again)
 
 
-def _fault_of(path: Path, lab: str, known: Sequence[str], variants: Sequence[Variant]) -> UsageError | None:
-    """Why a folder is no submission, None for one that is."""
+def _fault_of(path: Path, lab: str, known_labs: Sequence[str], variants: Sequence[Variant]) -> UsageError | None:
     try:
-        find_sources(path, lab, known, variants)
+        find_sources(path, lab, known_labs, variants)
     except UsageError as error:
         return error
     return None
@@ -338,7 +336,7 @@ def grade(order: Order) -> int:
 
 
 def _looks_like_a_group(paths: Sequence[Path]) -> bool:
-    """Whether it is worth while to start as for many; what `gather` finds decides what is graded."""
+    """Whether it is worth starting as for many; what `gather` returns decides what is graded."""
     return len(paths) != 1 or (paths[0].is_dir() and not any(paths[0].glob("*.cu")))
 
 
@@ -350,7 +348,6 @@ def _has_kept(out: Path) -> bool:
 
 
 def _grading(order: Order, lab: Lab, jobs: int, tell: Callable[[Message], None]) -> GradingPool:
-    """What grades a group: processes of this machine, or a cluster's."""
     if not order.cluster:
         return workers.grading_pool(jobs)
     from grader.grading.cluster import cluster_pool

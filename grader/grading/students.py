@@ -1,4 +1,5 @@
-"""Which submissions a path stands for: one student's work, or the works in a group's folder."""
+"""Whose work is to be graded: what folders and exports of learning systems hold, one student's work or a group's, and a
+roster that says who should be there."""
 
 from __future__ import annotations
 
@@ -6,10 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
-from grader.course.roster import Person, composed
+import msgspec
+
+from grader.course.archives import UNREAD, is_archive
+from grader.course.handed_in import HandedIn, Unpacked, unpack
+from grader.course.roster import Matching, Person, composed, merged, parse_time, zoned
 from grader.errors import UsageError, describe_os_error
+from grader.files import kind_of
 from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.naming import printable
@@ -50,7 +57,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What was found: works in order; whether there is one student's work only; what to tell of the rest."""
+    """Works in order, whether they are one student's work only, and what to tell of the rest."""
 
     works: tuple[Work, ...]
     is_single: bool
@@ -109,49 +116,46 @@ def _find(
     return Gathered(tuple(_work(entry, entries) for entry in entries), is_single=False, notices=tuple(notices))
 
 
-def _of_groups(path: Path, found: Sequence[Gathered], groups: Sequence[Path]) -> Gathered:
-    """A course's folder: the works of its groups' folders, those of one name told apart by their groups."""
-    counts = Counter(work.student for one in found for work in one.works)
+def _of_groups(path: Path, gathered: Sequence[Gathered], groups: Sequence[Path]) -> Gathered:
+    """Return the works of a course's groups; students of one name are told apart by their groups."""
+    counts = Counter(work.student for one in gathered for work in one.works)
     works = []
-    for one, group in zip(found, groups, strict=True):
+    for one, group in zip(gathered, groups, strict=True):
         name = _student(group.name)
         for work in one.works:
             student = work.student if counts[work.student] == 1 else f"{work.student} ({name})"
             works.append(replace(work, student=student, person=Person(id=student, group=name)))
     summary = msg("session.groups", path=str(path), groups=", ".join(group.name for group in groups))
     return Gathered(
-        tuple(works), is_single=False, notices=(summary, *(notice for one in found for notice in one.notices))
+        tuple(works), is_single=False, notices=(summary, *(notice for one in gathered for notice in one.notices))
     )
 
 
 def _student(name: str) -> str:
-    """The id of the student whose folder or file is called so."""
     return composed(printable(name))
 
 
 def _lone(path: Path, lab_id: str) -> Work:
-    """A work that is named by itself: it goes by its student's folder, a file that lies in none by its own name."""
-    if path.is_dir():
-        named = path if path.name not in ("", "..") else path.resolve()
-        owner = named.resolve().parent if named.name == lab_id and _sources_in(named) else named
-        return Work(path, _student(owner.name))
-    parent = path.parent.resolve()
-    if parent.name == lab_id:
-        return Work(path, _student(parent.parent.name))
-    owns = path.stem == lab_id or _exists(parent / SETTINGS_NAME)
-    return Work(path, _student(parent.name if owns else path.stem))
+    """Return a work that is named by itself, under its student's name."""
+    owner = _owner(path, lab_id)
+    return Work(path, _student(owner.name if owner.is_dir() else owner.stem))
 
 
 def group_folder(path: Path, lab_id: str) -> Path:
-    """The folder beside whose students' folders the work at `path`, which is named by itself, lies."""
+    """Return the folder of the group that the work at `path`, which is named by itself, belongs to."""
+    return _owner(path.resolve() if path.is_dir() else path, lab_id).parent
+
+
+def _owner(path: Path, lab_id: str) -> Path:
+    """Return the student's folder that the work at `path` lies in or is, or the file itself where it lies in none."""
     if path.is_dir():
-        named = path.resolve()
-        return (named.parent if named.name == lab_id and _sources_in(named) else named).parent
+        named = path if path.name not in ("", "..") else path.resolve()
+        return named.resolve().parent if named.name == lab_id and _sources_in(named) else named
     parent = path.parent.resolve()
     if parent.name == lab_id:
-        return parent.parent.parent
-    owns = path.stem == lab_id or _exists(parent / SETTINGS_NAME)
-    return parent.parent if owns else parent
+        return parent.parent
+    is_own_folder = path.stem == lab_id or _exists(parent / SETTINGS_NAME)
+    return parent if is_own_folder else parent / path.name
 
 
 def _work(entry: Path, entries: Sequence[Path]) -> Work:
@@ -208,7 +212,7 @@ class _Folder:
     _folders: list[Path] = field(init=False)
 
     def __post_init__(self) -> None:
-        folders = [p for p in _sorted(self.path) if _is_folder(p) and not p.name.startswith((".", "__"))]
+        folders = [p for p in sorted(self.path.iterdir()) if _is_folder(p) and not p.name.startswith((".", "__"))]
         self.outputs = [p for p in folders if self._is_output(p)]
         self._folders = [p for p in folders if p not in self.outputs]
         self.sources = _sources_in(self.path)
@@ -220,7 +224,7 @@ class _Folder:
         elif not self.sources and not named_after_labs:
             self.is_group = not self._is_one_program()
         elif len(self.students) == 1:
-            self.is_group = self._is_clear(self.students[0]) and not self._has_its_own()
+            self.is_group = self._is_clear(self.students[0]) and not self._is_named(self.sources)
         else:
             self.is_group = len(self.students) > 1
 
@@ -284,9 +288,6 @@ class _Folder:
     def _is_named(self, sources: Sequence[Path]) -> bool:
         return any(p.stem.lower() == self.lab_id.lower() for p in sources)
 
-    def _has_its_own(self) -> bool:
-        return self._is_named(self.sources)
-
 
 def _is_called_after(name: str, variants: Sequence[Variant]) -> bool:
     """Whether a whole word of a folder's name is a variant's: `tiled`, `row_buffer`, not `caroline`."""
@@ -299,13 +300,9 @@ def _is_called_after(name: str, variants: Sequence[Variant]) -> bool:
     return False
 
 
-def _sorted(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir())
-
-
 def _children(folder: Path) -> list[Path]:
     try:
-        return _sorted(folder)
+        return sorted(folder.iterdir())
     except OSError:
         # Told when this student is graded.
         return []
@@ -327,3 +324,173 @@ def _is_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:
         return False
+
+
+UNPACKED_NAME = ".handed-in"
+"""The folder, among the outputs, that exports are unpacked to."""
+
+
+def gather(
+    paths: Sequence[Path],
+    lab_id: str,
+    known_labs: Collection[str],
+    out: Path,
+    roster: Sequence[Person] | None,
+    variants: Sequence[Variant] = (),
+    is_single: bool = False,
+) -> Gathered:
+    """The works that `paths` stand for, archives among them, by students' ids.
+
+    variants: the lab's.  is_single: a folder is one student's work, whatever folders it holds.
+    roster: with it, names come from there, and who handed in nothing is a work that is refused.
+
+    Raises
+    ------
+    UsageError : a path or an archive cannot be read; see `find_works`.
+    """
+    for path in paths:
+        if path.name.lower().endswith(UNREAD) and kind_of(path) == "file":
+            raise UsageError(msg("intake.unread", name=str(path)))
+    archives = [path for path in dict.fromkeys(paths) if is_archive(path.name) and kind_of(path) == "file"]
+    others = [path for path in paths if path not in archives]
+    gathered = Gathered((), is_single=False)
+    if others or not archives:
+        gathered = find_works(others, lab_id, known_labs, out, variants, is_single)
+    works, notices = list(gathered.works), list(gathered.notices)
+    if archives:
+        handed_in = [(archive, *unpack(archive, out / UNPACKED_NAME)) for archive in archives]
+        latest, further = _latest(handed_in)
+        works += latest
+        notices += further
+    if roster is not None:
+        works, further = _listed(works, roster)
+        notices += further
+    return Gathered(distinct(works), gathered.is_single and not archives, tuple(notices))
+
+
+def course_folders(
+    paths: Sequence[Path],
+    lab_id: str,
+    known_labs: Collection[str],
+    out: Path,
+    variants: Sequence[Variant] = (),
+    is_single: bool = False,
+) -> list[Path]:
+    """Where what holds for a whole group is looked for: in the group's folder, never in a student's own.
+
+    Raises
+    ------
+    UsageError : see `find_works`.
+    """
+    folders = []
+    for path in paths:
+        if is_archive(path.name) and kind_of(path) == "file":
+            folders.append(path.parent)
+        else:
+            gathered = find_works([path], lab_id, known_labs, out, variants, is_single)
+            folders.append(group_folder(path, lab_id) if gathered.is_single else path)
+    return list(dict.fromkeys(folders))
+
+
+def _latest(exports: Sequence[tuple[Path, Path, Unpacked]]) -> tuple[list[Work], list[Message]]:
+    """Return each student's last attempt of those in several exports, and notices."""
+    by_student: dict[str, list[_Attempt]] = {}
+    notices: list[Message] = []
+    for archive, folder, unpacked in exports:
+        notices += [msg("intake.problem", student=archive.name, what=problem) for problem in unpacked.problems]
+        for work in unpacked.works:
+            by_student.setdefault(work.person.key, []).append(_Attempt(archive, folder / work.folder, work))
+            for problem in work.problems:
+                notices.append(msg("intake.problem", student=work.person.id, what=problem))
+    works = []
+    lasts = {key: _last(attempts) for key, attempts in by_student.items()}
+    people = {key: (lasts[key] or attempts[0]).work.person for key, attempts in by_student.items()}
+    names = Counter(person.id for person in people.values())
+    for key, attempts in by_student.items():
+        last, person = lasts[key], people[key]
+        if names[person.id] > 1 and key != person.id:
+            # Two of one name, in one export each.
+            person = msgspec.structs.replace(person, id=f"{person.id} {key}")
+        if last is None:
+            archives = ", ".join(str(attempt.archive) for attempt in attempts)
+            works.append(Work(attempts[0].path, person.id, msg("intake.twice", archives=archives), person))
+            continue
+        if len(attempts) > 1 and not _are_the_same(attempts):
+            notices.append(msg("intake.earlier", student=person.id, archive=str(last.archive)))
+        works.append(Work(last.path, person.id, last.work.refusal, person))
+    return works, notices
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What a student handed in, as one of several exports has it; path: where it is unpacked."""
+
+    archive: Path
+    path: Path
+    work: HandedIn
+
+    @property
+    def time(self) -> datetime | None:
+        text = self.work.person.handed_in
+        return zoned(parse_time(text), None) if text else None
+
+
+def _last(attempts: Sequence[_Attempt]) -> _Attempt | None:
+    """Return the latest attempt, the first of equal ones; None where it cannot be determined."""
+    times = [attempt.time for attempt in attempts]
+    given = [time for time in times if time is not None]
+    if len(given) == len(attempts):
+        latest = max(given)
+        attempts = [attempt for attempt, time in zip(attempts, times, strict=True) if time == latest]
+    return attempts[0] if _are_the_same(attempts) else None
+
+
+def _are_the_same(attempts: Sequence[_Attempt]) -> bool:
+    """Whether they hold the same files: an export that was downloaded twice."""
+    if len(attempts) == 1:
+        return True
+    held = [
+        {path.relative_to(attempt.path): path.read_bytes() for path in attempt.path.rglob("*") if path.is_file()}
+        for attempt in attempts
+    ]
+    return all(files == held[0] for files in held)
+
+
+def _listed(works: Sequence[Work], roster: Sequence[Person]) -> tuple[list[Work], list[Message]]:
+    """The works with what the roster knows, those of nobody in it too, and who handed in nothing.
+
+    In the roster's order; those of nobody in it come last.
+    """
+    roster = [msgspec.structs.replace(person, place=place) for place, person in enumerate(roster, 1)]
+    matching = Matching(roster)
+    people = [work.person or Person(id=work.student, name="") for work in works]
+    lines = [matching.find(person) for person in people]
+    claims: dict[str, list[int]] = {}
+    for place, listed in enumerate(lines):
+        if listed is not None:
+            claims.setdefault(listed.id, []).append(place)
+    by_line: dict[str, list[Work]] = {}
+    others, notices = [], []
+    for place, (work, person, listed) in enumerate(zip(works, people, lines, strict=True)):
+        if listed is None:
+            notices.append(msg("course.not_in_roster", student=work.student))
+            others.append(work)
+            continue
+        rivals = claims[listed.id]
+        if len(rivals) > 1:
+            # One line is one student: marks of two must not go to the same number.
+            if place == rivals[0]:
+                students = ", ".join(works[other].student for other in rivals)
+                notices.append(msg("course.one_line_for_many", students=students, listed=listed.id))
+            by_line.setdefault(listed.id, []).append(work)
+        else:
+            by_line[listed.id] = [replace(work, person=merged(person, listed))]
+    listed_works = []
+    for listed in roster:
+        if listed.id in by_line:
+            listed_works += by_line[listed.id]
+        else:
+            student = printable(listed.id)
+            person = msgspec.structs.replace(listed, id=student)
+            listed_works.append(Work(Path(), student, msg("intake.nothing"), person))
+    return listed_works + others, notices

@@ -213,7 +213,7 @@ def _obstacle(changed: Changed) -> Message:
 
 
 def _size_obstacle(kernel: BoundKernel, sizes: Sizes) -> Message | None:
-    """Why the kernel cannot be asked for these sizes, None when it can."""
+    """Return why the kernel cannot run at these sizes, None when it can."""
     for name, value in kernel.interpretation.pinned:
         if sizes[name] != value:
             return msg("sweeps.size_written", size=name, value=value)
@@ -225,14 +225,14 @@ def _size_obstacle(kernel: BoundKernel, sizes: Sizes) -> Message | None:
 
 
 def _impossible_block(changed: Changed) -> Axes | None:
-    """The block that the changed program asks for, where no device can run it: it was read with another one then."""
+    """Return the block that the changed program asks for, where no device can run it."""
     requested = changed.binding.requested
     block = requested.block if requested is not None else None
     return block if block is not None and not is_possible_block(block) else None
 
 
 def _launch_obstacle(at: Geometry) -> Message | None:
-    """Why no device can run the launch, as far as that is known without compiling; None when nothing is against it."""
+    """Return why no device can run the launch, as far as that is known before compiling."""
     if at.threads > MAX_THREADS_PER_BLOCK or at.block[2] > MAX_BLOCK[2]:
         return msg("launches.threads", threads=at.threads, limit=MAX_THREADS_PER_BLOCK)
     if at.shared_bytes > OPT_IN_SHARED_BYTES:

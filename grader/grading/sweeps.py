@@ -32,7 +32,7 @@ from grader.gpu.process import nbytes_of
 from grader.gpu.session import FAULTS, GpuFault, TimedKernel
 from grader.grading.counted_sweeps import (
     EmulatorSweeps,
-    KnownPoints,
+    KeptPoints,
     compiled_together,
     ended,
     for_each_mode,
@@ -173,7 +173,7 @@ class GpuSweeps:
         return record_of(sweep, "gpu", points, left_out)
 
     def _too_large(self, point: PreparedPoint) -> SweepPoint | None:
-        """The point that says so where the device has not the memory for its arrays; None where it has."""
+        """Return the point without values where its arrays do not fit into the device's memory, else None."""
         arrays = sum(nbytes_of(array) for array in point.kernel.array_arguments(point.place.sizes))
         needed, most = arrays * COPIES_OF_ARRAYS, int(self._bench.device.memory_bytes * MEMORY_SHARE)
         if needed <= most:
@@ -186,7 +186,7 @@ class GpuSweeps:
         return point.infeasible("impossible", reason)
 
     def _load(self, point: PreparedPoint) -> LoadedPoint | SweepPoint:
-        """Compile a point's program; the point that says so where it does not compile."""
+        """Compile a point's program; return the point without values where it does not compile."""
         sizes = point.place.sizes
         loaded = point.kernel.load(self._programs[point.target.of], sizes)
         if loaded.entry is None:
@@ -198,7 +198,7 @@ class GpuSweeps:
         return LoadedPoint(point, module, point.kernel.launch_without_data(loaded, sizes))
 
     def _timed(self, sweep: Sweep, group: Sequence[LoadedPoint]) -> list[SweepPoint]:
-        """Points of one kernel at one size, timed side by side."""
+        """Return the points of one kernel at one size, timed side by side."""
         loaded = {one.name: one for one in group}
         failures: dict[str, str] = {}
         check = self._check(group[0])
@@ -230,7 +230,7 @@ class GpuSweeps:
         return [*(_failed(loaded[name].point, reason) for name, reason in failures.items()), *points]
 
     def _check(self, one: LoadedPoint) -> TimedKernel | None:
-        """The lab's kernel of the variant as it stands, which tells what has to come out; None where it cannot run."""
+        """Return the lab's own kernel of the variant, which computes what is expected; None where it cannot run."""
         plain = self._as_it_stands(one.point)
         loaded = self._load(plain) if plain is not None else None
         return TimedKernel("check", loaded.module, loaded.launch) if isinstance(loaded, LoadedPoint) else None
@@ -244,13 +244,13 @@ class GpuSweeps:
         plain = PreparedPoint(target, place, target.kernel, target.kernel.interpretation.launch.block)
         return plain if kernel.fits(place.sizes) else None
 
-    def _point(self, sweep: Sweep, one: LoadedPoint, found: Samples, is_wrong: bool) -> SweepPoint:
+    def _point(self, sweep: Sweep, one: LoadedPoint, samples: Samples, is_wrong: bool) -> SweepPoint:
         point = one.point
         if is_wrong:
             reason = msg("sweeps.wrong")
             return point.infeasible("wrong", reason)
-        interval = found.median(one.name)
-        if interval is None or not found.valid:
+        interval = samples.median(one.name)
+        if interval is None or not samples.valid:
             reason = msg("sweeps.throttled")
             return point.infeasible("failed", reason)
         time = Estimate(value=interval.median, low=interval.low, high=interval.high)
@@ -258,7 +258,7 @@ class GpuSweeps:
         return structs.replace(point.point(), values=values)
 
     def _host_copies(self, sweep: Sweep, one: LoadedPoint) -> list[SweepPoint]:
-        """A point for each kind of host memory; kinds that the device lacks are impossible."""
+        """Return a point for each kind of host memory; kinds that the device lacks are impossible."""
         inputs = {
             a.name: np.resize(self._pools[f"{a.name}:{a.dtype}"], a.shape)
             for a in one.launch.arguments
@@ -281,7 +281,6 @@ class GpuSweeps:
 
 
 def _failed(point: PreparedPoint, reason: str) -> SweepPoint:
-    """A point whose kernel failed, or whose launch the device refused."""
     if reason in FAULTS.values():
         return point.infeasible("failed", ended(LaunchOutcome("fault", reason=reason)))
     return point.infeasible("impossible", msg("sweeps.refused", reason=reason))
@@ -308,7 +307,7 @@ def find(file: Path, left_out: Mapping[str, Message]) -> list[SweepRecord] | Non
     ]
 
 
-_known: dict[str, KnownPoints] = {}
+_known: dict[str, KeptPoints] = {}
 """Counts of the labs' own kernels, which are the same for every student that this process grades."""
 
 
@@ -330,7 +329,7 @@ def sweep(
     return count_work(lab, original, evidence, oracle, compiler, ARCHITECTURE)
 
 
-def original_of(lab: Lab, found: FoundSubmission, submission: Submission) -> Original:
+def original_of(lab: Lab, submitted: FoundSubmission, submission: Submission) -> Original:
     """A submission of which changed copies can be made: its texts are read and bound anew."""
     # Not so many as there are files: a notebook may hold several programs.
     main = submission.sources[: len(submission.sources) - submission.header_sources]
@@ -340,7 +339,7 @@ def original_of(lab: Lab, found: FoundSubmission, submission: Submission) -> Ori
             return texts.get(path) or decode(path)
 
         sources = [texts.get(source.path, source) for source in main]
-        return bind(found, sources, lab, header, observed, submission.read_true)
+        return bind(submitted, sources, lab, header, observed, submission.read_true)
 
     def rebind(texts: Mapping[Path, SourceText]) -> Submission:
         return reread(texts, submission.observed)

@@ -31,7 +31,7 @@ from grader.grading.students import Work, find_works
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import Message, msg
-from grader.report.visible import visible_line
+from grader.report.text import visible_line
 from grader.result import Result, exit_code, weightier
 from grader.similarity import Similar, similar
 from grader.submission.folder import find_sources, read_sources
@@ -91,13 +91,13 @@ class Tables:
         return True
 
 
-def course_tables(out: Path, known: Mapping[str, Table], labs_folders: Sequence[Path]) -> tuple[list[Table], list[str]]:
-    """The tables of all labs that were graded into `out`, by their names; those in `known` are not read again.
+def course_tables(out: Path, fresh: Mapping[str, Table], labs_folders: Sequence[Path]) -> tuple[list[Table], list[str]]:
+    """The tables of all labs that were graded into `out`, by their names; those in `fresh` are not read again.
 
     A lab that is not known here any more, or whose results cannot be read, is left out; a line for each says so.
     """
-    by_lab, left_out = dict(known), []
-    for file in group_lists(out, skipped=known):
+    by_lab, left_out = dict(fresh), []
+    for file in group_lists(out, skipped=fresh):
         try:
             run = stored_group(file)
             entries = [_brief(linked(entry, run.outputs)) for entry in run.entries]
@@ -163,7 +163,7 @@ def export(
 
 
 def _table(run: StoredRun, labs_folders: Sequence[Path]) -> Table:
-    """The run's results in the language in use, linked where there are reports."""
+    """Return the run's results in the language in use, linked where there are reports."""
     entries = [e if e.result is None else replace(linked(e, run.outputs), result=told(e.result)) for e in run.entries]
     return Table(labs.find(run.lab, labs_folders), entries)
 
@@ -173,11 +173,11 @@ def _table(run: StoredRun, labs_folders: Sequence[Path]) -> Table:
 STARTER_NAMES = ("*.cu", "*.cuh", "*.h")
 
 
-class _Known(msgspec.Struct, frozen=True):
-    """What was found; key: of everything that it follows from."""
+class _Comparison(msgspec.Struct, frozen=True):
+    """A comparison with the key of everything that it follows from."""
 
     key: str
-    found: Similar
+    similar: Similar
 
 
 def compare_once(lab: Lab, entries: Sequence[Entry], out: Path) -> Similar:
@@ -190,12 +190,12 @@ def compare_once(lab: Lab, entries: Sequence[Entry], out: Path) -> Similar:
         digest.update(len(raw).to_bytes(8, "little") + raw)
     key = digest.hexdigest()
     with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
-        kept = msgspec.json.decode(read_kept(file), type=_Known)
+        kept = msgspec.json.decode(read_kept(file), type=_Comparison)
         if kept.key == key:
-            return kept.found
+            return kept.similar
     similar = compare(lab, entries)
     with contextlib.suppress(OSError):
-        write_atomically(file, msgspec.json.encode(_Known(key, similar)))
+        write_atomically(file, msgspec.json.encode(_Comparison(key, similar)))
     return similar
 
 
@@ -205,7 +205,7 @@ def compare(lab: Lab, entries: Sequence[Entry], archive: dict[str, str] | None =
 
 
 def _works(entries: Sequence[Entry]) -> dict[str, str]:
-    """The sources by student; what a team handed in together is one work, the first of them stands for it."""
+    """Return the sources by student; a team's work counts once, under its first member."""
     sources, teams = {}, set()
     for entry in entries:
         team = entry.person.team if entry.person is not None else ""
@@ -262,7 +262,7 @@ def compare_stored(folder: Path, language: str, archives: Sequence[Path], labs_f
 
 
 def _archive(folder: Path, lab: Lab, known_labs: Collection[str]) -> dict[str, str]:
-    """The works for a lab in a folder of outputs or of submissions, by the path that each is found at."""
+    """Return the works for a lab in a folder of outputs or of submissions, by path."""
     with contextlib.suppress(UsageError):
         for run in stored_groups(folder):
             if run.lab == lab.id:
@@ -394,7 +394,6 @@ class Rows:
         return lines + left_out + writer.problems
 
     def _linked(self, entry: Entry) -> Entry:
-        """An entry with the address of its report, if there is one."""
         if entry.result is None or entry.student not in self._rendered:
             return entry
         return replace(entry, report=self._outputs.report_link(entry.student))

@@ -29,9 +29,8 @@ from grader.naming import printable, printable_all, printable_result
 from grader.processes import fork_server
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import ChildProgram, start_server
-from grader.processes.limits import shortage
+from grader.processes.limits import cores, shortage
 from grader.processes.pool import Lost, Pool, Waiting, wait
-from grader.processes.system import cores
 from grader.result import Check, Result
 from grader.words import text
 
@@ -156,7 +155,7 @@ def grade_here(
 
 
 def _is_below(error: OSError, folder: Path) -> bool:
-    """Whether what the system refused is a file of the submission."""
+    """Whether the system refused a file of the submission."""
     if not isinstance(error.filename, str | bytes):
         return False
     file = Path(os.fsdecode(error.filename))
@@ -277,7 +276,7 @@ def main(connection: socket.socket) -> None:
 
 
 def _serve(channel: Channel[GradeTask]) -> None:
-    """One task.  Raises PeerGone."""
+    """Grade one task.  Raises PeerGone."""
     from grader.words import speak
 
     task = channel.receive()
@@ -296,7 +295,7 @@ def _serve(channel: Channel[GradeTask]) -> None:
 
 
 def _printable(outcome: Outcome) -> Outcome:
-    """The same with texts that can be sent: names of files that are no text stand in messages too."""
+    """Return the outcome with texts that can be sent: names of files that are no text stand in messages too."""
     match outcome:
         case Refused(message=message):
             return Refused(message=_printable_message(message))
@@ -310,7 +309,7 @@ def _printable_message(message: Message) -> Message:
 
 
 def _outcome(task: GradeTask, judged: Callable[[Result], None], checked: Callable[[list[Check]], None]) -> Outcome:
-    """What came of a task; everything that can be raised is told, as an exception here is nobody else's business."""
+    """Return what came of a task; every exception becomes an outcome."""
     try:
         with on(task.gpu):
             return Graded(result=grade_here(task, judged=judged, checked=checked if task.options.stepwise else None))

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from grader.processes.system import READ, WRITE, wait_for
+from grader.processes.limits import POLL_READ, POLL_WRITE, wait_for
 
 MAX_MESSAGE_BYTES = 256 << 20
 _LENGTH = struct.Struct("<I")
@@ -97,7 +97,7 @@ class Channel(Generic[Received]):
 
     def has_news(self, wait_s: float = 0.0) -> bool:
         """Whether something can be read, be it that the other end was closed; waits for it at most `wait_s` seconds."""
-        return wait_for([(self.fileno(), READ)], wait_s)
+        return wait_for([(self.fileno(), POLL_READ)], wait_s)
 
     def queue(self, message: object) -> None:
         """Take a message to be sent by `flush`.
@@ -122,7 +122,7 @@ class Channel(Generic[Received]):
         """
         try:
             while self._outgoing:
-                if not _DONT_WAIT and not wait_for([(self.fileno(), WRITE)], 0):
+                if not _DONT_WAIT and not wait_for([(self.fileno(), POLL_WRITE)], 0):
                     return
                 piece = self._outgoing[: _PIECE_BYTES if _DONT_WAIT else _SMALL_PIECE_BYTES]
                 sent = self._connection.send(piece, _DONT_WAIT)
@@ -166,7 +166,7 @@ class Channel(Generic[Received]):
         self._incoming += piece
 
     def _next(self) -> Received | None:
-        """The first message among the bytes that have come; None while it is not complete."""
+        """Return the first complete message among the bytes that have come, None without one."""
         if len(self._incoming) < _LENGTH.size:
             return None
         (length,) = _LENGTH.unpack_from(self._incoming)

@@ -20,7 +20,7 @@ import msgspec
 
 from grader.processes import fork_server
 from grader.processes.channel import Channel, Received
-from grader.processes.system import INHERITS, READ, isolated_python, resident_bytes, wait_for
+from grader.processes.limits import INHERITS, POLL_READ, isolated_python, resident_bytes, wait_for
 
 END_WAIT_S = 20.0
 """How long a child that has hung up may take to be dead, so that it is known how it ended: a busy machine is slow."""
@@ -98,7 +98,7 @@ class Child(Generic[Received]):
         self.channel = Channel(ours, decoder)
 
     def _inherited(self, program: ChildProgram) -> socket.socket:
-        """Start it with one end of a pair of sockets; returns the other."""
+        """Start it with one end of a pair of sockets; return the other."""
         ours, theirs = socket.socketpair()
         with contextlib.ExitStack() as undo, theirs:
             undo.callback(ours.close)
@@ -107,7 +107,7 @@ class Child(Generic[Received]):
         return ours
 
     def _forked(self, program: ChildProgram, theirs: socket.socket) -> fork_server.Forked | None:
-        """The child forked; None where it is to be started from the beginning."""
+        """Return the child forked, None where it has to be started from the beginning."""
         server = start_server(program)
         if server is None:
             return None
@@ -120,7 +120,7 @@ class Child(Generic[Received]):
             return None
 
     def _connected(self, program: ChildProgram) -> socket.socket:
-        """Start it and have it connect back; who does not know what it was told on its standard input is not it."""
+        """Start it and have it connect back, proving itself by the token on its standard input."""
         token = secrets.token_hex(16).encode()
         environment = None if program.environment is None else dict(program.environment)
         if environment is not None:
@@ -182,7 +182,7 @@ class Child(Generic[Received]):
         return self._ending
 
     def _await(self, seconds: float) -> None:
-        """Wait for its death, without taking note of it."""
+        """Wait for its death without reaping it."""
         if not hasattr(os, "pidfd_open"):
             if isinstance(self._process, subprocess.Popen):
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -193,7 +193,7 @@ class Child(Generic[Received]):
         except OSError:
             return
         try:
-            wait_for([(descriptor, READ)], seconds)
+            wait_for([(descriptor, POLL_READ)], seconds)
         finally:
             os.close(descriptor)
 
@@ -234,7 +234,6 @@ def start_server(program: ChildProgram) -> fork_server.ForkServer | None:
 
 
 def _started(program: ChildProgram, theirs: socket.socket, output: int) -> subprocess.Popen[bytes]:
-    """A process that has its end of a pair of sockets."""
     return subprocess.Popen(
         _command(program, str(theirs.fileno())),
         stdin=subprocess.DEVNULL,
@@ -254,7 +253,7 @@ def _command(program: ChildProgram, connection: str) -> list[str]:
 
 
 def _output_file() -> int:
-    """A descriptor of a file without a name, for what a child prints."""
+    """Return a descriptor of a file without a name."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("output")
     with tempfile.TemporaryFile() as file:

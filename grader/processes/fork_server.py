@@ -24,7 +24,7 @@ from typing import NoReturn
 import msgspec
 
 from grader.processes import limits
-from grader.processes.system import IS_LINUX
+from grader.processes.limits import IS_LINUX
 
 START_LIMIT_S = 300.0
 """For the server's imports; it answers at once after them."""
@@ -211,7 +211,7 @@ def main(connection: socket.socket, module: str) -> None:
 
 
 def _fork(connection: socket.socket, work: Callable[..., None], order: Fork, theirs: int, output: int) -> Said:
-    """Fork a child that does its work and ends; what it was given is closed here."""
+    """Fork a child that does its work and ends; close the descriptors that it was given."""
     server = os.getpid()
     try:
         pid = os.fork()
@@ -229,7 +229,7 @@ def _fork(connection: socket.socket, work: Callable[..., None], order: Fork, the
 def _be_child(
     connection: socket.socket, work: Callable[..., None], order: Fork, theirs: int, output: int, server: int
 ) -> NoReturn:
-    """The life of a child, from the first steps of `entry` on."""
+    """Live as the child, from the first steps of `limits.enter` on."""
     status = 1
     try:
         limits.die_with_parent(server)

@@ -1,11 +1,12 @@
-"""What a process may use and touch: bounds that a child sets before it imports what it is for or sees a student's
-file.
+"""What a process may use and touch, by what its operating system offers: bounds that a child sets before it imports
+what it is for or sees a student's file.
 
 Landlock (Linux 5.13) takes away every file but those named, and TCP, for good: `#include`, `__has_include` and friends
 make a compiler read files, and its log, its output and its success tell what is in them; a sandbox that failed would
 let a program do the same.  So a process that is handed a student's file confines itself before it sees that file.
 
-And in words what the shell's own bounds leave too little of.
+Linux has all that is asked for here.  Native Windows has no limits on a process's resources, hands no descriptors over
+and polls sockets only; there children connect back to their parent, and `grade doctor` says what is not bounded.
 """
 
 from __future__ import annotations
@@ -13,16 +14,101 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import importlib
+import mmap
 import os
+import select
 import signal
 import socket
 import stat
 import struct
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from grader.processes.system import IS_LINUX, resource
+try:
+    import resource
+except ImportError:
+    # Windows.
+    resource = None  # type: ignore[assignment]
+
+PAGE_BYTES = mmap.PAGESIZE
+IS_LINUX = sys.platform == "linux" and resource is not None
+"""Whether the kernel ends children with their parents and knows Landlock."""
+HAS_LIMITS = resource is not None
+INHERITS = hasattr(os, "fork") and hasattr(os, "set_inheritable")
+"""Whether a child can be handed an open descriptor."""
+POLL_READ, POLL_WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
+
+
+def available_bytes() -> int:
+    """Memory that a process may still take, by what Linux and the control group that it is in say; 4 GiB if neither."""
+    amounts = []
+    with suppress(OSError, StopIteration, ValueError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        amounts.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) << 10)
+    group = Path("/sys/fs/cgroup")
+    with suppress(OSError, ValueError):
+        amounts.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    return max(0, min(amounts, default=4 << 30))
+
+
+def isolated_python() -> list[str]:
+    """The words that start this Python without what its user has set, but for whether it may write compiled modules.
+
+    Where files may not grow, it would leave them cut off, and find no module in them from then on.
+    """
+    return [sys.executable, "-I", *(["-B"] if sys.dont_write_bytecode else [])]
+
+
+def wait_for(descriptors: Iterable[tuple[int, int]], seconds: float) -> bool:
+    """Wait until one of some descriptors is ready for what it is given with (`POLL_READ`, `POLL_WRITE`), or gone.
+
+    Returns whether one is.
+    """
+    wanted = list(descriptors)
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        for descriptor, events in wanted:
+            poll.register(descriptor, events)
+        # Rounded up: a deadline that is almost there must not be asked for in a loop.
+        return bool(poll.poll(int(seconds * 1000) + (1 if seconds else 0)))
+    if not wanted:
+        import time
+
+        time.sleep(seconds)
+        return False
+    reading = [descriptor for descriptor, events in wanted if events & POLL_READ]
+    writing = [descriptor for descriptor, events in wanted if events & POLL_WRITE]
+    return any(select.select(reading, writing, reading, seconds))
+
+
+def cores() -> int:
+    """How many of the machine's cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def trim_heap() -> None:
+    """Give pages of the heap back to the system that hold nothing; what makes and drops much keeps them otherwise."""
+    if IS_LINUX:
+        # The C library's own: others than GNU's have none and need none.
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(ctypes.c_size_t(0))
+
+
+def resident_bytes(process: int | str = "self") -> int:
+    """Memory that a process holds now; 0 where that cannot be told."""
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * PAGE_BYTES
+
+
+# Bounds.
 
 # Same numbers on every architecture: the system calls are younger than the unified table.
 _LANDLOCK_CREATE_RULESET = 444
@@ -258,7 +344,7 @@ def enter(descriptor: str, parent: str, data_bytes: str, module: str, *arguments
 
 
 def _connection(descriptor: str) -> socket.socket:
-    """The socket that was inherited, or one to the port that the parent listens at (`Child`)."""
+    """Return the socket that was inherited, or one to the port that the parent listens at (`Child`)."""
     if not descriptor.startswith("port:"):
         return socket.socket(fileno=int(descriptor))
     connection = socket.create_connection(("127.0.0.1", int(descriptor.removeprefix("port:"))))

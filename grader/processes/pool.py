@@ -23,7 +23,7 @@ import msgspec
 from grader.processes import fork_server
 from grader.processes.channel import PeerGone
 from grader.processes.child import END_WAIT_S, Child, ChildProgram, Ending, start_server
-from grader.processes.system import READ, WRITE, wait_for
+from grader.processes.limits import POLL_READ, POLL_WRITE, wait_for
 
 Task = TypeVar("Task")
 Reply = TypeVar("Reply")
@@ -158,10 +158,10 @@ class Pool(Generic[Task, Reply]):
         yield from self._hand_out()
 
     def descriptors(self) -> Iterator[tuple[int, int]]:
-        """What to wait for: descriptors with what to wait for (`grader.processes.system`)."""
+        """What to wait for: descriptors with what to wait for (`grader.processes.limits`)."""
         for hand in self._hands:
-            sending = WRITE if hand.child.channel.is_sending else 0
-            yield hand.child.channel.fileno(), READ | sending
+            sending = POLL_WRITE if hand.child.channel.is_sending else 0
+            yield hand.child.channel.fileno(), POLL_READ | sending
 
     def next_deadline(self) -> float:
         """When something is to be done at the latest though no child says anything."""
@@ -244,7 +244,7 @@ class Pool(Generic[Task, Reply]):
             hand.deadline, hand.left_s = now + hand.left_s, None
 
     def _mourn(self, hand: _Hand[Task, Reply], work: _Work[Task]) -> Iterator[Lost[Task]]:
-        """A child died over its task, or after it."""
+        """Handle a child that died over its task, or after it."""
         unfinished = hand.work is not None
         ending = self._dismiss(hand, END_WAIT_S)
         if not unfinished:

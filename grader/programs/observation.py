@@ -17,7 +17,7 @@ import msgspec
 
 from grader.errors import InternalError
 from grader.message import msg
-from grader.processes.system import IS_LINUX
+from grader.processes.limits import IS_LINUX
 from grader.programs import own_check
 from grader.programs.observe import TOO_LARGE, Setting, observe_each
 from grader.programs.records import (

@@ -18,10 +18,9 @@ from grader.i18n import _, ngettext
 from grader.lab.checks import SPACES
 from grader.measured import LineCounters, WarpArray, WarpRequest, WarpSteps
 from grader.report.charts import BankMap
-from grader.report.job import ReportJob
-from grader.report.summary import variant_columns, where
+from grader.report.job import ReportJob, variant_columns, where
+from grader.report.text import visible
 from grader.report.views import StepCell, StepRequest, StepRow, StepsView, StepTick
-from grader.report.visible import visible
 from grader.result import Result, Variant
 
 if TYPE_CHECKING:
@@ -85,7 +84,6 @@ def _short(text: str, limit: int = 46) -> str:
 
 
 def _rectangle(x: float, y: float, width: float, height: float) -> list[tuple[float, float]]:
-    """Its corners."""
     return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
 
 
@@ -163,7 +161,7 @@ def accesses(arrays: Sequence[WarpArray], request: WarpRequest) -> Iterator[Lane
             yield LaneAccess(lane + number, array, at, arrays[array].start + at * bytes_each)
 
 
-def wavefronts(found: Sequence[LaneAccess], width_bytes: int, at_once: int) -> list[Row]:
+def wavefronts(accesses: Sequence[LaneAccess], width_bytes: int, at_once: int) -> list[Row]:
     """The wavefronts of a request to shared memory: in each of them a bank serves one word, to all lanes that want it.
 
     Of lanes that are served at once the words of a bank are taken in the lanes' order.
@@ -171,7 +169,7 @@ def wavefronts(found: Sequence[LaneAccess], width_bytes: int, at_once: int) -> l
     rows = []
     for first in range(0, WARP_LANES, at_once):
         words: dict[int, list[int]] = {}
-        for access in found:
+        for access in accesses:
             if first <= access.lane < first + at_once:
                 for word in range(access.byte // WORD_BYTES, (access.byte + width_bytes - 1) // WORD_BYTES + 1):
                     words.setdefault(word, []).append(access.lane)
@@ -184,10 +182,10 @@ def wavefronts(found: Sequence[LaneAccess], width_bytes: int, at_once: int) -> l
     return rows
 
 
-def sectors(found: Sequence[LaneAccess], width_bytes: int) -> list[Row]:
+def sectors(accesses: Sequence[LaneAccess], width_bytes: int) -> list[Row]:
     """The sectors that a request to global memory touches, in the order of memory."""
     touched: dict[tuple[int, int], dict[int, list[int]]] = {}
-    for access in found:
+    for access in accesses:
         sector = access.byte // SECTOR_BYTES * SECTOR_BYTES
         touched.setdefault((access.array, sector), {}).setdefault(access.byte, []).append(access.lane)
     return [
@@ -295,7 +293,7 @@ class _Picture:
         }
 
     def _words(self, request: WarpRequest, lanes: int) -> str:
-        """What the request costs, and that not all lanes take part."""
+        """Return what the request costs, and whether all lanes take part."""
         if self._is_shared:
             cost = ngettext("{n} wavefront", "{n} wavefronts", request.cost)
         else:
@@ -320,7 +318,6 @@ class _Picture:
         return {"y": y, "label": label, "cells": cells}
 
     def _ticks(self, left: float) -> list[StepTick]:
-        """Numbers of the banks; of a sector's bytes."""
         if self._is_shared:
             return [{"x": round(left + (bank + 0.5) * BANK_WIDTH, 1), "text": str(bank)} for bank in range(BANKS)]
         steps = range(0, SECTOR_BYTES, 4)
@@ -331,10 +328,10 @@ class _Picture:
         columns = BANKS if self._is_shared else SECTOR_BYTES // WORD_BYTES
         return "".join(f"M{round(left + step * n, 1)} {HEAD}v{height}" for n in range(1, columns))
 
-    def _said(self, found: list[LaneAccess], rows: list[Row]) -> list[str]:
-        """A sentence for each of the 32 lanes."""
+    def _said(self, accesses: list[LaneAccess], rows: list[Row]) -> list[str]:
+        """Return a sentence for each of the 32 lanes."""
         served = _served(rows)
-        by_lane = {access.lane: access for access in found}
+        by_lane = {access.lane: access for access in accesses}
         return [self._of_lane(lane, by_lane.get(lane), served) for lane in range(WARP_LANES)]
 
     def _of_lane(self, lane: int, access: LaneAccess | None, served: Mapping[int, list[int]]) -> str:
@@ -356,7 +353,7 @@ class _Picture:
         return text.format(lane=lane, thread=index, element=element, word=word, bank=bank, row=row)
 
     def _element(self, access: LaneAccess) -> str:
-        """As the student may have written it: `tile[5][0]`, `in[5376]` with its row and column."""
+        """Return an element as a student may have written it: `tile[5][0]`, `in[5376]` with its row and column."""
         array = self._steps.arrays[access.array]
         name = visible(array.name) or (_("shared memory") if self._is_shared else _("global memory"))
         count = max(1, self._row.width_bytes // array.element_bytes)
@@ -376,7 +373,6 @@ class _Picture:
         return _("{element} (row {row}, column {column})").format(element=flat, row=places[0], column=places[1])
 
     def _of_sector(self, row: Row) -> str:
-        """The elements that a sector holds."""
         array: WarpArray = self._steps.arrays[row.array]
         name = visible(array.name)
         name = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
@@ -386,12 +382,12 @@ class _Picture:
 
 
 def _index(index: tuple[int, int, int]) -> str:
-    """x, y, and z where it is not 0."""
+    """Return x, y, and z where it is not 0."""
     return ", ".join(map(str, index if index[2] else index[:2]))
 
 
 def _served(rows: list[Row]) -> dict[int, list[int]]:
-    """The rows, from 1, that each lane is served in."""
+    """Return the rows, counted from 1, in which each lane is served."""
     by_lane: dict[int, list[int]] = {}
     for number, row in enumerate(rows, start=1):
         for lane in {lane for cell in row.cells for lane in cell.lanes}:

@@ -15,10 +15,9 @@ from msgspec import structs
 from grader.devices import BANKS
 from grader.i18n import _
 from grader.measured import Counters, LineCounters, SweepPoint, SweepRecord
-from grader.report.job import ReportJob, SweepText
-from grader.report.numbers import Numbers, variant_colour
-from grader.report.summary import variant_columns
-from grader.report.summary_views import VariantView
+from grader.report.job import ReportJob, SweepText, variant_columns
+from grader.report.text import Numbers, variant_colour
+from grader.report.views import VariantView
 from grader.result import Variant
 
 BINARY_STEPS = (1, 2, 4, 8, 10)
@@ -366,7 +365,7 @@ def _line(
     points: tuple[str, str, int | str | None],
     look: tuple[str, int],
 ) -> Line:
-    """points: the variant's, of the submission or the reference, of one line.  look: colour and marker."""
+    """points: those of one variant, owner and line.  look: colour and marker."""
     _name, of, line = points
     dots = []
     for point in sweep.points:
@@ -385,18 +384,18 @@ def _line(
 def _predicted_beside(
     measured: Sequence[Line], sweep: SweepRecord, text: SweepText, metric: str, name: str
 ) -> list[Line]:
-    """The predicted lines of the kernels that are told of, the student's where there are any, as the measured ones."""
+    """Return predicted lines of the kernels shown: the student's where there are any, in the measured style."""
     owner = _owner(sweep, name)
     by_rank = [line for line in measured if line.reference == (owner == "reference")]
     beside = []
-    for line, known in zip(by_rank, _lines_of(sweep), strict=True):
-        one = _line(foretold(sweep), text, f"{PREDICTED}{metric}", (name, owner, known), (line.colour, line.marker))
+    for line, value in zip(by_rank, _lines_of(sweep), strict=True):
+        one = _line(foretold(sweep), text, f"{PREDICTED}{metric}", (name, owner, value), (line.colour, line.marker))
         beside.append(replace(one, rank=line.rank, predicted=True))
     return beside
 
 
 def _labelled(lines: Sequence[Line], name: str) -> list[Line]:
-    """The lines with the labels to be written at their ends; a reference's line needs none beside the student's."""
+    """Return the lines with labels for their ends; a reference's line needs none beside the student's."""
     labelled = []
     for line in lines:
         if line.predicted:
@@ -417,7 +416,7 @@ def _panel_title(name: str, lines: Sequence[Line]) -> str:
 
 
 def _gaps(sweep: SweepRecord, names: Sequence[str], colours: dict[str, str]) -> tuple[Gap, ...]:
-    """Values at which a kernel could be run on no line; those that are impossible first."""
+    """Return the x values at which a kernel ran on no line, impossible ones first."""
     by_value: dict[tuple[int, str], dict[str, None]] = {}
     drawn = {(p.variant, p.of, p.x) for p in sweep.points if p.status == "ok"}
     for point in sorted(sweep.points, key=lambda p: (p.x, p.status != "impossible")):
@@ -428,7 +427,7 @@ def _gaps(sweep: SweepRecord, names: Sequence[str], colours: dict[str, str]) -> 
 
 
 def _owner(sweep: SweepRecord, name: str) -> str:
-    """Whose points of a variant are told of: the student's where there are any."""
+    """Return whose points of a variant are shown: the student's where there are any."""
     return "submission" if any(p.of == "submission" and p.variant == name for p in sweep.points) else "reference"
 
 
@@ -437,7 +436,7 @@ def _are_powers(ticks: Sequence[int]) -> bool:
 
 
 def _description(title: str, panels: Sequence[Panel], numbers: Numbers) -> str:
-    """All values in words, for those who cannot see the picture."""
+    """Return all values in words, for readers who cannot see the picture."""
     parts = []
     for panel in panels:
         for line in panel.lines:

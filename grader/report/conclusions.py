@@ -19,9 +19,8 @@ from grader.report.charts import (
     quantity,
     text_of,
 )
-from grader.report.job import ReportJob
-from grader.report.numbers import Numbers, ratio_digits
-from grader.report.summary import size_text, variant_columns
+from grader.report.job import ReportJob, size_text, variant_columns
+from grader.report.text import Numbers, ratio_digits
 from grader.report.views import SweepNotes
 from grader.result import Variant
 
@@ -45,7 +44,7 @@ def conclusions(job: ReportJob) -> list[str]:
 
 
 def _correctness(variants: dict[str, Variant], numbers: Numbers) -> list[str]:
-    """Which variants are right, alike ones in one sentence, and how wrong the others are."""
+    """Return which variants are right, grouped into sentences, and how wrong the others are."""
     alike: dict[tuple[str, int, int], list[str]] = {}
     errors: dict[str, float] = {}
     for name, variant in variants.items():
@@ -73,7 +72,7 @@ def _correctness(variants: dict[str, Variant], numbers: Numbers) -> list[str]:
 
 
 def _passed_over(wrong: list[str]) -> list[str]:
-    """That counters of wrong kernels are not compared: what a kernel that leaves work undone saves is no gain."""
+    """Say that counters of wrong kernels are not compared: leaving work undone is no gain."""
     if not wrong:
         return []
     text = _("{names}: the memory traffic says nothing, since the result is wrong.")
@@ -125,7 +124,7 @@ def _shared(counted: dict[str, Counters], numbers: Numbers, extents: tuple[str, 
 
 
 def _global(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
-    """Which variants move more sectors of global memory than their data need."""
+    """Return which variants move more sectors of global memory than their data need."""
     load_text = _("{name}: a load request takes {sectors} in place of {ideal}: {times} the necessary traffic.")
     store_text = _("{name}: a store request takes {sectors} in place of {ideal}: {times} the necessary traffic.")
     both_text = _("{name}: load and store requests take {sectors} in place of {ideal}: {times} the necessary traffic.")
@@ -154,7 +153,7 @@ def _global(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
 
 
 def _times(variants: dict[str, Variant], numbers: Numbers, extents: tuple[str, ...]) -> list[str]:
-    """How long each variant takes at the largest size it was timed at, or that there are no times."""
+    """Return how long each variant takes at the largest size timed, or that there are no times."""
     sentences = []
     baseline = next(iter(variants), "")
     for name, variant in variants.items():
@@ -175,7 +174,7 @@ def _times(variants: dict[str, Variant], numbers: Numbers, extents: tuple[str, .
 
 
 def _time(name: str, timing: Timing, baseline: str, numbers: Numbers, extents: tuple[str, ...]) -> str:
-    """One time with what it is compared with."""
+    """Return one time with what it is compared with."""
     assert timing.median_us is not None
     text = _("{name}: {time} at {size}").format(
         name=name, time=numbers.microseconds(timing.median_us), size=size_text(timing.size, extents)
@@ -239,7 +238,7 @@ def sweep_notes(job: ReportJob, sweep: SweepRecord) -> SweepNotes:
 
 
 def _same_everywhere(job: ReportJob, sweep: SweepRecord) -> str:
-    """The sizes that are the same at all points of a sweep, "n = 8, count = 512"; "" where none is."""
+    """Return the sizes common to all points of a sweep, "n = 8, count = 512", or ""."""
     points = [point.size for point in sweep.points if point.size]
     names = points[0] if points else {}
     fixed = {name: size for name, size in names.items() if all(size == other.get(name) for other in points)}
@@ -264,7 +263,7 @@ def sweeps_intro(job: ReportJob) -> str:
 
 
 def _about_predicted(job: ReportJob) -> str:
-    """What predicted lines are and how far they may be off; "" where there are none."""
+    """Return what predicted lines are and how far off they may be, "" where there are none."""
     swept = next((sweep for sweep in job.result.sweeps if any(p.values for p in sweep.predicted)), None)
     if swept is None:
         return ""
@@ -272,7 +271,7 @@ def _about_predicted(job: ReportJob) -> str:
     # Times have three digits: what is behind the first is theirs, not the interval's.
     most = max((estimate.high or estimate.value) / estimate.value for estimate in times)
     factor = Numbers(job.language).decimal(ceil(10 * most - 0.1) / 10, 1)
-    told = (
+    sentence = (
         _("Dotted lines without markers are predicted for {device}; each value may be off by a factor of {factor}.")
         if swept.backend == "gpu"
         else _(
@@ -280,11 +279,11 @@ def _about_predicted(job: ReportJob) -> str:
             "each may be off by a factor of {factor}."
         )
     )
-    return " " + told.format(device=swept.predicted_device, factor=factor)
+    return " " + sentence.format(device=swept.predicted_device, factor=factor)
 
 
 class _Teller:
-    """Tells of one sweep; of the student's kernels where they were swept, else of nothing."""
+    """Describes one sweep of the student's kernels."""
 
     def __init__(self, job: ReportJob, sweep: SweepRecord) -> None:
         self._sweep = sweep
@@ -334,7 +333,7 @@ class _Teller:
         return [text.replace(WHO, "; ".join(names)) for text, names in alike.items()]
 
     def _of_conflicts(self, ways: Mapping[int, int]) -> str:
-        """The sentence with `WHO` for the kernels that it holds for."""
+        """Yield the sentence with `WHO` for each kernel it holds for."""
         with_them = [x for x, count in sorted(ways.items()) if count > 1]
         without = [x for x, count in sorted(ways.items()) if count == 1]
         worst = max(ways, key=lambda x: ways[x])
@@ -380,7 +379,7 @@ class _Teller:
         return [text.replace(WHO, ", ".join(names)) for text, names in alike.items()]
 
     def _of_best(self, values: Mapping[int, float]) -> str:
-        """The sentence with `WHO` for the kernels that it holds for."""
+        """Yield the sentence with `WHO` for each kernel it holds for."""
         best, worst = self._best(values), self._worst(values)
         if self._metric in MEASURED:
             text = _("{title}: {who}: best at {x} = {best}, {amount}; {x} = {worst} is {times} slower.")
@@ -397,7 +396,7 @@ class _Teller:
         )
 
     def _of_all(self, bests: Mapping[str, float], title: str = "") -> list[str]:
-        """What the best gains over the worst, each at its best; nothing where there is no difference."""
+        """Return what the best gains over the worst, each at its best point; nothing if equal."""
         if len(bests) < 2 or min(bests.values()) <= 0:
             return []
         low, high = min(bests, key=lambda n: bests[n]), max(bests, key=lambda n: bests[n])
@@ -426,7 +425,7 @@ class _Teller:
         ]
 
     def _of_gain(self, line: str, ratios: Mapping[int, float]) -> str:
-        """The sentence with `WHO` for the kernels that it holds for."""
+        """Yield the sentence with `WHO` for each kernel it holds for."""
         xs = list(ratios)
         better = [x for x in xs if ratios[x] > FLAT]
         # The first value from which on it is better everywhere.
@@ -454,7 +453,7 @@ class _Teller:
         )
 
     def _of_fewer(self, any_better: bool, steady: bool, from_here: int | None, first_x: int) -> str:
-        """The same of counted work, which is no better or worse but more or less."""
+        """Yield the same for counted work, which is neither better nor worse but more or less."""
         if not any_better:
             return _("{title}: {name}: no fewer {quantity} than {first} at any tested {x}.")
         if from_here is None:
@@ -470,14 +469,14 @@ class _Teller:
         return text if self._metric in MEASURED else f"{text} {quantity(self._metric)}"
 
     def _values(self, name: str) -> dict[str, dict[int, float]]:
-        """Values by x of the student's kernel, by the name of the line."""
+        """Return values by x of the student's kernel on one line."""
         by_line: dict[str, dict[int, float]] = {}
         for point in points_of(self._sweep, name, "submission", self._metric):
             by_line.setdefault(self._line(point), {})[point.x] = point.values[self._metric].value
         return by_line
 
     def _last_line(self, name: str) -> dict[str, dict[int, float]]:
-        """The last of its lines, which is of the largest value."""
+        """Return the last line, which is that of the largest value."""
         return dict(list(self._values(name).items())[-1:])
 
     def _at_best(self, values: Mapping[int, float]) -> float:
@@ -493,5 +492,5 @@ class _Teller:
         return (min if self._metric in RATES else max)(values, key=lambda x: values[x])
 
     def _gain(self, base: float, value: float) -> float:
-        """How many times better than the first variant."""
+        """Return how many times better than the first variant."""
         return value / base if self._metric in RATES else base / value

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Literal
 from grader.i18n import decimal, language
 from grader.report.bank_map import draw_bank_map
 from grader.report.charts import BINARY_STEPS, BankMap, BarChart, Gap, Line, LineChart, Panel
-from grader.report.numbers import FAINT, INK
 from grader.report.pdf import NotVectors, Operators, pdf_operators
+from grader.report.text import FAINT, INK
 from grader.report.wrong_map import WrongMap, draw_wrong_map
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def as_png(figure: Figure) -> bytes:
 
 
 def _draw_bars(chart: BarChart) -> Figure:
-    """Horizontal bars, a group per variant; loads are solid, stores hatched; a dark tick marks the ideal."""
+    """Draw a group of horizontal bars for each variant: loads solid, stores hatched, the ideal as a dark tick."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
@@ -163,7 +163,7 @@ def _draw_bars(chart: BarChart) -> Figure:
 
 
 def _wrapped(label: str, width: int = 18, lines: int = 3) -> str:
-    """A long label in a few short lines, cut where it is longer still."""
+    """Return a long label in a few short lines, cut where it is longer still."""
     import textwrap
 
     return "\n".join(textwrap.wrap(label, width, max_lines=lines, placeholder=" …", break_long_words=True))
@@ -237,7 +237,7 @@ class Drawings:
             self._bytes -= len(image)
 
     def _of_others(self, key: Key, image_format: Format) -> bytes | None:
-        """The image, where another process has drawn it."""
+        """Return the image where another process has drawn it."""
         if self.folder is None:
             return None
         try:
@@ -261,7 +261,7 @@ class Drawings:
 
 
 def _name(key: Key, image_format: Format) -> str:
-    """The same in all processes of one version: a chart is plain data, which its `repr` has all of."""
+    """Return a name that is equal in all processes of one version: a chart is plain data, fully in its `repr`."""
     return f"{hashlib.sha256(repr(key).encode('utf-8', 'surrogatepass')).hexdigest()}.{image_format}"
 
 
@@ -350,7 +350,7 @@ def _draw_panel(axes: Axes, chart: LineChart, panel: Panel) -> None:
 
 
 def _tick_labels(chart: LineChart) -> list[str]:
-    """The values at the ticks; every other one, the last among them, where all would run into each other."""
+    """Return labels for the ticks; every other one, including the last, where all would overlap."""
     labels = [str(x) for x in chart.ticks]
     if sum(map(len, labels)) <= TICK_CHARACTERS[len(chart.panels) == 2]:
         return labels
@@ -358,7 +358,7 @@ def _tick_labels(chart: LineChart) -> list[str]:
 
 
 def _draw_line(axes: Axes, line: Line, lighter: int, marker: str) -> None:
-    """The last of several lines of one colour is the darkest; `marker` in matplotlib's letters."""
+    """Draw lines of one colour, the last the darkest; `marker` in matplotlib's letters."""
     x = [dot.x for dot in line.dots]
     y = [dot.value for dot in line.dots]
     colour = _lightened(line.colour, min(0.22 * lighter, 0.5))
@@ -446,13 +446,13 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
 
 
 def _most_crosses(panel: Panel) -> int:
-    """Crosses one above another at a place of the axis, at most."""
+    """Return the most crosses that stand one above another at a place of the axis."""
     places = {gap.x for gap in panel.gaps}
     return max((len({c for gap in panel.gaps if gap.x == x for c in gap.colours}) for x in places), default=0)
 
 
 def _mark_gaps(axes: Axes, panel: Panel) -> None:
-    """A cross for each kernel at the foot of the axes; the reasons stand below the figures, where there is room."""
+    """Draw a cross for each kernel at the foot of the axes; the reasons stand below the figures."""
     by_x: dict[int, list[Gap]] = {}
     for gap in panel.gaps:
         by_x.setdefault(gap.x, []).append(gap)
@@ -468,7 +468,7 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _plain(value: float, _position: float = 0.0) -> str:
-    """Without powers of ten, where that is short: 0.25, 4, 1500, 10⁵, 2·10⁶."""
+    """Return the number without powers of ten where it is short: 0.25, 4, 1500, 10⁵, 2·10⁶."""
     if value < 1e5:
         return f"{decimal(value):g}"
     digit, power = f"{value:.0e}".split("e+")
@@ -476,7 +476,7 @@ def _plain(value: float, _position: float = 0.0) -> str:
 
 
 def _plain_minor(value: float, _position: float = 0.0) -> str:
-    """Minor ticks that are labelled: 2 and 5 of a decade."""
+    """Return labels of minor ticks at 2 and 5 of a decade."""
     mantissa = f"{value:e}"[0]
     return _plain(value) if mantissa in "25" else ""
 

@@ -18,7 +18,7 @@ from grader.report.conclusions import conclusions, sweep_conclusions, sweep_note
 from grader.report.draw import DRAWINGS, Chart, Format, Medium
 from grader.report.job import ReportJob
 from grader.report.listing import listings
-from grader.report.predicted_page import predicted_times
+from grader.report.predicted import predicted_times
 from grader.report.summary import GroupRow, summary
 from grader.report.tables import (
     counter_table,
@@ -29,8 +29,8 @@ from grader.report.tables import (
     time_table,
     witness_tables,
 )
+from grader.report.text import visible
 from grader.report.views import FigureView, Page, Picture, SweepSection, TitleView, WrongPicture
-from grader.report.visible import visible
 from grader.report.wrong_map import wrong_maps
 
 if TYPE_CHECKING:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.i18n import _, ngettext
 from grader.lab.records import Lab, Text
 from grader.measured import Record
-from grader.report.numbers import Numbers
-from grader.report.visible import visible_line
+from grader.report.text import Numbers, variant_colour, visible_line
+from grader.report.views import (
+    VariantView,
+)
 from grader.result import Override, Result, TitlePage
 from grader.words import check_title
 
@@ -143,3 +145,36 @@ def _override(what: str, override: Override, numbers: Numbers) -> str:
 
 def _clock(time: str) -> str:
     return time[:16].replace("T", " ")
+
+
+def variant_columns(job: ReportJob) -> list[VariantView]:
+    """The lab's variants in its order, then any that only the result knows, each with its colour."""
+    titles = {v.name: v.title for v in job.variants}
+    names = list(dict.fromkeys([*titles, *job.result.variants, *(c.variant for c in job.result.checks)]))
+    return [
+        {"name": name, "title": titles.get(name, ""), "colour": variant_colour(index)}
+        for index, name in enumerate(name for name in names if name)
+    ]
+
+
+def where(result: Result, file: str | None, line: int | None) -> str:
+    """`file:line`, as an editor understands it, or the cell of a notebook and its line; "" when nothing is known."""
+    if not file or not line:
+        return file or ""
+    source = next((source for source in result.sources if source.file == file), None)
+    cell = source.cell_at(line) if source else None
+    if source is None or cell is None:
+        return f"{file}:{line}"
+    return f"{source.notebook}, {in_cell(cell)}"
+
+
+def in_cell(cell: tuple[int, int]) -> str:
+    """A place in a notebook, in words."""
+    return _("cell {cell}, line {line}").format(cell=cell[0], line=cell[1])
+
+
+def size_text(size: dict[str, int], extents: Sequence[str] = ()) -> str:
+    """Sizes in the lab's order: "256 × 128" where they are the `extents` of an array, else "n = 8192, radius = 2"."""
+    if len(size) > 1 and tuple(size) == tuple(extents):
+        return "\u00a0×\u00a0".join(str(value) for value in size.values())
+    return ", ".join(f"{name}\u00a0=\u00a0{value}" for name, value in size.items())

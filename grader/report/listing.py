@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 from grader.i18n import _
 from grader.measured import LineCounters
-from grader.report.job import ReportJob
-from grader.report.numbers import Numbers, check_status
-from grader.report.summary import FAULT_STATUSES, shortened, title_of, variant_columns
-from grader.report.summary_views import VariantView
-from grader.report.views import GapRow, Listing, NoteGroup, Row, Token
-from grader.report.visible import visible
+from grader.report.job import ReportJob, variant_columns
+from grader.report.summary import FAULT_STATUSES, shortened, title_of
+from grader.report.text import Numbers, check_status, lines_of, visible
+from grader.report.views import GapRow, Listing, NoteGroup, Row, Token, VariantView
 from grader.result import Result, Source, Variant
 
 MAX_LINE_CHARACTERS = 400
@@ -29,14 +27,6 @@ _COMMENT_OR_TEXT = re.compile(r"""/\*|\*/|//|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*
 
 class _TooLong(Exception):
     """The lexer takes too long."""
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a source, without their ends."""
-    lines = text.split("\n")
-    if lines[-1] == "" and len(lines) > 1:
-        lines.pop()
-    return lines
 
 
 def highlight(text: str) -> list[list[Token]]:
@@ -67,7 +57,7 @@ def highlight_lines(lines: Sequence[str], wanted: Sequence[int]) -> dict[int, li
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:
-    """Numbers that follow one another, together."""
+    """Yield consecutive numbers together."""
     run: list[int] = []
     for number in numbers:
         if run and number != run[-1] + 1:
@@ -79,7 +69,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _begins_in_comment(lines: Sequence[str], wanted: Sequence[int]) -> set[int]:
-    """The wanted lines that begin within a comment."""
+    """Return the wanted lines that begin within a comment."""
     starts = {run[0] for run in _runs(wanted)}
     last = max(starts, default=0)
     numbers = set()
@@ -98,7 +88,6 @@ def _begins_in_comment(lines: Sequence[str], wanted: Sequence[int]) -> set[int]:
 
 
 def _lexed(lines: Sequence[str], in_comment: bool) -> list[list[Token]]:
-    """Tokens of lines that follow one another."""
     from pygments import lex
     from pygments.lexers import get_lexer_by_name
     from pygments.token import Comment, Keyword, Name, Number, String, is_token_subtype
@@ -137,7 +126,7 @@ def _append(line: list[Token], css: str, text: str) -> None:
 
 
 def _cut(line: str) -> str:
-    """A line of bounded length.  A comment that ends in what is cut off ends before it."""
+    """Return a line of bounded length; a comment that ends in what is cut off ends before it."""
     if len(line) <= MAX_LINE_CHARACTERS:
         return line
     kept, rest = line[:MAX_LINE_CHARACTERS], line[MAX_LINE_CHARACTERS:]
@@ -220,7 +209,7 @@ def _rows(source: Source, job: ReportJob, room: int) -> list[Row]:
 
 
 def _pieces(source: Source, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Lines that are not shown, those of each cell by themselves."""
+    """Yield ranges of lines that are not shown, one for each cell."""
     begins = [begin for begin, _number in source.cells if first < begin <= last]
     for begin, until in pairwise([first, *begins, last + 1]):
         if begin < until:
@@ -228,7 +217,7 @@ def _pieces(source: Source, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def _enter(rows: list[Row], source: Source, line: int, cell: int) -> int:
-    """The cell that a line stands in, 0 for none; it is announced where the one before stood in another."""
+    """Return the cell of a line, 0 for none, announcing it where the line before stood in another."""
     at = source.cell_at(line)
     if at is None:
         return 0
@@ -238,7 +227,7 @@ def _enter(rows: list[Row], source: Source, line: int, cell: int) -> int:
 
 
 def _row_of(source: Source, line: int) -> int:
-    """The number that a line is told by."""
+    """Return the number that a line is shown with."""
     at = source.cell_at(line)
     return at[1] if at else line
 
@@ -248,7 +237,7 @@ def _gap(first: int, last: int) -> GapRow:
 
 
 def _joined(line: str) -> str:
-    """A line without the blanks that stand before a backslash at its end."""
+    """Return a line without the blanks before a backslash at its end."""
     if not line.endswith("\\"):
         return line
     kept = line[:-1].rstrip(" \t")
@@ -256,7 +245,7 @@ def _joined(line: str) -> str:
 
 
 def _shown(total: int, notes: dict[int, list[NoteGroup]], room: int) -> list[int]:
-    """The numbers of the lines that are shown, in order."""
+    """Return the numbers of the lines that are shown, in order."""
     near = {line + d for line in notes for d in range(-CONTEXT_LINES, CONTEXT_LINES + 1)}
     if total <= MAX_LINES:
         wanted = range(1, total + 1)
@@ -297,7 +286,7 @@ def notes_by_line(job: ReportJob, file: str) -> dict[int, list[NoteGroup]]:
 
 
 def _check_notes(result: Result, name: str, file: str) -> list[tuple[int, Note]]:
-    """What the checks of a variant found in a file."""
+    """Return what the checks of a variant found in a file."""
     notes: list[tuple[int, Note]] = []
     for check in result.checks:
         is_here = check.variant == name and check.line and result.file_of(check) == file
@@ -311,7 +300,7 @@ def _check_notes(result: Result, name: str, file: str) -> list[tuple[int, Note]]
 def _variant_notes(
     result: Result, name: str, variant: Variant, file: str, of_checks: list[tuple[int, Note]], numbers: Numbers
 ) -> list[tuple[int, Note]]:
-    """Everything known about a variant's lines in a file."""
+    """Return everything known about a variant's lines in a file."""
     notes: list[tuple[int, Note]] = []
     if variant.line and variant.file == file:
         notes.append((variant.line, Note("kernel", "", _("kernel of this variant"))))

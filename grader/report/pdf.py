@@ -140,7 +140,7 @@ class _Drawing:
             raise NotVectors(f"a figure with {address!r}") from None
 
     def _of_address(self, address: str) -> Element:
-        """What `url(#name)` names."""
+        """Return what `url(#name)` names."""
         return self._named(address.removeprefix("url(").removesuffix(")"))
 
     def _clip(self, element: Element) -> str:
@@ -177,7 +177,7 @@ class _Drawing:
         yield "Q"
 
     def _hatched(self, outline: str, pattern: Element) -> Iterator[str]:
-        """An area full of a pattern, which goes on from tile to tile without a seam."""
+        """Fill an area with a pattern that goes on from tile to tile without a seam."""
         ground, *lines = pattern
         yield "q"
         yield f"{_colour(ground.get('fill', '#ffffff'))} rg"
@@ -203,7 +203,7 @@ def _parsed_style(text: str) -> dict[str, str]:
 
 
 def _pen(style: Style) -> str:
-    """How lines are drawn.  matplotlib's sheet of styles says which joins and caps hold where nothing else is said."""
+    """Set how lines are drawn.  matplotlib's style sheet gives the joins and caps where nothing else is said."""
     dashes = style.get("stroke-dasharray", "none").replace(",", " ")
     return (
         f"{_colour(style['stroke'])} RG {style.get('stroke-width', '1')} w"
@@ -220,7 +220,7 @@ def _colour(text: str) -> str:
 
 
 def _outline(element: Element) -> str:
-    """The operators of a shape, in the coordinates of its element."""
+    """Return the operators of a shape, in the coordinates of its element."""
     if element.tag.removeprefix(_SVG) == "rect":
         return " ".join([element.get(name, "0") for name in ("x", "y", "width", "height")]) + " re"
     return _outline_of(element.get("d", ""))
@@ -228,7 +228,7 @@ def _outline(element: Element) -> str:
 
 @lru_cache(maxsize=4096)
 def _outline_of(path: str) -> str:
-    """Letters are the same paths in all figures."""
+    """Return the outline of a letter, whose path is the same in all figures."""
     written: list[str] = []
     here = ("0", "0")
     for command, text in _COMMAND.findall(path):
@@ -251,7 +251,7 @@ def _outline_of(path: str) -> str:
 
 
 def _extent(outline: str) -> tuple[float, float, float, float]:
-    """Left, top, right, bottom of an outline of straight lines."""
+    """Return left, top, right and bottom of an outline of straight lines."""
     numbers = [float(word) for word in outline.split() if word not in ("m", "l", "c", "h")]
     xs, ys = numbers[::2], numbers[1::2]
     return min(xs), min(ys), max(xs), max(ys)
@@ -315,14 +315,13 @@ def load_styles(name: str) -> None:
 
 
 def _missing(error: OSError | ImportError) -> str:
-    """What could not be loaded: the beginning of a message that goes on with every name that was tried."""
+    """Return what could not be loaded: WeasyPrint's message goes on with every name that it tried."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return line.partition(": ")[0].partition(".  ")[0][:120]
 
 
 @cache
 def _styles(name: str) -> CSS:
-    """A stylesheet of ours, read once for all reports."""
     from weasyprint import CSS
 
     return CSS(string=(data_root() / "templates" / name).read_text("utf-8"))

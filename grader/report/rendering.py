@@ -24,8 +24,8 @@ from grader.files import write_atomically
 from grader.measured import Record
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import ChildProgram
+from grader.processes.limits import IS_LINUX, resident_bytes, trim_heap
 from grader.processes.pool import Pool, Waiting
-from grader.processes.system import IS_LINUX, resident_bytes, trim_heap
 from grader.report.job import ReportJob
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _load_fonts() -> None:
 
 
 def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
-    """An event with its text for each file as it is written."""
+    """Yield an event with its text for each file as it is written."""
     from grader import i18n
     from grader.report import html, pdf
     from grader.report.draw import DRAWINGS

@@ -1,6 +1,6 @@
 """The summary of a result, mark, checks against variants, what to mend, and its row in a group's table; plain text.
 
-The views (`summary_views.py`) hold strings, lists and dicts only, so that a template or a terminal table need decide
+The views (`views.py`) hold strings, lists and dicts only, so that a template or a terminal table need decide
 nothing.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from grader.i18n import _
 from grader.measured import PredictedTime
 from grader.message import sentences_of
-from grader.report.job import ReportJob, decided, decision_lines
-from grader.report.numbers import Numbers, Status, check_status, result_status, variant_colour
+from grader.report.job import ReportJob, decided, decision_lines, size_text, variant_columns, where
 from grader.report.predicted import beside, faster_views, of_variants, predicted_table
-from grader.report.summary_views import (
+from grader.report.text import Numbers, Status, check_status, result_status, visible, visible_line
+from grader.report.views import (
     CellView,
     FaultView,
     InapplicableRow,
@@ -28,7 +28,6 @@ from grader.report.summary_views import (
     VariantView,
     WaitingRow,
 )
-from grader.report.visible import visible, visible_line
 from grader.result import Check, Decisions, Result, is_unjudged, judged_points
 from grader.words import check_title, fault_title
 
@@ -68,11 +67,13 @@ def _predicted(job: ReportJob, numbers: Numbers) -> PredictedTable | None:
     if not times:
         return None
     size = next((time.size for time in times.values() if isinstance(time, PredictedTime)), {})
-    found = {name: variant.faster for name, variant in job.result.variants.items()}
-    changes = {name: (where(job.result, made.file, made.line), made) for name, made in found.items() if made}
+    by_variant = {name: variant.faster for name, variant in job.result.variants.items()}
+    changes = {
+        name: (where(job.result, change.file, change.line), change) for name, change in by_variant.items() if change
+    }
     shown = [check.repair.diff for check in job.result.checks if check.repair is not None]
     faster = faster_views(changes, shown, numbers)
-    has_measured_gains = all(made.measured_times for _place, made in changes.values())
+    has_measured_gains = all(change.measured_times for _place, change in changes.values())
     return predicted_table(times, size_text(size, job.extents), numbers, faster, beside(job.result), has_measured_gains)
 
 
@@ -134,16 +135,6 @@ def _unjudged_line(reason: Unjudged, numbers: Numbers) -> str:
 def status_view(status: Status) -> StatusView:
     """A status as views hold it."""
     return {"key": status.key, "symbol": status.symbol, "word": status.word}
-
-
-def variant_columns(job: ReportJob) -> list[VariantView]:
-    """The lab's variants in its order, then any that only the result knows, each with its colour."""
-    titles = {v.name: v.title for v in job.variants}
-    names = list(dict.fromkeys([*titles, *job.result.variants, *(c.variant for c in job.result.checks)]))
-    return [
-        {"name": name, "title": titles.get(name, ""), "colour": variant_colour(index)}
-        for index, name in enumerate(name for name in names if name)
-    ]
 
 
 def score(earned: float, possible: float, pending: float, numbers: Numbers) -> ScoreView:
@@ -297,7 +288,7 @@ def _fault_of(check: Check) -> str:
 
 
 def _each_once(checks: Sequence[Check]) -> list[str]:
-    """A line for each fault, with the variants that have it: "wrong result · naive, shared: …"."""
+    """Return a line for each fault with the variants that have it: "wrong result · naive, shared: …"."""
     same: dict[tuple[str, str], list[Check]] = {}
     for check in checks:
         same.setdefault((title_of(check), _fault_of(check)), []).append(check)
@@ -326,22 +317,6 @@ def blocked_points(checks: list[Check], root: Check) -> float:
         and check.skip_reason == "prerequisite"
         and check.data.get("blocked_by") == root.check
     )
-
-
-def where(result: Result, file: str | None, line: int | None) -> str:
-    """`file:line`, as an editor understands it, or the cell of a notebook and its line; "" when nothing is known."""
-    if not file or not line:
-        return file or ""
-    source = next((source for source in result.sources if source.file == file), None)
-    cell = source.cell_at(line) if source else None
-    if source is None or cell is None:
-        return f"{file}:{line}"
-    return f"{source.notebook}, {in_cell(cell)}"
-
-
-def in_cell(cell: tuple[int, int]) -> str:
-    """A place in a notebook, in words."""
-    return _("cell {cell}, line {line}").format(cell=cell[0], line=cell[1])
 
 
 def code_at(lines: dict[str, list[str]], file: str | None, line: int | None) -> str:
@@ -394,13 +369,6 @@ def shortened(text: str, limit: int = 110) -> str:
         return sentence
     words = sentence[:limit].rpartition(" ")[0].rstrip(" ,;:(–-")
     return f"{words} …" if words else sentence
-
-
-def size_text(size: dict[str, int], extents: Sequence[str] = ()) -> str:
-    """Sizes in the lab's order: "256 × 128" where they are the `extents` of an array, else "n = 8192, radius = 2"."""
-    if len(size) > 1 and tuple(size) == tuple(extents):
-        return "\u00a0×\u00a0".join(str(value) for value in size.values())
-    return ", ".join(f"{name}\u00a0=\u00a0{value}" for name, value in size.items())
 
 
 # A variant is as good as its worst check.
@@ -458,7 +426,7 @@ def group_row(result: Result, variants: Sequence[str], language: str, report: st
 
 
 def _of_time(result: Result) -> list[str]:
-    """What is known of the time of a work, where it has a deadline: "late", or "timeless" for nothing at all."""
+    """Return "late", or "timeless" where a deadline holds and nobody knows the time."""
     decisions = result.decisions or Decisions()
     return ["late"] * (decisions.late is not None) + ["timeless"] * decisions.asks_time
 

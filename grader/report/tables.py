@@ -10,10 +10,9 @@ from typing import Any
 
 from grader.i18n import _, ngettext
 from grader.measured import Counters, Ratio, Resources, Timing, Witness
-from grader.report.job import ReportJob
-from grader.report.numbers import NO_BREAK_SPACE, Numbers, check_status, digits_needed, ratio_digits, time_digits
-from grader.report.summary import shortened, size_text, status_view, variant_columns, where
-from grader.report.summary_views import VariantView
+from grader.report.job import ReportJob, size_text, variant_columns, where
+from grader.report.summary import shortened, status_view
+from grader.report.text import NO_BREAK_SPACE, Numbers, check_status, digits_needed, ratio_digits, time_digits
 from grader.report.views import (
     CaseView,
     CounterTable,
@@ -23,6 +22,7 @@ from grader.report.views import (
     ResourceTable,
     TimeRow,
     TimeTable,
+    VariantView,
     WitnessCounter,
     WitnessFinding,
     WitnessTables,
@@ -142,9 +142,9 @@ def counter_table(job: ReportJob) -> CounterTable | None:
     }
 
 
-def _shared_words_note(found: Sequence[Counters]) -> str:
-    """Why the efficiency is low where there is no conflict; "" where nobody will ask."""
-    low = [c for c in found if c.shared_requests and not c.shared_excess and (c.shared_efficiency_pct or 100) < 99]
+def _shared_words_note(counters: Sequence[Counters]) -> str:
+    """Return why the efficiency is low without a conflict, "" where nobody will ask."""
+    low = [c for c in counters if c.shared_requests and not c.shared_excess and (c.shared_efficiency_pct or 100) < 99]
     if not low:
         return ""
     return _(
@@ -160,7 +160,7 @@ def counted(result: Result, name: str) -> Any:
 
 
 def _drawn(environment: Environment) -> str:
-    """What the case was drawn from that no lab names, "" where none was run."""
+    """Return what the drawn case was drawn from, "" where none was run."""
     if environment.drawn_by == "secret":
         return _("seed {seed}, derived from the files and the course's secret").format(seed=environment.drawn_seed)
     if environment.drawn_by == "submission":
@@ -235,12 +235,12 @@ def time_table(job: ReportJob) -> TimeTable | None:
 
 
 def _unbroken(title: str) -> str:
-    """A title of a narrow column, kept from being broken within a unit."""
+    """Return a title of a narrow column that is not broken within a unit."""
     return title.replace("/", f"/{WORD_JOINER}").replace(" %", f"{NO_BREAK_SPACE}%")
 
 
 def _common(sizes: Sequence[dict[str, int]], extents: Sequence[str]) -> dict[str, int]:
-    """The part that all sizes share where something else tells them apart; nothing of the axes of an array."""
+    """Return the sizes that all rows share, unless they are the axes of an array."""
     first = sizes[0]
     if tuple(first) == tuple(extents) or all(size == first for size in sizes):
         return {}
@@ -248,7 +248,7 @@ def _common(sizes: Sequence[dict[str, int]], extents: Sequence[str]) -> dict[str
 
 
 def _columns(timed: Sequence[Timing], baseline: str, numbers: Numbers) -> list[tuple[str, str, list[str]]]:
-    """For each column that has values what it stands under, its title, and its cells."""
+    """Return (heading, title, cells) of each column that has values."""
     texts = _Cells(timed, numbers)
     speedup = _("speedup over")
     columns = [
@@ -320,7 +320,6 @@ class _Cells:
 
 
 def _notes(timed: list[tuple[VariantView, Timing]], baseline: str) -> list[str]:
-    """What has to be said of the table."""
     notes = [
         _(
             "Speedups say how many times as fast the kernel is as: the student's own {name}; the lab's "
@@ -425,7 +424,9 @@ def witness_tables(job: ReportJob) -> WitnessTables | None:
     for column in variant_columns(job):
         for witness in job.result.variants.get(column["name"], Variant()).witnesses:
             if witness.value is None:
-                findings.append({**column, "tool": witness.tool, "text": _told(witness), "line": witness.line or ""})
+                findings.append(
+                    {**column, "tool": witness.tool, "text": _finding_text(witness), "line": witness.line or ""}
+                )
             elif witness.value or witness.emulator:
                 digits = digits_needed(v for v in (witness.value, witness.emulator) if v is not None)
                 emulated = "–" if witness.emulator is None else numbers.fixed(witness.emulator, digits)
@@ -440,7 +441,7 @@ def witness_tables(job: ReportJob) -> WitnessTables | None:
     return {"counters": counters, "findings": findings} if counters or findings else None
 
 
-def _told(witness: Witness) -> str:
+def _finding_text(witness: Witness) -> str:
     if witness.name == "failed":
         return _("could not be queried: {reason}").format(reason=witness.text)
     return witness.text

@@ -8,8 +8,8 @@ from typing import IO, TYPE_CHECKING, cast
 
 from grader.i18n import _
 from grader.report.summary import GroupRow
-from grader.report.summary_views import CellView, FaultView, PredictedTable, Summary
-from grader.report.visible import LastingStream, visible, visible_all
+from grader.report.text import LastingStream, visible, visible_all
+from grader.report.views import CellView, FaultView, PredictedTable, Summary
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderResult
@@ -101,7 +101,7 @@ def show_result(out: Console, view: Summary) -> None:
 
 
 def _hang(out: Console, text: Text, first: int, rest: int) -> None:
-    """Print a paragraph with its first line that many columns from the edge, and those that it goes on in."""
+    """Print a paragraph; its first line and the following ones each with an indent of their own."""
     from rich.text import Text
 
     lead, width = rest - first, max(out.width - rest, 1)
@@ -119,7 +119,7 @@ def _hang(out: Console, text: Text, first: int, rest: int) -> None:
 
 
 def _fitting_matrix(out: Console, view: Summary) -> Table:
-    """The table of checks with as many words as the terminal is wide enough for, none of them broken."""
+    """Return the table of checks with as many words as the terminal is wide enough for, none broken."""
     symbols = (*STYLES, "none", "blocked", "skip")
     for silent, is_short in (((), False), (("pass",), False), ((*symbols[-3:], "pass"), False), (symbols, True)):
         rows = _matrix_rows(view, silent, is_short)
@@ -135,7 +135,7 @@ def _fitting_matrix(out: Console, view: Summary) -> Table:
 
 
 def _widths(least: Sequence[int], most: Sequence[int], free: int) -> list[int]:
-    """Widths between what the columns need and what they could use, with `free` characters to share out."""
+    """Return widths between what the columns need and could use, with `free` characters to share out."""
     widths = list(least)
     while free > 0 and any(width < limit for width, limit in zip(widths, most, strict=True)):
         # To the first of the narrowest shares: the titles come first and gain most by it.
@@ -167,7 +167,7 @@ def _matrix_rows(view: Summary, silent: Sequence[str], is_short: bool) -> list[l
 
 
 def _matrix(rows: list[list[Text]], widths: Sequence[int] | None) -> Table:
-    """Checks against variants; widths: of the columns, None for whatever they take."""
+    """Return the table of checks; widths: of the columns, None for whatever they take."""
     table = _table()
     head, *checks, totals = rows
     for index, title in enumerate(head):
@@ -250,18 +250,18 @@ def show_found_out(out: Console, before: Summary, guessed: Summary, after: Summa
     shown, known = ({(fault["message"], fault["hint"]) for fault in one["faults"]} for one in (before, guessed))
     fresh = [fault for fault in view["faults"] if (fault["message"], fault["hint"]) not in shown]
     hints = {fault["id"]: fault["hint"] for fault in before["faults"]}
-    found = [
+    faults = [
         fault
         for fault in fresh
         if (fault["message"], fault["hint"]) not in known
         and (fault["follows"] or fault["hint"] != hints.get(fault["id"], ""))
     ]
-    _show_hints(out, _("Found by trying changes"), found, hints)
-    _show_hints(out, _("How to go on"), [fault for fault in fresh if fault not in found], hints)
+    _show_hints(out, _("Found by trying changes"), faults, hints)
+    _show_hints(out, _("How to go on"), [fault for fault in fresh if fault not in faults], hints)
 
 
 def _show_hints(out: Console, title: str, faults: Sequence[FaultView], hints: Mapping[str, str]) -> None:
-    """What to do about faults; hints: what was said of that before."""
+    """Print what to do about faults; hints: those shown before."""
     from rich.text import Text
 
     if not faults:
@@ -405,7 +405,7 @@ def show_table(out: Console, titles: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def _table_width(rows: Sequence[Sequence[str]]) -> int:
-    """The columns that a table of these cells takes, edges included, when no cell is broken."""
+    """Return the columns that a table of these cells takes, edges included, when no cell is broken."""
     from rich.cells import cell_len
 
     count = max(map(len, rows))
@@ -413,7 +413,7 @@ def _table_width(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _narrowed(text: str) -> str:
-    """As much of a cell as it needs in width: all of a short text, of prose its longest word."""
+    """Return the part of a cell that sets its least width: all of a short text, the longest word of prose."""
     return text[:PROSE_WIDTH] if len(text) <= PROSE_WIDTH else max((text[:PROSE_WIDTH], *text.split()), key=len)
 
 

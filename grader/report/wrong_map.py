@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from grader.i18n import _
 from grader.measured import Diagnosis, ElementRange
-from grader.report.job import ReportJob
-from grader.report.numbers import INK
-from grader.report.summary import size_text
+from grader.report.job import ReportJob, size_text
+from grader.report.text import INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +107,7 @@ def _input_panel(diagnosis: Diagnosis, name: str, shape: list[int]) -> Panel:
 
 
 def _elements(ranges: Sequence[ElementRange], shape: Sequence[int]) -> list[int]:
-    """Places in memory of the elements of some ranges."""
+    """Return places in memory of the elements of some ranges."""
     elements: list[int] = []
     for box in ranges:
         places = [0]
@@ -135,7 +134,7 @@ def _panel(
     focus: int,
     named: Sequence[tuple[str, int]],
 ) -> Panel:
-    """`focus`: the element that must be in sight; `named`: texts for elements, by place in memory."""
+    """focus: the element that must be in sight; named: texts for elements, by place in memory."""
     title = f"{name}, " + "\u00a0×\u00a0".join(str(n) for n in shape)
     grid, row_step = (0, 0), 1
     if len(shape) == 1:
@@ -251,7 +250,7 @@ def _draw_legend(axes: Axes, panel: Panel) -> None:
 
 
 def _draw_symbols(axes: Axes, panel: Panel) -> None:
-    """× and ○ in the cells, as long as they are large enough to be seen."""
+    """Draw × and ○ in the cells, as long as they are large enough to be seen."""
     width = max(len(panel.cells[0]), len(panel.cells))
     if width > WITH_SYMBOLS:
         for row, column, rows, columns in _blocks(panel.cells, MISSING):
@@ -274,7 +273,7 @@ def _hatch(axes: Axes, row: int, column: int, rows: int, columns: int) -> None:
 
 
 def _blocks(cells: Sequence[str], symbol: str) -> list[tuple[int, int, int, int]]:
-    """Rectangles (row, column, rows, columns) that cover a symbol: runs along a row, joined where rows repeat them."""
+    """Return rectangles (row, column, rows, columns) that cover a symbol: runs, joined over equal rows."""
     blocks: list[list[int]] = []
     open_blocks: dict[tuple[int, int], list[int]] = {}
     for number, row in enumerate(cells):
@@ -307,7 +306,7 @@ def _draw_grid(axes: Axes, panel: Panel) -> None:
 
 
 def _ticks(length: int, tile: int, most: int = 9) -> list[int]:
-    """Where tiles begin, else a few round numbers; never more than `most`."""
+    """Return where tiles begin, else a few round numbers, at most `most`."""
     step = tile or 1
     while -(-length // step) > most:
         step *= 2

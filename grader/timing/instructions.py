@@ -113,9 +113,9 @@ def _read_file(path: Path) -> Processor:
         raise UsageError(msg("predict.device_file", file=str(path), why=error.strerror or "")) from error
     except (msgspec.ValidationError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise UsageError(msg("predict.device_file", file=str(path), why=str(error))) from error
-    known = read_device("t4")
+    t4 = read_device("t4")
     for part in ("rates", "latency"):
-        lacking = sorted(set(getattr(known, part)) - set(getattr(processor, part)))
+        lacking = sorted(set(getattr(t4, part)) - set(getattr(processor, part)))
         if lacking:
             raise UsageError(msg("predict.device_lacks", file=str(path), what=f"{part}.{lacking[0]}"))
     return processor
@@ -382,7 +382,7 @@ def _registers(operand: Operand | None) -> Iterator[int]:
 
 
 def _sources(instruction: Instruction) -> Iterator[int]:
-    """Registers that an instruction reads."""
+    """Return the registers that an instruction reads."""
     if instruction.guard is not None:
         yield instruction.guard.register.index
     operands = instruction.operands
@@ -391,6 +391,6 @@ def _sources(instruction: Instruction) -> Iterator[int]:
 
 
 def _targets(instruction: Instruction) -> Iterator[int]:
-    """Registers that it sets."""
+    """Return the registers that it sets."""
     if facts(instruction.opcode).writes_first and instruction.operands:
         yield from _registers(instruction.operands[0])

@@ -102,7 +102,7 @@ def _held(uuid: str, wait_s: float | None, *, alone: bool) -> Iterator[None]:
 
 
 def _enter_alone(room: int, gate: int, patient: bool) -> bool:
-    """Take the room; whoever is not patient closes the gate to others, if nobody has."""
+    """Take the room; an impatient one closes the gate to others."""
     if not patient:
         _taken(gate, fcntl.LOCK_EX)
     return _taken(room, fcntl.LOCK_EX)

@@ -159,7 +159,7 @@ def ratio_interval(ratio: float, processor: Processor) -> tuple[float, float]:
 
 
 def _taken(work: Work, asked: Profile, processor: Processor, shares: Mapping[str, float]) -> dict[str, float]:
-    """Of each share of the time what one line takes, where it takes any."""
+    """Return, for each share of the time, what one line takes of it."""
     pipe = _busiest_pipe(asked, processor)
     moved = asked.l2_sectors + asked.stored_sectors
     parts = {
@@ -182,7 +182,7 @@ def _busiest_pipe(asked: Profile, processor: Processor) -> str:
 
 
 def _time(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple[float, dict[str, float]]:
-    """µs, and the share of each of `UNITS`."""
+    """Return µs, and the share of each of `UNITS`."""
     multiprocessors = processor.multiprocessors
     resident = max(1, min(asked.resident, ceil(asked.blocks / multiprocessors)))
     wave = multiprocessors * resident
@@ -381,7 +381,7 @@ def predict_launch(launch: FollowedLaunch) -> Prediction | None:
 
 @lru_cache(maxsize=8)
 def _parsed(ptx: str) -> Module:
-    """A program; the points of a sweep over sizes are of one, those over a constant of as many as it has values."""
+    """Return a parsed program; the points of a sweep over sizes share one."""
     return parse(ptx)
 
 

@@ -100,7 +100,7 @@ def sampled_blocks(grid: tuple[int, int, int], resident: int, processor: Process
 
 
 def _middle(grid: tuple[int, int, int]) -> int:
-    """The block in the middle of the launch; of two along an axis the first, as the last may have little to do."""
+    """Return the block in the middle of the launch; the last of an axis may have little to do."""
     across, down, _deep = grid
     number = prod(grid) // 2
     places = number % across, number // across % down, number // (across * down)
@@ -199,7 +199,7 @@ def _count(base: BlockTrace, counts: Profile) -> None:
 
 
 def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]], counts: Profile) -> None:
-    """Sectors that go to the L2 cache, by line; `made.l2_sectors` are known."""
+    """Return the sectors that go to the L2 cache, by line; `made.l2_sectors` are known."""
     asked: dict[int, list[float]] = {}
     for event in _global(base):
         cost, ideal = float(event.pattern.cost.sum()), float(event.pattern.ideal.sum())
@@ -265,7 +265,7 @@ def _replay(together: Sequence[BlockTrace], capacity: int) -> tuple[dict[int, tu
 
 
 def _lines(event: Request, phase: int) -> list[tuple[int, int, int]]:
-    """(line, mask of its sectors, sectors asked for by all warps)."""
+    """Return (line, mask of its sectors, sectors asked for by all warps)."""
     sectors = event.pattern.sectors + phase
     masks: dict[int, list[int]] = {}
     for sector in sectors.tolist():
@@ -299,7 +299,7 @@ def _hottest(base: BlockTrace, neighbours: Sequence[BlockTrace | None]) -> tuple
 
 
 def _footprint(trace: BlockTrace, op: str, most: int) -> dict[int, np.ndarray]:
-    """Sectors by array that loads, or stores and atomics, touch, in the first `most` requests."""
+    """Return the sectors by array that loads, or stores and atomics, touch in the first `most` requests."""
     parts: dict[int, list[np.ndarray]] = {}
     visited: set[tuple[int, int]] = set()
     for event in _global(trace)[:most]:
@@ -318,7 +318,7 @@ def _memory_bytes(
     asked: float,
     processor: Processor,
 ) -> tuple[float, float, float]:
-    """(read, written) of the launch, and what loads of one wave touch."""
+    """Return (read, written) of the launch, and what loads of one wave touch."""
     total = prod(grid)
     pieces: list[tuple[str, float, float]] = []
     touched_sectors = 0
@@ -440,7 +440,7 @@ def _path(
 
 
 def _shared_waits(base: BlockTrace) -> dict[int, float]:
-    """Cycles that bank conflicts add to an instruction's latency."""
+    """Return the cycles that bank conflicts add to an instruction's latency."""
     totals: dict[int, list[float]] = {}
     for event in base.events:
         if isinstance(event, Request) and event.space == "shared" and len(event.pattern.cost):

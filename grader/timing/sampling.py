@@ -89,7 +89,7 @@ def fewest_values(confidence: float = CONFIDENCE) -> int:
 
 
 def _rank(count: int, confidence: float) -> tuple[int, float]:
-    """The largest k whose interval covers enough, and what it covers; (0, 0) when none does."""
+    """Return the largest k whose interval covers enough, and what it covers; (0, 0) when none does."""
     below = 0.0
     best = 0, 0.0
     for rank in range(1, count // 2 + 1):
@@ -223,7 +223,6 @@ def judge(minimum: float, full: float, proposal: Proposal) -> Judgement:
 
 
 def _rounded(value: float) -> float:
-    """To two digits after the point below 10, to one above."""
     return round(value, 2 if value < 10 else 1)
 
 
@@ -428,7 +427,7 @@ def sample(
 
 
 def _round(measure: Callable[[list[str]], Sample], active: list[str], samples: Samples) -> list[str]:
-    """One round; returns the kernels that are right still."""
+    """Sample one round; return the kernels that are still right."""
     got = measure(order(active, samples.rounds))
     samples.rounds += 1
     samples.problems += got.problems

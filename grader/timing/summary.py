@@ -207,7 +207,7 @@ def _of_cpu(cpu: CpuTime | None, median_us: float) -> dict[str, Any]:
 
 
 def _rate(measurement: Measurement, work: Work | None, median_us: float) -> dict[str, Any]:
-    """Bandwidth or arithmetic rate in units of 10⁹ a second, and its share of what the device was seen to do."""
+    """Return GB/s or GFLOP/s, and its share of what the device was measured to do."""
     if work is None or not median_us:
         return {}
     if work.operations is not None:

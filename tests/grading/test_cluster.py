@@ -68,9 +68,8 @@ def test_a_cluster_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("distributed")
-    from grader.grading import dask
 
-    monkeypatch.setattr(dask, "CONNECT_S", 1)
+    monkeypatch.setattr(cluster, "CONNECT_S", 1)
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):
         shutil.copytree(SAMPLES / "ivanov", tmp_path / "group" / name)

@@ -166,7 +166,7 @@ def test_a_cluster_that_is_gone_for_good_is_one_line_and_loses_nothing(
 SHORT_TASKS = """
 import sys, time
 from grader.errors import UsageError
-from grader.grading.dask import DaskWorkers
+from grader.grading.cluster import DaskWorkers
 
 workers = DaskWorkers(sys.argv[1], False, print)
 futures = [workers.submit(time.sleep, 0.01) for _ in range(4)]
@@ -210,7 +210,7 @@ def test_a_scheduler_that_dies_over_results_on_their_way_is_one_line(cluster: Cl
 @pytest.mark.slow
 def test_a_scheduler_without_workers_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
-    from grader.grading.dask import DaskWorkers
+    from grader.grading.cluster import DaskWorkers
 
     (tmp_path / "dask").mkdir()
     made = Cluster(tmp_path / "dask")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.grading.followers import predict_launches
+from grader.grading.predictions import predict_launches
 from grader.ptx.limits import PtxSyntaxError
 from grader.timing.prediction import FollowedLaunch
 from tests.timing.test_prediction import COPY, H200

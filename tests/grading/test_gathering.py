@@ -11,8 +11,7 @@ import pytest
 
 from grader.cli import main as cli
 from grader.course.roster import Person
-from grader.grading.gathering import _listed, gather
-from grader.grading.students import Work
+from grader.grading.students import Work, _listed, gather
 from tests.marks_only import put_marks_only
 
 pytestmark = pytest.mark.started

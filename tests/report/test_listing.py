@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from grader.measured import LineCounters
 from grader.report import listing
 from grader.report import listing as highlight
-from grader.report.numbers import Numbers
+from grader.report.text import Numbers
 from grader.report.views import LineRow, Listing
 from grader.result import Source
 from tests import sample_results

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import i18n
-from grader.report.numbers import Numbers, digits_needed
+from grader.report.text import Numbers, digits_needed
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from grader import i18n
 from grader.checks.execution import predicted_figures
 from grader.measured import FasterChange, Ratio, Timing
 from grader.report import html, terminal
-from grader.report.predicted_page import predicted_times
+from grader.report.predicted import predicted_times
 from grader.report.summary import summary
 from grader.result import Repair, Result
 from grader.words import text

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import structs
 
 from grader.message import joined, msg, verbatim
-from grader.report.numbers import Numbers
 from grader.report.summary import shortened, summary, totals
+from grader.report.text import Numbers
 from grader.result import Check, Repair
 from grader.words import text
 from tests import sample_results

@@ -7,7 +7,7 @@ import pytest
 
 from grader.measured import Estimate, SweepRecord
 from grader.report.charts import LineChart, amount, axis_title, gap_notes, quantity, sweep_charts
-from grader.report.numbers import Numbers, variant_colour
+from grader.report.text import Numbers, variant_colour
 from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep, with_predicted
 
 

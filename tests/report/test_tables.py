@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from grader.lab import labs
 from grader.report import tables
-from grader.report.job import make_job
-from grader.report.numbers import Numbers
-from grader.report.summary import size_text, summary
+from grader.report.job import make_job, size_text
+from grader.report.summary import summary
+from grader.report.text import Numbers
 from grader.result import Case, Launch
 from tests import sample_results
 from tests.report.jobs import job

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.report.visible import visible, visible_all
+from grader.report.text import visible, visible_all
 
 
 @pytest.mark.parametrize(

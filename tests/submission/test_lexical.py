@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GraderError, UsageError
-from grader.processes.system import resident_bytes
+from grader.processes.limits import resident_bytes
 from grader.submission import lexical
 from grader.submission.binding.bind import bind
 from grader.submission.folder import FoundSubmission

@@ -17,7 +17,7 @@ from grader.grading.options import GradeOptions
 from grader.grading.session import graded_result, task_of
 from grader.grading.workers import grade_here
 from grader.lab import labs
-from grader.report.summary import where
+from grader.report.job import where
 from grader.result import Check
 from grader.submission.source import SourceText, notebook_sources
 from grader.words import told

@@ -197,7 +197,7 @@ def packed(launch: Launch, addresses: Mapping[str, int]) -> driver.Parameters:
 
 
 def _launch(device: Device, function: Any, launch: Launch, addresses: Mapping[str, int]) -> float:
-    """Launch and wait; µs between the events around it."""
+    """Launch and wait; return µs between the events around it."""
     arguments = packed(launch, addresses)
     begin, end = driver.call("cuEventCreate", 0), driver.call("cuEventCreate", 0)
     try:
@@ -219,7 +219,7 @@ def _launch(device: Device, function: Any, launch: Launch, addresses: Mapping[st
 
 
 def _examine(device: Device, arrays: list[Array], places: Places, base: int) -> tuple[list[str], list[str]]:
-    """Names of the inputs that changed, and of the arrays beside which something was written."""
+    """Return the names of inputs that changed, and of arrays beside which something was written."""
     helpers, counters = device.helpers, device.counters
     for index, array in enumerate(arrays):
         if not array.is_output:
@@ -237,7 +237,7 @@ def _examine(device: Device, arrays: list[Array], places: Places, base: int) -> 
 
 
 def _printed(device: Device) -> str:
-    """What the kernel printed since the last call, at most `PRINTF_CHARACTERS`."""
+    """Return what the kernel printed since the last call, at most `PRINTF_CHARACTERS`."""
     ctypes.CDLL(None).fflush(None)
     size = os.fstat(device.printed).st_size
     data = os.pread(device.printed, PRINTF_CHARACTERS, 0) if size else b""
@@ -295,7 +295,7 @@ def measure(device: Device, modules: Modules, order: HostCopies, memory: Any) ->
 def _run(
     device: Device, function: Any, order: HostCopies, buffers: list[_Buffer], on_device: list[int]
 ) -> tuple[float, float, float, float, float]:
-    """µs of copying in, the kernel, copying out, all three together, and of the CPU reading `READ_BYTES`."""
+    """Return µs of copying in, the kernel, copying out, all three together, and the CPU reading `READ_BYTES`."""
     stream, launch = device.stream, order.launch
     arguments = packed(launch, {b.array.name: at for b, at in zip(buffers, on_device, strict=True)})
     events = [driver.call("cuEventCreate", 0) for _index in range(4)]
@@ -324,7 +324,7 @@ def _run(
 
 
 def _read_us(buffers: list[_Buffer]) -> float:
-    """The CPU copying the first `READ_BYTES` of the output out of the buffer, µs."""
+    """Return how long the CPU takes to copy the first `READ_BYTES` of the output from the buffer, µs."""
     output = next(b for b in buffers if b.array.is_output)
     nbytes = min(READ_BYTES, output.array.nbytes)
     target = ctypes.create_string_buffer(nbytes)
@@ -434,7 +434,7 @@ class Graphs:
         return median(self._idle((self._device.helpers.functions["empty"], launch, {})))
 
     def _idle(self, item: Item | None) -> list[float]:
-        """µs between the events of every launch of some samples."""
+        """Return µs between the events of every launch of some samples."""
         graph = self.timed([item] * IDLE_BATCH)
         times = []
         for _sample in range(IDLE_SAMPLES):

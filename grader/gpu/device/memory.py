@@ -51,7 +51,7 @@ class Counts:
 
 
 def _of_fill(elements: Elements, values: Values) -> list[bytes | int]:
-    """The arguments that `fill` and `check_filled` begin with."""
+    """Return the arguments that `fill` and `check_filled` begin with."""
     at: list[bytes | int] = [elements.base, u64(elements.stride), u64(elements.count), u32(elements.width)]
     return [*at, values.pool, u32(values.mask), u64(values.key)]
 

@@ -252,7 +252,7 @@ class Rounds:
         )
 
     def _sample(self, prepared: _Prepared, key: int) -> tuple[float, list[Problem]]:
-        """Time of one launch, µs, and what was wrong with the results."""
+        """Return the time of one launch, µs, and what was wrong with the results."""
         helpers, layout, sets = self._device.helpers, prepared.layout, prepared.batch
         signature = (layout.signature, sets)
         if self._filled != signature:
@@ -279,11 +279,11 @@ class Rounds:
         return elapsed_us, self._check(prepared, key) if prepared.check is not None else []
 
     def _mark(self, name: str) -> None:
-        """Leave word of the kernel at work: if it never ends, nobody here will be able to tell."""
+        """Note the kernel at work: if it never ends, nobody here will be able to say which it was."""
         self._shared[:PROGRESS_BYTES] = name.encode()[:PROGRESS_BYTES].ljust(PROGRESS_BYTES, b"\0")
 
     def _check(self, prepared: _Prepared, key: int) -> list[Problem]:
-        """Have the checking kernel make what is expected, compare, and wipe it."""
+        """Have the checking kernel compute what is expected, compare, and wipe it."""
         helpers, layout, sets, counters = self._device.helpers, prepared.layout, prepared.batch, self._device.counters
         counters.clear()
         for offset, nbytes in layout.gaps:
@@ -329,7 +329,7 @@ class Rounds:
         return problems
 
     def _build(self, prepared: _Prepared) -> None:
-        """The graphs of a target for its batch."""
+        """Build the graphs of a target for its batch."""
         self._drop_graphs(prepared)
         launches = [
             (prepared.function, prepared.target.launch, self._at(prepared.layout, s)) for s in range(prepared.batch)
@@ -347,7 +347,7 @@ class Rounds:
             prepared.check = self._graphs.plain(checks)
 
     def _at(self, layout: Layout, index: int, expected: bool = False) -> dict[str, int]:
-        """Addresses of the arrays of one launch of a sample; with `expected`, outputs go where they are compared."""
+        """Return the addresses of the arrays of one launch; with `expected`, outputs go where they are compared."""
         return {
             a.name: (self._expected if expected and a.is_output else self._arena)
             + layout.stride * index
@@ -365,7 +365,7 @@ class Rounds:
         return sm_mhz(self._device, self._max_mhz)
 
     def _make_room(self) -> None:
-        """Space for the arrays of the largest sample, and for what is expected of them."""
+        """Allocate the arrays of the largest sample, and those expected of them."""
         for address in (self._arena, self._expected):
             if address:
                 driver.call("cuMemFree", address)

@@ -19,7 +19,7 @@ import msgspec
 from grader.errors import InternalError
 from grader.message import msg
 from grader.processes.child import Child, ChildProgram, can_wait, start_server
-from grader.processes.system import IS_LINUX, isolated_python
+from grader.processes.limits import IS_LINUX, isolated_python
 from grader.programs.toolchain import become
 
 CPU_SECONDS = 15

@@ -28,7 +28,7 @@ from pathlib import Path
 from grader.errors import InternalError, describe_os_error
 from grader.files import user_cache
 from grader.message import msg
-from grader.processes.system import cores
+from grader.processes.limits import cores
 
 TARGET = "wasm64-unknown-wasip1"
 VERSION = "0.17.1"
