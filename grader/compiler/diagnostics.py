@@ -95,7 +95,7 @@ def never_closed(line: int) -> Message:
 
 
 def _meant(message: str) -> Message | None:
-    """What a message means that says something else to a beginner."""
+    """Return the plain cause behind a message that means something else to a beginner."""
     of_std = _NOT_IN_STD.search(message)
     if of_std and of_std["name"] in _DEVICE_FUNCTIONS:
         return msg("compiler.std_in_device", name=of_std["name"])
@@ -150,7 +150,7 @@ def _macro(message: str, line: int, rows: list[str]) -> Cause | None:
 
 
 def _missing_sign(message: str, line: int, is_first: bool, rows: list[str]) -> Cause | None:
-    """A sign that is missing where the line before ends: the compiler notices that at the next word."""
+    """Find a sign missing at the end of the line before: the compiler notices it only at the next word."""
     expected = _EXPECTED.search(message)
     before = _code_before(rows, line)
     if expected is None or not is_first or not before:
@@ -161,7 +161,7 @@ def _missing_sign(message: str, line: int, is_first: bool, rows: list[str]) -> C
 
 
 def _misspelt(message: str, line: int, rows: list[str], undefined: set[str]) -> Cause | None:
-    """A name that is nearly one that is known there."""
+    """Find a known name that is nearly the one written."""
     axis = _NO_MEMBER.search(message)
     if axis is not None:
         return Cause(msg("compiler.did_you_mean", name=axis["name"], near=axis["name"].lower()))
@@ -201,8 +201,8 @@ def _code_before(rows: list[str], line: int) -> int:
     return 0
 
 
-def _blank(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", found.group())
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match.group())
 
 
 MAX_LOG_CHARACTERS = 32 * 1024
@@ -342,12 +342,12 @@ def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnost
 
 
 def _known(name: str, lines_of: Mapping[str, list[str]]) -> str:
-    """The source that a log means by a name; "" for any other file."""
+    """Return the source that a log means by a name; "" for any other file."""
     return next((candidate for candidate in (name, name.rpartition("/")[2]) if candidate in lines_of), "")
 
 
 def _end_of_source(
-    rows: list[str], message: str, lines_of: Mapping[str, list[str]], found: dict[Diagnostic, bool]
+    rows: list[str], message: str, lines_of: Mapping[str, list[str]], errors: dict[Diagnostic, bool]
 ) -> int:
     """Put an error at the end of a source at the brace that it is about; how many rows that took."""
     opened = _TO_MATCH.match(rows[0]) if rows else None
@@ -355,7 +355,7 @@ def _end_of_source(
     if opened is None or not file or not 1 <= int(opened["line"]) <= len(lines_of[file]):
         return 0
     line = int(opened["line"])
-    found.setdefault(Diagnostic(file, line, "error", f"at end of source: {message}", never_closed(line)), False)
+    errors.setdefault(Diagnostic(file, line, "error", f"at end of source: {message}", never_closed(line)), False)
     return 1
 
 

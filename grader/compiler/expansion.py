@@ -118,7 +118,6 @@ def _expanded(text: str, directives: Sequence[tuple[int, str]]) -> Iterator[tupl
 
 
 def _directives(text: str) -> list[tuple[int, str]]:
-    """The directives of a text, and where each begins."""
     if "#" not in text:
         return []
     matches = _COMMENT_OR_DIRECTIVE.finditer(text)
@@ -126,8 +125,6 @@ def _directives(text: str) -> list[tuple[int, str]]:
 
 
 class _Counter:
-    """Counts by the macros that it has learnt."""
-
     def __init__(self, weights: Mapping[str, int] = MappingProxyType({})) -> None:
         self.macros: dict[str, _Macro] = {}
         self._weights = weights
@@ -223,7 +220,6 @@ class _Counter:
 
 
 def _sum(first: Mapping[str, int], second: Mapping[str, int], times: int = 1) -> Size:
-    """`first` and so many times `second`."""
     names = {*first, *second}
     return {name: min(first.get(name, 0) + times * second.get(name, 0), _MAX_COUNT) for name in names}
 

@@ -444,7 +444,6 @@ class KeptCompiler:
 
 @functools.cache
 def _own_code() -> str:
-    """A hash of what calls NVRTC, and of the headers that it is given."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.rglob("*")):
         if path.suffix != ".pyc" and path.is_file():

@@ -272,7 +272,6 @@ def main(connection: socket.socket, header_folder: str, toolkits: str, *options:
 
 
 def _prepare(header_folder: str, toolkits: list[Path], install: bool, use_landlock: bool) -> Ready:
-    """Load NVRTC and give up every other right."""
     from grader.processes import limits
 
     version_text = ".".join(map(str, version()))

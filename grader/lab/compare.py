@@ -137,7 +137,6 @@ def wrong_elements(got: Array, expected: Array, tolerance: Tolerance, is_marked:
 
 
 def _wrong(got: Array, expected: Array, tolerance: Tolerance, is_marked: bool) -> Mask:
-    """The same of each element for itself."""
     exact = expected.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(got.astype(np.float64) - exact)
@@ -200,7 +199,6 @@ PART = 1 << 18
 
 
 def _parts(size: int) -> Iterator[slice]:
-    """Slices that cover an array of so many elements."""
     return (slice(start, start + PART) for start in range(0, size, PART))
 
 
@@ -222,7 +220,6 @@ def _located(
 
 
 def _locate(value: np.generic, inputs: Mapping[str, Array]) -> tuple[str, Index] | None:
-    """The one place in the inputs where `value` stands."""
     place: tuple[str, Index] | None = None
     for name, array in inputs.items():
         if array.dtype != value.dtype:

@@ -129,8 +129,8 @@ class Oracle:
         for parameter in (p for p in self._lab.parameters if p.is_input):
             if all(self._is_without_effect(parameter.name, sizes, dtypes) for sizes in at_sizes[:MAX_DRAWS]):
                 line = _line_of(self._module.expected)
-                told = msg("oracle.without_effect", name=parameter.name, kind=parameter.kind.name)
-                return FileError(told, self._lab.oracle, line)
+                message = msg("oracle.without_effect", name=parameter.name, kind=parameter.kind.name)
+                return FileError(message, self._lab.oracle, line)
         return None
 
     def _is_without_effect(self, name: str, sizes: Sizes, dtypes: Mapping[str, str]) -> bool:
@@ -147,7 +147,6 @@ class Oracle:
         return all(_are_same(changed[p.name], outputs[p.name]) for p in self._lab.parameters if p.is_output)
 
     def _given(self, sizes: Sizes, dtypes: Mapping[str, str], again: bool = False) -> dict[str, Array]:
-        """The inputs of a case."""
         key = (*_key(sizes, dtypes), again)
         if key not in self._inputs:
             seed = [self._lab.seed, *(sizes[name] for name in self._lab.size_names), *([1] if again else [])]
@@ -236,7 +235,7 @@ def _are_same(one: Array, other: Array) -> bool:
 
 
 def _scalar(parameter: Parameter, rng: np.random.Generator, again: bool) -> Array:
-    """One of its values; for a second call one between them, which nobody can have written into a program."""
+    """Return one of its values; for a second call one between two of them, which no program can hold as a constant."""
     low, high = min(parameter.values), max(parameter.values)
     value = rng.uniform(low, high) if again else float(rng.choice(parameter.values))
     return _of_type(np.asarray(value), parameter.dtype).reshape(())
@@ -272,7 +271,6 @@ def _key(sizes: Sizes, dtypes: Mapping[str, str]) -> tuple[object, ...]:
 
 
 def _line_of(function: object) -> int | None:
-    """Where a function of the oracle begins, if Python wrote it down."""
     code = getattr(function, "__code__", None)
     return code.co_firstlineno if code is not None else None
 

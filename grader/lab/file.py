@@ -160,14 +160,12 @@ SHOWN = ("open", "name", "after 2026-12-01", "after 2026-12-01 18:00 Europe/Mosc
 
 
 def _with_tests(file: YamlFile, variant: Variant, data: Any, parameters: tuple[Parameter, ...]) -> Variant:
-    """The variant with its tests, as checks behind the others."""
     keys: KeyPath = ("variants", variant.name, "tests")
     tests = (_test_of(file, (*keys, n), n, row, parameters) for n, row in data.get("tests", {}).items())
     return replace(variant, checks=(*variant.checks, *tests))
 
 
 def _test_of(file: YamlFile, keys: KeyPath, name: str, data: object, parameters: tuple[Parameter, ...]) -> CheckSpec:
-    """A variant's test, as a check of its own."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise file.error(msg("labs.variant_name"), keys)
     part = file.decode(_TestPart, keys, data)
@@ -392,7 +390,6 @@ def _drawn(file: YamlFile, part: _Drawn, sizes: list[str]) -> Drawn:
 
 
 def _title_page(part: _TitlePage) -> dict[str, Text]:
-    """What is given for the title page; a text without languages is the same in all."""
     given = {name: getattr(part, name) for name in part.__struct_fields__}
     return {name: plain_text(text) for name, text in given.items() if text != ""}
 

@@ -167,18 +167,18 @@ def _numbers_in(data: bytes) -> list[str]:
     return [match[0] for match in _NUMBER.finditer(data.decode("utf-8", "replace"))]
 
 
-def _numbers(file: str, found: Sequence[str], shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array | Message:
-    """Numbers as an array, or what keeps them from being one."""
-    if file == STDOUT and len(found) > prod(shape):
-        shown = ", ".join(word[:SHOWN_CHARACTERS] for word in found[:SHOWN_NUMBERS])
-        return msg("outputs.printed", file=file, got=len(found), expected=prod(shape), shown=shown)
-    if len(found) != prod(shape):
-        return msg("outputs.numbers", file=file, got=len(found), expected=prod(shape))
+def _numbers(file: str, words: Sequence[str], shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array | Message:
+    """Return the numbers as an array, or the message that says why they are none."""
+    if file == STDOUT and len(words) > prod(shape):
+        shown = ", ".join(word[:SHOWN_CHARACTERS] for word in words[:SHOWN_NUMBERS])
+        return msg("outputs.printed", file=file, got=len(words), expected=prod(shape), shown=shown)
+    if len(words) != prod(shape):
+        return msg("outputs.numbers", file=file, got=len(words), expected=prod(shape))
     if dtype.kind == "f":
-        return np.array([float(word) for word in found]).astype(dtype).reshape(shape)
+        return np.array([float(word) for word in words]).astype(dtype).reshape(shape)
     low, high = _limits(dtype)
     whole: list[int] = []
-    for word in found:
+    for word in words:
         value = float(word)
         # Not by way of a float where 64 bits are to be exact; nor of more digits than any whole number has.
         exact = int(word) if len(word) <= NUMBER_BYTES and word.lstrip("+-").isdigit() else value

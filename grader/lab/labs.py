@@ -125,9 +125,9 @@ def free_folder(name: str, into: Path, labs_folders: Sequence[Path] = ()) -> Pat
     if not NAME.fullmatch(name) or len(name) > LONGEST:
         raise UsageError(msg("labs.new_name", name=repr(name), limit=LONGEST))
     folder = into / name
-    known = folders(labs_folders).get(name)
-    if known is not None or folder.exists() or folder.is_symlink():
-        raise UsageError(msg("labs.new_exists", path=str(known or folder)))
+    existing = folders(labs_folders).get(name)
+    if existing is not None or folder.exists() or folder.is_symlink():
+        raise UsageError(msg("labs.new_exists", path=str(existing or folder)))
     return folder
 
 

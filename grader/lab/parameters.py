@@ -158,7 +158,6 @@ def arguments_of(text: str, alias: Callable[[str], str | None] = lambda _name: N
 
 
 def _split(text: str) -> list[str]:
-    """At commas that stand in no brackets."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "(<[") - (character in ")>]")

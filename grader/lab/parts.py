@@ -65,11 +65,11 @@ def sibling(file: YamlFile, path: Path, keys: KeyPath = ()) -> Path:
 
 
 def task_text(file: YamlFile, folder: Path) -> Text:
-    """The task's text, in the languages in which there is one."""
-    there = {language: folder / f"task.{language}.md" for language in LANGUAGES}
-    found = {language: path for language, path in there.items() if path.is_file()}
-    return {language: path.read_text("utf-8") for language, path in found.items()} or {
-        LANGUAGES[0]: sibling(file, there[LANGUAGES[0]]).read_text("utf-8")
+    """The task's text, in the languages in which expected_paths is one."""
+    expected_paths = {language: folder / f"task.{language}.md" for language in LANGUAGES}
+    paths = {language: path for language, path in expected_paths.items() if path.is_file()}
+    return {language: path.read_text("utf-8") for language, path in paths.items()} or {
+        LANGUAGES[0]: sibling(file, expected_paths[LANGUAGES[0]]).read_text("utf-8")
     }
 
 
@@ -280,19 +280,21 @@ def reference_of(
     )
 
 
-def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object], known: Sequence[str]) -> tuple[CheckSpec, ...]:
+def _checks(
+    file: YamlFile, keys: KeyPath, data: Mapping[str, object], allowed_checks: Sequence[str]
+) -> tuple[CheckSpec, ...]:
     """Checks as `name: points` or `name: {points: …, setting: …}`, in the order in which the grader runs them.
 
-    known: those that there are for what the lab asks for.
+    allowed_checks: those that there are for what the lab asks for.
     """
     specs: dict[str, CheckSpec] = {
         name: CheckSpec(name, 0.0, kind.settings()) for name, kind in CHECKS.items() if kind.implied
     }
     for name, value in data.items():
         at = (*keys, name)
-        if name not in known:
+        if name not in allowed_checks:
             others = ", ".join(interface for interface, names in OF_INTERFACES.items() if name in names)
-            allowed = choose(name, known)
+            allowed = choose(name, allowed_checks)
             fault = msg("labs.check_of_others", interfaces=others, allowed=allowed) if others else None
             raise file.error(fault or msg("labs.unknown_check", allowed=allowed), at)
         settings = dict(value) if isinstance(value, dict) else {"points": value}

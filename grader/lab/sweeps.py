@@ -77,8 +77,6 @@ def sweeps_of(
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads one sweep."""
-
     _file: YamlFile
     _name: str
     _variants: list[str]

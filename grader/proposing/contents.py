@@ -125,17 +125,20 @@ def array_at(
             continue
         part = body[at : at + count]
         for dtype in _SEEN_AS:
-            name, seen_as = copied.get(blake2b(part.astype(dtype).tobytes(), digest_size=16).hexdigest(), ("", ""))
-            is_alike = seen_as in ("", dtype) and (layout.format != "bin" or layout.dtype == dtype)
+            name, device_dtype = copied.get(blake2b(part.astype(dtype).tobytes(), digest_size=16).hexdigest(), ("", ""))
+            is_alike = device_dtype in ("", dtype) and (layout.format != "bin" or layout.dtype == dtype)
             if name and is_alike:
                 kind = layout.dtype if layout.axes and layout.format != "csv" else dtype
                 return Read(name, place, kind, at, count, tuple(formulas), layout)
     return None
 
 
-def place_of(name: str, told: str, kind: str, header: Sequence[str], shape: Sequence[str]) -> str:
-    """What a parameter's part of the lab file says of where it lies.  told: its file's name, or a number instead."""
-    file = name + ENDINGS[kind] if told.isdigit() else told
+def place_of(name: str, file_name: str, kind: str, header: Sequence[str], shape: Sequence[str]) -> str:
+    """What a parameter's part of the lab file says of where it lies.
+
+    file_name: of its file, or a number where it has none.
+    """
+    file = name + ENDINGS[kind] if file_name.isdigit() else file_name
     if kind == "text" and header == shape and PurePosixPath(file).suffix == ".raw":
         return f", file: {file}, format: wb"
     spoken = "" if PurePosixPath(file).suffix == ENDINGS[kind] else f", format: {kind}"
@@ -166,8 +169,8 @@ class Returned:
 class Result:
     """An array that comes out.  place: of the file, or "stdout".  shape: names of sizes, and numbers.
 
-    header: sizes that stand before it.  label: the text behind which it is printed.  found: its elements in each run,
-    None where they are not there.  absolute: how far a number that is written with so few digits may be off.
+    header: sizes that stand before it.  label: the text behind which it is printed.  elements: of each run, None where
+    they are not there.  absolute: how far a number that is written with so few digits may be off.
     """
 
     name: str
@@ -175,7 +178,7 @@ class Result:
     format: str
     dtype: str
     shape: Formula
-    found: tuple[Array | None, ...]
+    elements: tuple[Array | None, ...]
     header: Formula = ()
     label: str = ""
     absolute: float = ABSOLUTE
@@ -186,7 +189,7 @@ def results_of(left: Mapping[str, Left], returned: Sequence[Returned], taken: Co
 
     What is printed beside files has to change with the data: most of it only says what was done.
     """
-    found: list[Result] = []
+    results: list[Result] = []
     names = set(taken)
     for place, runs in left.items():
         for one in _printed(runs, returned) if place == "stdout" else _in_file(place, runs, returned):
@@ -197,26 +200,26 @@ def results_of(left: Mapping[str, Left], returned: Sequence[Returned], taken: Co
             more = (f"out{i}" for i in itertools.count(2))
             name = next(n for n in itertools.chain(wanted, more) if n not in names)
             names.add(name)
-            found.append(replace(one, name=name))
-    return found
+            results.append(replace(one, name=name))
+    return results
 
 
 def _is_of_data(result: Result) -> bool:
-    """Whether it is another one in the third run, whose sizes are the second's."""
-    second, third = result.found[1:3]
+    """Whether the result changes in the third run, whose sizes are those of the second."""
+    second, third = result.elements[1:3]
     return second is not None and third is not None and not np.array_equal(second, third)
 
 
 def _in_file(place: str, runs: Left, returned: Sequence[Returned]) -> Iterator[Result]:
     first = runs[0][1]
-    found: tuple[Array | None, ...]
+    elements: tuple[Array | None, ...]
     picture = _HEADER.match(first)
     if picture is not None:
         kind, channels = ("ppm", ("3",)) if picture[1] == b"6" else ("pgm", ())
         for height, width in itertools.product(runs[0][0], repeat=2):
-            found = tuple(_pixels(data, values[height], values[width]) for values, data in runs)
-            if found[0] is not None and found[1] is not None:
-                yield Result("", place, kind, "uint8", (height, width, *channels), found, absolute=1.0)
+            elements = tuple(_pixels(data, values[height], values[width]) for values, data in runs)
+            if elements[0] is not None and elements[1] is not None:
+                yield Result("", place, kind, "uint8", (height, width, *channels), elements, absolute=1.0)
                 return
     elif _TEXT.fullmatch(first):
         tokens = [[match[0] for match in _NUMBER.finditer(data.decode("utf-8", "replace"))] for _values, data in runs]
@@ -232,11 +235,11 @@ def _in_file(place: str, runs: Left, returned: Sequence[Returned]) -> Iterator[R
                 if named is None or shape is None or len(named) != header:
                     continue
                 cut = [data[4 * header :] for _values, data in runs]
-                found = tuple(
+                elements = tuple(
                     np.frombuffer(data, dtype) if len(data) == _count(shape, values) * each else None
                     for (values, _data), data in zip(runs, cut, strict=True)
                 )
-                yield Result(_returned(returned, shape, runs[0][0]).name, place, "bin", dtype, shape, found, named)
+                yield Result(_returned(returned, shape, runs[0][0]).name, place, "bin", dtype, shape, elements, named)
                 return
 
 
@@ -251,7 +254,7 @@ def _pixels(data: bytes, height: int, width: int) -> Array | None:
 def _of_tokens(
     place: str, kind: str, runs: Left, tokens: Sequence[Sequence[str]], returned: Sequence[Returned], label: str = ""
 ) -> Iterator[Result]:
-    """Numbers as an array, if there are as many as the sizes say; perhaps with sizes before them."""
+    """Yield the numbers as an array, if there are as many as the sizes say; sizes may stand before them."""
     for header in range(1 if place == "stdout" else 3):
         named = _names_of([row[:header] for row in tokens], runs)
         shape = _shape([len(row) - header for row in tokens], runs)
@@ -268,24 +271,24 @@ def _of_tokens(
         dtype = like.dtype or ("int32" if is_whole else "float32")
         if not is_whole and np.dtype(dtype).kind in "iu":
             dtype = "float32"
-        found = tuple(
+        elements = tuple(
             np.array([float(word) for word in row]).astype(dtype) if len(row) == _count(shape, values) else None
             for row, (values, _data) in zip(rows, runs, strict=True)
         )
         name = like.name or re.sub(r"\W+", "_", label).strip("_").lower()
-        yield Result(name, place, kind, dtype, shape, found, named, label, _absolute(rows[0]))
+        yield Result(name, place, kind, dtype, shape, elements, named, label, _absolute(rows[0]))
         return
 
 
 def _absolute(words: Sequence[str]) -> float:
-    """By how much a number that is printed with a fixed number of decimals is rounded, at most."""
+    """Return the largest rounding error of numbers printed with a fixed number of decimals."""
     decimals = {len(word.partition(".")[2]) for word in words}
     (places,) = decimals if len(decimals) == 1 else (0,)
     return max(ABSOLUTE, 0.51 * 10.0**-places) if places else ABSOLUTE
 
 
 def _names_of(heads: Sequence[Sequence[object]], runs: Left) -> Formula | None:
-    """The sizes that the first numbers are in the first two runs; None where they are none."""
+    """Return the sizes that the first numbers equal in the first two runs; None where they are no sizes."""
     named = []
     for first, second in zip(heads[0], heads[1], strict=False):
         slot = next(
@@ -298,7 +301,7 @@ def _names_of(heads: Sequence[Sequence[object]], runs: Left) -> Formula | None:
 
 
 def _shape(counts: Sequence[float], runs: Left) -> Formula | None:
-    """The product of sizes that a number of elements is in the first two runs, or the same number in both."""
+    """Return the product of sizes that gives the number of elements in the first two runs, or a constant."""
     if min(counts[:2]) < 1:
         return None
     if counts[0] == counts[1]:
@@ -314,7 +317,6 @@ def _shape(counts: Sequence[float], runs: Left) -> Formula | None:
 
 
 def _is_size(first: str, second: str, runs: Left) -> bool:
-    """Whether a number is a size, or a product of sizes, in the first two runs."""
     counts = [int(word) if word.isdigit() and len(word) < 10 else 0 for word in (first, second)]
     return counts[0] != counts[1] and _shape(counts, runs) is not None
 
@@ -324,20 +326,20 @@ def _count(shape: Formula, values: Values) -> int:
 
 
 def _returned(returned: Sequence[Returned], shape: Formula, values: Values) -> Returned:
-    """The array of the device's that is as large, if there is only one; else one without a name."""
+    """Return the only device array of that length; one without a name where there is none, or several."""
     count = _count(shape, values)
     alike = {one.name: one for one in returned if one.dtype and one.size == count * np.dtype(one.dtype).itemsize}
     return next(iter(alike.values())) if len(alike) == 1 else Returned("", "", 0)
 
 
 def _printed(runs: Left, returned: Sequence[Returned]) -> Iterator[Result]:
-    """All numbers that are printed; else those behind the texts of lines in which a number changes with the data."""
+    """Yield all numbers printed as one array; else those behind each label whose number changes with the data."""
     tokens = [printed(data) for _values, data in runs]
     whole = list(_of_tokens("stdout", "text", runs, tokens, returned))
     if whole:
         yield from whole
         return
-    seen: set[str] = set()
+    labels: set[str] = set()
     for label in _labels(runs):
         rows = [printed(data, label) for _values, data in runs]
         # A size that is told behind them is none of the results.
@@ -345,13 +347,13 @@ def _printed(runs: Left, returned: Sequence[Returned]) -> Iterator[Result]:
         end = next((i for i, (one, other) in pairs if _is_size(one, other, runs)), None)
         rows = [row[:end] for row in rows]
         for one in _of_tokens("stdout", "text", runs, rows, returned, label):
-            if label.casefold() not in seen and len(seen) < MOST_LABELS:
-                seen.add(label.casefold())
+            if label.casefold() not in labels and len(labels) < MOST_LABELS:
+                labels.add(label.casefold())
                 yield one
 
 
 def _labels(runs: Left) -> Iterator[str]:
-    """Texts before the first number of a line that is another one in another run, and no size."""
+    """Yield the texts before the first number of a line that differs between runs and is no size."""
     first, second, third = ([*data.decode("utf-8", "replace").split("\n")] for _values, data in runs[:3])
     pairs = [(1, 2, second, third), (0, 1, first, second)]
     for a, b, rows, others in pairs:

@@ -118,16 +118,15 @@ class Probe:
         observe_calls(self._program, next(steps), limits, after)
 
     def _steps(self, first: Sizes, second: Sizes) -> Steps:
-        """What is called, one call after the other."""
         shapes = self._shapes(first)
         room = ROOM * max(math.prod(_extents(shape, first)) for shape in shapes)
         observation = yield self._start(first, dict.fromkeys((a.name for a in self.arrays), room))
         self.probed.problem = _problem(observation)
         if self.probed.problem:
             return
-        before = self._given(first, dict.fromkeys((a.name for a in self.arrays), room), 0)
-        written = {name: _last_changed(before[name], data) for name, data in observation.calls[-1].outputs.items()}
-        if not any(written.values()):
+        before = self._drawn(first, dict.fromkeys((a.name for a in self.arrays), room), 0)
+        last_written = {name: _last_changed(before[name], data) for name, data in observation.calls[-1].outputs.items()}
+        if not any(last_written.values()):
             self.probed.problem = "nothing_written"
             return
         self.probed.shapes = {}
@@ -138,7 +137,7 @@ class Probe:
             # Several that are of one number of elements differ at other sizes.
             for shape in shapes:
                 count = math.prod(_extents(shape, first))
-                if count < written.get(argument.name, 0) or not self._may_be(argument, shape, first):
+                if count < last_written.get(argument.name, 0) or not self._may_be(argument, shape, first):
                     continue
                 is_clean = True
                 for sizes in (first, second):
@@ -156,7 +155,7 @@ class Probe:
         yield from self._roles(first, second)
 
     def _roles(self, first: Sizes, second: Sizes) -> Steps:
-        """Calls at the shapes that were told: what is read before it is written, and what is changed."""
+        """Make calls at the shapes found: what is read before it is written, and what is changed."""
         counts = {name: math.prod(_extents(shape, first)) for name, shape in self.probed.shapes.items()}
         unset = [a.name for a in self.arrays if not a.is_const]
         observation = yield self._start(first, counts, unset)
@@ -171,7 +170,7 @@ class Probe:
         self.probed.samples = []
         for sizes, seed in ((first, 0), *((second, seed) for seed in range(1, 4))):
             counts = {name: math.prod(_extents(shape, sizes)) for name, shape in self.probed.shapes.items()}
-            given = self._given(sizes, counts, seed)
+            given = self._drawn(sizes, counts, seed)
             observation = yield self._start(sizes, counts, [], seed)
             self.probed.problem = _problem(observation)
             if self.probed.problem:
@@ -195,7 +194,7 @@ class Probe:
             self.probed.kinds[name] = kind
 
     def _shapes(self, sizes: Sizes) -> list[Shape]:
-        """Shapes that an array may have, the fewest elements first."""
+        """Return the shapes that an array may have, the fewest elements first."""
         names = list(sizes)
         candidates: list[Shape] = [(name,) for name in names]
         for count in range(2, min(len(names), 3) + 1):
@@ -210,14 +209,14 @@ class Probe:
         return sorted(dict.fromkeys(candidates), key=lambda shape: math.prod(_extents(shape, sizes)))
 
     def _may_be(self, argument: Argument, shape: Shape, sizes: Sizes) -> bool:
-        """Whether what `main` hands it has that many elements, where that was seen."""
+        """Whether the array that `main` hands over has as many elements as the shape, as far as that was seen."""
         count, values = self.candidate.counts.get(argument.name), self.candidate.values
         if count is None or any(name not in values for name in sizes):
             return True
         return math.prod(_extents(shape, {name: int(values[name]) for name in sizes})) == count
 
     def _by_copies(self, shapes: Sequence[Shape], *calls: tuple[Sizes, Observation]) -> None:
-        """Shapes of arrays in the host's memory: each as many bytes as the copy in whose line it is named."""
+        """Tell the shapes of host arrays by the bytes of the copies in whose lines they are named."""
         rows = self.candidate.source.text.split("\n")
         for argument in self.arrays:
             kinds, width = ("copy_in",) if argument.is_const else ("copy_in", "copy_out"), _width(argument)
@@ -231,13 +230,13 @@ class Probe:
                 for _sizes, observation in calls
             ]
             for shape in shapes:
-                sizes = (math.prod(_extents(shape, sizes)) * width for sizes, _seen in calls)
+                sizes = (math.prod(_extents(shape, sizes)) * width for sizes, _observation in calls)
                 if all(size in sized for size, sized in zip(sizes, copied, strict=True)):
                     self.probed.shapes[argument.name] = shape
                     break
 
-    def _given(self, sizes: Sizes, counts: Mapping[str, int], seed: int) -> dict[str, Array]:
-        """Arrays and numbers by chance: sixteenths, of which sums and products of a few are exact."""
+    def _drawn(self, sizes: Sizes, counts: Mapping[str, int], seed: int) -> dict[str, Array]:
+        """Draw arrays and numbers: sixteenths, of which sums and products of a few are exact."""
         rng = np.random.default_rng([seed, *sizes.values()])
         given: dict[str, Array] = {}
         for a in self.arguments:
@@ -259,7 +258,7 @@ class Probe:
         return given
 
     def _start(self, sizes: Sizes, counts: Mapping[str, int], unset: Sequence[str] = (), seed: int = 0) -> Start:
-        given = self._given(sizes, counts, seed)
+        given = self._drawn(sizes, counts, seed)
         arguments = [
             CallArgument(
                 a.name, b"", given[a.name].tobytes(), a.name not in unset, not a.is_const, given[a.name].itemsize
@@ -272,7 +271,6 @@ class Probe:
 
 
 def _width(argument: Argument) -> int:
-    """Bytes of an element."""
     return np.dtype(DTYPES[argument.type]).itemsize
 
 
@@ -287,7 +285,7 @@ def _launches(observation: Observation) -> list[CallLaunch]:
 
 
 def _problem(observation: Observation) -> str:
-    """Why a call did not come to its end with its kernels run."""
+    """Return why a call did not end with its kernels run, "" where it did."""
     if not observation.calls or not observation.calls[-1].has_returned:
         return "not_returned"
     launches = _launches(observation)
@@ -298,13 +296,12 @@ def _problem(observation: Observation) -> str:
 
 
 def _last_changed(before: Array, data: bytes) -> int:
-    """Elements up to the last one that a call has changed."""
+    """Return the number of elements up to the last one that a call has changed."""
     changed = np.flatnonzero(np.frombuffer(data, before.dtype) != before)
     return int(changed[-1]) + 1 if changed.size else 0
 
 
 def _strays(observation: Observation) -> bool:
-    """Whether anything was touched out of bounds."""
     hazards = (h for launch in _launches(observation) for h in launch.hazards)
     return bool(observation.calls[-1].strayed) or any(h.kind == "out_of_bounds" for h in hazards)
 
@@ -355,7 +352,7 @@ def relation_of(probed: ProbedFunction, output: str, scalars: Sequence[str]) -> 
 
 
 def _orders(probed: ProbedFunction, names: Sequence[str]) -> Iterator[dict[str, Shape]]:
-    """The shapes, then those with axes in other orders."""
+    """Yield the shapes, then those with their axes in other orders."""
     of = {name: probed.shapes[name] for name in names}
     choices = [
         list(dict.fromkeys(itertools.permutations(shape))) if 1 < len(shape) < 4 else [shape] for shape in of.values()
@@ -367,7 +364,7 @@ def _orders(probed: ProbedFunction, names: Sequence[str]) -> Iterator[dict[str, 
 def _texts(
     names: Sequence[str], output: str, scalars: Sequence[str], probed: ProbedFunction, shape: Shape
 ) -> Iterator[tuple[str, bool]]:
-    """Lines to be tried, simple ones first, and whether the output is added to."""
+    """Yield the lines to try, simple ones first, and whether each adds to the output."""
     of = {name: f'inputs["{name}"].astype(np.float64)' for name in names}
     extent = " * ".join(
         part if part.isdigit() else f'sizes["{part}"]' for part in shape if part.isidentifier() or part.isdigit()
@@ -404,7 +401,7 @@ def _holds(
     output: str,
     absolute: float,
 ) -> bool:
-    """Whether the line gives what came out of a call."""
+    """Whether a line of NumPy gives what a call returned."""
     sizes, given, got = sample
     if output not in got:
         return False

@@ -87,12 +87,12 @@ class Tried:
     texts: Sequence[str]
     values: Values
     data: Mapping[str, Array]
-    seen: Observation
+    observation: Observation
     opened: Mapping[str, str]
 
     def left(self, place: str) -> bytes:
         """What stands in a file at the end."""
-        return self.seen.files.get(self.texts[int(place[1:])] if place[0] == "#" else place, b"")
+        return self.observation.files.get(self.texts[int(place[1:])] if place[0] == "#" else place, b"")
 
 
 class ProgramProbe:
@@ -133,7 +133,7 @@ class ProgramProbe:
             names = ", ".join(self._shown(place) for place in sorted(self._unread))
             why = msg("proposing.unknown_format", names=names) if names else msg("proposing.not_started")
             raise FileError(why, path)
-        candidate, probed, plan = self._told()
+        candidate, probed, plan = self._described()
         if not probed.sizes:
             raise FileError(msg("proposing.takes_nothing"), path)
         return candidate, probed, plan
@@ -141,7 +141,6 @@ class ProgramProbe:
     # -- what is run -------------------------------------------------------------------------
 
     def _steps(self) -> Steps:
-        """What is run, one run after the other."""
         for rows in (VALUES, SMALL):
             first = yield from self._tried(rows[0], 0, {}, 0)
             reads = [place for place, what in first.opened.items() if what != "written"]
@@ -155,45 +154,44 @@ class ProgramProbe:
                     reads += more
                     ways = deque(self._ways(reads))
                     continue
-                found = self._matched(tried, layouts)
-                if found is None and tried.seen.launches:
+                arrays = self._matched(tried, layouts)
+                if arrays is None and tried.observation.launches:
                     self._unread |= set(layouts)
-                known = {array.place for array in found or () if array.is_copied}
-                if found is not None and len(known) > best:
-                    self._layouts, self._arrays, self._runs, best = dict(layouts), found, [tried], len(known)
-                if len(known) == len(reads) and found is not None:
+                copied = {array.place for array in arrays or () if array.is_copied}
+                if arrays is not None and len(copied) > best:
+                    self._layouts, self._arrays, self._runs, best = dict(layouts), arrays, [tried], len(copied)
+                if len(copied) == len(reads) and arrays is not None:
                     break
             if self._runs:
                 yield from self._again_at(rows)
                 return
 
     def _again_at(self, rows: Sequence[Sequence[int]]) -> Steps:
-        """Further runs, at other sizes and with other data."""
         for row, seed in ((1, 1), (1, 2), (2, 3)):
             tried = yield from self._tried(rows[row], row, self._layouts, seed)
-            if row == 1 and tried.seen.exit != 0 and self._layouts:
+            if row == 1 and tried.observation.exit != 0 and self._layouts:
                 # Its numbers may be no sizes, of which another one makes no sense.
                 rows = [rows[0]] * 3
                 tried = yield from self._tried(rows[0], row, self._layouts, seed)
             self._runs.append(tried)
 
-    def _told_name(self, place: str) -> str:
-        """Of a file, as the command line or the text has it."""
+    def _file_name(self, place: str) -> str:
+        """Return a file's name as the command line or the text has it."""
         return self._parts[int(place[1:])] if place[0] == "#" else place
 
     def _shown(self, place: str) -> str:
-        """Of a file, for people; the argument where nobody has given it a name."""
-        name = self._told_name(place)
+        """Return a file's name for people; the argument where it has no name."""
+        name = self._file_name(place)
         return f"argv[{int(place[1:]) + 1}]" if name.isdigit() else "stdin" if place == STDIN else name
 
     def _ways(self, reads: Sequence[str]) -> Iterator[dict[str, Layout]]:
-        """What may stand in what is read."""
+        """Yield the layouts that each file read may have."""
         if not reads:
             yield {}
-        told = {PurePosixPath(self._told_name(place)).suffix.lower() for place in reads}
-        known = {kind for kind, ending in ENDINGS.items() if ending in told}
+        suffixes = {PurePosixPath(self._file_name(place)).suffix.lower() for place in reads}
+        formats = {kind for kind, ending in ENDINGS.items() if ending in suffixes}
         for layout in LAYOUTS if reads else ():
-            if (known and layout.format not in known) or (STDIN in reads and layout.format not in ("text", "csv")):
+            if (formats and layout.format not in formats) or (STDIN in reads and layout.format not in ("text", "csv")):
                 continue
             if len(reads) > 1 and len(layout.slots) == 2:
                 # Factors of a product: the second has as many rows as the first one has columns.
@@ -203,7 +201,7 @@ class ProgramProbe:
     def _tried(
         self, numbers: Sequence[int], row: int, layouts: Mapping[str, Layout], seed: int
     ) -> Generator[Start, Observation, Tried]:
-        """A run.  numbers: of the command line.  row: of `VALUES`, for the sizes that files have."""
+        """Run the program once.  numbers: of the command line.  row: of `VALUES`, for the sizes that files have."""
         texts = [str(numbers[i]) if _WHOLE.fullmatch(part) else part for i, part in enumerate(self._parts)]
         values = {
             f"#{i}": int(text) for i, text in enumerate(texts) if _WHOLE.fullmatch(text) and f"#{i}" not in layouts
@@ -222,30 +220,34 @@ class ProgramProbe:
             else:
                 files[texts[int(place[1:])] if place[0] == "#" else place] = content
         at = iter(texts)
-        seen = yield Start(
+        observation = yield Start(
             [",".join(next(at) for _part in word) for word in self._words],
             stdin,
             [FunctionCall([], on_device=False, is_whole=True)],
             files,
             dict.fromkeys((*texts, *self._named), LONGEST),
         )
-        opened = {f"#{texts.index(name)}" if name in texts else name: what for name, what in seen.opened.items()}
-        return Tried(texts, values, data, seen, opened)
+        opened = {f"#{texts.index(name)}" if name in texts else name: what for name, what in observation.opened.items()}
+        return Tried(texts, values, data, observation, opened)
 
     # -- what it read ------------------------------------------------------------------------
 
     def _matched(self, tried: Tried, layouts: Mapping[str, Layout]) -> list[Read] | None:
-        """The arrays whose numbers the program copied to the device; None where it did not read what stands there."""
-        seen = tried.seen
-        if seen.exit != 0 or not seen.launches or any(launch.status != "ran" for launch in seen.launches):
+        """Return the arrays copied to the device; None where the program did not read what the files hold."""
+        observation = tried.observation
+        if (
+            observation.exit != 0
+            or not observation.launches
+            or any(launch.status != "ran" for launch in observation.launches)
+        ):
             return None
         copied = {
             argument.digest: (argument.name, _dtype(argument.type_text))
-            for launch in reversed(seen.launches)
+            for launch in reversed(observation.launches)
             for argument in launch.arguments
             if argument.digest and "copied" in argument.origins
         }
-        found: list[Read] = []
+        arrays: list[Read] = []
         unread = 0
         for place, layout in layouts.items():
             body = tried.data[place].ravel()
@@ -254,7 +256,7 @@ class ProgramProbe:
             while (one := array_at(body, at, place, layout, copied, tried.values)) is not None:
                 if exact and one.formulas[0] != (*exact, *("3",) * (layout.format == "ppm")):
                     break
-                found.append(one)
+                arrays.append(one)
                 at += one.count
                 if place != STDIN:
                     break
@@ -263,16 +265,16 @@ class ProgramProbe:
             if _MAGIC.get(layout.format, "\0") in self.solution.source.text:
                 # Its first bytes tell a picture; what is made of it before it is copied, nothing.
                 formula: Formula = (*layout.slots, *(["3"] if layout.format == "ppm" else []))
-                found.append(Read("in", place, "uint8", 0, body.size, (formula,), layout, is_copied=False))
+                arrays.append(Read("in", place, "uint8", 0, body.size, (formula,), layout, is_copied=False))
                 continue
-            handed = {a.value for launch in seen.launches for a in launch.arguments}
+            handed = {a.value for launch in observation.launches for a in launch.arguments}
             sizes = [tried.values[slot] for slot in layout.slots]
             unread += not sizes or not handed.issuperset(sizes) or bool(copied)
-        return found if found or not unread else None
+        return arrays if arrays or not unread else None
 
     # -- what is told ------------------------------------------------------------------------
 
-    def _told(self) -> tuple[Candidate, ProbedFunction, ProgramPlan]:
+    def _described(self) -> tuple[Candidate, ProbedFunction, ProgramPlan]:
         first, second = self._runs[0], self._runs[1]
         names = self._names()
         plan = ProgramPlan()
@@ -280,10 +282,10 @@ class ProgramProbe:
         written = [place for place, what in first.opened.items() if what == "written"]
         results = results_of(
             {place: [(t.values, t.left(place)) for t in self._runs] for place in written}
-            | {"stdout": [(t.values, t.seen.stdout) for t in self._runs]},
+            | {"stdout": [(t.values, t.observation.stdout) for t in self._runs]},
             [
                 Returned(a.name, _dtype(a.type_text), a.buffer_bytes)
-                for launch in first.seen.launches
+                for launch in first.observation.launches
                 for a in launch.arguments
                 if a.read_back
             ],
@@ -302,16 +304,16 @@ class ProgramProbe:
         probed.kinds = {a.name: "input" for a in self._arrays} | {r.name: "output" for r in results}
         probed.absolute = max((r.absolute for r in results), default=probed.absolute)
         for index, tried in enumerate(self._runs):
-            if any(index >= len(result.found) or result.found[index] is None for result in results):
+            if any(index >= len(result.elements) or result.elements[index] is None for result in results):
                 continue
             given = {names[s]: np.asarray(tried.values[s]) for s in numbers}
             given |= {a.name: self._part_of(a, tried, shapes[a.name]) for a in self._arrays}
-            got = {r.name: array for r in results if (array := r.found[index]) is not None}
+            got = {r.name: array for r in results if (array := r.elements[index]) is not None}
             probed.samples.append(({names[s]: tried.values[s] for s in sizes}, given, got))
         self._plan(plan, names, {name: list(shape) for name, shape in named.items()}, results)
         arguments = [Argument(a.name, C_TYPES[a.dtype], 1, is_const=True) for a in self._arrays]
         arguments += [Argument(r.name, C_TYPES[r.dtype], 1) for r in results]
-        types = {a.name: a.type_text for launch in first.seen.launches for a in launch.arguments}
+        types = {a.name: a.type_text for launch in first.observation.launches for a in launch.arguments}
         reals = {names[s] for s in scalars if types.get(names[s]) in ("float", "double")}
         arguments += [Argument(names[s], types[names[s]] if names[s] in reals else "int") for s in (*sizes, *scalars)]
         values = {names[s]: float(first.values[s]) for s in scalars}
@@ -319,16 +321,15 @@ class ProgramProbe:
         return Candidate(signature, self.solution.source, values=values, counts={}), probed, plan
 
     def _again(self, array: Read, tried: Tried) -> Formula | None:
-        """The formula of its number of elements that holds in another run, too."""
-        found = self._matched(tried, self._layouts) or []
+        """Return the formula of its number of elements that also holds in another run."""
+        arrays = self._matched(tried, self._layouts) or []
         same = next(
-            (o for o in found if (o.place, o.dtype) == (array.place, array.dtype) and (o.at > 0) == (array.at > 0)),
+            (o for o in arrays if (o.place, o.dtype) == (array.place, array.dtype) and (o.at > 0) == (array.at > 0)),
             None,
         )
         return next((f for f in array.formulas if same is not None and f in same.formulas), None)
 
     def _part_of(self, array: Read, tried: Tried, shape: Formula) -> Array:
-        """Its elements in a run."""
         body = tried.data[array.place].ravel()
         before = [a for a in self._arrays if a.place == array.place]
         at = 0
@@ -337,17 +338,21 @@ class ProgramProbe:
         return body[at : at + math.prod(extents_of(shape, tried.values))].astype(array.dtype)
 
     def _is_any_size(self, results: Sequence[Result]) -> bool:
-        """Whether the run at sizes that are no multiples came to its end, with nothing touched out of bounds."""
-        seen = self._runs[-1].seen
-        is_clean = not any(h.kind == "out_of_bounds" for launch in seen.launches for h in launch.hazards)
-        return seen.exit == 0 and is_clean and all(len(r.found) > 3 and r.found[3] is not None for r in results)
+        """Whether the run at sizes that are no multiples ended with nothing touched out of bounds."""
+        observation = self._runs[-1].observation
+        is_clean = not any(h.kind == "out_of_bounds" for launch in observation.launches for h in launch.hazards)
+        return (
+            observation.exit == 0
+            and is_clean
+            and all(len(r.elements) > 3 and r.elements[3] is not None for r in results)
+        )
 
     def _names(self) -> dict[str, str]:
-        """Of the numbers, as the kernels or the program call them; none of a word that is a file."""
+        """Name the numbers as the kernels or the program do; words that are files have none."""
         first, second = self._runs[0], self._runs[1]
 
         def handed(value: int, tried: Tried) -> list[str]:
-            return [a.name for x in tried.seen.launches for a in x.arguments if a.value == value and a.name]
+            return [a.name for x in tried.observation.launches for a in x.arguments if a.value == value and a.name]
 
         names: dict[str, str] = {}
         spare = iter(name for name in ("n", "m", "k", "l", "p", "q", "r", "s"))
@@ -363,7 +368,6 @@ class ProgramProbe:
     def _plan(
         self, plan: ProgramPlan, names: Mapping[str, str], shapes: Mapping[str, list[str]], results: Sequence[Result]
     ) -> None:
-        """How the program is started, and where its arrays lie."""
         arrays: dict[str, str] = {}
         for a in self._arrays:
             arrays.setdefault(a.place, a.name)
@@ -382,14 +386,14 @@ class ProgramProbe:
                 lines = [" ".join(f"{{{name}}}" for name in header), *(f"{{{a.name}}}" for a in inside)]
                 plan.stdin = "".join(f"{line}\n" for line in lines if line)
             for a in inside if place != STDIN else ():
-                plan.places[a.name] = place_of(a.name, self._told_name(place), layout.format, header, shapes[a.name])
+                plan.places[a.name] = place_of(a.name, self._file_name(place), layout.format, header, shapes[a.name])
         for r in results:
             label = f", label: '{r.label}'" if r.label else ""
             header = [names.get(s, s) for s in r.header]
             plan.places[r.name] = (
                 f", file: stdout{label}"
                 if r.place == "stdout"
-                else place_of(r.name, self._told_name(r.place), r.format, header, shapes[r.name])
+                else place_of(r.name, self._file_name(r.place), r.format, header, shapes[r.name])
             )
         for place in self._layouts.keys() - {STDIN, *(a.place for a in self._arrays)}:
             named = self._shown(place)
@@ -401,7 +405,6 @@ class ProgramProbe:
 
 
 def _unlike(arrays: Sequence[Read]) -> list[str]:
-    """Names that are all different."""
     names: list[str] = []
     for array in arrays:
         wanted = array.name if array.name.isidentifier() else "in"
@@ -410,6 +413,6 @@ def _unlike(arrays: Sequence[Read]) -> list[str]:
 
 
 def _dtype(text: str) -> str:
-    """Of what a pointer of that type leads to; "" where it is none of NumPy's."""
+    """Return the NumPy type behind a pointer type; "" where there is none."""
     argument = argument_of(text)
     return DTYPES.get(argument.type, "") if argument is not None else ""

@@ -54,14 +54,14 @@ class Proposal:
     @property
     def shapes(self) -> Mapping[str, Shape]:
         """Of arrays; with their axes as the relations need them."""
-        known = next((r for r in self.relations.values() if r is not None), None)
-        return {**self.probed.shapes, **(known.shapes if known is not None else {})}
+        relation = next((r for r in self.relations.values() if r is not None), None)
+        return {**self.probed.shapes, **(relation.shapes if relation is not None else {})}
 
     @property
     def is_complete(self) -> bool:
         """Whether the teacher need write nothing before the lab grades."""
-        is_known = self.plan is None or not self.plan.unknown
-        has_all = is_known and len(self.probed.shapes) == len(self._arrays)
+        is_planned = self.plan is None or not self.plan.unknown
+        has_all = is_planned and len(self.probed.shapes) == len(self._arrays)
         return has_all and bool(self.relations) and all(self.relations.values())
 
     @property
@@ -129,7 +129,6 @@ def task(proposal: Proposal, language: str) -> str:
 
 
 def _places(proposal: Proposal, plan: ProgramPlan, words: dict[str, str]) -> list[str]:
-    """Where a program finds its arrays, and where it leaves them."""
     lists: dict[str, list[str]] = {"reads": [], "leaves": []}
     for a in proposal.first.signature.arguments:
         kind, shape = proposal.kind(a.name), proposal.shapes.get(a.name)
@@ -212,7 +211,7 @@ def _why(inputs: Sequence[str]) -> str:
 
 
 def _bins(proposal: Proposal, name: str) -> str:
-    """Below which number an input's elements are, where they are counted: none of the counts is to stay empty."""
+    """Return the limit of an input whose elements are counted: none of the counts is to stay empty."""
     for relation in proposal.relations.values():
         match = _COUNTED.search(relation.text) if relation is not None else None
         if match is not None and match["input"] == name:

@@ -41,7 +41,7 @@ def propose(name: str, path: Path, into: Path, interface: str | None, say: Say, 
         proposal = _of_program(name, solution, run)
     else:
         proposal = _of_parts(name, solution, interface, say)
-    for message in _told(proposal, folder):
+    for message in _findings(proposal, folder):
         say(message)
     write(folder, files_of(proposal))
     if proposal.is_complete:
@@ -60,7 +60,6 @@ def propose(name: str, path: Path, into: Path, interface: str | None, say: Say, 
 
 
 def _of_program(name: str, solution: Solution, run: str) -> Proposal:
-    """Of the whole program."""
     if not solution.has_main:
         raise FileError(msg("proposing.no_main"), solution.source.path)
     candidate, probed, plan = ProgramProbe(solution, run).run()
@@ -70,7 +69,7 @@ def _of_program(name: str, solution: Solution, run: str) -> Proposal:
 
 
 def _of_parts(name: str, solution: Solution, interface: str | None, say: Say) -> Proposal:
-    """Of the file's function, or of the kernels that its `main` launches."""
+    """Propose a lab of the file's function, or of the kernels that its `main` launches."""
     candidates = _candidates(solution, interface)
     probed = Probe(candidates[0], _constants(solution)).run()
     if not probed.sizes and (parameters := with_parameters(solution, candidates)) is not None:
@@ -91,35 +90,34 @@ def _of_parts(name: str, solution: Solution, interface: str | None, say: Say) ->
 
 
 def _relations(candidate: Candidate, probed: ProbedFunction) -> dict[str, Relation | None]:
-    """By output, how it follows from the inputs."""
     scalars = [a.name for a in candidate.signature.arguments if not a.pointers and a.name not in probed.sizes]
     outputs = [n for n, kind in probed.kinds.items() if kind in ("output", "in_out")]
     return {output: relation_of(probed, output, scalars) for output in outputs}
 
 
 def _candidates(solution: Solution, interface: str | None) -> list[Candidate]:
-    """What the lab could ask for; all but the first are other variants of the same."""
+    """Return what the lab could ask for; all but the first are variants of the same."""
     if solution.candidates and interface != "kernel":
         return [solution.candidates[0]]
-    made = of_launches(solution, observed([solution.source])) if solution.has_main else []
-    if not made:
+    candidates = of_launches(solution, observed([solution.source])) if solution.has_main else []
+    if not candidates:
         raise FileError(msg("proposing.no_candidate", types=", ".join(DTYPES)), solution.source.path)
-    types = [(a.name, a.spelled) for a in made[0].signature.arguments]
+    types = [(a.name, a.spelled) for a in candidates[0].signature.arguments]
     return [
         c
-        for c in made
-        if [(a.name, a.spelled) for a in c.signature.arguments] == types and _inputs(c) == _inputs(made[0])
+        for c in candidates
+        if [(a.name, a.spelled) for a in c.signature.arguments] == types and _inputs(c) == _inputs(candidates[0])
     ]
 
 
 def _inputs(candidate: Candidate) -> list[str]:
-    """What `main` copied into the arrays before the launch."""
+    """Return the digests of what `main` copied into the arrays before the launch."""
     assert candidate.launched is not None
-    return [argument.digest for argument in candidate.launched.seen.arguments if argument.before == "data"]
+    return [argument.digest for argument in candidate.launched.launch.arguments if argument.before == "data"]
 
 
 def _constants(solution: Solution) -> set[int]:
-    """Whole numbers that the file gives names to, which an array may have for its number of elements."""
+    """Return the named whole numbers of the file that may be an array's length."""
     constants = solution.parsed.constants
     values = [constants.integer(name) for name in (*constants.values, *constants.macros)]
     return {value for value in values if value is not None and 1 < value <= MOST_CONSTANTS}
@@ -132,7 +130,7 @@ def _check(solution: Solution, candidate: Candidate, probed: ProbedFunction) -> 
     ------
     FileError : with what to change.
     """
-    place = (solution.source.path, candidate.launched.seen.line if candidate.launched is not None else None)
+    place = (solution.source.path, candidate.launched.launch.line if candidate.launched is not None else None)
     if not probed.sizes:
         names = ", ".join(a.name for a in candidate.signature.arguments if a.pointers)
         raise FileError(msg("proposing.with_main", names=names), *place)
@@ -151,24 +149,23 @@ def _proposal(
     # The grader launches bare kernels itself: only what it can hand them, and a grid that covers sizes.
     is_plain = set(probed.kinds.values()) <= {"input", "output"} and not scalars and bool(probed.kinds)
     covers = all(one.launched is not None and all(axis.size for axis in one.launched.grid) for one in candidates)
-    is_template = any(one.launched is not None and one.launched.seen.template_arguments for one in candidates)
+    is_template = any(one.launched is not None and one.launched.launch.template_arguments for one in candidates)
     is_of_kernels = first.launched is not None and is_plain and covers and not is_template and interface != "function"
     used = candidates if is_of_kernels else candidates[:1]
     source = solution.source if is_of_kernels else first.source
     return Proposal(name, solution, tuple(used), probed, relations, is_of_kernels, tuple(faults_of(source)))
 
 
-def _told(proposal: Proposal, folder: Path) -> list[Message]:
-    """What was found out, a line each."""
-    what = [
+def _findings(proposal: Proposal, folder: Path) -> list[Message]:
+    parameters = [
         msg("proposing.parameter", name=n, kind=proposal.kind(n), shape=f"[{', '.join(proposal.shapes.get(n, ()))}]")
         for n in proposal.probed.kinds
     ]
-    said = list(what)
+    messages = list(parameters)
     calls = len(proposal.probed.samples)
     for name, relation in proposal.relations.items():
         if relation is None:
-            said.append(msg("proposing.no_relation", name=name, path=str(folder / "reference" / "oracle.py")))
+            messages.append(msg("proposing.no_relation", name=name, path=str(folder / "reference" / "oracle.py")))
         else:
-            said.append(msg("proposing.relation", name=name, text=relation.text, calls=calls))
-    return said
+            messages.append(msg("proposing.relation", name=name, text=relation.text, calls=calls))
+    return messages

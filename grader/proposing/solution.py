@@ -56,7 +56,7 @@ class Launched:
     """A kernel as `main` launches it.  grid: how it covers the sizes, where that could be told from what was seen."""
 
     kernel: Kernel
-    seen: SeenLaunch
+    launch: SeenLaunch
     grid: tuple[Axis, ...]
 
 
@@ -138,7 +138,7 @@ def _launches(function: Function) -> bool:
 
 
 def _own(parsed: ParsedFile, source: SourceText, function: Function) -> Candidate | None:
-    """A function of the teacher's that launches kernels, if its signature is one that a lab can have."""
+    """Return a teacher's function that launches kernels, if a lab can have its signature."""
     item = function.item
     if item.name == "main" or item.namespace or item.template_parameters or not _launches(function):
         return None
@@ -169,13 +169,13 @@ def signature_in(parsed: ParsedFile, item: Item) -> Signature | None:
 
 
 def _is_plain(arguments: Sequence[Argument]) -> bool:
-    """Whether a lab file has kinds for all of them, and one is an array."""
+    """Whether a lab file has a kind for each argument, and one is a written array."""
     are_plain = all(a.type in DTYPES and a.pointers <= 1 for a in arguments)
     return are_plain and any(a.pointers and not a.is_const for a in arguments)
 
 
 def _called(parsed: ParsedFile, own: Sequence[Candidate], main: Function | None) -> list[Candidate]:
-    """The functions that `main` calls, else all; one that another one calls is a part of that."""
+    """Return the outermost functions that `main` calls, else all that no other function calls."""
     bodies = {c.name: parsed.words(parsed.functions[c.name].node) for c in own}
     outer = [c for c in own if not any(c.name in words for name, words in bodies.items() if name != c.name)]
     in_main = parsed.words(main.body) if main is not None else frozenset[str]()
@@ -206,13 +206,13 @@ def of_launches(solution: Solution, observed: Observed) -> list[Candidate]:
         raise FileError(
             msg("proposing.chain", kernels=", ".join(chained), name="solve"),
             solution.source.path,
-            launched[chained[0]].seen.line,
+            launched[chained[0]].launch.line,
         )
-    return [candidate for one in launched.values() if (candidate := _made(solution.source, one)) is not None]
+    return [candidate for one in launched.values() if (candidate := _of_launch(solution.source, one)) is not None]
 
 
 def _grid(launch: SeenLaunch, kernel: Kernel) -> tuple[Axis, ...]:
-    """How the grid that was seen covers the numbers that the kernel was handed; () where it does not say."""
+    """Return how the grid covers the numbers handed to the kernel, an axis each."""
     numbers = {
         p.name: int(a.value)
         for p, a in zip(kernel.parameters, launch.arguments, strict=True)
@@ -264,9 +264,9 @@ def _chain(run: SeenRun, launched: Mapping[str, Launched]) -> list[str]:
     return list(chained)
 
 
-def _made(source: SourceText, one: Launched) -> Candidate | None:
-    """A function that makes a kernel's launch, of the file with that function at its end."""
-    kernel, seen = one.kernel, one.seen
+def _of_launch(source: SourceText, one: Launched) -> Candidate | None:
+    """Return a function that makes a kernel's launch, in the file with that function at its end."""
+    kernel, launch = one.kernel, one.launch
     arguments = []
     for parameter in kernel.parameters:
         kind = next((a for a in arguments_of(f"{parameter.type_text} {parameter.name}") or ()), None)
@@ -278,31 +278,31 @@ def _made(source: SourceText, one: Launched) -> Candidate | None:
         return None
     signature = Signature(FUNCTION if kernel.name != FUNCTION else f"{FUNCTION}_all", "void", tuple(arguments))
     grid = ", ".join(axis.text for axis in one.grid)
-    block = ", ".join(map(str, _trimmed(seen.block)))
-    template = f"<{', '.join(seen.template_arguments)}>" if seen.template_arguments else ""
-    shared = f", {seen.shared_bytes}" if seen.shared_bytes else ""
+    block = ", ".join(map(str, _trimmed(launch.block)))
+    template = f"<{', '.join(launch.template_arguments)}>" if launch.template_arguments else ""
+    shared = f", {launch.shared_bytes}" if launch.shared_bytes else ""
     casts = [
         f"({p.type_text})" * (bool(a.pointers) and a.is_const and not p.is_const) + a.name
         for a, p in zip(arguments, kernel.parameters, strict=True)
     ]
     body = f"    {kernel.name}{template}<<<dim3({grid}), dim3({block}){shared}>>>({', '.join(casts)});\n"
     text = f"{source.text.rstrip()}\n\n// What `main` launches, as a function.\n{signature.spelled}\n{{\n{body}}}\n"
-    pairs = [*zip(arguments, seen.arguments, strict=True)]
+    pairs = [*zip(arguments, launch.arguments, strict=True)]
     return Candidate(
         signature,
         replace(source, text=text),
         launched=one,
-        values={a.name: seen.value for a, seen in pairs if seen.value is not None},
-        counts={a.name: _count(a, seen) for a, seen in pairs if seen.buffer_bytes},
-        zeroed=frozenset(a.name for a, seen in pairs if seen.before == "zeros"),
-        unread=frozenset(a.name for a, seen in pairs if a.pointers and not a.is_const and not seen.read_back),
+        values={a.name: handed.value for a, handed in pairs if handed.value is not None},
+        counts={a.name: _count(a, handed) for a, handed in pairs if handed.buffer_bytes},
+        zeroed=frozenset(a.name for a, handed in pairs if handed.before == "zeros"),
+        unread=frozenset(a.name for a, handed in pairs if a.pointers and not a.is_const and not handed.read_back),
     )
 
 
-def _count(argument: Argument, seen: SeenArgument) -> int:
+def _count(argument: Argument, handed: SeenArgument) -> int:
     import numpy as np
 
-    return (seen.buffer_bytes - seen.offset_bytes) // np.dtype(DTYPES[argument.type]).itemsize
+    return (handed.buffer_bytes - handed.offset_bytes) // np.dtype(DTYPES[argument.type]).itemsize
 
 
 def with_const(candidate: Candidate, names: Collection[str]) -> Candidate:
@@ -322,7 +322,6 @@ def with_const(candidate: Candidate, names: Collection[str]) -> Candidate:
 
 
 def _trimmed(extents: Sequence[int]) -> tuple[int, ...]:
-    """Without ones at the end."""
     last = max((i for i, extent in enumerate(extents) if extent > 1), default=0)
     return tuple(extents[: last + 1])
 
@@ -382,7 +381,7 @@ def _sizes_in(parsed: ParsedFile, candidates: Sequence[Candidate]) -> dict[str, 
 
 
 def _definition(text: str, name: str) -> tuple[int, int] | None:
-    """Where the only definition of a constant stands; None where it is another one than of a number for the file."""
+    """Return where a constant is defined; None where not exactly once at file level."""
     macro = rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+[^\n]*"
     constant = rf"^(?:(?:static|const|constexpr)[ \t]+)+(?:unsigned[ \t]+)?\w+[ \t]+{name}[ \t]*=[^;,\n]*;"
     definitions = [match.span() for pattern in (macro, constant) for match in re.finditer(pattern, text, re.MULTILINE)]
@@ -390,7 +389,7 @@ def _definition(text: str, name: str) -> tuple[int, int] | None:
 
 
 def _end_of_call(text: str, at: int) -> int:
-    """Where the arguments end of a launch whose `<<<` ends at `at`."""
+    """Return where the arguments of a launch end whose `<<<` ends at `at`."""
     at = text.index("(", text.index(">>>", at))
     depth = 0
     for place in range(at, len(text)):

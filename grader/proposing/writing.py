@@ -31,13 +31,13 @@ _GUARD = re.compile(r"<|>|==")
 def faults_of(source: SourceText) -> list[Fault]:
     """What can be made of a file's kernels, each once."""
     parsed = parse(source)
-    found: dict[str, Fault] = {}
+    faults: dict[str, Fault] = {}
     for kernel in kernels_in(parsed):
         for function in functions_of(parsed, kernel.name)[:1]:
             for kind, change in _changes(function):
                 text = changed(source.text, change)
-                found.setdefault(text, Fault(f"{kernel.name}_no_{kind}_{change.line}".lower(), text, change.line))
-    return list(found.values())[:MOST]
+                faults.setdefault(text, Fault(f"{kernel.name}_no_{kind}_{change.line}".lower(), text, change.line))
+    return list(faults.values())[:MOST]
 
 
 def _changes(function: Function) -> Iterator[tuple[str, Change]]:
@@ -66,14 +66,14 @@ def _changes(function: Function) -> Iterator[tuple[str, Change]]:
 
 
 def _indices(function: Function) -> set[str]:
-    """Names of what tells threads from each other."""
-    found = {"threadIdx", "blockIdx"}
+    """Return the names that distinguish threads."""
+    names = {"threadIdx", "blockIdx"}
     for node in function.nodes:
         if node.type == "init_declarator":
             value, name = node.child_by_field_name("value"), declared_name(node)
-            if value is not None and (function.parsed.words(value) & found):
-                found.add(name)
-    return found
+            if value is not None and (function.parsed.words(value) & names):
+                names.add(name)
+    return names
 
 
 _LINE = {
@@ -154,9 +154,11 @@ def _parameters(proposal: Proposal) -> list[str]:
             else:
                 value = proposal.first.values.get(a.name)
                 other = "2.5, -0.75" if np.dtype(DTYPES[a.type]).kind == "f" else "2, 1"
-                seen = f"{value:g}" if value is not None else ""
-                note = f" # main hands it {seen}" if seen else f" # {FILL_IN}: values that make sense"
-                rows.append(f"  {a.name}: {{kind: scalar, values: [{f'{seen}, {other}' if seen else other}]}}{note}")
+                value_text = f"{value:g}" if value is not None else ""
+                note = f" # main hands it {value_text}" if value_text else f" # {FILL_IN}: values that make sense"
+                rows.append(
+                    f"  {a.name}: {{kind: scalar, values: [{f'{value_text}, {other}' if value_text else other}]}}{note}"
+                )
             continue
         shape, kind = proposal.shapes.get(a.name), proposal.kind(a.name)
         if shape is None or not kind:
@@ -184,10 +186,13 @@ def _sizes(proposal: Proposal) -> list[str]:
         # Width and height in each other's place are the same in a square.
         rows[-1] |= dict.fromkeys(list(sizes)[1::2], correct[0])
     others = [{n: ragged[(i + k) % len(ragged)] for k, n in enumerate(sizes)} for i in range(len(ragged))]
-    seen = {n: int(v) for n, v in proposal.first.values.items() if n in sizes}
+    main_sizes = {n: int(v) for n, v in proposal.first.values.items() if n in sizes}
     main = (
-        [f"# main runs it at {_row(seen)}" + (": too much for every run here" if max(seen.values()) > observed else "")]
-        if seen
+        [
+            f"# main runs it at {_row(main_sizes)}"
+            + (": too much for every run here" if max(main_sizes.values()) > observed else "")
+        ]
+        if main_sizes
         else []
     )
     off = others if proposal.probed.is_any_size else []
@@ -202,7 +207,9 @@ def _sizes(proposal: Proposal) -> list[str]:
     text = [*main, "sizes:", "  emulator: # small: the emulator runs every thread", *small, *tail]
     if proposal.is_of_kernels:
         probe = f"    probe: {_row(rows[0])}"
-        large = f"    correct: [{', '.join(map(_row, [*rows, *([seen] if len(seen) == len(sizes) else [])]))}]"
+        large = (
+            f"    correct: [{', '.join(map(_row, [*rows, *([main_sizes] if len(main_sizes) == len(sizes) else [])]))}]"
+        )
         text += [probe, "  gpu:", large, *small[1:], *tail, probe]
     return text
 
@@ -228,9 +235,9 @@ def _variants(proposal: Proposal) -> list[str]:
                 rows.append(f"    padded: {str(_is_padded(one)).lower()}")
             plan = _launch(one, proposal.probed.sizes, "    launch")
             arguments = ", ".join(p.name for p in one.kernel.parameters)
-            block, tile = _numbers(one.seen.block), _numbers([axis.tile for axis in one.grid])
+            block, tile = _numbers(one.launch.block), _numbers([axis.tile for axis in one.grid])
             rows += [f"    names: [{re.escape(one.kernel.name)}]", f"    shared_memory: {shared}", plan]
-            bytes_ = f", shared_bytes: '{one.seen.shared_bytes}'" if one.seen.shared_bytes else ""
+            bytes_ = f", shared_bytes: '{one.launch.shared_bytes}'" if one.launch.shared_bytes else ""
             plan = f"arguments: [{arguments}], block: {block}, tile: {tile}{bytes_}"
             rows.append(f"    reference: {{file: solution.cu, kernel: {one.kernel.name}, {plan}}}")
         else:
@@ -251,7 +258,7 @@ def _is_padded(one: Launched) -> bool:
 def _launch(one: Launched, sizes: Sequence[str], key: str) -> str:
     covers = ", ".join(axis.size for axis in one.grid)
     tile = _numbers([axis.tile for axis in one.grid])
-    return f"{key}: {{block: {_numbers(one.seen.block)}, covers: [{covers}], tile: {tile}}}"
+    return f"{key}: {{block: {_numbers(one.launch.block)}, covers: [{covers}], tile: {tile}}}"
 
 
 def _numbers(values: Sequence[int]) -> str:
@@ -260,7 +267,7 @@ def _numbers(values: Sequence[int]) -> str:
 
 
 def _checks(proposal: Proposal, variant: str, points: int, is_shared: bool) -> list[str]:
-    """Weights by what the solution has, thresholds by what it was measured to do."""
+    """Return checks weighted by what the solution has, with thresholds from what it was measured to do."""
     measured = {
         check.partition(".")[2]: data for check, data in proposal.measured.items() if check.startswith(f"{variant}.")
     }
@@ -292,13 +299,13 @@ def _checks(proposal: Proposal, variant: str, points: int, is_shared: bool) -> l
     if is_shared:
         comments.append("      # technique: {points: 5, shared_memory: staged} # where all of an input goes through it")
     scale = points / 100
-    rows, given = [], 0
+    rows, points_given = [], 0
     for check, text in weights.items():
         number = int(re.search(r"\d+", text)[0])  # type: ignore[index]  # each begins with its points
         scaled = max(1, round(number * scale))
-        given += scaled
+        points_given += scaled
         rows.append(f"      {check}: {re.sub(r'[0-9]+', str(scaled), text, count=1)}")
-    return [f"      correct: {points - given}", *rows, *comments]
+    return [f"      correct: {points - points_given}", *rows, *comments]
 
 
 def _number(data: Mapping[str, object], key: str) -> float:
@@ -313,12 +320,12 @@ def _starter(proposal: Proposal) -> str:
     if not proposal.is_of_kernels:
         head = "// The grader calls this function; kernels and launches are yours."
         return f"{head}\n{proposal.first.signature.spelled}\n{{\n    // Your code.\n}}\n"
-    made = []
+    kernels = []
     for candidate in proposal.candidates:
         kernel = proposal.launched(candidate).kernel
         listed = ", ".join(f"{p.type_text.strip()}{'' if p.is_pointer else ' '}{p.name}" for p in kernel.parameters)
-        made.append(f"__global__ void {kernel.name}({listed})\n{{\n    // Your code.\n}}\n")
-    return "\n".join(made)
+        kernels.append(f"__global__ void {kernel.name}({listed})\n{{\n    // Your code.\n}}\n")
+    return "\n".join(kernels)
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:

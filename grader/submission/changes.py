@@ -57,7 +57,7 @@ def _edit(parsed: ParsedFile, function: Node, loop: Node, factor: int) -> Edit:
 
 
 def _deepest(parsed: ParsedFile, function: Node) -> list[Node]:
-    """The loops that lie within the most others."""
+    """Return the most deeply nested loops."""
     loops = loops_in(parsed, function)
     most = max((loop.depth for loop in loops), default=0)
     return [loop.node for loop in loops if loop.depth == most]
@@ -167,7 +167,7 @@ class Original:
         return self._made[key]
 
     def _constants(self, words: set[str], kernel: Kernel) -> dict[str, int]:
-        """Constants that can be changed, of those among `words`, with their values."""
+        """Return the constants among `words` that can be changed, with their values."""
         own = {p.name for p in kernel.parameters} | set(kernel.template_parameters)
         constants: dict[str, int] = {}
         for source in self.submission.sources:

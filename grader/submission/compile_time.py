@@ -231,7 +231,6 @@ def _tile_sides(parsed: ParsedFile, item: Item) -> set[str]:
 
 
 def _definitions(parsed: ParsedFile) -> tuple[tuple[str, Node], ...]:
-    """Name and value's node of every constant that the file defines."""
     return remembered(parsed, "definitions", lambda: tuple(_find_definitions(parsed)))
 
 
@@ -402,7 +401,6 @@ def _number(dtype: str, number: int | float) -> str:
 
 
 def _words_of(parsed: ParsedFile, declarator: Node) -> set[str]:
-    """Every name that a declarator mentions, through macros and constants."""
     words: set[str] = set()
     pending = WORD.findall(parsed.text(declarator))
     while pending and len(words) < 100:

@@ -382,7 +382,6 @@ def _is_kernel_prototype(item: Item) -> bool:
 
 
 def _runs(mask: bytearray) -> Iterator[tuple[bool, int, int]]:
-    """Stretches of equal bytes in `mask`: value, start, end."""
     start = 0
     while start < len(mask):
         end = mask.find(1 - mask[start], start)

@@ -339,7 +339,6 @@ def read_sources(submitted: FoundSubmission) -> list[SourceText]:
 
 
 def _common_folder(files: Sequence[Path]) -> Path:
-    """The innermost folder that all of `files` lie in, as their paths have it."""
     return Path(os.path.commonpath([os.path.normpath(file.parent) for file in files])) if files else Path()
 
 
@@ -361,7 +360,6 @@ def _has_settings(folder: Path) -> bool:
 
 
 def _named_files(folder: Path, lab_id: str, settings: Settings) -> list[Path]:
-    """The files that `submission.yaml` names."""
     given = settings.lab.file
     if given is None or settings.document is None:
         return []

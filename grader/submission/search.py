@@ -245,7 +245,6 @@ def misnamed(path: Path, folder: Path, lab_id: str) -> Message | None:
 
 
 def _rank(files: list[Path], texts: dict[Path, bytes]) -> int:
-    """How likely a file, with what it includes, is the program that is graded."""
     launches, kernels = (any(sign in texts[file] for file in files) for sign in (_LAUNCH, _KERNEL))
     if launches and kernels:
         return _PROGRAM if any(has_main(file) for file in files) else 3
@@ -264,7 +263,6 @@ def _texts(folder: Path) -> dict[Path, bytes]:
 
 
 def _reached(file: Path, texts: dict[Path, bytes]) -> list[Path]:
-    """The file and those that it includes, themselves or by others."""
     by_name = {other.name: other for other in texts}
     reached, waiting = [file], [file]
     while waiting:

@@ -307,7 +307,6 @@ def _written(magic: str, words: list[str]) -> tuple[str | None, bool]:
 
 
 def _included(program: _Program, files: dict[str, _Program]) -> Iterator[str]:
-    """The notebook's own files that a program includes, itself aside."""
     for line in program.lines:
         include = _INCLUDE.match(line)
         name = PurePosixPath(include[2]).name if include else ""
@@ -350,7 +349,6 @@ class _Joined:
 
 
 def _source(path: Path, program: _Program, files: dict[str, _Program], digest: str, is_only: bool) -> SourceText:
-    """One program's text: its cells, with the files that it includes."""
     joined = _Joined(files)
     joined.put(program)
     lines, cells = joined.lines, joined.cells

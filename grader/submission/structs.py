@@ -110,7 +110,7 @@ def with_fields_seen(parsed: ParsedFile, kernel: Kernel, seen: Sequence[SeenArgu
 
 
 def _fields_seen(argument: SeenArgument, fields: Sequence[Field]) -> list[SeenArgument]:
-    """The numbers and the known pointers of a struct, each called as the kernel's parameter is that it becomes."""
+    """Return a struct's numbers and known pointers, each named like the parameter that it becomes."""
     dtypes = ["uint64" if field.is_pointer else field.dtype for field in fields]
     numbers = values_of(dtypes, argument.raw) if fields else []
     inside = dict(argument.inside)
@@ -156,7 +156,6 @@ def is_handle(parsed: ParsedFile, parameter: KernelParameter) -> bool:
 
 
 def _pointed(parameter: KernelParameter) -> str:
-    """The type that a pointer points to."""
     return plain_type(parameter.type_text)
 
 
@@ -246,7 +245,6 @@ def fields_of(parsed: ParsedFile, name: str) -> Sequence[Field]:
 
 
 def _body_in(file: ParsedFile, name: str) -> Node | None:
-    """The fields of the struct `name`, in the file that declares it."""
     for item in file.by_name.get(name, ()) if name else ():
         if item.active and item.kind in {"type", "variable"}:
             return next((n for n in descendants(item.node) if n.type == "field_declaration_list"), None)
@@ -371,7 +369,7 @@ def flat(files: Sequence[ParsedFile], sites: Sequence[LaunchSite], observed: Obs
 
 
 def _type_of(type_text: str, parsed: ParsedFile) -> str:
-    """The struct that a parameter is; "" for any other type."""
+    """Return the struct type of a parameter; "" for any other type."""
     name = plain_type(type_text)
     return name if "*" not in type_text and "&" not in type_text and fields_of(parsed, name) else ""
 
@@ -387,7 +385,7 @@ class _Host:
         """What each field of a variable gets in the lines before one; None where not all of them are read."""
         if (struct, variable) not in self.settings:
             self.settings[struct, variable] = self._settings(struct, variable, fields)
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         first = 0
         lexical.spend(len(self.settings[struct, variable]))
         for at, values in self.settings[struct, variable]:
@@ -396,11 +394,11 @@ class _Host:
             # A declaration begins anew.
             if not first or len(values) == len(fields):
                 first = at
-            found |= values
-        return (found, first) if set(found) == set(fields) else None
+            texts |= values
+        return (texts, first) if set(texts) == set(fields) else None
 
     def _settings(self, struct: str, variable: str, fields: Sequence[str]) -> list[tuple[int, Mapping[str, str]]]:
-        """Declarations with an initialiser, which set all fields, and assignments to one."""
+        """Return declarations with an initialiser, which set all fields, and assignments to single fields."""
         lexical.spend_on(len(self.text))
         pattern = (
             rf"\b{struct}\s++{variable}\s*+=?+\s*+(?:{struct}\s*+)?+\{{(?P<list>[^{{}}]{{0,{MAX_TEXT}}}+)\}}"
@@ -425,7 +423,7 @@ def _flat_site(
     kernel: Kernel,
     places: dict[tuple[str, int], tuple[str, int]],
 ) -> LaunchSite:
-    """A launch with what its text gives each field in the struct's place; as it is where that cannot be read."""
+    """Return a launch with a text for each field in the struct's place; unchanged where that cannot be read."""
     if len(site.arguments) != len(kernel.parameters):
         return site
     texts: list[str] = []
@@ -445,7 +443,7 @@ def _flat_site(
 
 
 def _given(host: _Host, struct: str, argument: str, fields: Sequence[str], line: int) -> _Given | None:
-    """What each field of a struct gets that is handed over in a line; None where not all of them are read."""
+    """Return what each field of a struct argument gets; None where not all fields can be read."""
     written = re.fullmatch(rf"(?:{struct}\s*+)?+\{{(?P<list>[^{{}}]{{0,{MAX_TEXT}}}+)\}}", argument)
     if written is not None:
         values = _listed(written["list"], fields)
@@ -454,10 +452,10 @@ def _given(host: _Host, struct: str, argument: str, fields: Sequence[str], line:
 
 
 def _listed(text: str, fields: Sequence[str]) -> dict[str, str] | None:
-    """The values of an initialiser by field; None where these are not as many."""
+    """Return an initialiser's values by field; None where their number differs."""
     values = [value for value in arguments_in(text, 0, len(text)) if value]
     if values and all(value.startswith(".") for value in values):
         named = [value[1:].partition("=") for value in values]
-        found = {name.strip(): value.strip() for name, _sign, value in named}
-        return found if set(found) == set(fields) else None
+        by_field = {name.strip(): value.strip() for name, _sign, value in named}
+        return by_field if set(by_field) == set(fields) else None
     return dict(zip(fields, values, strict=True)) if len(values) == len(fields) else None

@@ -29,7 +29,7 @@ def test_what_is_printed_is_a_result_where_it_changes_with_the_data() -> None:
     ]
     mean, largest = results_of({"stdout": left(*said)}, [Returned("", "", 0)], [])
     assert (mean.name, mean.label, mean.shape, mean.dtype) == ("mean", "mean:", ("1",), "float32")
-    assert (largest.label, largest.dtype, largest.found[2]) == ("largest =", "int32", np.array([9]))
+    assert (largest.label, largest.dtype, largest.elements[2]) == ("largest =", "int32", np.array([9]))
     # Two decimals are all that there is.
     assert mean.absolute == pytest.approx(0.0051)
 

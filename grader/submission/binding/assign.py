@@ -217,7 +217,7 @@ def assign(
 def _best(
     scores: Sequence[Sequence[tuple[float, int]]], index: int, used: frozenset[int]
 ) -> tuple[float, tuple[int | None, ...]]:
-    """The kernels for the variants from `index` on with the highest total; the first of equal ones."""
+    """Return the highest total from variant `index` on and each variant's kernel; the first of equal ones."""
     if index == len(scores):
         return 0.0, ()
     rest, chosen = _best(scores, index + 1, used)
@@ -236,7 +236,7 @@ def name_rank(variant: Variant, name: str) -> int | None:
 
 
 def _numbered_rank(variant: Variant, name: str) -> int | None:
-    """The same where the pattern that is found ends in a digit: such a name counts kernels and says nothing of them."""
+    """Return the rank of a pattern that matches a number: such a name counts kernels and says nothing of them."""
     rank = name_rank(variant, name)
     if rank is None:
         return None
@@ -247,7 +247,7 @@ def _numbered_rank(variant: Variant, name: str) -> int | None:
 def _score(
     variant: Variant, candidate: Candidate, variants: Sequence[Variant], several_files: bool
 ) -> tuple[float, Claim] | None:
-    """How well a kernel fits a variant, and what speaks for it; None where it cannot be it."""
+    """Return how well a kernel fits a variant and what speaks for it; None where it cannot be that variant."""
     kernel = candidate.kernel
     is_helper = candidate.is_helper
     fits_memory = variant.shared_memory is None or kernel.uses_shared == variant.shared_memory
@@ -297,7 +297,7 @@ def _score(
 
 
 def _unnamed_score(variant: Variant, candidate: Candidate, variants: Sequence[Variant], several_files: bool) -> float:
-    """How well a kernel fits a variant by which nobody calls it."""
+    """Return how well a kernel fits a variant whose name it does not have."""
     # What is named for another variant is this one only when that has a better one: two kernels called shared.
     score = UNNAMED / 2 if any(_named(v, candidate, several_files) is not None for v in variants) else UNNAMED
     # If there are several, the one that has a thread for every element.
@@ -306,7 +306,7 @@ def _unnamed_score(variant: Variant, candidate: Candidate, variants: Sequence[Va
 
 
 def _named(variant: Variant, candidate: Candidate, several_files: bool) -> float | None:
-    """What a kernel's name, or in a submission of several files its file's, counts for a variant."""
+    """Return what a kernel's name counts for a variant, or its file's where a submission has several files."""
     rank = strong_rank(variant, candidate.name)
     if rank is not None:
         return NAMED - 4.0 * min(rank, 10)

@@ -76,7 +76,7 @@ def stated_kernels(
 
 
 def _instance(text: str) -> tuple[str, list[str]]:
-    """ "tiled<32, 1>" as "tiled" and its template arguments; a kernel's namespace is left out."""
+    """Split "tiled<32, 1>" into "tiled" and its template arguments; a kernel's namespace is left out."""
     name, _bracket, inner = text.partition("<")
     arguments = [argument.strip() for argument in inner.rpartition(">")[0].split(",")] if inner else []
     return name.strip().rpartition("::")[2], [argument for argument in arguments if argument]
@@ -131,7 +131,7 @@ def zeroed_before(entry: Entry, entries: Sequence[Entry]) -> set[str]:
 
 
 def _buffers_zeroed_by(entry: Entry) -> set[str]:
-    """The arrays that were handed to a kernel which does nothing but set its only array to zero."""
+    """Return the arrays handed to a kernel that does nothing but set its only array to zero."""
     arrays = [p for p in entry.kernel.parameters if p.is_pointer]
     if len(arrays) != 1 or arrays[0].is_read or not _TO_ZERO.search(entry.shape.text):
         return set()
@@ -180,7 +180,6 @@ def why_absent(
 
 
 def _blanked(text: str) -> str:
-    """`text` without comments and strings, lines kept."""
     return _STRING.sub(lambda match: re.sub(r'[^"]', " ", match[0]), without_comments(text))
 
 
@@ -189,7 +188,7 @@ def _line(text: str, position: int) -> int:
 
 
 def _cut_macro(text: str) -> int:
-    """The line of a macro that ends before its braces are closed, for want of a backslash; 0 where there is none."""
+    """Return the line of a macro that ends with open braces, for want of a backslash; 0 where there is none."""
     depth, inside = 0, False
     for number, line in enumerate(text.split("\n"), 1):
         if not inside and _DEFINE.match(line):
@@ -315,7 +314,7 @@ def _bind(
 def _contradictions(
     bindings: Mapping[str, VariantBinding | Missing], settings: Mapping[str, VariantSettings]
 ) -> list[tuple[str, int]]:
-    """Launches whose block is another than `submission.yaml` says, by their lines."""
+    """Return the launches whose block differs from the one in `submission.yaml`, by line."""
     contradictions: dict[tuple[str, int], None] = {}
     for name, binding in bindings.items():
         stated = settings[name].block
@@ -328,7 +327,7 @@ def _contradictions(
 
 
 def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
-    """What is known of each kernel; what the lab's own do is looked at where the kernels' names leave it open."""
+    """Describe each kernel; the lab's own kernels are compared only where names leave the variant open."""
     of_kernels = []
     own: dict[str, Profile] | None = None
     for entry in entries:
@@ -426,7 +425,7 @@ def _binding(
 
 
 def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: Observed) -> bool:
-    """Whether its program ran to its end and launched others, and names the kernel nowhere but where it is written."""
+    """Whether its program ended, launched other kernels, and names this one only where it is written."""
     file, name = entry.kernel.file, entry.kernel.name
     runs = [run for run in observed.runs if file in run.files and run.launches and not run.probe]
     if entry.sites or not any(run.ended for run in runs) or any(x.kernel == name for run in runs for x in run.launches):
@@ -438,13 +437,12 @@ def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: Observe
 
 
 def _listed(entries: Sequence[Entry]) -> list[str]:
-    """The kernels' names, with their files where these are several."""
     are_several = len({e.kernel.file for e in entries}) > 1
     return list(dict.fromkeys(f"{e.kernel.name} ({e.kernel.file})" if are_several else e.kernel.name for e in entries))
 
 
 def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
-    """Roles for its parameters, likeliest first; none that means anything where their types are not known."""
+    """Return the possible roles of its parameters, likeliest first; placeholders where their types are unknown."""
     if entry.is_untold:
         return [("=0",) * len(entry.kernel.parameters)]
     readings = role_assignments(entry.kernel, lab, entry.seen)

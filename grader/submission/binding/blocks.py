@@ -130,7 +130,7 @@ def _covers_read(
 
 
 def _covers_seen(context: LaunchContext, sites: Sequence[LaunchSite]) -> list[tuple[str, ...]] | None:
-    """The order in which the axes run over two sizes, where a launch at sizes that differ allows that one alone."""
+    """Return the order of the grid's axes, where a launch at two different sizes allows only one."""
     usual = context.rule.covers
     allowed = {usual, usual[::-1]}
     for site in sites:
@@ -157,7 +157,7 @@ def _may_cover(size: int, blocks: int, threads: int) -> bool:
 
 
 def _covered_alone(context: LaunchContext, site: LaunchSite) -> list[str]:
-    """The sizes that a launch along one axis runs over, where it leaves out others: a thread for each row, say."""
+    """Return the sizes that a one-dimensional launch covers if it leaves others out: a thread for each row, say."""
     usual = context.rule.covers
     if len(usual) < 2 or not site.observed or site.grid is None or site.block is None:
         return []

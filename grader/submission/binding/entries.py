@@ -156,28 +156,28 @@ def entries_of(
         for kernel in kernels_in(parsed):
             same_file = tuple(s for s in launches if s.kernel == kernel.name and s.file == parsed.file)
             sites = same_file or tuple(s for s in launches if s.kernel == kernel.name)
-            instances = []
+            instances: list[Entry] = []
             for launched in _instances(kernel, sites):
                 entry = _entry(parsed, kernel, launched, lab)
                 entry.is_untold = parsed.file in lacking and _is_undeclared(entry, files)
                 entry.reason = None if entry.is_untold else entry.reason
                 entry.claims = claimed(entry.sites, launches, lines, lab.variants)
                 instances.append(entry)
-            entries += _told_apart(instances, lab)
+            entries += _distinct(instances, lab)
     return entries
 
 
-def _told_apart(made: Sequence[Entry], lab: Lab) -> list[Entry]:
+def _distinct(instances: Sequence[Entry], lab: Lab) -> list[Entry]:
     """Of a kernel's launches all together and, after them, of a template's by its arguments, those that may be variants
     of their own: by what they do, what they are called and what is printed of them."""
     by_words: dict[tuple[object, ...], Entry] = {}
-    for entry in made[1:]:
+    for entry in instances[1:]:
         by_words.setdefault((entry.kind, _variants_called(entry, lab), entry.claims), entry)
-    said = {(words, claims) for _kind, words, claims in by_words}
-    if len(said) > 1:
+    distinct_words = {(words, claims) for _kind, words, claims in by_words}
+    if len(distinct_words) > 1:
         return list(by_words.values())
     by_kind: dict[tuple[object, ...], Entry] = {}
-    for entry in made:
+    for entry in instances:
         by_kind.setdefault(entry.kind, entry)
     return list(by_kind.values())
 
@@ -214,7 +214,6 @@ def instance_of(entries: Sequence[Entry], name: str, arguments: Sequence[str], l
 
 
 def _value_of(argument: str, parsed: ParsedFile) -> str:
-    """A template's argument, a number of the file's constants as its value."""
     number = parsed.constants.integer(argument)
     return argument.strip() if number is None else str(number)
 
@@ -233,10 +232,10 @@ def launched_twice(entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def _source_of(parsed: ParsedFile, constant: str) -> str:
-    """The variable that the host copies into a constant; "" where it is none, or there are several."""
+    """Return the host's variable that is copied into a constant; "" where there is none, or several."""
     pattern = rf"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*&?\s*{re.escape(constant)}\s*,\s*&\s*(\w+)\s*,"
-    found = set(re.findall(pattern, parsed.source.text))
-    return found.pop() if len(found) == 1 else ""
+    variables = set(re.findall(pattern, parsed.source.text))
+    return variables.pop() if len(variables) == 1 else ""
 
 
 def _is_undeclared(entry: Entry, files: Sequence[ParsedFile]) -> bool:
@@ -262,7 +261,6 @@ def _instances(kernel: Kernel, sites: tuple[LaunchSite, ...]) -> list[tuple[Laun
 def _entry(
     parsed: ParsedFile, kernel: Kernel, sites: tuple[LaunchSite, ...], lab: Lab, stated: tuple[str, ...] = ()
 ) -> Entry:
-    """A kernel as it is launched; stated: a template's first arguments, whatever it is launched with."""
     entry = Entry(parsed, kernel, sites)
     _instantiate(entry, lab, stated)
     parsed = entry.parsed

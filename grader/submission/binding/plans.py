@@ -109,7 +109,7 @@ def interpretations(
 
 
 def _other_blocks(first: Block, covers: Sequence[str], elsewhere: Sequence[Block]) -> list[Block]:
-    """Blocks that a kernel may be written for which nothing launches, with as many sides as the grid has axes."""
+    """Return blocks to try for a kernel that nothing launches, with as many sides as the grid has axes."""
     has_sides = len(covers) > 1
     fitting = [block for block in elsewhere if (block[1] > 1) == has_sides and is_possible_block(block)]
     usual: tuple[Block, ...] = USUAL_SQUARES if has_sides else USUAL_ROWS
@@ -119,7 +119,7 @@ def _other_blocks(first: Block, covers: Sequence[str], elsewhere: Sequence[Block
 def _plan(
     context: LaunchContext, covers: tuple[str, ...], *, exact: bool, block: Block | None = None
 ) -> tuple[LaunchPlan, Origins]:
-    """The launch, and who says its block, tile and shared memory; with that `block` where one is given."""
+    """Return the launch, with `block` if given, and who says its block, tile and shared memory."""
     threads = threads_of(context) if block is None else Fact(Threads(block), "lab")
     block = block_at(threads.value.formulas, threads.value.block, context.lab)
     # What host code divides the grid by goes with its own block.
@@ -180,12 +180,11 @@ def _grid(context: LaunchContext, threads: Threads, covers: tuple[str, ...], til
 
 
 def _is_unsure(context: LaunchContext, covers: tuple[str, ...]) -> bool:
-    """Whether a run at other sizes would tell more of the grid."""
     return context.site is not None and is_unsure(context.site, context.formula, covers, context.own.choices())
 
 
 def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
-    """The first launch that a device can run; one whose block is not readable may still tell what the grid covers."""
+    """Return the first possible launch; one whose block is unreadable may still tell what the grid covers."""
     possible = [site for site in sites if site.block is not None and is_possible_block(site.block)]
     unreadable = [site for site in sites if site.block is None]
     return next(iter(possible or unreadable), None)
@@ -212,7 +211,7 @@ def _of_run(run: SeenRun, flat: Flat, lab: Lab) -> SeenRun:
 
 
 def _swapped(launch: SeenLaunch, sites: Sequence[LaunchSite]) -> SeenLaunch:
-    """The launch with its block where its block belongs, if the text has it as the grid."""
+    """Return the launch with grid and block exchanged, if its text has them in each other's place."""
     if not any(s.swapped and s.kernel == launch.kernel and s.line == launch.line for s in sites):
         return launch
     return msgspec.structs.replace(launch, grid=launch.block, block=launch.grid, status="ran", swapped=True)
@@ -249,7 +248,7 @@ def _exchanged(launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite], 
 
 
 def _directions(kernel: Kernel) -> Iterator[Pair]:
-    """Each array that the kernel may only read, with each that it writes."""
+    """Yield each array that the kernel only reads with each that it writes."""
     arrays = [p for p in kernel.parameters if p.is_pointer and not p.is_global]
     for source in arrays:
         if source.is_read and not source.is_written:
@@ -265,7 +264,7 @@ def _flows_backwards(pair: Pair, arguments: Arguments) -> bool:
 
 
 def _alike(kernel: Kernel, lab: Lab) -> Iterator[Pair]:
-    """Parameters that a launch may exchange unnoticed: two inputs, or two sizes, each named as one of the lab's."""
+    """Yield pairs that a launch may exchange unnoticed: two inputs, or two sizes, each named like one of the lab's."""
     for one, other in combinations([p for p in kernel.parameters if not p.is_global], 2):
         first, second = _role(one, lab), _role(other, lab)
         if first is None or second is None or first == second or one.is_pointer != other.is_pointer:
@@ -276,7 +275,7 @@ def _alike(kernel: Kernel, lab: Lab) -> Iterator[Pair]:
 
 
 def _role(parameter: KernelParameter, lab: Lab) -> Parameter | None:
-    """What its name means, where that can be one thing only."""
+    """Return the role that a parameter's name means, if it can mean only one."""
     fitting = [p for p in lab.parameters if p.is_array == parameter.is_pointer]
     if parameter.is_pointer:
         # What is handed on to a function looks as if it might be written there.
@@ -317,14 +316,13 @@ def _is_written_across(pair: Pair, texts: Mapping[str, str]) -> bool:
 
 
 def _texts(launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite]) -> dict[str, str]:
-    """What the text of the launch hands over, by the parameters' names; both in small letters."""
+    """Return the launch's argument texts by parameter name, both in lower case."""
     own = [p.name.lower() for p in kernel.parameters if not p.is_global]
     at = [s for s in sites if s.kernel == launch.kernel and s.line == launch.line and len(s.arguments) == len(own)]
     return dict(zip(own, (text.strip().lower() for text in at[0].arguments), strict=True)) if at else {}
 
 
 def _with(launch: SeenLaunch, kernel: Kernel, pair: Pair, flat: Flat) -> SeenLaunch:
-    """The launch with two arguments in each other's place."""
     first, second = (p.name for p in pair)
     by_name = _by_name(launch)
     places = {first: by_name[second], second: by_name[first]}

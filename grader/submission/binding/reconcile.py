@@ -34,11 +34,13 @@ class Fact(Generic[T]):
     origin: Origin
 
 
-def first(known: Mapping[Origin, Callable[[], T | None]], otherwise: T, among: tuple[Origin, ...] = ORIGINS) -> Fact[T]:
+def first(
+    sources: Mapping[Origin, Callable[[], T | None]], otherwise: T, among: tuple[Origin, ...] = ORIGINS
+) -> Fact[T]:
     """The value of the first origin, in the order of `among`, that has one; `otherwise`, the lab's, where none has."""
     for origin in among:
-        read = known.get(origin)
-        value = read() if read is not None else None
+        source = sources.get(origin)
+        value = source() if source is not None else None
         if value is not None:
             return Fact(value, origin)
     return Fact(otherwise, "lab")
@@ -180,7 +182,7 @@ def _probes(launch: SeenLaunch, observed: Observed) -> tuple[SeenProbe, ...]:
 
 
 def _numbers(launch: SeenLaunch) -> tuple[object, ...]:
-    """What tells a launch's sizes: its numbers, and how large its arrays are."""
+    """Return what identifies a launch's sizes: its numbers and the lengths of its arrays."""
     return tuple((argument.value, argument.buffer_bytes) for argument in launch.arguments)
 
 

@@ -86,7 +86,7 @@ def _other(
     sizes: Sequence[Parameter],
     arrays: Sequence[tuple[Parameter, int]],
 ) -> str:
-    """What a number is that is none of the sizes chosen: one of them once more, a length, or what it is."""
+    """Return the role of a number that is none of the sizes chosen: a size again, a length, or its value."""
     same = [size for size in sizes if known_sizes.get(size.name) == value]
     if same:
         return min(same, key=lambda size: (rank := size.rank_of(scalar.name)) is None or rank > 100).name

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import isqrt, prod
-from typing import Any
 
 from grader.lab import formula
 from grader.lab.records import Lab, Parameter
@@ -84,16 +83,11 @@ class NamedSizes:
         first, second = lab.equal_sizes
         if by_role[first].lower() == first and by_role[second].lower() == second:
             return [self]
-        other = {first: second, second: first}
-
-        def swapped(pairs: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
-            values = dict(pairs)
-            return tuple((role, values.get(other.get(role, role), value)) for role, value in pairs)
-
-        # A size may be several elements of an array.
-        constants = [(other.get(role, role), name) for role, name in self.constants]
-        constants.sort(key=lambda pair: list(by_role).index(pair[0]))
-        return [self, replace(self, constants=tuple(constants), declared=swapped(self.declared))]
+        exchanged = {first: second, second: first}
+        values = dict(self.declared)
+        constants = tuple((role, by_role[exchanged.get(role, role)]) for role, _name in self.constants)
+        declared = tuple((role, values.get(exchanged.get(role, role), value)) for role, value in self.declared)
+        return [self, replace(self, constants=constants, declared=declared)]
 
     def all_roles(self) -> set[str]:
         """The sizes that can be chosen when the kernel is compiled."""

@@ -326,7 +326,7 @@ class _Evaluation:
     constants: Constants
     extra: Lookup | None
     steps: int = 0
-    known: dict[str, Value] = field(default_factory=dict)
+    values_by_name: dict[str, Value] = field(default_factory=dict)
 
     def value(self, expression: Expression, depth: int) -> Value:
         self.steps += 1
@@ -343,10 +343,10 @@ class _Evaluation:
             case Number(number):
                 return number
             case Name(name):
-                if name not in self.known:
+                if name not in self.values_by_name:
                     # Once: constants defined through each other (a = b + b, b = c + c, …) double the work each time.
-                    self.known[name] = self.value(self.definition(name), depth + 1)
-                return self.known[name]
+                    self.values_by_name[name] = self.value(self.definition(name), depth + 1)
+                return self.values_by_name[name]
             case Unary(operator, operand):
                 return unary(operator, self.value(operand, depth + 1))
             case Binary("&&", left, right):

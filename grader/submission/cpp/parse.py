@@ -58,26 +58,26 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _DEVICE_WORDS = frozenset(["__global__", "__device__"])
 
 
-def device_macros(text: str, known: Mapping[str, Macro] | None = None) -> dict[str, Macro]:
-    """The macros defined in `text` that stand for device code, by name, beside those `known` from headers."""
-    return _Expansion(known or {}).run(text)[1]
+def device_macros(text: str, macros: Mapping[str, Macro] | None = None) -> dict[str, Macro]:
+    """The macros defined in `text` that stand for device code, by name, beside those `macros` from headers."""
+    return _Expansion(macros or {}).run(text)[1]
 
 
-def with_kernels_shown(text: str, known: Mapping[str, Macro] | None = None) -> str:
+def with_kernels_shown(text: str, macros: Mapping[str, Macro] | None = None) -> str:
     """`text` with macros that stand for device code replaced; every line keeps its number.
 
-    known: such macros of the file's headers.
+    macros: such macros of the file's headers.
     """
-    return _Expansion(known or {}).run(text)[0]
+    return _Expansion(macros or {}).run(text)[0]
 
 
 class _TooLong(Exception):
-    """What macros stand for grows beyond `MAX_TEXT`."""
+    """The expansion of macros grows beyond `MAX_TEXT`."""
 
 
 class _Expansion:
-    def __init__(self, known: Mapping[str, Macro]) -> None:
-        self.macros = dict(known)
+    def __init__(self, macros: Mapping[str, Macro]) -> None:
+        self.macros = dict(macros)
         self.length = 0
 
     def run(self, text: str) -> tuple[str, dict[str, Macro]]:
@@ -235,7 +235,6 @@ def characters(parsed: ParsedFile, start: int, end: int) -> tuple[int, int]:
 
 
 def _character(parsed: ParsedFile, place: int) -> int:
-    """How many characters stand before the byte at `place`."""
     following = remembered(parsed, "following bytes", lambda: [m.start() for m in _FOLLOWING.finditer(parsed.data)])
     return place - bisect_left(following, place)
 
@@ -289,7 +288,6 @@ def parse(
 
 
 def _tree(data: bytes, source: SourceText) -> Node:
-    """The root of the tree of `data`."""
     from tree_sitter import Language, Parser
     from tree_sitter_cuda import language
 

@@ -59,8 +59,8 @@ def with_launches_of_comments(
     return changed, tuple(uncommented)
 
 
-def _uncommented(parsed: ParsedFile, wanted: set[str], found: list[tuple[str, str, int]]) -> str:
-    """A file's text with such launches; `wanted` loses and `found` gains what is there."""
+def _uncommented(parsed: ParsedFile, wanted: set[str], launches: list[tuple[str, str, int]]) -> str:
+    """A file's text with such launches; `wanted` loses and `launches` gains what is there."""
     edits: list[tuple[int, int, str]] = []
     for item in parsed.items:
         if item.kind != "function" or item.is_device or not item.active:
@@ -76,7 +76,7 @@ def _uncommented(parsed: ParsedFile, wanted: set[str], found: list[tuple[str, st
                 if match["kernel"] in wanted:
                     wanted.remove(match["kernel"])
                     line = node.start_point.row + 1 + inner.count("\n", 0, match.start())
-                    found.append((parsed.file, match["kernel"], line))
+                    launches.append((parsed.file, match["kernel"], line))
                     code = code[: match.start()] + match[0] + code[match.end() :]
             if code.strip():
                 edits.append((node.start_byte, node.end_byte, code))
@@ -153,13 +153,13 @@ def argument_of(constants: Constants, text: str) -> Expression | None:
     return Number(int(of_enumeration[1])) if of_enumeration is not None else constants.parse(text)
 
 
-def _dead_branch(parsed: ParsedFile, node: Node, known: Mapping[str, Expression], outer: Lookup) -> Node | None:
+def _dead_branch(parsed: ParsedFile, node: Node, values: Mapping[str, Expression], outer: Lookup) -> Node | None:
     """The branch of an `if` that is never taken, as far as its condition follows from the template's arguments."""
     condition = node.child_by_field_name("condition")
     text = parsed.text(condition) if condition is not None else ""
-    if not known.keys() & set(WORD.findall(text)):
+    if not values.keys() & set(WORD.findall(text)):
         return None
-    value = parsed.constants.integer(text, lambda name: known.get(name) or outer(name))
+    value = parsed.constants.integer(text, lambda name: values.get(name) or outer(name))
     if value is None:
         return None
     if not value:
@@ -394,5 +394,4 @@ def _mentions(expression: object, name: str) -> bool:
 
 
 def _is_element(expression: Expression) -> bool:
-    """Whether it is an array's element, or made from one by functions."""
     return isinstance(expression, Call) and (expression.function == "[]" or any(map(_is_element, expression.arguments)))

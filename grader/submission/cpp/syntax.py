@@ -219,8 +219,6 @@ def parse_tokens(given: Sequence[Token]) -> Expression:
 
 
 class _Reader:
-    """Precedence climbing over a list of tokens."""
-
     def __init__(self, given: Sequence[Token]) -> None:
         self.tokens = given
         self.position = 0

@@ -48,7 +48,7 @@ def _unset_variables(body: str, line: int) -> Iterator[tuple[str, int]]:
 
 
 def _declared(body: str) -> Iterator[tuple[str, int]]:
-    """Variables declared without a value, and where their declarations end."""
+    """Return the variables declared without a value, and where their declarations end."""
     for match in _DECLARED.finditer(body):
         if body[: match.start()].rstrip().endswith(("__shared__", "static", "extern")):
             # Of these another thread, or nobody, sets the value.

@@ -81,8 +81,6 @@ def _functions_of_one_value(parsed: ParsedFile) -> dict[str, Macro]:
 
 
 class _Launch:
-    """The pieces of one launch, as text."""
-
     __slots__ = ("arguments", "block", "callee", "grid", "shared")
 
     def __init__(self, callee: str, grid: str, block: str, shared: str, arguments: tuple[str, ...]) -> None:
@@ -243,7 +241,6 @@ def _template_argument(scope: Scope, text: str, position: int) -> str:
 
 
 def _split_template(callee: str) -> tuple[str, tuple[str, ...]]:
-    """ "lab::kernel<16, float>" as "kernel" and ("16", "float")."""
     head, bracket, tail = callee.strip().partition("<")
     name = head.strip(" ()*&").rpartition("::")[2].strip().partition("[")[0]
     if not bracket:

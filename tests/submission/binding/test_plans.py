@@ -6,6 +6,7 @@ import pytest
 
 from grader.lab.formula import integer
 from grader.lab.labs import find
+from grader.submission.kernels.records import SeenArgument, SeenLaunch
 from grader.submission.records import VariantBinding
 from tests.submission.binding.kernels import binding, kernel
 from tests.submission.labs import LINE, bound, bound_file
@@ -240,3 +241,24 @@ def test_what_the_host_copies_into_constant_memory_is_that_size(source: str, byt
     plan = binding(bound(text, find("matmul", ())), "row").interpretations[0].launch
     # Of another variable nobody knows what it is: there the lab's rule stands in.
     assert integer(plan.shared_formula, {"n": 10, "threads": 32}) == bytes_at_ten
+
+
+PROGRAM = """\
+__global__ void square_shared(const float *in, float *out, int n, int count)
+{
+    extern __shared__ float cells[];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) for (int k = 0; k < n * n; k++) { cells[threadIdx.x * n * n + k] = in[i * n * n + k];
+        out[i * n * n + k] = cells[threadIdx.x * n * n + k]; }
+}
+int main()
+{
+    for (int n = 2; n < 11; n++) square_shared<<<4, 32, plan.bytes(n)>>>(d_in, d_out, n, 128);
+}
+"""
+
+
+def launch(n: int, held: int) -> SeenLaunch:
+    arrays = [SeenArgument(name, "float*", buffer=f"d_{name}", buffer_bytes=512 * n * n) for name in ("in", "out")]
+    given = (*arrays, SeenArgument("n", "int", n), SeenArgument("count", "int", 128))
+    return SeenLaunch("square_shared", (), "batch.cu", 10, (4, 1, 1), (32, 1, 1), held, given)

@@ -1,4 +1,4 @@
-"""What the parameters of a kernel mean, and which sizes it is not handed."""
+"""What kernels' parameters stand for: by name, by value, rows that lie apart."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from grader.lab.labs import find
-from grader.submission.binding.roles import role_assignments
+from grader.submission.binding.roles import agreeing, by_value, pitched, role_assignments, sizes_in
 from grader.submission.cpp.parse import parse
 from grader.submission.kernels.kernel import kernels_in
-from grader.submission.kernels.records import SeenArgument
+from grader.submission.kernels.records import KernelParameter, SeenArgument
 from grader.submission.records import Missing
 from grader.submission.source import SourceText
 from tests.submission.binding.kernels import binding, kernel
-from tests.submission.labs import PRODUCT, bound, bound_file
+from tests.submission.labs import FLIP, PRODUCT, bound, bound_file
 
 
 @pytest.mark.parametrize(
@@ -164,3 +164,82 @@ def test_arrays_that_no_size_explains_do_not_make_a_radius_of_a_length() -> None
     arrays = [SeenArgument(p, "float*", buffer=p, buffer_bytes=4 * n) for p, n in (("p", 1004), ("q", 1000))]
     orders = role_assignments(naive, find("box-blur"), [*arrays, SeenArgument("n", "int", 1000)])
     assert orders[0] == ("in", "out", "count")
+
+
+POINTERS = [
+    KernelParameter("in", "const float *", True, True, "float32"),
+    KernelParameter("out", "float *", True, False, "float32"),
+]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bytes_in", "bytes_out", "expected"),
+    [
+        # In bytes, whatever they are called; in elements, where they are called so.
+        (
+            {"p": 1024, "q": 1536, "rows": 300, "cols": 200},
+            1024 * 300,
+            1536 * 200,
+            ("=cols * 4", "=rows * 4", "rows", "cols"),
+        ),
+        ({"h": 300, "w": 200, "pitch": 256, "stride": 384}, 1024 * 300, 1536 * 200, ("rows", "cols", "=cols", "=rows")),
+        # Of one matrix alone: the other has no gaps.
+        ({"rows": 300, "cols": 200, "ld": 256}, 1024 * 300, 800 * 300, ("rows", "cols", "=cols")),
+        # No pitch, a shorter one than a row, and one that does not make the matrix as large as it is.
+        ({"rows": 300, "cols": 200}, 800 * 300, 800 * 300, None),
+        ({"rows": 300, "cols": 200, "steps": 7}, 800 * 300, 800 * 300, None),
+        ({"rows": 300, "cols": 200, "ld": 128}, 512 * 300, 800 * 300, None),
+        ({"rows": 300, "cols": 200, "ld": 256}, 2048 * 300, 800 * 300, None),
+    ],
+)
+def test_a_pitch_is_known_by_what_it_makes_of_the_matrix(
+    numbers: dict[str, int], bytes_in: int, bytes_out: int, expected: tuple[str, ...] | None
+) -> None:
+    scalars = [KernelParameter(name, "int", False, False, "int32") for name in numbers]
+    seen = {name: SeenArgument(name, "int", value) for name, value in numbers.items()}
+    seen["in"] = SeenArgument("in", "const float *", buffer="a", buffer_bytes=bytes_in)
+    seen["out"] = SeenArgument("out", "float *", buffer="b", buffer_bytes=bytes_out)
+    assert next(iter(pitched(scalars, POINTERS, ("in", "out"), seen, FLIP)), None) == expected
+
+
+BLUR = find("box-blur")
+BATCH = find("batch-square")
+
+
+def scalar(name: str, dtype: str = "int32") -> KernelParameter:
+    return KernelParameter(name, dtype, False, False, dtype)
+
+
+@pytest.mark.parametrize(
+    ("names", "values", "first", "also"),
+    [
+        (["radius", "n"], [2, 4096], ("radius", "count"), None),
+        (["a", "b"], [4096, 3], ("count", "radius"), None),
+        # What no name tells is tried both ways.
+        (["window", "len"], [5, 4096], ("radius", "count"), ("=2 * radius + 1", "count")),
+        (["len", "block"], [4096, 256], ("count", "radius"), ("count", "=256")),
+        (["n", "scale"], [4096, 0.2], ("count", "=1 / (2 * radius + 1)"), None),
+        (["r", "threads", "len"], [2, 128, 4096], ("radius", "=128", "count"), None),
+    ],
+)
+def test_no_size_has_two_values_and_arrays_have_their_lengths(
+    names: list[str], values: list[float], first: tuple[str, ...], also: tuple[str, ...] | None
+) -> None:
+    arrays = [(BLUR.parameter("in"), 4096), (BLUR.parameter("out"), 4096)]
+    types = ["float32" if isinstance(value, float) else "int32" for value in values]
+    found = by_value([scalar(n, t) for n, t in zip(names, types, strict=True)], values, arrays, BLUR)
+    assert found[0] == first
+    assert also is None or also in found
+
+
+def test_a_length_is_told_by_its_formula() -> None:
+    arrays = [(BATCH.parameter("in"), 9 * 512), (BATCH.parameter("out"), 9 * 512)]
+    found = by_value([scalar("n"), scalar("batch"), scalar("total")], [3, 512, 9 * 512], arrays, BATCH)
+    assert found[0] == ("n", "count", "=count * n * n")
+    assert sizes_in(found[0], BATCH) == {"n", "count"}
+
+
+def test_names_that_contradict_the_values_are_dropped() -> None:
+    arrays = [(BLUR.parameter("in"), 64)]
+    orders = [("count", "radius"), ("radius", "count"), ("count", "count")]
+    assert agreeing(orders, [2, 64], arrays) == [("radius", "count")]
