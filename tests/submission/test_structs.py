@@ -259,7 +259,7 @@ def test_fields_in_each_others_place_are_told_where_the_struct_gets_them(
     assert binding.interpretations[0].roles == ("in", "out", "n", "count")
 
 
-PRODUCT = """\
+COLUMN = """\
 __device__ float first(const float *p) { return p[0]; }
 __global__ void column(const float *a, const float *b, float *c, int n)
 {
@@ -289,7 +289,7 @@ int main()
 def test_arrays_that_one_function_allocates_are_called_as_the_launch_has_them(
     given: str, wanted: Exchanged | None, tmp_path: Path
 ) -> None:
-    (tmp_path / "product.cu").write_text(PRODUCT.replace("GIVEN", given))
+    (tmp_path / "product.cu").write_text(COLUMN.replace("GIVEN", given))
     arrays = [SeenArgument(name, "float*", buffer="p", buffer_bytes=4 * 64 * 64, before="data") for name in "abc"]
     arguments = (*arrays, SeenArgument("n", "int", value=64))
     launch = SeenLaunch("column", (), "product.cu", 14, (1, 1, 1), (64, 1, 1), 0, arguments)
