@@ -239,10 +239,8 @@ class Device:
 
     def compiler(self, unit: int, entry: str) -> str:
         """Whose code of a kernel is run; "" where none is loaded."""
-        return str(self._cached(self._compiler, unit, entry))
-
-    def _compiler(self, unit: int, entry: str) -> str:
-        return next((name for name, module in self._modules.get(unit, {}).items() if entry in module.functions), "")
+        modules = self._modules.get(unit, {})
+        return next((name for name, module in modules.items() if entry in module.functions), "")
 
     def module(self, unit: int, entry: str) -> Module:
         """The module whose code of a kernel is run."""

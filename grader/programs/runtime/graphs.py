@@ -189,6 +189,15 @@ def _add_node(state: State, node: int, graph: int, after: int, count: int, run: 
     state.guest.pack("Q", node, handle)
 
 
+def _adds(work_of: Callable[[State, Place, int], Work], kind: int) -> Callable[..., None]:
+    """A handler that adds a node of a kind; work_of: what its parameters say that it does."""
+
+    def add_node(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
+        _add_node(state, node, graph, after, count, work_of(state, place, parameters), kind)
+
+    return add_node
+
+
 def _nodes_before(state: State, graph: int, after: int, count: int) -> frozenset[int]:
     """Return the nodes that a call names as those before a new one."""
     owner = _graph(state, graph)
@@ -207,11 +216,8 @@ def _kernel(state: State, place: Place, parameters: int) -> Work:
     return launches.prepared(state, place, function, parameters + 8, parameters + 20, arguments, shared_bytes)
 
 
-def add_kernel(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
-    _add_node(state, node, graph, after, count, _kernel(state, place, parameters), KERNEL)
-
-
-def add_memset(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
+def _memset(state: State, place: Place, parameters: int) -> Work:
+    """Return the work of a node that fills memory."""
     pointer, pitch, value, width_bytes, width, height = state.guest.unpack("QQIIQQ", parameters)
     pattern = value.to_bytes(4, "little")[: width_bytes if width_bytes in (1, 2, 4) else 0]
     if not pattern or (height > 1 and pitch < width * width_bytes):
@@ -223,7 +229,7 @@ def add_memset(state: State, place: Place, node: int, graph: int, after: int, co
         size = width * width_bytes
         copies.memset_2d_async(state, place, pointer, max(pitch, size), pattern[0], size, height, stream)
 
-    _add_node(state, node, graph, after, count, run, _MEMSET)
+    return run
 
 
 def add_memcpy(
@@ -247,13 +253,9 @@ def add_memcpy(
     _add_node(state, node, graph, after, count, run, _MEMCPY)
 
 
-def add_memcpy_3d(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
-    _add_node(state, node, graph, after, count, arrays.prepared_3d(state, place, parameters), _MEMCPY)
-
-
-def add_child(state: State, place: Place, node: int, graph: int, after: int, count: int, child: int) -> None:
-    """A node that does what another graph does now, whatever becomes of that."""
-    _add_node(state, node, graph, after, count, _in_order(state, _ordered(state, _graph(state, child))), _CHILD)
+def _child(state: State, place: Place, child: int) -> Work:
+    """Return the work of a node that does what another graph does now, whatever becomes of that."""
+    return _in_order(state, _ordered(state, _graph(state, child)))
 
 
 def clone(state: State, place: Place, copy: int, graph: int) -> None:
@@ -263,13 +265,14 @@ def clone(state: State, place: Place, copy: int, graph: int) -> None:
     _give(state, copy, Graph(dict(_graph(state, graph).nodes)))
 
 
-def add_host(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
+def _host(state: State, place: Place, parameters: int) -> Work:
+    """Return the work of a node that calls a function of the host's."""
     function, data = state.guest.unpack("QQ", parameters)
 
     def run(stream: int) -> None:
         streams.launch_host_function(state, place, stream, function, data)
 
-    _add_node(state, node, graph, after, count, run, _HOST)
+    return run
 
 
 def add_empty(state: State, place: Place, node: int, graph: int, after: int, count: int) -> None:
@@ -425,16 +428,16 @@ HANDLERS: Handlers = {
     "cudaStreamEndCapture": ("ii", end_capture),
     "cudaStreamIsCapturing": ("ii", is_capturing),
     "cudaGraphCreate": ("ii", create),
-    "cudaGraphAddKernelNode": ("iiiii", add_kernel),
-    "cudaGraphAddMemsetNode": ("iiiii", add_memset),
+    "cudaGraphAddKernelNode": ("iiiii", _adds(_kernel, KERNEL)),
+    "cudaGraphAddMemsetNode": ("iiiii", _adds(_memset, _MEMSET)),
     "cudaGraphAddMemcpyNode1D": ("iiiiiiii", add_memcpy),
-    "cudaGraphAddMemcpyNode": ("iiiii", add_memcpy_3d),
-    "cudaGraphAddChildGraphNode": ("iiiii", add_child),
+    "cudaGraphAddMemcpyNode": ("iiiii", _adds(arrays.prepared_3d, _MEMCPY)),
+    "cudaGraphAddChildGraphNode": ("iiiii", _adds(_child, _CHILD)),
     "cudaGraphClone": ("ii", clone),
     "cudaGraphUpload": ("ii", upload),
     "cudaGraphKernelNodeSetParams": ("ii", set_kernel_of_graph),
     "cudaGraphExecUpdate": ("ii", update),
-    "cudaGraphAddHostNode": ("iiiii", add_host),
+    "cudaGraphAddHostNode": ("iiiii", _adds(_host, _HOST)),
     "cudaGraphAddEmptyNode": ("iiii", add_empty),
     "cudaGraphAddDependencies": ("iiii", add_dependencies),
     "cudaGraphGetNodes": ("iii", get_nodes),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from grader.devices import UNSET_BYTE
@@ -49,16 +51,23 @@ def _room(state: State, size: int) -> None:
         raise CudaError(2)
 
 
-def allocate(state: State, pointer: int, size: int, place: Place, kind: str = "device") -> Allocation:
-    """Memory of the device whose address is written to `pointer`.  Raises CudaError 2 where there is no room."""
-    _room(state, size)
-    state.guest.pack("Q", pointer, 0)
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Turn a lack of memory into CUDA's error, and one of addresses into the program's end."""
     try:
-        allocation = state.memory.allocate(name_at(state, place), size, kind, place.line, place.file)
+        yield
     except TooManyAllocations as error:
         raise ProgramEnded(msg("programs.too_many_allocations")) from error
     except MemoryError as error:
         raise CudaError(2) from error
+
+
+def allocate(state: State, pointer: int, size: int, place: Place, kind: str = "device") -> Allocation:
+    """Memory of the device whose address is written to `pointer`.  Raises CudaError 2 where there is no room."""
+    _room(state, size)
+    state.guest.pack("Q", pointer, 0)
+    with memory_errors():
+        allocation = state.memory.allocate(name_at(state, place), size, kind, place.line, place.file)
     state.allocated_bytes += size
     state.ask("allocate", place, size=size)
     state.guest.pack("Q", pointer, allocation.base)
@@ -107,10 +116,8 @@ def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> N
         raise CudaError(2)
     host = -(-block // mmap.PAGESIZE) * mmap.PAGESIZE if has_pages else block
     state.guest.view(host, size)[:] = 0
-    try:
+    with memory_errors():
         allocation = state.memory.share(name_at(state, place), size, kind, place.line, place.file, host)
-    except TooManyAllocations as error:
-        raise ProgramEnded(msg("programs.too_many_allocations")) from error
     state.host_memory[host] = allocation
     allocation.block = block if has_pages else 0
     state.allocated_bytes += size

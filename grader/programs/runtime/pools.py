@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from grader.message import msg
-from grader.programs.device_memory import TooManyAllocations
-from grader.programs.runtime.memory import GRAPH, allocate, free_late
+from grader.programs.runtime.memory import GRAPH, allocate, free_late, memory_errors
 from grader.programs.runtime.ordering import Graph, Place, Work, in_chunks
-from grader.programs.runtime.state import CudaError, Handlers, ProgramEnded, State
+from grader.programs.runtime.state import CudaError, Handlers, State
 
 FLAGS = (1, 2, 3)
 THRESHOLD, RESERVED, RESERVED_HIGH, USED, USED_HIGH = range(4, 9)
 """`cudaMemPoolAttr`: how memory is reused, numbers of 32 bits; bytes, of 64."""
+_FIELDS = {THRESHOLD: "threshold", RESERVED: "reserved", USED: "used"}
+_FIELDS |= {RESERVED_HIGH: "reserved_high", USED_HIGH: "used_high"}
 PINNED = 1
 ON_DEVICE = 1
 MAX_POOLS = 1000
@@ -130,16 +130,9 @@ def get_attribute(state: State, place: Place, pool: int, which: int, value: int)
     if which in FLAGS:
         state.guest.pack("i", value, record.flags[which])
         return
-    bytes_of = {
-        THRESHOLD: record.threshold,
-        RESERVED: record.reserved,
-        RESERVED_HIGH: record.reserved_high,
-        USED: record.used,
-        USED_HIGH: record.used_high,
-    }
-    if which not in bytes_of:
+    if which not in _FIELDS:
         raise CudaError(1)
-    state.guest.pack("Q", value, bytes_of[which])
+    state.guest.pack("Q", value, getattr(record, _FIELDS[which]))
 
 
 def trim(state: State, place: Place, pool: int, least: int) -> int:
@@ -201,12 +194,8 @@ def allocating(
     else:
         if not 0 < size <= state.model.memory_bytes:
             raise CudaError(1 if size <= 0 else 2)
-        try:
+        with memory_errors():
             address = state.memory.allocate(name, size, GRAPH, place.line, place.file).base
-        except TooManyAllocations as error:
-            raise ProgramEnded(msg("programs.too_many_allocations")) from error
-        except MemoryError as error:
-            raise CudaError(2) from error
     graph.allocates.add(address)
 
     def run(stream: int) -> None:

@@ -13,13 +13,12 @@ import platform
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grader.message import Message
-
-if TYPE_CHECKING:
-    from grader.programs.runtime.ordering import Place
-    from grader.programs.runtime.state import State
+from grader.programs.runtime.ordering import NOWHERE, Place
+from grader.programs.runtime.silent import covering, early_use, pages
+from grader.programs.runtime.state import State
 
 _SA_SIGINFO, _SA_ONSTACK, _SA_NODEFER = 4, 0x08000000, 0x40000000
 _ADDRESS = 16
@@ -151,7 +150,6 @@ class EarlyUse:
     """
 
     def __init__(self, state: State, memory: Any, store: Any) -> None:
-        from grader.programs.runtime.silent import covering
 
         base = ctypes.cast(memory.data_ptr(store), ctypes.c_void_p).value or 0
         self._state = state
@@ -173,7 +171,6 @@ class EarlyUse:
 
     def leave(self) -> None:
         """It ends; where the program goes on then, what the device still writes is not its own."""
-        from grader.programs.runtime.silent import pages
 
         self._depth -= 1
         items = self._state.unwaited
@@ -190,8 +187,6 @@ class EarlyUse:
         ------
         TooEarly : that is why it ended.
         """
-        from grader.programs.runtime.ordering import NOWHERE
-        from grader.programs.runtime.silent import early_use
 
         if self._memory.early is None:
             return

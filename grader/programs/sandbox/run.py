@@ -9,21 +9,28 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from grader.programs.records import LIMITS, NO_LIMIT
+from grader.message import msg
+from grader.processes.channel import Channel
+from grader.programs.card import Card, OpenCard
+from grader.programs.device import Device, TooSlow
+from grader.programs.emulated import Gpu
+from grader.programs.moved import ProgramText, SourceLines
+from grader.programs.records import LIMITS, NO_LIMIT, Observation
+from grader.programs.runtime import table
+from grader.programs.runtime.calls import Calls
+from grader.programs.runtime.devices import model_of
+from grader.programs.runtime.ordering import NOWHERE, Place
+from grader.programs.runtime.silent import tell_short, tell_unread
+from grader.programs.runtime.state import ProgramEnded, State
+from grader.programs.runtime.streams import clock_read
+from grader.programs.sandbox import wasi
 from grader.programs.sandbox.early import EarlyUse, TooEarly
+from grader.programs.sandbox.guest import BadPointer, Guest, Meter, exception_header, read_exception
 from grader.programs.sandbox.module import Fuel, bound, called, lean
-
-if TYPE_CHECKING:
-    from grader.processes.channel import Channel
-    from grader.programs.card import Card, OpenCard
-    from grader.programs.device import Device
-    from grader.programs.records import Observation
-    from grader.programs.runtime.ordering import Place
-    from grader.programs.sandbox.guest import Meter
-    from grader.programs.sandbox.process import Again, Code, Order, Wanted
-
+from grader.programs.sandbox.process import Again, Code, Order, Printed, Wanted
+from grader.programs.sandbox.wasi import MAX_OUTPUT_BYTES, Surroundings, Wasi
 
 KEPT_OUTPUT = 1 << 20
 MAX_MARKS = 2000
@@ -95,11 +102,6 @@ class ProgramRun:
 
     def _begin(self) -> None:
         """Make all state anew, as if nothing had been run."""
-        from grader.programs.moved import ProgramText, SourceLines
-        from grader.programs.runtime.calls import Calls
-        from grader.programs.runtime.devices import model_of
-        from grader.programs.runtime.state import State
-        from grader.programs.sandbox.wasi import Surroundings, Wasi
 
         order = self._order
         self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
@@ -135,10 +137,7 @@ class ProgramRun:
 
     def _device(self, meter: Meter) -> Device:
         if self._card is None:
-            from grader.programs.emulated import Gpu
-
             return Gpu(meter, self._limits.executes)
-        from grader.programs.card import Card
 
         self._used = Card(
             self._card,
@@ -153,7 +152,6 @@ class ProgramRun:
         return self._used is None or self._used.close()
 
     def _emit(self, descriptor: int, data: bytes) -> None:
-        from grader.programs.sandbox.process import Printed
 
         kept = self._printed[descriptor]
         if len(self._marks) < MAX_MARKS:
@@ -168,12 +166,10 @@ class ProgramRun:
         return self.state.now_ns
 
     def _timed_ns(self) -> int:
-        from grader.programs.runtime.streams import clock_read
 
         return clock_read(self.state)
 
     def _ask_for_code(self, wanted: Wanted) -> Code:
-        from grader.programs.sandbox.process import Code
 
         self._channel.send(wanted)
         answer = self._channel.receive()
@@ -213,14 +209,6 @@ class ProgramRun:
         NotWhole : it came to one of the functions `left_out`.
         """
         import wasmtime
-
-        from grader.message import msg
-        from grader.programs.records import Observation
-        from grader.programs.runtime.ordering import NOWHERE
-        from grader.programs.runtime.silent import tell_short, tell_unread
-        from grader.programs.runtime.state import ProgramEnded
-        from grader.programs.sandbox.guest import Guest
-        from grader.programs.sandbox.wasi import MAX_OUTPUT_BYTES
 
         store = wasmtime.Store(engine(self._limits.host_bytes))
         store.set_limits(memory_size=self._limits.host_bytes, memories=1, instances=1, tables=4, table_elements=1 << 20)
@@ -303,7 +291,6 @@ class ProgramRun:
 
     def _place_of(self, error: Any) -> Any:
         """Return the innermost line of the program's own files in the backtrace of a crash."""
-        from grader.programs.runtime.ordering import NOWHERE, Place
 
         # The longest name first: `main.cu` may lie in a folder, too.
         names = sorted(self._order.sources, key=len, reverse=True)
@@ -318,9 +305,6 @@ class ProgramRun:
         where lines are written as they end."""
         import wasmtime
 
-        from grader.programs.runtime.state import ProgramEnded
-        from grader.programs.sandbox.guest import BadPointer
-
         if exports is None:
             return
         self._fuel.give()
@@ -333,8 +317,6 @@ class ProgramRun:
     def _trap(self, error: Any) -> Any:
         """Return why the host code was trapped."""
         import wasmtime
-
-        from grader.message import msg
 
         codes = wasmtime.TrapCode
         kind = error.trap_code
@@ -362,9 +344,6 @@ class ProgramRun:
         """
         import wasmtime
 
-        from grader.message import msg
-        from grader.programs.sandbox.guest import BadPointer, exception_header, read_exception
-
         header = exception_header(store)
         if header is None:
             return None
@@ -389,7 +368,6 @@ class ProgramRun:
         return msg("programs.uncaught", exception=thrown.short)
 
     def _too_long(self) -> Any:
-        from grader.message import msg
 
         billions = self._limits.host_instructions / 1e9
         if self._limits.executes and not self._limits.passes_over:
@@ -399,9 +377,6 @@ class ProgramRun:
     def _function(self, store: Any, item: Any) -> Any:
         """Return the function that serves an import.  Raises ProgramEnded where none has its types."""
         import wasmtime
-
-        from grader.message import msg
-        from grader.programs.runtime.state import ProgramEnded
 
         if not isinstance(item.type, wasmtime.FuncType):
             raise ProgramEnded(msg("programs.unknown_function", name=item.name))
@@ -423,10 +398,6 @@ class ProgramRun:
             self._fuel.take()
 
     def _handler(self, module: str, name: str) -> tuple[str, Callable[..., int]] | None:
-        from grader.message import msg
-        from grader.programs.runtime import table
-        from grader.programs.runtime.state import ProgramEnded
-        from grader.programs.sandbox import wasi
 
         if module == "wasi_snapshot_preview1":
             function = wasi.HANDLERS.get(name)
@@ -459,8 +430,6 @@ class ProgramRun:
             # So little is done; the program ends at its own next instruction, whose line can be told.
             instructions = left
         if instructions > left:
-            from grader.programs.runtime.state import ProgramEnded
-
             raise ProgramEnded(self._too_long())
         self._fuel.left = left - instructions
         # The time that a program reads off its clocks knows nothing of it.
@@ -468,10 +437,6 @@ class ProgramRun:
 
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
         """Return `function` with its cost counted and errors turned into the program's end."""
-        from grader.message import msg
-        from grader.programs.device import TooSlow
-        from grader.programs.runtime.state import ProgramEnded
-        from grader.programs.sandbox.guest import BadPointer
 
         def call(*values: Any) -> int:
             self._fuel.take()

@@ -12,14 +12,14 @@ import os
 import re
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from grader.driver import DriverError
+from grader.processes import limits
+from grader.processes.channel import Channel, PeerGone
+from grader.programs.card import MAX_PRINTED_BYTES, OpenCard, open_card
+from grader.programs.records import RunLimits
+from grader.programs.sandbox.process import TO_PROGRAM, Again, Broken, Code, Done, Order, Ready
 from grader.programs.sandbox.run import ProgramRun, engine
-
-if TYPE_CHECKING:
-    from grader.processes.channel import Channel
-    from grader.programs.card import OpenCard
-    from grader.programs.sandbox.process import Code, Order
 
 
 def main(connection: socket.socket, *options: str) -> None:
@@ -28,12 +28,6 @@ def main(connection: socket.socket, *options: str) -> None:
     options: "without-landlock" to do as on a kernel that lacks it; "gpu" to run kernels on a GPU.
     """
     import wasmtime
-
-    from grader.processes import limits
-    from grader.processes.channel import Channel, PeerGone
-    from grader.programs.card import MAX_PRINTED_BYTES
-    from grader.programs.records import RunLimits
-    from grader.programs.sandbox.process import TO_PROGRAM, Again, Broken, Done, Order, Ready
 
     last: Order | None = None
     channel: Channel[Order | Again | Code] = Channel(connection, TO_PROGRAM)
@@ -86,8 +80,6 @@ def main(connection: socket.socket, *options: str) -> None:
 
 def _card() -> tuple[OpenCard | None, str]:
     """Open the first GPU; None and the reason where there is none."""
-    from grader.driver import DriverError
-    from grader.programs.card import open_card
 
     try:
         return open_card(), ""
@@ -97,7 +89,6 @@ def _card() -> tuple[OpenCard | None, str]:
 
 def _driver_files() -> dict[str, int]:
     """Return rights for what the driver may still open: devices, and libraries beside those that it has loaded."""
-    from grader.processes import limits
 
     devices = {str(path): limits.READ | limits.WRITE_TO for path in Path("/dev").glob("nvidia*")}
     with Path("/proc/self/maps").open() as maps:
