@@ -28,6 +28,15 @@ def is_empty(line: str) -> bool:
     return line.strip(" \t\r\\") == ""
 
 
+def end_of_block(text: str, at: int) -> int:
+    """Return where the block ends whose opening brace stands before `at`; the text's end where it is not closed."""
+    depth = 1
+    while depth and at < len(text):
+        depth += (text[at] == "{") - (text[at] == "}")
+        at += 1
+    return at
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramText:
     """A program's files as its run needs them: their lines, names of units, names of kernels' parameters by kernel, and
@@ -281,8 +290,4 @@ def _bodies(text: str, name: str) -> Iterator[tuple[list[str], slice]]:
             assert rest is not None, "it matches the empty text too"
             yield names, slice(match.end(2), rest.end())
         elif match[3]:
-            depth, end = 1, match.end()
-            while depth and end < len(text):
-                depth += (text[end] == "{") - (text[end] == "}")
-                end += 1
-            yield names, slice(match.end(), end)
+            yield names, slice(match.end(), end_of_block(text, match.end()))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from grader.message import Message, msg
+from grader.programs.moved import end_of_block
 from grader.submission.kernels.records import Kernel, KernelParameter, SeenCopy, SeenLaunch, SeenRun
 
 _FUNCTION = re.compile(r"\b__(?:device|global)__\b[^;{}()=]{0,200}?\b(\w+)\s*\([^;{}]{0,400}\)\s*(?:const\s*)?\{")
@@ -167,11 +168,7 @@ def reached_text(name: str, text: str) -> str:
 
 def _functions(text: str) -> Iterator[tuple[str, str]]:
     for match in _FUNCTION.finditer(text):
-        depth, at = 1, match.end()
-        while depth and at < len(text):
-            depth += (text[at] == "{") - (text[at] == "}")
-            at += 1
-        yield match[1], text[match.end() : at]
+        yield match[1], text[match.end() : end_of_block(text, match.end())]
 
 
 def _shown(key: Key) -> str:

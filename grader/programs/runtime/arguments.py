@@ -22,6 +22,7 @@ from grader.programs.device import plain_name
 from grader.programs.device_memory import Allocation
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream, StreamAccess
+from grader.programs.runtime.registration import split_list
 from grader.programs.runtime.state import Kernel, State
 from grader.submission.kernels.records import Contents, SeenArgument, SeenLaunch
 
@@ -128,15 +129,7 @@ def name_parts(display: str) -> tuple[str, tuple[str, ...]]:
     plain = head.rpartition("::")[2]
     if not bracket:
         return plain, ()
-    depth, parts, last = 0, [], 0
-    inner = tail.rpartition(">")[0]
-    for index, character in enumerate(inner):
-        depth += (character in "<(") - (character in ">)")
-        if character == "," and depth == 0:
-            parts.append(inner[last:index])
-            last = index + 1
-    parts.append(inner[last:])
-    return plain, tuple(_literal(part.strip()) for part in parts if part.strip())
+    return plain, tuple(map(_literal, split_list(tail.rpartition(">")[0])))
 
 
 def _literal(text: str) -> str:

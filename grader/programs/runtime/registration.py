@@ -103,18 +103,20 @@ def split_signature(text: str) -> tuple[str, tuple[str, ...]]:
     if "<" in name:
         # A template's instance is said with its return type.
         name = name.removeprefix("void ")
-    inner, parts, depth, last = text[start + 1 : text.rfind(")")], [], 0, 0
-    for index, character in enumerate(inner):
-        if character in "<(":
-            depth += 1
-        elif character in ">)":
-            depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(inner[last:index].strip())
-            last = index + 1
-    if inner[last:].strip():
-        parts.append(inner[last:].strip())
-    return name, tuple(parts) if parts != ["void"] else ()
+    types = split_list(text[start + 1 : text.rfind(")")])
+    return name, types if types != ("void",) else ()
+
+
+def split_list(text: str) -> tuple[str, ...]:
+    """ "float*, ns::pair<int, int>" as its parts, at the commas outside of brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return tuple(part for part in map(str.strip, parts) if part)
 
 
 def load(state: State, unit: int) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 
 from grader.message import Message, msg
 from grader.programs.device_memory import Allocation, Bytes
+from grader.programs.moved import end_of_block
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import State
 from grader.submission.kernels.records import SeenLaunch
@@ -345,10 +346,7 @@ def _device_code(text: str) -> Iterator[str]:
     """The bodies of functions for the device, as far as braces tell."""
     at = 0
     while match := _DEVICE_CODE.search(text, at):
-        depth, at = 1, match.end()
-        while depth and at < len(text):
-            depth += (text[at] == "{") - (text[at] == "}")
-            at += 1
+        at = end_of_block(text, match.end())
         yield text[match.end() : at]
 
 

@@ -111,9 +111,7 @@ def potri(call: Call, fill: int, n: int, a: int, lda: int, work: int, size: int,
 
 def _factor(call: Call, m: int, n: int, a: Strided, pivots: int, info: int, types: tuple[str, str]) -> None:
     """types: of the matrix, and of the pivots."""
-    call.work(m, n, max(m, n))
-    matrix = call.matrix(a[0], m, n, a[1], types[0])
-    call.read(matrix)
+    matrix = _read(call, m, n, a, types[0])
     factors, order, lacking = factored(matrix[0], is_pivoted=pivots != 0)
     call.store(matrix, factors)
     if pivots:
@@ -168,14 +166,22 @@ def _turned_by(reflectors: Array, factors: Array, target: Array, t: int) -> Arra
     return product
 
 
-def geqrf(call: Call, m: int, n: int, a: int, lda: int, factors: int, work: int, size: int, info: int) -> None:
+def _read(call: Call, m: int, n: int, a: Strided, dtype: str) -> Operand:
     call.work(m, n, max(m, n))
-    matrix = call.matrix(a, m, n, lda)
+    matrix = call.matrix(a[0], m, n, a[1], dtype)
     call.read(matrix)
+    return matrix
+
+
+def _qr(call: Call, matrix: Operand, factors: int, info: int, dtype: str) -> None:
     reflected, numbers = _reflected(matrix[0])
     call.store(matrix, reflected)
-    call.store(call.array(factors, len(numbers)), numbers)
+    call.store(call.array(factors, len(numbers), dtype), numbers)
     _info(call, info, 0)
+
+
+def geqrf(call: Call, m: int, n: int, a: int, lda: int, factors: int, work: int, size: int, info: int) -> None:
+    _qr(call, _read(call, m, n, (a, lda), call.dtype), factors, info, call.dtype)
 
 
 def ormqr(call: Call, side: int, t: int, m: int, n: int, k: int, a: int, lda: int, factors: int, c: int, ldc: int, work: int, size: int, info: int) -> None:  # fmt: skip
@@ -245,9 +251,12 @@ def sygvd(call: Call, kind: int, vectors: int, fill: int, n: int, a: int, lda: i
         call.store(matrix, solve(lower.T.conj(), eigenvectors, is_lower=False))
 
 
-def _singular(call: Call, jobs: tuple[int, int], matrix: Operand, s: int, bases: tuple[Strided, Strided], info: int, types: Sequence[str]) -> None:  # fmt: skip
+def _singular(call: Call, jobs: tuple[int, int], sizes: tuple[int, int], a: Strided, s: int, bases: tuple[Strided, Strided], info: int, types: Sequence[str]) -> None:  # fmt: skip
     """jobs: which of the vectors: "A", "S" or "N".  bases: where they go.  types: of the matrix, the values, and both."""
-    m, n = matrix[0].shape
+    m, n = sizes
+    if m < n:
+        raise Refused(INVALID_VALUE)
+    matrix = _read(call, m, n, a, types[0])
     left, values, right = _converged(call, info, np.linalg.svd, matrix[0])
     call.store(call.array(s, len(values), types[1]), values)
     for job, (address, leading), basis, is_left in ((jobs[0], bases[0], left, True), (jobs[1], bases[1], right, False)):
@@ -262,19 +271,12 @@ def _singular(call: Call, jobs: tuple[int, int], matrix: Operand, s: int, bases:
 
 
 def gesvd(call: Call, jobu: int, jobv: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, rwork: int, info: int) -> None:  # fmt: skip
-    if m < n:
-        raise Refused(INVALID_VALUE)
-    call.work(m, n, max(m, n))
-    matrix = call.matrix(a, m, n, lda)
-    call.read(matrix)
     types = call.dtype, call.real, call.dtype, call.dtype
-    _singular(call, (jobu, jobv), matrix, s, ((u, ldu), (v, ldv)), info, types)
+    _singular(call, (jobu, jobv), (m, n), (a, lda), s, ((u, ldu), (v, ldv)), info, types)
 
 
 def gesvdj(call: Call, vectors: int, economy: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, info: int, _settings: int) -> None:  # fmt: skip
-    call.work(m, n, max(m, n))
-    matrix = call.matrix(a, m, n, lda)
-    call.read(matrix)
+    matrix = _read(call, m, n, (a, lda), call.dtype)
     left, values, right = _converged(call, info, partial(np.linalg.svd, full_matrices=not economy), matrix[0])
     call.store(call.array(s, len(values), call.real), values)
     if vectors == _VECTORS:
@@ -313,13 +315,7 @@ def x_getrs(call: Call, params: int, t: int, n: int, columns: int, at: int, a: i
 
 
 def x_geqrf(call: Call, params: int, m: int, n: int, at: int, a: int, lda: int, tt: int, factors: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    call.work(m, n, max(m, n))
-    matrix = call.matrix(a, m, n, lda, _type(at))
-    call.read(matrix)
-    reflected, numbers = _reflected(matrix[0])
-    call.store(matrix, reflected)
-    call.store(call.array(factors, len(numbers), _type(tt)), numbers)
-    _info(call, info, 0)
+    _qr(call, _read(call, m, n, (a, lda), _type(at)), factors, info, _type(tt))
 
 
 def x_syevd(call: Call, params: int, vectors: int, fill: int, n: int, at: int, a: int, lda: int, wt: int, w: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
@@ -348,13 +344,8 @@ def x_syevdx(call: Call, params: int, vectors: int, which: int, fill: int, n: in
 
 
 def x_gesvd(call: Call, params: int, jobu: int, jobv: int, m: int, n: int, at: int, a: int, lda: int, st: int, s: int, ut: int, u: int, ldu: int, vt: int, v: int, ldv: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    if m < n:
-        raise Refused(INVALID_VALUE)
-    call.work(m, n, max(m, n))
-    matrix = call.matrix(a, m, n, lda, _type(at))
-    call.read(matrix)
-    types = (_type(at), _type(st), _type(ut), _type(vt))
-    _singular(call, (jobu, jobv), matrix, s, ((u, ldu), (v, ldv)), info, types)
+    types = _type(at), _type(st), _type(ut), _type(vt)
+    _singular(call, (jobu, jobv), (m, n), (a, lda), s, ((u, ldu), (v, ldv)), info, types)
 
 
 _TYPED: dict[str, Served] = {
