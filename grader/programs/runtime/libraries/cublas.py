@@ -9,37 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import (
-    ALL,
-    COMPLEX,
-    DATA_TYPES,
-    INVALID_VALUE,
-    REALS,
-    Array,
-    Call,
-    Operand,
-    Refused,
-    Served,
-    Strided,
-    all_served,
-    destroy,
-    gives,
-    new_handle,
-    of_types,
-    one_of,
-    served,
-)
+from grader.programs.runtime.libraries import calls
+from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served, Strided
 from grader.programs.runtime.state import Handlers
 
 VERSION = 130_000
 NOT_SUPPORTED = 15
 
 
-type_of = partial(one_of, DATA_TYPES, NOT_SUPPORTED)
+type_of = partial(calls.one_of, calls.DATA_TYPES, NOT_SUPPORTED)
 
 
 def create(call: Call, handle: int) -> None:
-    new_handle(call.state, handle, {"pointer_mode": 0, "stream": 0, "math": 0}, 3)
+    calls.new_handle(call.state, handle, {"pointer_mode": 0, "stream": 0, "math": 0}, 3)
 
 
 def _set(name: str) -> Callable[..., None]:
@@ -59,7 +41,7 @@ def _get(name: str, layout: str) -> Callable[..., None]:
 def workspace(call: Call, address: int, size: int) -> None:
     """It is the library's to use, and of no use here."""
     if address % 256:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
 
 
 # -- vectors --------------------------------------------------------------------------------
@@ -172,7 +154,7 @@ def rotm(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, parameter
         -2.0: (1, 0, 0, 1),
     }.get(flag)
     if matrix is None:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     first, second = call.vector(x, n, x_step), call.vector(y, n, y_step)
     call.read(first, second)
     before = first[0].copy()
@@ -257,7 +239,7 @@ _BOUND: dict[str, Served] = {
     "cublasGetMathMode": _get("math", "i"),
     "cublasGetPointerMode": _get("pointer_mode", "i"),
     "cublasGetAtomicsMode": _get("atomics", "i"),
-    "cublasGetVersion": gives(VERSION),
+    "cublasGetVersion": calls.gives(VERSION),
     "cublasSetWorkspace": workspace,
     "cublasDotEx": dot_ex,
     "cublasDotcEx": dotc_ex,
@@ -267,26 +249,26 @@ _BOUND: dict[str, Served] = {
     "cublasRotEx": rot_ex,
 }
 HANDLERS: Handlers = {
-    "cublasCreate": served(create, is_bound=False),
-    "cublasDestroy": served(destroy, is_bound=False),
-    **all_served(_BOUND),
-    **of_types("cublas", "axpy", axpy, ALL),
-    **of_types("cublas", "scal", scal, ALL),
-    "cublasCsscal": served(scal_real, "c8"),
-    "cublasZdscal": served(scal_real, "c16"),
-    **of_types("cublas", "copy", copy, ALL),
-    **of_types("cublas", "swap", swap, ALL),
-    **of_types("cublas", "dot", _dot(False), REALS),
-    **of_types("cublas", "dotu", _dot(False), COMPLEX),
-    **of_types("cublas", "dotc", _dot(True), COMPLEX),
-    **of_types("cublas", "rot", rot, ALL),
-    "cublasCsrot": served(rot_real, "c8"),
-    "cublasZdrot": served(rot_real, "c16"),
-    **of_types("cublas", "rotg", rotg, ALL),
-    **of_types("cublas", "rotm", rotm, REALS),
-    **of_types("cublas", "rotmg", rotmg, REALS),
+    "cublasCreate": calls.served(create, is_bound=False),
+    "cublasDestroy": calls.served(calls.destroy, is_bound=False),
+    **calls.all_served(_BOUND),
+    **calls.of_types("cublas", "axpy", axpy, calls.ALL),
+    **calls.of_types("cublas", "scal", scal, calls.ALL),
+    "cublasCsscal": calls.served(scal_real, "c8"),
+    "cublasZdscal": calls.served(scal_real, "c16"),
+    **calls.of_types("cublas", "copy", copy, calls.ALL),
+    **calls.of_types("cublas", "swap", swap, calls.ALL),
+    **calls.of_types("cublas", "dot", _dot(False), calls.REALS),
+    **calls.of_types("cublas", "dotu", _dot(False), calls.COMPLEX),
+    **calls.of_types("cublas", "dotc", _dot(True), calls.COMPLEX),
+    **calls.of_types("cublas", "rot", rot, calls.ALL),
+    "cublasCsrot": calls.served(rot_real, "c8"),
+    "cublasZdrot": calls.served(rot_real, "c16"),
+    **calls.of_types("cublas", "rotg", rotg, calls.ALL),
+    **calls.of_types("cublas", "rotm", rotm, calls.REALS),
+    **calls.of_types("cublas", "rotmg", rotmg, calls.REALS),
     **{
-        name: served(_reduced(which, dtype), numbers)
+        name: calls.served(_reduced(which, dtype), numbers)
         for letters, which, dtype in (
             ("nrm2", np.linalg.norm, ""),
             ("asum", lambda v: _sizes(v).sum(), ""),
@@ -294,10 +276,10 @@ HANDLERS: Handlers = {
             ("amin", lambda v: int(np.argmin(_sizes(v))) + 1, "i4"),
         )
         for name, numbers in zip(
-            (f"cublasI{x.lower()}{letters}" for x in ALL)
+            (f"cublasI{x.lower()}{letters}" for x in calls.ALL)
             if dtype
             else (f"cublas{x}{letters}" for x in ("S", "D", "Sc", "Dz")),
-            ALL.values(),
+            calls.ALL.values(),
             strict=True,
         )
     },

@@ -10,22 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries import cublas_matrices
-from grader.programs.runtime.libraries.calls import (
-    ALL,
-    COMPLEX,
-    DATA_TYPES,
-    INVALID_VALUE,
-    Array,
-    Call,
-    Operand,
-    Refused,
-    destroy,
-    new_handle,
-    of_types,
-    one_of,
-    served,
-)
+from grader.programs.runtime.libraries import calls, cublas_matrices
+from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused
 from grader.programs.runtime.libraries.cublas import NOT_SUPPORTED, type_of
 from grader.programs.runtime.libraries.cublas_matrices import (
     LEFT,
@@ -79,7 +65,7 @@ def dgmm(call: Call, side: int, m: int, n: int, a: int, lda: int, x: int, incx: 
 
 def _count(count: int) -> range:
     if not 0 <= count <= MAX_BATCH:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     return range(count)
 
 
@@ -148,7 +134,7 @@ def exchanged(right: Array, pivots: Array | None, *, is_back: bool = False) -> A
         for row in order:
             other = int(pivots[row]) - 1
             if not 0 <= other < len(permuted):
-                raise Refused(INVALID_VALUE)
+                raise Refused(calls.INVALID_VALUE)
             if other != row:
                 permuted[[row, other]] = permuted[[other, row]]
     return permuted
@@ -200,7 +186,7 @@ def getrs_batched(call: Call, t: int, n: int, columns: int, a: int, lda: int, pi
 
 def inverse_batched(call: Call, n: int, a: int, lda: int, c: int, ldc: int, info: int, count: int) -> None:
     if n > 32:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     for number, address, out in _batch(call, count, a, c):
         call.work(n, n, n)
         matrix, target = call.matrix(address, n, n, lda), call.matrix(out, n, n, ldc)
@@ -216,8 +202,10 @@ def inverse_batched(call: Call, n: int, a: int, lda: int, c: int, ldc: int, info
 
 def computing(compute: int, result: int) -> str:
     """The type that a product is computed in, by `cublasComputeType_t` and the `cudaDataType` of the result."""
-    computed = one_of(_COMPUTED, NOT_SUPPORTED, compute)
-    return {"f4": "c8", "f8": "c16"}.get(computed, computed) if DATA_TYPES.get(result) in ("c8", "c16") else computed
+    computed = calls.one_of(_COMPUTED, NOT_SUPPORTED, compute)
+    return (
+        {"f4": "c8", "f8": "c16"}.get(computed, computed) if calls.DATA_TYPES.get(result) in ("c8", "c16") else computed
+    )
 
 
 def _mixed(
@@ -302,21 +290,21 @@ _PREFERENCE: _Attributes = {
 
 
 def create_lt(call: Call, handle: int) -> None:
-    new_handle(call.state, handle, {"kind": "lt"}, _NO_MEMORY)
+    calls.new_handle(call.state, handle, {"kind": "lt"}, _NO_MEMORY)
 
 
 def create_operation(call: Call, pointer: int, compute: int, scale: int) -> None:
     fields = {"kind": "operation", "compute": compute, "scale": scale, "epilogue": 1, "bias_type": -1}
-    new_handle(call.state, pointer, fields, _NO_MEMORY)
+    calls.new_handle(call.state, pointer, fields, _NO_MEMORY)
 
 
 def create_layout(call: Call, pointer: int, kind: int, rows: int, columns: int, leading: int) -> None:
     fields = {"kind": "layout", "type": kind, "rows": rows, "columns": columns, "leading": leading, "batch": 1}
-    new_handle(call.state, pointer, fields, _NO_MEMORY)
+    calls.new_handle(call.state, pointer, fields, _NO_MEMORY)
 
 
 def create_preference(call: Call, pointer: int) -> None:
-    new_handle(call.state, pointer, {"kind": "preference"}, _NO_MEMORY)
+    calls.new_handle(call.state, pointer, {"kind": "preference"}, _NO_MEMORY)
 
 
 def _attribute(attributes: _Attributes, which: int, size: int) -> tuple[str, str]:
@@ -324,7 +312,7 @@ def _attribute(attributes: _Attributes, which: int, size: int) -> tuple[str, str
         raise Refused(NOT_SUPPORTED)
     name, layout = attributes[which]
     if size < struct.calcsize(layout):
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     return name, layout
 
 
@@ -352,7 +340,7 @@ def heuristic(call: Call, operation: int, a: int, b: int, c: int, d: int, prefer
     _extents(_record(call, operation, "operation"), *layouts)
     _record(call, preference, "preference")
     if asked < 1:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     call.state.guest.write(results, _RESULT.pack(0, 0, 1.0))
     call.state.guest.pack("i", count, 1)
 
@@ -360,22 +348,22 @@ def heuristic(call: Call, operation: int, a: int, b: int, c: int, d: int, prefer
 def _record(call: Call, handle: int, kind: str) -> dict[str, Any]:
     record = call.state.libraries.get(handle)
     if record is None or record.get("kind") != kind:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     return record
 
 
 def _extents(operation: Mapping[str, Any], a: Any, b: Any, c: Any, d: Any) -> tuple[int, int, int]:
-    """Return m, n and k.  Raises Refused where operands do not fit, or what is asked for is not served."""
+    """Return m, n and k.  Raises Refused where operands do not fit, or what is asked for is not calls.served."""
     ta, tb = operation.get("ta", NO), operation.get("tb", NO)
     m, k = (a["rows"], a["columns"]) if ta == NO else (a["columns"], a["rows"])
     inner, n = (b["rows"], b["columns"]) if tb == NO else (b["columns"], b["rows"])
     if inner != k or any((x["rows"], x["columns"]) != (m, n) for x in (c, d)) or len({x["batch"] for x in (a, b, c, d)}) > 1:  # fmt: skip
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     is_served = (
         operation["epilogue"] in _EPILOGUES
         and operation.get("pointer_mode", 0) <= _ON_DEVICE
-        and operation["scale"] in DATA_TYPES
-        and all(x["type"] in DATA_TYPES and x.get("order", _COLUMN) in (_COLUMN, _ROW) for x in (a, b, c, d))
+        and operation["scale"] in calls.DATA_TYPES
+        and all(x["type"] in calls.DATA_TYPES and x.get("order", _COLUMN) in (_COLUMN, _ROW) for x in (a, b, c, d))
     )
     if not is_served:
         raise Refused(NOT_SUPPORTED)
@@ -384,9 +372,9 @@ def _extents(operation: Mapping[str, Any], a: Any, b: Any, c: Any, d: Any) -> tu
 
 def _matrices(call: Call, address: int, layout: Mapping[str, Any]) -> Iterator[Operand]:
     """Yield the matrix of each problem of a batch as (rows, columns), whatever its order in memory."""
-    kind = DATA_TYPES[layout["type"]]
+    kind = calls.DATA_TYPES[layout["type"]]
     if not 1 <= layout["batch"] <= MAX_BATCH:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     for number in range(layout["batch"]):
         at = address + number * layout.get("stride", 0) * np.dtype(kind).itemsize
         if layout.get("order", _COLUMN) == _ROW:
@@ -400,7 +388,7 @@ def _finished(call: Call, operation: Mapping[str, Any], value: Array, kind: str,
     """Return a product after its epilogue: a bias for each row, ReLU or GELU."""
     if operation["epilogue"] & _BIAS:
         given = operation["bias_type"]
-        dtype = kind if given == -1 else DATA_TYPES.get(given, "")
+        dtype = kind if given == -1 else calls.DATA_TYPES.get(given, "")
         if not dtype:
             raise Refused(NOT_SUPPORTED)
         at = operation.get("bias", 0) + number * operation.get("bias_stride", 0) * np.dtype(dtype).itemsize
@@ -421,8 +409,8 @@ def product(call: Call, operation: int, alpha: int, a: int, la: int, b: int, lb:
     m, n, k = _extents(of, *layouts)
     if bool(of["epilogue"] & _BIAS) != bool(of.get("bias", 0)):
         # As the library of CUDA 13 has it: a bias that the last step does not add is an error, too.
-        raise Refused(INVALID_VALUE)
-    scale = DATA_TYPES[of["scale"]]
+        raise Refused(calls.INVALID_VALUE)
+    scale = calls.DATA_TYPES[of["scale"]]
     factor, old = call.scalar(alpha, scale), call.scalar(beta, scale)
     computed = computing(of["compute"], layouts[3]["type"])
     call.products(layouts[3]["batch"], m, n, k)
@@ -433,40 +421,40 @@ def product(call: Call, operation: int, alpha: int, a: int, la: int, b: int, lb:
         value = result * factor.astype(result.dtype)
         if old:
             value = value + old.astype(result.dtype) * before[0].astype(result.dtype)
-        call.store(target, _finished(call, of, value, DATA_TYPES[layouts[3]["type"]], number))
+        call.store(target, _finished(call, of, value, calls.DATA_TYPES[layouts[3]["type"]], number))
 
 
 def _object(name: str, attributes: _Attributes, maker: Callable[..., None]) -> Handlers:
     return {
-        f"{name}Create": served(maker, is_bound=False),
-        f"{name}Destroy": served(destroy, is_bound=False),
-        f"{name}SetAttribute": served(_setter(attributes)),
-        f"{name}GetAttribute": served(_getter(attributes)),
+        f"{name}Create": calls.served(maker, is_bound=False),
+        f"{name}Destroy": calls.served(calls.destroy, is_bound=False),
+        f"{name}SetAttribute": calls.served(_setter(attributes)),
+        f"{name}GetAttribute": calls.served(_getter(attributes)),
     }
 
 
 HANDLERS: Handlers = {
-    **of_types("cublas", "geam", geam, ALL),
-    **of_types("cublas", "dgmm", dgmm, ALL),
-    **of_types("cublas", "gemmBatched", gemm_batched, ALL | {"H": "f2"}),
-    **of_types("cublas", "gemmStridedBatched", gemm_strided, ALL | {"H": "f2"}),
-    **of_types("cublas", "gemm3mStridedBatched", gemm_strided, COMPLEX),
-    **of_types("cublas", "gemvBatched", gemv_batched, ALL),
-    **of_types("cublas", "gemvStridedBatched", gemv_strided, ALL),
-    **of_types("cublas", "trsmBatched", trsm_batched, ALL),
-    **of_types("cublas", "getrfBatched", getrf_batched, ALL),
-    **of_types("cublas", "getriBatched", getri_batched, ALL),
-    **of_types("cublas", "getrsBatched", getrs_batched, ALL),
-    **of_types("cublas", "matinvBatched", inverse_batched, ALL),
-    "cublasGemmEx": served(gemm_ex),
-    "cublasGemmBatchedEx": served(gemm_batched_ex),
-    "cublasGemmStridedBatchedEx": served(gemm_strided_ex),
-    "cublasSgemmEx": served(sgemm_ex),
-    "cublasLtCreate": served(create_lt, is_bound=False),
-    "cublasLtDestroy": served(destroy, is_bound=False),
+    **calls.of_types("cublas", "geam", geam, calls.ALL),
+    **calls.of_types("cublas", "dgmm", dgmm, calls.ALL),
+    **calls.of_types("cublas", "gemmBatched", gemm_batched, calls.ALL | {"H": "f2"}),
+    **calls.of_types("cublas", "gemmStridedBatched", gemm_strided, calls.ALL | {"H": "f2"}),
+    **calls.of_types("cublas", "gemm3mStridedBatched", gemm_strided, calls.COMPLEX),
+    **calls.of_types("cublas", "gemvBatched", gemv_batched, calls.ALL),
+    **calls.of_types("cublas", "gemvStridedBatched", gemv_strided, calls.ALL),
+    **calls.of_types("cublas", "trsmBatched", trsm_batched, calls.ALL),
+    **calls.of_types("cublas", "getrfBatched", getrf_batched, calls.ALL),
+    **calls.of_types("cublas", "getriBatched", getri_batched, calls.ALL),
+    **calls.of_types("cublas", "getrsBatched", getrs_batched, calls.ALL),
+    **calls.of_types("cublas", "matinvBatched", inverse_batched, calls.ALL),
+    "cublasGemmEx": calls.served(gemm_ex),
+    "cublasGemmBatchedEx": calls.served(gemm_batched_ex),
+    "cublasGemmStridedBatchedEx": calls.served(gemm_strided_ex),
+    "cublasSgemmEx": calls.served(sgemm_ex),
+    "cublasLtCreate": calls.served(create_lt, is_bound=False),
+    "cublasLtDestroy": calls.served(calls.destroy, is_bound=False),
     **_object("cublasLtMatmulDesc", _OPERATION, create_operation),
     **_object("cublasLtMatrixLayout", _LAYOUT, create_layout),
     **_object("cublasLtMatmulPreference", _PREFERENCE, create_preference),
-    "cublasLtMatmulAlgoGetHeuristic": served(heuristic),
-    "cublasLtMatmul": served(product),
+    "cublasLtMatmulAlgoGetHeuristic": calls.served(heuristic),
+    "cublasLtMatmul": calls.served(product),
 }

@@ -7,19 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import (
-    ALL,
-    COMPLEX,
-    INVALID_VALUE,
-    REALS,
-    Array,
-    Call,
-    Operand,
-    Refused,
-    Strided,
-    of_types,
-    served,
-)
+from grader.programs.runtime.libraries import calls
+from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Strided
 from grader.programs.runtime.state import Handlers
 
 NO, TRANSPOSED, CONJUGATE = 0, 1, 2
@@ -31,7 +20,7 @@ _UNIT = 1
 def operand(matrix: Array, operation: int) -> Array:
     """A matrix as it enters a product."""
     if operation not in (NO, TRANSPOSED, CONJUGATE):
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     turned = matrix if operation == NO else matrix.T
     return turned.conj() if operation == CONJUGATE else turned
 
@@ -50,7 +39,7 @@ def blend(
 def _side(fill: int, n: int) -> Array:
     """Return a mask of a triangle."""
     if fill not in (LOWER, UPPER):
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     return np.tri(n, dtype=bool) if fill == LOWER else np.tri(n, dtype=bool).T
 
 
@@ -78,7 +67,7 @@ def _packed_places(fill: int, n: int) -> tuple[Array, Array]:
 
 def _packed(call: Call, address: int, fill: int, n: int) -> tuple[Operand, Array]:
     if n < 0:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     flat = call.array(address, n * (n + 1) // 2)
     dense = call.zeros(n, n)
     if n:
@@ -91,7 +80,7 @@ def _band(
 ) -> tuple[Operand, Array]:
     """Return a band matrix, whose diagonals are stored as rows, as stored and as a dense one."""
     if min(rows, columns, low, high) < 0 or leading < low + high + 1:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     stored = call.matrix(address, low + high + 1, columns, leading)
     dense = call.zeros(rows, columns)
     # Diagonals that lie wholly outside the matrix hold nothing, and there may be 2^31 of them.
@@ -145,7 +134,7 @@ def product_of(
     """
     (ta, tb), (m, n, k), (a, b, c) = operations, sizes, places
     if min(m, n, k) < 0:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     call.products(m, n, k)
     first = call.matrix(a[0], *((m, k) if ta == NO else (k, m)), a[1], types[0])
     second = call.matrix(b[0], *((k, n) if tb == NO else (n, k)), b[1], types[1])
@@ -406,42 +395,42 @@ def _syr2k(form: str) -> Callable[..., None]:
 
 
 HANDLERS: Handlers = {
-    **of_types("cublas", "gemm", gemm, ALL),
-    **of_types("cublas", "gemm3m", gemm, COMPLEX),
-    **of_types("cublas", "gemv", gemv, ALL),
-    **of_types("cublas", "gbmv", gbmv, ALL),
-    **of_types("cublas", "symv", _symmetric_times(False), ALL),
-    **of_types("cublas", "hemv", _symmetric_times(True), COMPLEX),
-    **of_types("cublas", "sbmv", _band_symmetric_times(False), REALS),
-    **of_types("cublas", "hbmv", _band_symmetric_times(True), COMPLEX),
-    **of_types("cublas", "spmv", _packed_symmetric_times(False), REALS),
-    **of_types("cublas", "hpmv", _packed_symmetric_times(True), COMPLEX),
-    **of_types("cublas", "trmv", _trmv(False), ALL),
-    **of_types("cublas", "trsv", _trmv(True), ALL),
-    **of_types("cublas", "tbmv", _tbmv(False), ALL),
-    **of_types("cublas", "tbsv", _tbmv(True), ALL),
-    **of_types("cublas", "tpmv", _tpmv(False), ALL),
-    **of_types("cublas", "tpsv", _tpmv(True), ALL),
-    **of_types("cublas", "ger", _ger(False), REALS),
-    **of_types("cublas", "geru", _ger(False), COMPLEX),
-    **of_types("cublas", "gerc", _ger(True), COMPLEX),
-    **of_types("cublas", "syr", _syr("s"), ALL),
-    **of_types("cublas", "her", _syr("h"), COMPLEX),
-    **of_types("cublas", "syr2", _syr2("s2"), ALL),
-    **of_types("cublas", "her2", _syr2("h2"), COMPLEX),
-    **of_types("cublas", "spr", _spr("s"), REALS),
-    **of_types("cublas", "hpr", _spr("h"), COMPLEX),
-    **of_types("cublas", "spr2", _spr2("s2"), REALS),
-    **of_types("cublas", "hpr2", _spr2("h2"), COMPLEX),
-    **of_types("cublas", "trsm", trsm, ALL),
-    **of_types("cublas", "trmm", trmm, ALL),
-    **of_types("cublas", "symm", _symm(False), ALL),
-    **of_types("cublas", "hemm", _symm(True), COMPLEX),
-    **of_types("cublas", "syrk", _syrk(False), ALL),
-    **of_types("cublas", "herk", _syrk(True), COMPLEX),
-    **of_types("cublas", "syr2k", _syr2k("s2"), ALL),
-    **of_types("cublas", "her2k", _syr2k("h2"), COMPLEX),
-    **of_types("cublas", "syrkx", _syr2k("sx"), ALL),
-    **of_types("cublas", "herkx", _syr2k("hx"), COMPLEX),
-    "cublasHgemm": served(gemm, "f2"),
+    **calls.of_types("cublas", "gemm", gemm, calls.ALL),
+    **calls.of_types("cublas", "gemm3m", gemm, calls.COMPLEX),
+    **calls.of_types("cublas", "gemv", gemv, calls.ALL),
+    **calls.of_types("cublas", "gbmv", gbmv, calls.ALL),
+    **calls.of_types("cublas", "symv", _symmetric_times(False), calls.ALL),
+    **calls.of_types("cublas", "hemv", _symmetric_times(True), calls.COMPLEX),
+    **calls.of_types("cublas", "sbmv", _band_symmetric_times(False), calls.REALS),
+    **calls.of_types("cublas", "hbmv", _band_symmetric_times(True), calls.COMPLEX),
+    **calls.of_types("cublas", "spmv", _packed_symmetric_times(False), calls.REALS),
+    **calls.of_types("cublas", "hpmv", _packed_symmetric_times(True), calls.COMPLEX),
+    **calls.of_types("cublas", "trmv", _trmv(False), calls.ALL),
+    **calls.of_types("cublas", "trsv", _trmv(True), calls.ALL),
+    **calls.of_types("cublas", "tbmv", _tbmv(False), calls.ALL),
+    **calls.of_types("cublas", "tbsv", _tbmv(True), calls.ALL),
+    **calls.of_types("cublas", "tpmv", _tpmv(False), calls.ALL),
+    **calls.of_types("cublas", "tpsv", _tpmv(True), calls.ALL),
+    **calls.of_types("cublas", "ger", _ger(False), calls.REALS),
+    **calls.of_types("cublas", "geru", _ger(False), calls.COMPLEX),
+    **calls.of_types("cublas", "gerc", _ger(True), calls.COMPLEX),
+    **calls.of_types("cublas", "syr", _syr("s"), calls.ALL),
+    **calls.of_types("cublas", "her", _syr("h"), calls.COMPLEX),
+    **calls.of_types("cublas", "syr2", _syr2("s2"), calls.ALL),
+    **calls.of_types("cublas", "her2", _syr2("h2"), calls.COMPLEX),
+    **calls.of_types("cublas", "spr", _spr("s"), calls.REALS),
+    **calls.of_types("cublas", "hpr", _spr("h"), calls.COMPLEX),
+    **calls.of_types("cublas", "spr2", _spr2("s2"), calls.REALS),
+    **calls.of_types("cublas", "hpr2", _spr2("h2"), calls.COMPLEX),
+    **calls.of_types("cublas", "trsm", trsm, calls.ALL),
+    **calls.of_types("cublas", "trmm", trmm, calls.ALL),
+    **calls.of_types("cublas", "symm", _symm(False), calls.ALL),
+    **calls.of_types("cublas", "hemm", _symm(True), calls.COMPLEX),
+    **calls.of_types("cublas", "syrk", _syrk(False), calls.ALL),
+    **calls.of_types("cublas", "herk", _syrk(True), calls.COMPLEX),
+    **calls.of_types("cublas", "syr2k", _syr2k("s2"), calls.ALL),
+    **calls.of_types("cublas", "her2k", _syr2k("h2"), calls.COMPLEX),
+    **calls.of_types("cublas", "syrkx", _syr2k("sx"), calls.ALL),
+    **calls.of_types("cublas", "herkx", _syr2k("hx"), calls.COMPLEX),
+    "cublasHgemm": calls.served(gemm, "f2"),
 }

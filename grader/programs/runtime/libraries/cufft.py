@@ -9,24 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import (
-    INVALID_VALUE,
-    MAPPING_ERROR,
-    MAX_HANDLES,
-    Array,
-    Call,
-    Operand,
-    Refused,
-    Served,
-    accept,
-    all_served,
-    destroy,
-    gives,
-    set_stream,
-)
+from grader.programs.runtime.libraries import calls
+from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served
 from grader.programs.runtime.state import Handlers
 
-_STATUSES = {1: 1, INVALID_VALUE: 4, MAPPING_ERROR: 6}
+_STATUSES = {1: 1, calls.INVALID_VALUE: 4, calls.MAPPING_ERROR: 6}
 _ALLOC_FAILED, _INVALID_TYPE, _INVALID_SIZE = 2, 3, 8
 C2C, R2C, C2R, Z2Z, D2Z, Z2D = 0x29, 0x2A, 0x2C, 0x69, 0x6A, 0x6C
 _TYPES = {
@@ -89,7 +76,7 @@ def _plan_of(call: Call) -> _Plan:
 
 
 def _new(call: Call, handle: int, plan: _Plan | None) -> None:
-    if len(call.state.libraries) >= MAX_HANDLES:
+    if len(call.state.libraries) >= calls.MAX_HANDLES:
         raise Refused(_ALLOC_FAILED)
     # A plan's handle is an int: no other library's is so small.
     call.state.handle()
@@ -113,12 +100,12 @@ def _numbers(call: Call, address: int, count: int) -> tuple[int, ...]:
 def _many(call: Call, rank: int, n: int, layouts: Sequence[tuple[int, int, int]], kind: int, batch: int) -> _Plan:
     """layouts: of input and output, where the sizes are that they lie within, a step and a distance."""
     if not 1 <= rank <= 3:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     embeds = []
     for address, step, distance in layouts:
         within = _numbers(call, address, rank) if address else ()
         if address and (min(within) < 1 or step < 1 or distance < 0 or max(*within, step, distance) > _MAX_SIZE):
-            raise Refused(INVALID_VALUE)
+            raise Refused(calls.INVALID_VALUE)
         embeds.append((within, step, distance) if address else None)
     # Where one of them is left out the usual layout holds for both (cuFFT, "Advanced data layout").
     return _made(_numbers(call, n, rank), kind, batch, *(embeds if all(embeds) else (None, None)))
@@ -174,7 +161,7 @@ def get_size(call: Call, size: int) -> None:
 def _execute(kind: int) -> Callable[..., None]:
     def complex_transform(call: Call, source: int, target: int, direction: int) -> None:
         if direction not in (_FORWARD, _INVERSE):
-            raise Refused(INVALID_VALUE)
+            raise Refused(calls.INVALID_VALUE)
         _transform(call, kind, source, target, direction)
 
     def real_transform(call: Call, source: int, target: int) -> None:
@@ -215,8 +202,8 @@ _UNBOUND: dict[str, Served] = {
     "cufftPlan3d": plan_3d,
     "cufftPlanMany": plan_many,
     "cufftCreate": create,
-    "cufftDestroy": destroy,
-    "cufftGetVersion": gives(12_000),
+    "cufftDestroy": calls.destroy,
+    "cufftGetVersion": calls.gives(12_000),
 }
 _BOUND: dict[str, Served] = {
     "cufftMakePlan1d": make_1d,
@@ -224,15 +211,15 @@ _BOUND: dict[str, Served] = {
     "cufftMakePlan3d": make_3d,
     "cufftMakePlanMany": make_many,
     "cufftGetSize": get_size,
-    "cufftSetStream": set_stream,
-    "cufftSetWorkArea": accept,
-    "cufftSetAutoAllocation": accept,
+    "cufftSetStream": calls.set_stream,
+    "cufftSetWorkArea": calls.accept,
+    "cufftSetAutoAllocation": calls.accept,
     **{
         f"cufftExec{name}": _execute(kind)
         for name, kind in (("C2C", C2C), ("R2C", R2C), ("C2R", C2R), ("Z2Z", Z2Z), ("D2Z", D2Z), ("Z2D", Z2D))
     },
 }
 HANDLERS: Handlers = {
-    **all_served(_UNBOUND, is_bound=False, statuses=_STATUSES),
-    **all_served(_BOUND, statuses=_STATUSES),
+    **calls.all_served(_UNBOUND, is_bound=False, statuses=_STATUSES),
+    **calls.all_served(_BOUND, statuses=_STATUSES),
 }

@@ -17,20 +17,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import (
-    MAPPING_ERROR,
-    Array,
-    Call,
-    Operand,
-    Refused,
-    Served,
-    all_served,
-    destroy,
-    gives,
-    new_handle,
-    note_write,
-    set_stream,
-)
+from grader.programs.runtime.libraries import calls
+from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served
 from grader.programs.runtime.state import Handlers
 from grader.programs.sandbox.guest import RANDOM_INSTRUCTIONS
 
@@ -203,7 +191,7 @@ def philox(seed: int, numbers: Array, counters: Array) -> Array:
     return np.stack(c).astype(np.uint32)
 
 
-_STATUSES = {1: 101, MAPPING_ERROR: 201}
+_STATUSES = {1: 101, calls.MAPPING_ERROR: 201}
 _ALLOCATION_FAILED, _TYPE_ERROR, OUT_OF_RANGE, _NOT_MULTIPLE = 102, 103, 104, 105
 _DEFAULT, _XORWOW, _MRG32K3A, _PHILOX = 100, 101, 121, 161
 _SOBOL = {201: 32, 203: 64}
@@ -334,7 +322,7 @@ def _create(is_host: bool) -> Callable[..., None]:
         if kind not in _KINDS:
             raise Refused(_TYPE_ERROR)
         generator = _Generator(kind, is_host)
-        new_handle(call.state, handle, {"generator": generator}, _ALLOCATION_FAILED)
+        calls.new_handle(call.state, handle, {"generator": generator}, _ALLOCATION_FAILED)
 
     return create
 
@@ -404,7 +392,7 @@ def _fill(
             else:
                 target[0][first : first + size] = make(generator, size)
     if target is not None:
-        note_write(call.state, target)
+        calls.note_write(call.state, target)
         target[1].origins = {"copied"}
 
 
@@ -463,7 +451,7 @@ _BOUND: dict[str, Served] = {
     "curandSetPseudoRandomGeneratorSeed": seed,
     "curandSetGeneratorOffset": offset,
     "curandSetGeneratorOrdering": ordering,
-    "curandSetStream": set_stream,
+    "curandSetStream": calls.set_stream,
     "curandSetQuasiRandomGeneratorDimensions": dimensions,
     "curandGenerate": generate,
     "curandGenerateUniform": _uniform("f4"),
@@ -477,10 +465,10 @@ _BOUND: dict[str, Served] = {
 _UNBOUND: dict[str, Served] = {
     "curandCreateGenerator": _create(False),
     "curandCreateGeneratorHost": _create(True),
-    "curandDestroyGenerator": destroy,
-    "curandGetVersion": gives(10_400),
+    "curandDestroyGenerator": calls.destroy,
+    "curandGetVersion": calls.gives(10_400),
 }
 HANDLERS: Handlers = {
-    **all_served(_UNBOUND, is_bound=False, statuses=_STATUSES),
-    **all_served(_BOUND, statuses=_STATUSES),
+    **calls.all_served(_UNBOUND, is_bound=False, statuses=_STATUSES),
+    **calls.all_served(_BOUND, statuses=_STATUSES),
 }

@@ -8,39 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import (
-    ALL,
-    COMPLEX,
-    DATA_TYPES,
-    INVALID_VALUE,
-    MAPPING_ERROR,
-    REALS,
-    Array,
-    Call,
-    Operand,
-    Refused,
-    Served,
-    Strided,
-    all_served,
-    destroy,
-    gives,
-    new_handle,
-    of_types,
-    served,
-    set_stream,
-)
+from grader.programs.runtime.libraries import calls
+from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served, Strided
 from grader.programs.runtime.libraries.cublas_extensions import factored, solved
 from grader.programs.runtime.libraries.cublas_matrices import LEFT, LOWER, NO, solve
 from grader.programs.runtime.state import Handlers
 
-_STATUSES = {1: 1, INVALID_VALUE: 3, MAPPING_ERROR: 6}
+_STATUSES = {1: 1, calls.INVALID_VALUE: 3, calls.MAPPING_ERROR: 6}
 _TYPE_NOT_SUPPORTED = 8
 _VECTORS = 1
 _BY_NUMBER, _BY_VALUE = 1002, 1003
 
 
 def create(call: Call, handle: int) -> None:
-    new_handle(call.state, handle, {}, 2)
+    calls.new_handle(call.state, handle, {}, 2)
 
 
 def _info(call: Call, address: int, value: int) -> None:
@@ -189,7 +170,7 @@ def ormqr(call: Call, side: int, t: int, m: int, n: int, k: int, a: int, lda: in
     rows = m if side == LEFT else n
     if k > rows:
         # More reflectors than rows (LAPACK's conditions on its arguments, as those of `orgqr` below).
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     matrix, target = call.matrix(a, rows, k, lda), call.matrix(c, m, n, ldc)
     numbers = call.array(factors, k)
     call.read(matrix, target, numbers)
@@ -204,7 +185,7 @@ def ormqr(call: Call, side: int, t: int, m: int, n: int, k: int, a: int, lda: in
 def orgqr(call: Call, m: int, n: int, k: int, a: int, lda: int, factors: int, work: int, size: int, info: int) -> None:
     call.work(m, n, k)
     if not m >= n >= k:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     matrix, numbers = call.matrix(a, m, n, lda), call.array(factors, k)
     call.read(matrix, numbers)
     call.store(matrix, _turned_by(matrix[0], numbers[0], np.eye(m, n, dtype=call.dtype), NO))
@@ -240,7 +221,7 @@ def syevj(call: Call, vectors: int, fill: int, n: int, a: int, lda: int, w: int,
 
 def sygvd(call: Call, kind: int, vectors: int, fill: int, n: int, a: int, lda: int, b: int, ldb: int, w: int, work: int, size: int, info: int) -> None:  # fmt: skip
     if kind != 1:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     matrix, other = _square(call, a, n, lda, call.dtype), _square(call, b, n, ldb, call.dtype)
     _cholesky(call, fill, other, info)
     lower = np.tril(other[0]) if fill == LOWER else np.triu(other[0]).T.conj()
@@ -255,14 +236,14 @@ def _singular(call: Call, jobs: tuple[int, int], sizes: tuple[int, int], a: Stri
     """jobs: which of the vectors: "A", "S" or "N".  bases: where they go.  types: of the matrix, the values, and both."""
     m, n = sizes
     if m < n:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     matrix = _read(call, m, n, a, types[0])
     left, values, right = _converged(call, info, np.linalg.svd, matrix[0])
     call.store(call.array(s, len(values), types[1]), values)
     for job, (address, leading), basis, is_left in ((jobs[0], bases[0], left, True), (jobs[1], bases[1], right, False)):
         letter = chr(job)
         if letter not in "ASN":
-            raise Refused(INVALID_VALUE)
+            raise Refused(calls.INVALID_VALUE)
         if letter != "N":
             count = len(basis) if letter == "A" else len(values)
             rows, columns = (m, count) if is_left else (count, n)
@@ -289,8 +270,8 @@ def gesvdj(call: Call, vectors: int, economy: int, m: int, n: int, a: int, lda: 
 
 
 def _type(number: int) -> str:
-    name = DATA_TYPES.get(number, "")
-    if name not in ALL.values():
+    name = calls.DATA_TYPES.get(number, "")
+    if name not in calls.ALL.values():
         raise Refused(_TYPE_NOT_SUPPORTED)
     return name
 
@@ -328,7 +309,7 @@ def x_syevdx(call: Call, params: int, vectors: int, which: int, fill: int, n: in
     values, eigenvectors = _converged(call, info, np.linalg.eigh, _hermitian(matrix[0], fill))
     if which == _BY_NUMBER:
         if not 1 <= first <= last <= n:
-            raise Refused(INVALID_VALUE)
+            raise Refused(calls.INVALID_VALUE)
         kept = np.arange(first - 1, last)
     elif which == _BY_VALUE:
         bounds = [call.scalar(address, _type(wt)) for address in (low, high)]
@@ -366,7 +347,7 @@ _PAIRS: dict[tuple[str, str], Served] = {
     ("sygvd", "hegvd"): sygvd,
 }
 _PLAIN: dict[str, Served] = {
-    "cusolverDnSetStream": set_stream,
+    "cusolverDnSetStream": calls.set_stream,
     "cusolverDnXpotrf": x_potrf,
     "cusolverDnXpotrs": x_potrs,
     "cusolverDnXgetrf": x_getrf,
@@ -379,13 +360,13 @@ _PLAIN: dict[str, Served] = {
 
 
 HANDLERS: Handlers = {
-    "cusolverDnCreate": served(create, is_bound=False, statuses=_STATUSES),
-    "cusolverDnDestroy": served(destroy, is_bound=False, statuses=_STATUSES),
-    "cusolverGetVersion": served(gives(12_000), is_bound=False, statuses=_STATUSES),
-    **all_served(_PLAIN, statuses=_STATUSES),
+    "cusolverDnCreate": calls.served(create, is_bound=False, statuses=_STATUSES),
+    "cusolverDnDestroy": calls.served(calls.destroy, is_bound=False, statuses=_STATUSES),
+    "cusolverGetVersion": calls.served(calls.gives(12_000), is_bound=False, statuses=_STATUSES),
+    **calls.all_served(_PLAIN, statuses=_STATUSES),
 }
 for _name, _function in _TYPED.items():
-    HANDLERS |= of_types("cusolverDn", _name, _function, ALL, _STATUSES)
+    HANDLERS |= calls.of_types("cusolverDn", _name, _function, calls.ALL, _STATUSES)
 for (_real, _complex), _function in _PAIRS.items():
-    HANDLERS |= of_types("cusolverDn", _real, _function, REALS, _STATUSES)
-    HANDLERS |= of_types("cusolverDn", _complex, _function, COMPLEX, _STATUSES)
+    HANDLERS |= calls.of_types("cusolverDn", _real, _function, calls.REALS, _STATUSES)
+    HANDLERS |= calls.of_types("cusolverDn", _complex, _function, calls.COMPLEX, _STATUSES)

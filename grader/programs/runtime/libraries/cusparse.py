@@ -11,27 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.libraries.calls import (
-    DATA_TYPES,
-    INVALID_VALUE,
-    MAPPING_ERROR,
-    Array,
-    Call,
-    Operand,
-    Refused,
-    Served,
-    accept,
-    all_served,
-    destroy,
-    gives,
-    new_handle,
-    one_of,
-    set_stream,
-)
+from grader.programs.runtime.libraries import calls
+from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served
 from grader.programs.runtime.libraries.cublas_matrices import NO, operand, solve
 from grader.programs.runtime.state import Handlers
 
-_STATUSES = {1: 1, INVALID_VALUE: 3, MAPPING_ERROR: 6}
+_STATUSES = {1: 1, calls.INVALID_VALUE: 3, calls.MAPPING_ERROR: 6}
 _ALLOC_FAILED, _NOT_SUPPORTED = 2, 10
 _INDICES = {1: "u2", 2: "i4", 3: "i8"}
 _ROW_ORDER = 2
@@ -90,18 +75,18 @@ class SparseVector:
     dtype: str
 
 
-_type_of = partial(one_of, DATA_TYPES, _NOT_SUPPORTED)
-_index = partial(one_of, _INDICES, INVALID_VALUE)
+_type_of = partial(calls.one_of, calls.DATA_TYPES, _NOT_SUPPORTED)
+_index = partial(calls.one_of, _INDICES, calls.INVALID_VALUE)
 
 
 def _keep(call: Call, handle: int, descriptor: Any) -> None:
-    new_handle(call.state, handle, {"descriptor": descriptor}, _ALLOC_FAILED)
+    calls.new_handle(call.state, handle, {"descriptor": descriptor}, _ALLOC_FAILED)
 
 
 def _find(call: Call, handle: int, kind: Any) -> Any:
     descriptor = call.state.libraries.get(handle, {}).get("descriptor")
     if not isinstance(descriptor, kind):
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     return descriptor
 
 
@@ -117,7 +102,7 @@ def _dense(call: Call, handle: int) -> Operand:
 def _within(places: Array, bound: int) -> Array:
     """Return `places`.  Raises Refused where one is not in [0, bound)."""
     if len(places) and not 0 <= places.min() <= places.max() < bound:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     return places
 
 
@@ -128,11 +113,11 @@ def _offsets(lengths: Array) -> Array:
 
 def _check_sizes(*numbers: int) -> None:
     if min(numbers) < 0:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
 
 
 def create(call: Call, handle: int) -> None:
-    new_handle(call.state, handle, {"pointer_mode": 0}, _ALLOC_FAILED)
+    calls.new_handle(call.state, handle, {"pointer_mode": 0}, _ALLOC_FAILED)
 
 
 def _keep_sparse(call: Call, handle: int, kind: str, sizes: tuple[int, int, int], places: tuple[int, int, int], types: tuple[int, int], base: int, dtype: int, block: tuple[int, int, int] = (1, 1, _ROW_ORDER)) -> None:  # fmt: skip
@@ -163,7 +148,7 @@ def create_bsr(call: Call, handle: int, rows: int, columns: int, count: int, hei
 
 def create_dense(call: Call, handle: int, rows: int, columns: int, leading: int, values: int, dtype: int, order: int) -> None:  # fmt: skip
     if order not in (1, _ROW_ORDER):
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     _keep(call, handle, Dense(rows, columns, leading, values, _type_of(dtype), order))
 
 
@@ -194,7 +179,7 @@ def get_size(call: Call, handle: int, rows: int, columns: int, count: int) -> No
 
 def set_attribute(call: Call, handle: int, which: int, data: int, size: int) -> None:
     if which not in (_FILL, _DIAGONAL) or size != 4:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     (value,) = call.state.guest.unpack("i", data)
     setattr(_find(call, handle, Sparse), "fill" if which == _FILL else "diagonal", value)
 
@@ -207,7 +192,7 @@ def _spread(call: Call, offsets: Operand, base: int, count: int) -> Array:
     starts = offsets[0].astype(np.int64)
     lengths: Array = starts[1:] - starts[:-1]
     if len(lengths) and (lengths.min() < 0 or int(offsets[0][0]) != base or int(lengths.sum()) != count):
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     return np.repeat(np.arange(len(lengths)), lengths)
 
 
@@ -268,7 +253,7 @@ def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> A
         numbers = numbers.conj() if t == 2 else numbers
     shape = matrix.shape if t == NO else matrix.shape[::-1]
     if shape[1] != len(right):
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     call.work(len(numbers), right.shape[1])
     product = np.zeros((shape[0], right.shape[1]), computed)
     np.add.at(product, rows, numbers[:, None] * right[columns])
@@ -277,7 +262,7 @@ def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> A
 
 def _store(call: Call, target: Operand, product: Array, alpha: Any, beta: Any) -> None:
     if product.shape != target[0].shape:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     if beta:
         call.read(target)
     call.store(target, alpha * product + beta * target[0] if beta else alpha * product)
@@ -302,7 +287,7 @@ def sddmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c
     left, right = operand(first[0], ta).astype(computed), operand(second[0], tb).astype(computed)
     rows, columns = _elements(call, matrix)
     if (left.shape[0], right.shape[1]) != matrix.shape or left.shape[1] != right.shape[0]:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     call.work(len(rows), left.shape[1])
     products = np.einsum("ij,ij->i", left[rows], right[:, columns].T)
     _store(call, _values_of(call, matrix), products, call.scalar(alpha, computed), call.scalar(beta, computed))
@@ -393,7 +378,7 @@ def dense_to_sparse(call: Call, a: int, b: int, algorithm: int, buffer: int) -> 
     if matrix.kind == "csc":
         columns, rows = np.nonzero(dense[0].T)
     if len(rows) != matrix.count:
-        raise Refused(INVALID_VALUE)
+        raise Refused(calls.INVALID_VALUE)
     if matrix.kind == "coo":
         call.store(call.array(matrix.first, matrix.count, matrix.types[0]), rows + matrix.base)
     others = rows if matrix.kind == "csc" else columns
@@ -455,7 +440,7 @@ def _sort(is_by_row: bool) -> Callable[..., None]:
 
 _UNBOUND: dict[str, Served] = {
     "cusparseCreate": create,
-    **{f"cusparseDestroy{kind}": destroy for kind in ("", "SpMat", "DnMat", "DnVec", "SpVec")},
+    **{f"cusparseDestroy{kind}": calls.destroy for kind in ("", "SpMat", "DnMat", "DnVec", "SpVec")},
     "cusparseCreateCsr": _create_compressed("csr"),
     "cusparseCreateCsc": _create_compressed("csc"),
     "cusparseCreateCoo": create_coo,
@@ -469,9 +454,9 @@ _UNBOUND: dict[str, Served] = {
     "cusparseSpMatSetAttribute": set_attribute,
 }
 _BOUND: dict[str, Served] = {
-    "cusparseSetStream": set_stream,
-    "cusparseSetPointerMode": accept,
-    "cusparseGetVersion": gives(12_600),
+    "cusparseSetStream": calls.set_stream,
+    "cusparseSetPointerMode": calls.accept,
+    "cusparseGetVersion": calls.gives(12_600),
     "cusparseSpMV": spmv,
     "cusparseSpMM": spmm,
     "cusparseSDDMM": sddmm,
@@ -492,6 +477,6 @@ _BOUND: dict[str, Served] = {
     "cusparseXcoosortByColumn": _sort(False),
 }
 HANDLERS: Handlers = {
-    **all_served(_UNBOUND, is_bound=False, statuses=_STATUSES),
-    **all_served(_BOUND, statuses=_STATUSES),
+    **calls.all_served(_UNBOUND, is_bound=False, statuses=_STATUSES),
+    **calls.all_served(_BOUND, statuses=_STATUSES),
 }
