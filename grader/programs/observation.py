@@ -20,14 +20,7 @@ from grader.message import msg
 from grader.processes.limits import IS_LINUX
 from grader.programs import own_check
 from grader.programs.observe import TOO_LARGE, Setting, observe_each
-from grader.programs.records import (
-    MAX_COPIES,
-    MAX_LAUNCHES,
-    Observation,
-    ProgramFinding,
-    RunLimits,
-    Start,
-)
+from grader.programs.records import MAX_COPIES, MAX_LAUNCHES, Observation, ProgramFinding, RunLimits, Start
 from grader.programs.remembered import Stored
 from grader.programs.runtime.devices import GRADING
 from grader.programs.smaller import Change, applied, changes, made_ragged
@@ -92,10 +85,7 @@ NOT_KEPT = HANGS | {"programs.compiler_time"}
 
 
 def observed(
-    sources: Sequence[SourceText],
-    store: Stored | None = None,
-    sizes: Sequence[int] = (),
-    threads: int = USUAL_BLOCK,
+    sources: Sequence[SourceText], store: Stored | None = None, sizes: Sequence[int] = (), threads: int = USUAL_BLOCK
 ) -> Observed:
     """Run the programs in `sources`; a failure of this machine's is part of what is returned, and raises nothing.
 

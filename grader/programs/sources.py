@@ -451,12 +451,7 @@ int main() {{
 
 
 def with_harness(
-    paths: Sequence[Path],
-    root: Path,
-    replaced: Mapping[str, str],
-    name: str,
-    types: Sequence[str],
-    is_of_c: bool,
+    paths: Sequence[Path], root: Path, replaced: Mapping[str, str], name: str, types: Sequence[str], is_of_c: bool
 ) -> Program:
     """The program that `paths` are, the one with the function first, with a `main` that calls it.
 

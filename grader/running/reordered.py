@@ -273,11 +273,7 @@ def with_smaller_block(trials: Trials, evidence: Evidence, kernel: BoundKernel) 
         return evidence
     usual = geometry(plan, asked.sizes)
     smaller = replace(
-        plan,
-        block=(asked.threads, 1, 1),
-        block_formula=(),
-        shared_bytes=usual.shared_bytes,
-        shared_formula="",
+        plan, block=(asked.threads, 1, 1), block_formula=(), shared_bytes=usual.shared_bytes, shared_formula=""
     )
     if usual.block[0] <= asked.threads or usual.block[1:] != (1, 1):
         return evidence

@@ -192,12 +192,7 @@ def memory_of(state: State, record: SeenLaunch, raw: list[bytes]) -> list[Alloca
 
 
 def put_in_order(
-    state: State,
-    record: SeenLaunch,
-    buffers: list[Allocation | None],
-    stream: Stream,
-    ticket: int,
-    place: Place,
+    state: State, record: SeenLaunch, buffers: list[Allocation | None], stream: Stream, ticket: int, place: Place
 ) -> None:
     """Look for other streams' work on the same arrays; what is `const` is read only.
 

@@ -13,14 +13,7 @@ import numpy.typing as npt
 from grader.message import msg
 from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation, Bytes
-from grader.programs.records import (
-    LIBRARY,
-    CallArgument,
-    CallLaunch,
-    CallSeen,
-    DeviceCall,
-    FunctionCall,
-)
+from grader.programs.records import LIBRARY, CallArgument, CallLaunch, CallSeen, DeviceCall, FunctionCall
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import Handlers, State
 from grader.submission.kernels.records import SeenLaunch

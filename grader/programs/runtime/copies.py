@@ -204,13 +204,7 @@ class Copy:
 
 
 def transfer(
-    state: State,
-    copy: Copy,
-    stream: Stream,
-    place: Place,
-    *,
-    blocking: bool,
-    reaches_arrays: bool = False,
+    state: State, copy: Copy, stream: Stream, place: Place, *, blocking: bool, reaches_arrays: bool = False
 ) -> None:
     """Copy rows, in the order of a stream; reaches_arrays: CUDA arrays may be a side.
 

@@ -247,13 +247,7 @@ def _tell_unreachable(state: State, record: SeenLaunch, raw: list[bytes]) -> Non
 
 
 def _run(
-    state: State,
-    kernel: Kernel,
-    entry: str,
-    asked: Configured,
-    raw: list[bytes],
-    record: SeenLaunch,
-    stream: Stream,
+    state: State, kernel: Kernel, entry: str, asked: Configured, raw: list[bytes], record: SeenLaunch, stream: Stream
 ) -> Outcome:
     state.refresh_host_memory()
     managed = []

@@ -16,13 +16,7 @@ from grader.message import Message, msg
 from grader.programs.device import Device, LateEnd
 from grader.programs.device_memory import Allocation
 from grader.programs.moved import ProgramText
-from grader.programs.records import (
-    LIBRARY,
-    MAX_STEPS,
-    DeviceCall,
-    ProgramFinding,
-    RunLimits,
-)
+from grader.programs.records import LIBRARY, MAX_STEPS, DeviceCall, ProgramFinding, RunLimits
 from grader.programs.runtime.devices import STICKY, Model, name_of
 from grader.programs.runtime.devices import CudaError as CudaError
 from grader.programs.runtime.ordering import (
@@ -221,13 +215,7 @@ class State:
             self.findings.append(finding)
         return finding
 
-    def ask(
-        self,
-        kind: str,
-        place: Place,
-        queued: tuple[Stream, int] | None = None,
-        **more: Any,
-    ) -> None:
+    def ask(self, kind: str, place: Place, queued: tuple[Stream, int] | None = None, **more: Any) -> None:
         """Keep what the host asks of the device; queued: in a stream, with its ticket there; more: of `DeviceCall`."""
         self.gpu.step = None
         stream, ticket = queued or (None, 0)

@@ -183,12 +183,7 @@ class ProgramProcess:
         self.has_ended = True
         self._child.end()
 
-    def run(
-        self,
-        order: Order,
-        code: Callable[[Wanted], Code],
-        emit: Callable[[int, bytes], None],
-    ) -> Observation:
+    def run(self, order: Order, code: Callable[[Wanted], Code], emit: Callable[[int, bytes], None]) -> Observation:
         """Run a program; again, or with other arguments, while the process has not ended, as it does of a failure.
 
         Parameters

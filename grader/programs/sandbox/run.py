@@ -140,10 +140,7 @@ class ProgramRun:
             return Gpu(meter, self._limits.executes)
 
         self._used = Card(
-            self._card,
-            meter,
-            lambda address, size: self._guest.lent(address, size),
-            self._limits.launch_seconds,
+            self._card, meter, lambda address, size: self._guest.lent(address, size), self._limits.launch_seconds
         )
         return self._used
 
