@@ -22,17 +22,20 @@ from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.records import Missing, Submission
 from grader.submission.source import SourceText
 
-_COPY = frozenset(
-    {"copy_direction", "copy_size", "bad_symbol", "never_read", "overwritten", "alloc_size", "not_waited"}
-    | {"stream_race", "host_changed"}
-)
-_LAUNCH = frozenset({"host_pointer", "launch_refused"})
-_LIFETIME = frozenset({"use_after_free", "double_free", "wrong_free"})
+_KINDS: dict[FaultKind, frozenset[str]] = {
+    "copy": frozenset(
+        {"copy_direction", "copy_size", "bad_symbol", "never_read", "overwritten", "alloc_size", "not_waited"}
+        | {"stream_race", "host_changed"}
+    ),
+    "launch": frozenset({"host_pointer", "launch_refused"}),
+    "lifetime": frozenset({"use_after_free", "double_free", "wrong_free"}),
+    "time": frozenset({"clock_before_end", "event_not_recorded", "event_not_reached", "time_of_failed_launch"}),
+}
+"""Kinds of findings of the runtime's, by the kind of fault that they are."""
 _NOT_FETCHED = ("checks.host_code.copied_early", "checks.host_code.copied_other")
 """Ids of faults for which a kernel's results are never read."""
 _OF_ANY_SIZE = frozenset(f"programs.copy_of_{what}" for what in ("pointer", "count_into", "count_out"))
 """Ids of faults of a copy's size that its text shows, whatever the sizes are."""
-_TIME = frozenset({"clock_before_end", "event_not_recorded", "event_not_reached", "time_of_failed_launch"})
 
 # Host code that feeds a kernel; what stands in a snippet to show a launch does not.
 _FEEDS = re.compile(r"\bcudaMemcpy\w*\s*\(|\bcudaMallocManaged\b|\bcudaHostAlloc\b|\bcudaMallocHost\b|__managed__")
@@ -106,12 +109,8 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         true = [run for run in runs if run.change is None or not any(map(_is_of_sizes, run.faults))]
         flow = [fault for fault in _flow_faults(submission, true, constants) if _is_of(fault, *key)]
         kernels = {kernel.name: kernel for kernel in submission.kernels}
-        suspected = [
-            HostFault("copy", fault.file, fault.line, fault.message)
-            for run in runs
-            for fault in same_sources(run, kernels)
-            if _is_of(fault, *key)
-        ]
+        alike = (fault for run in runs for fault in same_sources(run, kernels) if _is_of(fault, *key))
+        suspected = [_host_fault("copy", fault) for fault in alike]
         suspected += [fault for run in runs for fault in read_early(run, kernel.name, texts)]
         reported = {array for fault in flow for array in fault.arrays}
         of_runtime = _seen_faults(runs, kernel.name, launches, instance if of_instance else ())
@@ -121,13 +120,13 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         # Told once of a constant, of the first kernel that reads it.
         own_words = set(_WORD.findall(own_text))
         of_runtime += [
-            HostFault("copy", fault.file, fault.line, fault.message)
+            _host_fault("copy", fault)
             for run in runs
             for fault in run.faults
             if fault.message.id == "programs.symbol_too_short" and fault.message.data["array"] in own_words
         ]
         faults = [*unchecked, *of_runtime]
-        faults += [HostFault("copy", fault.file, fault.line, fault.message) for fault in flow]
+        faults += [_host_fault("copy", fault) for fault in flow]
         # What a copy that failed should have filled is empty because of it.
         reported |= {word for fault in of_runtime if fault.kind == "copy" for word in _words_at(texts, fault)}
         faults += [
@@ -159,7 +158,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
     faults.sort(key=lambda fault: not fault.is_of_data)
     own = {launch.file for launch in launches}
     untidy = [
-        HostFault("copy", fault.file, fault.line, fault.message)
+        _host_fault("copy", fault)
         for run in runs
         for fault in run.faults
         # Of a run at another size, or one that failed, what is left behind says nothing.
@@ -175,6 +174,10 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         suspected=tuple(dict.fromkeys(suspected)),
         launched_instead=instead,
     )
+
+
+def _host_fault(kind: FaultKind, fault: SeenFault | FlowFault | ProgramFinding) -> HostFault:
+    return HostFault(kind, fault.file, fault.line, fault.message)
 
 
 def _is_of(fault: FlowFault, kernel: str, instance: tuple[str, ...] | None) -> bool:
@@ -205,10 +208,10 @@ def of_call(
                 unwritten[str(finding.message.data["array"]), finding.file, finding.line] = None
             if finding.kind == "leak":
                 # Each case has sizes of its own, and the same array is left each time.
-                fault = HostFault("copy", finding.file, finding.line, finding.message)
+                fault = _host_fault("copy", finding)
                 untidy.setdefault((finding.file, finding.line, finding.message.data["array"]), fault)
             elif kind is not None and finding.line:
-                fault = HostFault(kind, finding.file, finding.line, finding.message)
+                fault = _host_fault(kind, finding)
                 if kind == "launch":
                     wrong_at.setdefault(fault, []).append(sizes)
                 else:
@@ -226,7 +229,7 @@ def of_call(
             ]
     said = {(fault.file, fault.line) for fault in faults if fault.is_of_data}
     others = (f for f in more if f.line and f.file not in of_lab and (f.file, f.line) not in said)
-    faults += [HostFault("copy", f.file, f.line, f.message) for f in others]
+    faults += [_host_fault("copy", f) for f in others]
     faults.sort(key=lambda fault: not fault.is_of_data)
     calls = [call for _sizes, observation in runs for call in observation.calls]
     has_launched = any(observation.launches for _sizes, observation in runs)
@@ -253,7 +256,7 @@ def _misleads(run: SeenRun) -> bool:
     if any(launch.exchanged is not None or launch.swapped or launch.refused for launch in run.launches):
         return True
     faults = (fault for fault in run.faults if not fault.is_untidy and fault.kind != "never_read")
-    return any(_kind(fault) in (*OF_DATA, "launch") for fault in faults)
+    return any(_kind_of(fault.kind) in (*OF_DATA, "launch") for fault in faults)
 
 
 def _is_its_program(run: SeenRun, kernel: Kernel, submission: Submission) -> bool:
@@ -295,17 +298,19 @@ def _flow_faults(submission: Submission, runs: Sequence[SeenRun], constants: Col
 def _before_any_launch(runs: Sequence[SeenRun]) -> list[HostFault]:
     """Return faults of the data because of which programs gave up before any launch."""
     return [
-        HostFault(kind, fault.file, fault.line, fault.message)
+        _host_fault(kind, fault)
         for run in runs
         if _gave_up(run)
         for fault in run.faults
-        if (kind := _kind(fault)) in OF_DATA and not fault.is_untidy
+        if (kind := _kind_of(fault.kind)) in OF_DATA and not fault.is_untidy
     ]
 
 
 def _gave_up(run: SeenRun) -> bool:
     """Whether a program ended by itself after a fault of its data, without any launch."""
-    return not run.launches and not run.probe and bool(run.exit) and any(_kind(f) in OF_DATA for f in run.faults)
+    return (
+        not run.launches and not run.probe and bool(run.exit) and any(_kind_of(f.kind) in OF_DATA for f in run.faults)
+    )
 
 
 def _seen_faults(
@@ -317,7 +322,7 @@ def _seen_faults(
     files = {launch.file for launch in own_launches}
     faults = []
     for fault in (fault for run in runs for fault in run.faults if run.change is None or not _is_of_sizes(fault)):
-        kind = _kind(fault)
+        kind = _kind_of(fault.kind)
         if kind is None or fault.is_untidy or fault.file not in files:
             continue
         if fault.kind == "never_read" and not _is_never_read(runs, fault):
@@ -326,13 +331,13 @@ def _seen_faults(
         if own and named.startswith(f"{kernel}<") and named != own:
             continue
         if named.partition("<")[0] == kernel:
-            faults.append(HostFault(kind, fault.file, fault.line, fault.message))
+            faults.append(_host_fault(kind, fault))
             continue
         if any(named.partition("<")[0] == launch.kernel for launch in launches):
             continue
         near = min((x for x in launches if x.file == fault.file), key=lambda x: abs(x.line - fault.line))
         if near.kernel == kernel:
-            faults.append(HostFault(kind, fault.file, fault.line, fault.message))
+            faults.append(_host_fault(kind, fault))
     return faults
 
 
@@ -441,19 +446,9 @@ def _is_never_read(runs: Sequence[SeenRun], fault: SeenFault) -> bool:
     return all(any(f.kind == fault.kind and f.line == fault.line for f in run.faults) for run in with_launch)
 
 
-def _kind(fault: SeenFault) -> FaultKind | None:
-    return _kind_of(fault.kind)
-
-
 def _kind_of(name: str) -> FaultKind | None:
     """Return the kind of fault that a finding of the runtime's is; None where it is none."""
-    if name in _COPY:
-        return "copy"
-    if name in _LAUNCH:
-        return "launch"
-    if name in _LIFETIME:
-        return "lifetime"
-    return "time" if name in _TIME else None
+    return next((kind for kind, names in _KINDS.items() if name in names), None)
 
 
 def _read_faults(submission: Submission, kernel: Kernel, whole: str) -> list[HostFault]:

@@ -18,18 +18,12 @@ from grader.measured import Counters, LineCounters
 from grader.message import msg
 from grader.ptx.records import Counters as Raw
 from grader.ptx.records import LineCounter
+from grader.running import reordered
 from grader.running.cases import choose, is_made_impossible, with_drawn_cases
 from grader.running.evidence import Evidence, work_of_kernel
 from grader.running.explain import explain
 from grader.running.margins import halo_of, haloed, with_margin
 from grader.running.own_program import with_own_check, with_own_launches
-from grader.running.reordered import (
-    with_later_launch,
-    with_newer_devices,
-    with_occupancy_of_kernel,
-    with_reordered,
-    with_smaller_block,
-)
 from grader.running.staging import with_staging
 from grader.submission.records import Interpretation
 
@@ -208,7 +202,7 @@ def run_kernel(
     def found_out(kernel: BoundKernel) -> Evidence:
         return _of_target(trials, drawn_trials, evidence, kernel, explained)
 
-    return with_newer_devices(trials, found_out(kernel), kernel, found_out)
+    return reordered.with_newer_devices(trials, found_out(kernel), kernel, found_out)
 
 
 def _of_target(
@@ -230,12 +224,12 @@ def _of_target(
 
 def _staged(trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool) -> Evidence:
     evidence, kernel = run_variant(trials, evidence, kernel, explained)
-    evidence = with_smaller_block(trials, evidence, kernel)
+    evidence = reordered.with_smaller_block(trials, evidence, kernel)
     evidence = with_staging(trials, evidence, kernel)
-    evidence = with_occupancy_of_kernel(trials, evidence, kernel)
-    evidence = with_reordered(trials, evidence, kernel)
+    evidence = reordered.with_occupancy_of_kernel(trials, evidence, kernel)
+    evidence = reordered.with_reordered(trials, evidence, kernel)
     evidence = with_drawn_cases(drawn_trials, evidence, kernel, explained)
-    evidence = with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
+    evidence = reordered.with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
     evidence = with_own_check(trials, evidence, kernel)
     evidence = with_own_launches(evidence, kernel)
     evidence = _with_tests(trials, evidence, kernel)

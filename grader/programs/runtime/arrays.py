@@ -12,7 +12,7 @@ from grader.programs.device import Unsupported
 from grader.programs.device_memory import Allocation
 from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, Copy, Rows, checked, fill, transfer
 from grader.programs.runtime.memory import allocate, release
-from grader.programs.runtime.ordering import Place, Stream, Work
+from grader.programs.runtime.ordering import Place, Work
 from grader.programs.runtime.state import CudaError, Handlers, ProgramEnded, State
 from grader.ptx.lowering.textures import BORDER, Format, Image, Surface, Texture
 
@@ -143,44 +143,29 @@ Corner = tuple[int, int, int]
 """Of a CUDA array its handle, and where in it: bytes along a row, and the row."""
 
 
-def _to_array(state: State, place: Place, corner: Corner, source: _Box, extent: tuple[int, int], kind: int) -> None:
-    """extent: width in bytes, and rows."""
-    if kind not in (H2D, D2D, DEFAULT):
+def _copy_of_array(
+    state: State, place: Place, corner: Corner, other: _Box, extent: tuple[int, int], kind: int, *, is_into: bool
+) -> None:
+    """Copy between an array and other memory; extent: width in bytes, and rows."""
+    if kind not in (H2D if is_into else D2H, D2D, DEFAULT):
         raise CudaError(21)
     handle, x, y = corner
     box = _array_box(array_at(state, handle), x, y, 0, *extent, 1)
-    rows = _rows(state, box, source, *extent, 1)
-    transfer(
-        state, Copy(box.address, source.address, rows, kind), _legacy(state), place, blocking=True, reaches_arrays=True
-    )
-
-
-def _from_array(state: State, place: Place, corner: Corner, to: _Box, extent: tuple[int, int], kind: int) -> None:
-    """extent: width in bytes, and rows."""
-    if kind not in (D2H, D2D, DEFAULT):
-        raise CudaError(21)
-    handle, x, y = corner
-    box = _array_box(array_at(state, handle), x, y, 0, *extent, 1)
-    rows = _rows(state, to, box, *extent, 1)
-    transfer(
-        state, Copy(to.address, box.address, rows, kind), _legacy(state), place, blocking=True, reaches_arrays=True
-    )
-
-
-def _legacy(state: State) -> Stream:
-    return state.streams[0]
+    to, source = (box, other) if is_into else (other, box)
+    copy = Copy(to.address, source.address, _rows(state, to, source, *extent, 1), kind)
+    transfer(state, copy, state.streams[0], place, blocking=True, reaches_arrays=True)
 
 
 def memcpy_2d_to_array(
     state: State, place: Place, to: int, x: int, y: int, source: int, pitch: int, width: int, height: int, kind: int
 ) -> None:
-    _to_array(state, place, (to, x, y), _Box(source, pitch, 0), (width, height), kind)
+    _copy_of_array(state, place, (to, x, y), _Box(source, pitch, 0), (width, height), kind, is_into=True)
 
 
 def memcpy_2d_from_array(
     state: State, place: Place, to: int, pitch: int, source: int, x: int, y: int, width: int, height: int, kind: int
 ) -> None:
-    _from_array(state, place, (source, x, y), _Box(to, pitch, 0), (width, height), kind)
+    _copy_of_array(state, place, (source, x, y), _Box(to, pitch, 0), (width, height), kind, is_into=False)
 
 
 def _as_rows(array: CudaArray, x: int, size: int) -> tuple[int, int]:
@@ -194,12 +179,12 @@ def _as_rows(array: CudaArray, x: int, size: int) -> tuple[int, int]:
 
 def memcpy_to_array(state: State, place: Place, to: int, x: int, y: int, source: int, size: int, kind: int) -> None:
     width, height = _as_rows(array_at(state, to), x, size)
-    _to_array(state, place, (to, x, y), _Box(source, width, 0), (width, height), kind)
+    _copy_of_array(state, place, (to, x, y), _Box(source, width, 0), (width, height), kind, is_into=True)
 
 
 def memcpy_from_array(state: State, place: Place, to: int, source: int, x: int, y: int, size: int, kind: int) -> None:
     width, height = _as_rows(array_at(state, source), x, size)
-    _from_array(state, place, (source, x, y), _Box(to, width, 0), (width, height), kind)
+    _copy_of_array(state, place, (source, x, y), _Box(to, width, 0), (width, height), kind, is_into=False)
 
 
 INVALID_VALUE, INVALID_CHANNEL, INVALID_FILTER, NOT_SUPPORTED = 1, 20, 26, 801
