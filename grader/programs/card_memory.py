@@ -68,7 +68,7 @@ class CardAllocation(Allocation):
     _lent: list[tuple[int, Bytes]] = field(default_factory=list)
 
     def seen(self, offset: int = 0, size: int | None = None) -> Bytes:
-        """A copy of its bytes, once all that was queued is done."""
+        """Return a copy of its bytes, once all that was queued is done."""
         size = self.size - offset if size is None else size
         self.meter.charge(size)
         self.queues.settle()
@@ -78,7 +78,7 @@ class CardAllocation(Allocation):
         return data
 
     def view(self, offset: int = 0, size: int | None = None) -> Bytes:
-        """The same; what is changed in it can be put back."""
+        """Return the same; what is changed in it can be put back."""
         data = self.seen(offset, size)
         self._lent = [*self._lent[-7:], (offset, data)]
         return data
@@ -166,13 +166,13 @@ class CardMemory(Memory):
             self._queues.called("cuMemFree", allocation.base)
 
     def close(self) -> None:
-        """All of it given back."""
+        """Give all of it back."""
         for allocation in list(self.live.values()):
             self.free(allocation)
         self._queues.called("cuStreamDestroy", self._filling)
 
     def find(self, address: int) -> Allocation | None:
-        """The allocation that an address lies in, or shortly behind."""
+        """Return the allocation that an address lies in, or shortly behind."""
         index = bisect_right(self._bases, address) - 1
         allocation = self.live[self._bases[index]] if index >= 0 else None
         return allocation if allocation is not None and address < allocation.base + allocation.size + PAGE else None

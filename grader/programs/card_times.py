@@ -164,7 +164,7 @@ class CardTimes:
             self._open.setdefault(int(stream), []).append(span)
 
     def note(self, stream: Any) -> None:
-        """A stream was waited for: launches and steps in it have their times from now on."""
+        """Give launches and steps of a stream that was waited for their times."""
         for span in self._open.pop(int(stream), ()):
             took_us = self._us(span.first, span.last)
             if span.record is not None:
@@ -176,7 +176,7 @@ class CardTimes:
                 self._spare += [span.first, span.last]
 
     def begin(self) -> None:
-        """A call begins that is to be timed."""
+        """Begin a call that is timed."""
         self._queues.settle()
         self._call = _Call(self._queues, self._event())
         self._call.empty_us = self._least("nothing")
@@ -185,7 +185,7 @@ class CardTimes:
         self._queues.called("cuEventRecord", self._call.base, 0)
 
     def end(self) -> CallTimes | None:
-        """What the call took; None where none was timed, or more was done than can be.  Raises LateEnd."""
+        """End it and return its times; None where none was timed, or more was done than can be.  Raises LateEnd."""
         call, self._call = self._call, None
         if call is None:
             return None
@@ -257,7 +257,7 @@ class _Call:
         self._queues.called("cuLaunchKernel", self._kernels[name], *shape, stream, values.address, 0)
 
     def pause(self, stream: Any) -> None:
-        """What is queued in a stream from now on begins a little later."""
+        """Delay what is queued in a stream from now on."""
         self.launch("pause", 1, 1, PAUSE_NS, stream=stream)
 
     def keep_busy(self) -> None:
@@ -269,7 +269,7 @@ class _Call:
         self._sm_mhz = 1000 * cycles[0] / cycles[1] if cycles[1] else 0.0
 
     def times(self, us: Any) -> CallTimes:
-        """What is known once all of it was waited for."""
+        """Return the times, once all of it was waited for."""
         works: list[tuple[float, float]] = []
         copies: list[tuple[float, float]] = []
         for span in self.spans:
@@ -297,12 +297,12 @@ _OF_RUN = frozenset({"api_error", "unnoticed_error", "too_large", "unsupported",
 
 
 def same_model(card: str, otherwise: str) -> str:
-    """The model that is the GPU of a name, so that the program does the same on the emulator."""
+    """Return the model whose name is the GPU's, so that the program does the same on the emulator; else `otherwise`."""
     return next((name for name in MODELS if model_of(name).name == card), otherwise)
 
 
 def checked(on_card: Observation, emulated: Observation) -> Observation:
-    """The run on a GPU with counters, hazards and findings of the same program's run on the emulator.
+    """Return the run on a GPU with counters, hazards and findings of the same program's run on the emulator.
 
     Launches are the same as long as both runs make the same ones; one that did not run to its end on the emulator, and
     what follows it, has none.

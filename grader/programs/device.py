@@ -41,13 +41,13 @@ _LIBRARIES = frozenset({"cooperative_groups", "cub", "cuda", "nv", "thrust"})
 
 
 def plain_name(name: str) -> str:
-    """A variable's name as the program has it, without its namespaces."""
+    """Return a variable's name as the program has it, without its namespaces."""
     parts = [part for part in parts_of(name) if part]
     return parts[-1] if parts else name
 
 
 def parts_of(name: str) -> list[str]:
-    """A variable's name with its namespaces, as far as two compilers say it alike.
+    """Return a variable's name with its namespaces, as far as two compilers say it alike.
 
     Of what is `static` or in a namespace without a name one mangles the linkage, the other what it made up:
     `_ZL5count` and `count`, `_ZN12_GLOBAL__N_15countE` and `_ZN21_INTERNAL_…5countE`.
@@ -243,11 +243,11 @@ class Device:
         return next((name for name, module in modules.items() if entry in module.functions), "")
 
     def module(self, unit: int, entry: str) -> Module:
-        """The module whose code of a kernel is run."""
+        """Return the module whose code of a kernel is run."""
         return self._modules[unit][self.compiler(unit, entry)]
 
     def entry(self, unit: int, symbol: str) -> str | None:
-        """The kernel's name in the unit's modules, None where it is in none."""
+        """Return the kernel's name in the unit's modules; None where it is in none."""
         name: str | None = self._cached(self._entry, unit, symbol)
         return name
 
@@ -256,11 +256,11 @@ class Device:
         return next((name for name in names if name is not None), None)
 
     def parameter_sizes(self, unit: int, entry: str) -> list[int]:
-        """Bytes of each parameter."""
+        """Return the bytes of each parameter."""
         return [parameter.size_bytes for parameter in self.module(unit, entry).functions[entry].parameters]
 
     def most_threads(self, unit: int, entry: str) -> int:
-        """Of a block, by `__launch_bounds__` where the kernel has it."""
+        """Return the most threads of a block, by `__launch_bounds__` where the kernel has it."""
         bounds = dict(self.module(unit, entry).functions[entry].launch_bounds)
         return min(math.prod(bounds.get("maxntid", bounds.get("reqntid", (MAX_THREADS,)))), MAX_THREADS)
 
@@ -281,7 +281,7 @@ class Device:
             return 0
 
     def variable(self, unit: int, name: str) -> Allocation | None:
-        """A `__device__` or `__constant__` variable as memory."""
+        """Return a `__device__` or `__constant__` variable as memory; None where there is none of that name."""
         raise NotImplementedError
 
     # -- work and time -----------------------------------------------------------------------
@@ -298,7 +298,7 @@ class Device:
         return execute()
 
     def printed(self) -> bytes:
-        """What kernels that were waited for have printed since this was last asked, beside what outcomes tell."""
+        """Return what kernels that were waited for have printed since the last call, beside what outcomes hold."""
         return b""
 
     def wait(self, streams: Iterable[int]) -> None:
@@ -308,10 +308,10 @@ class Device:
         """Wait for an event, and for no more."""
 
     def order(self, stream: Stream, event: Event) -> None:
-        """What is queued in a stream from now on comes after an event."""
+        """Let what is queued in a stream from now on come after an event."""
 
     def record(self, event: Event, stream: Stream) -> None:
-        """An event follows what is queued in a stream."""
+        """Record an event behind what is queued in a stream."""
 
     def has_done(self, what: Stream | Event, now_ns: int) -> bool:
         """Whether a stream has nothing left to do, or has come to an event."""
@@ -322,12 +322,12 @@ class Device:
         return (last.ready_ns - first.ready_ns) / 1e6
 
     def begin_timing(self) -> None:
-        """What is done from now on is timed, where there is a clock."""
+        """Time what is done from now on, where there is a clock."""
 
     def end_timing(self) -> CallTimes | None:
-        """How long it took, once all of it is done; None where nothing measures it."""
+        """Return how long it took, once all of it is done; None where nothing measures it."""
         return None
 
     def now_ns(self, modelled_ns: int) -> int:
-        """What the host's clock shows, where the model's says this."""
+        """Return what the host's clock shows when the model's shows `modelled_ns`."""
         return modelled_ns

@@ -71,7 +71,7 @@ class Allocation:
         return content
 
     def seen(self, offset: int = 0, size: int | None = None) -> Bytes:
-        """The same to be looked at only."""
+        """Return the same, to be read only."""
         size = self.size - offset if size is None else size
         self.meter.charge(size)
         content: Bytes = self.array.data[offset : offset + size]
@@ -98,7 +98,7 @@ class _Arrays(Device):
         self._free: dict[int, None] = {}
 
     def place(self, name: str, size: int, data: Bytes, initialised: bool) -> MemoryArray:
-        """A new array, in an address range that nothing had before as long as there are such."""
+        """Place a new array, at addresses that nothing had before as long as there are such."""
         half = 1 << (GLOBAL_SPACING - 1)
         count = 1 + (size + half) // (2 * half)
         if len(self.arrays) + count > MAX_SLOTS - 64:
@@ -173,7 +173,7 @@ class Memory(abc.ABC):
 
     @abc.abstractmethod
     def find(self, address: int) -> Allocation | None:
-        """The live allocation that an address of the device lies in or near."""
+        """Return the live allocation that an address of the device lies in or near."""
 
     @abc.abstractmethod
     def is_device_address(self, address: int) -> bool:
@@ -199,18 +199,18 @@ class Memory(abc.ABC):
 
     @abc.abstractmethod
     def refresh(self, allocation: Allocation, data: Bytes) -> None:
-        """Where shared memory lies now; the program's memory may have moved."""
+        """Set where shared memory lies now: the program's memory may have moved."""
 
     def own_arrays(self) -> list[Bytes]:
-        """The bytes of all that kernels can reach and the host cannot, variables among them; to be changed."""
+        """Return the bytes, to be changed, of all that kernels can reach and the host cannot, variables included."""
         return []
 
     def set_heap(self, size: int) -> bool:
-        """How much `malloc` in kernels can hand out; False where it is too late for that, or too much."""
+        """Set how much `malloc` in kernels can hand out; return False where it is too late for that, or too much."""
         return True
 
     def snapshot(self) -> list[Saved] | None:
-        """The contents of all memory, to be put back with `restore`; None where there is too much of it."""
+        """Return the contents of all memory, to be put back with `restore`; None where there is too much of it."""
         return None
 
     @abc.abstractmethod
@@ -226,7 +226,7 @@ class Memory(abc.ABC):
         return allocation
 
     def find_freed(self, address: int) -> Allocation | None:
-        """The freed allocation that an address lay in."""
+        """Return the freed allocation that an address lay in."""
         self._meter.walk(len(self.freed))
         for base, allocation in self.freed.items():
             if base <= address < base + max(1, allocation.size):

@@ -48,7 +48,7 @@ class _Projection(Observer):
             raise LimitExceeded("instructions", 0, "projected")
 
     def printed(self) -> str:
-        """What device code had printed until the launch was ended."""
+        """Return what device code had printed until the launch was ended."""
         return "".join(text for budget in self._budgets for text in budget.printf)
 
 

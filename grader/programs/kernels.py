@@ -113,7 +113,7 @@ class DeviceCompiler:
                 self._by_clang[number] = self._whole(number)
 
     def whole(self) -> Mapping[int, Code]:
-        """What clang makes of each file, by its number."""
+        """Return clang's code of each file, by its number."""
         self._clang.done()
         return self._by_clang
 
@@ -180,7 +180,7 @@ class DeviceCompiler:
         return Code(joined(compiled.ptx, functions.ptx), "", "clang")
 
     def diagnostics(self, unit: int) -> tuple[Diagnostic, ...]:
-        """What NVRTC had to say of a file."""
+        """Return NVRTC's diagnostics of a file."""
         self._thread.join()
         code = self._first.get(unit)
         return code.diagnostics if code is not None else ()
@@ -225,7 +225,7 @@ class _Thread:
 
 
 def complaint(result: CompileResult) -> str:
-    """The first error, as "file:line: text"."""
+    """Return the first error as "file:line: text", or the reason where there is none."""
     errors = [d for d in result.diagnostics if d.severity == "error"]
     if not errors:
         return result.reason
@@ -312,7 +312,7 @@ def _on_own_lines(ptx: str, unit: str) -> str:
 
 
 def missing(ptx: str) -> str:
-    """What NVRTC is to compile, with relocatable code, so that `ptx` lacks no function; "" where it lacks none."""
+    """Return what NVRTC must compile, as relocatable code, so that `ptx` lacks no function; "" where it lacks none."""
     lines = []
     for match in _WANTED.finditer(ptx):
         length = int(match[2])

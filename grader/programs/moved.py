@@ -57,14 +57,14 @@ class SourceLines:
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
-        """By file, without the lines that hold nothing."""
+        """Return texts by file, without the lines that hold nothing."""
         return {file: "\n".join(line for line in lines if not is_empty(line)) for file, lines in self._lines.items()}
 
     def has(self, file: str) -> bool:
         return file in self._lines
 
     def at(self, file: str, line: int, count: int) -> list[str]:
-        """The line and those after it that hold something, `count` in all; [] where there is no such line."""
+        """Return the line and those after it that hold something, `count` in all; [] where there is no such line."""
         lines = self._lines.get(file, [])
         if not 0 < line <= len(lines):
             return []
@@ -109,7 +109,7 @@ class Lines:
         return (self.texts, self.numbers if self.exact else ())
 
     def to(self, now: Lines) -> dict[tuple[str, int], int]:
-        """Where each line has gone, by file, in a program of the same key."""
+        """Return where each line has gone, by file, in a program of the same key."""
         return {
             (file, old): new
             for (file, _texts), olds, news in zip(self.texts, self.numbers, now.numbers, strict=True)
@@ -118,7 +118,7 @@ class Lines:
 
 
 def lines_of(host: Mapping[str, str]) -> Lines:
-    """The lines of `grader.programs.sources.Program.host`."""
+    """Return the lines of `grader.programs.sources.Program.host`."""
     kept = [(file, list(_kept(text))) for file, text in sorted(host.items())]
     return Lines(
         tuple((file, tuple(text for _number, text in lines)) for file, lines in kept),
@@ -141,7 +141,7 @@ def _kept(text: str) -> Iterator[tuple[int, str]]:
 def observation_on_lines(
     observation: Observation, lines: Mapping[tuple[str, int], int], kernels: Mapping[int, int]
 ) -> Observation | None:
-    """What was observed of a program, on other lines; None where it names lines that are not among those.
+    """Return what was observed of a program on other lines; None where it names lines that are not among those.
 
     lines: of the host code, by file.  kernels: of kernels, in whatever file.
     """
@@ -184,7 +184,7 @@ ALIKE = 0.5
 
 
 def lines_now(before: Sequence[str], now: Sequence[str]) -> dict[int, int] | None:
-    """Where each line has gone that is still there, from 1 on; None where too few are."""
+    """Return where each line has gone that is still there, from 1 on; None where too few are."""
     matcher = difflib.SequenceMatcher(None, before, now, autojunk=False)
     lines: dict[int, int] = {}
     unchanged = 0
@@ -197,7 +197,7 @@ def lines_now(before: Sequence[str], now: Sequence[str]) -> dict[int, int] | Non
 
 
 def in_order(lines: Iterable[tuple[int, int]]) -> dict[int, int] | None:
-    """Where each line has gone, from pairs of before and now; None where that is not one line, in the same order."""
+    """Return where lines have gone, from pairs of before and now; None where not each to one line, in their order."""
     moved = {0: 0}
     for before, now in lines:
         if moved.setdefault(before, now) != now:
@@ -207,7 +207,7 @@ def in_order(lines: Iterable[tuple[int, int]]) -> dict[int, int] | None:
 
 
 def run_on_lines(run: SeenRun, lines: Mapping[tuple[str, int], int]) -> SeenRun:
-    """A run as binding takes it, on other lines by file; a line that is not among these keeps its number."""
+    """Return a run as binding takes it on other lines; a line that is not among these keeps its number."""
 
     def now(file: str, line: int) -> int:
         return lines.get((file, line), line)

@@ -151,7 +151,7 @@ class _Results:
         self.whole: tuple[Start, Observation] | None = None
 
     def then(self, observations: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
-        """What to run next, after `observations`; `grader.programs.observe.Then`."""
+        """Return what to run next, after `observations`; see `grader.programs.observe.Then`."""
         if self._asked is None:
             self._traced, self._asked = len(observations), []
         elif _has_results(observations[-1]) and all(
@@ -306,7 +306,7 @@ def _further(
 
 
 def sources_of(files: Sequence[SourceText], replaced: Mapping[str, str] | None = None) -> Sources:
-    """A program's files, with the texts that were made of them, or that are `replaced`, by name."""
+    """Return a program's files, with texts that were made of them, or are `replaced`, by name."""
     rewritten = {source.file: source.text for source in files if source.written is not None}
     return Sources([source.path for source in files], rewritten | dict(replaced or {}), files[0].root)
 
@@ -329,7 +329,7 @@ def _is_whole(launch: SeenLaunch) -> bool:
 def seen_run(
     files: Sequence[SourceText], observation: Observation, run: Start, change: Change | None = None
 ) -> SeenRun:
-    """A run as binding takes it."""
+    """Return a run as binding takes it."""
     # What a device refuses because of numbers that we chose is nobody's fault.
     is_ours = bool(run.arguments or run.stdin)
     seen_change = None

@@ -226,7 +226,7 @@ class Observer:
         self._device = DeviceCompiler(self.program, self._architecture, self._library, self.at_once, on_gpu, by_clang)
 
     def seen(self, run: Start, limits: RunLimits) -> Observation | None:
-        """What a run comes to; None where the host code does not compile."""
+        """Run the program; None where the host code does not compile."""
         model, remembered = self.setting.model, self.setting.remembered
         remembered_runs = remembered.runs(self.program, model, limits) if remembered is not None else None
         if remembered_runs is not None:
@@ -248,7 +248,7 @@ class Observer:
         return remembered_runs.run(run.arguments, run.stdin, self._device.code, execute)
 
     def seen_with(self, other: Program, run: Start, limits: RunLimits) -> Observation | None:
-        """What a run comes to of a program that differs in its device code alone; None where nothing was run before."""
+        """Run a program that differs in device code alone; None where this one was not run before."""
         if self.host is None or not self.host.module:
             return None
         if self._process is None or self._process.has_ended:

@@ -82,7 +82,7 @@ class Said:
 
 
 def said(observation: Observation) -> tuple[Said, ...]:
-    """What a program that was run with its kernels says of its results, in its order."""
+    """Return what a program says of its own results, in its order."""
     rows: list[tuple[int, str, bool]] = []
     for descriptor, content in ((1, observation.stdout), (2, observation.stderr)):
         marks = [mark for mark in observation.printed_after if mark[0] == descriptor]

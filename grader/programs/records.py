@@ -336,7 +336,7 @@ class Timeline:
         return max(step.end for step in self.steps) - min(step.begin for step in self.steps)
 
     def took(self, *kinds: str) -> float:
-        """How long steps of some kinds were under way, those at the same time counted once."""
+        """Return how long steps of some kinds were under way, those at the same time counted once."""
         return covered((step.begin, step.end) for step in self.steps if step.call.kind in kinds)
 
     def rows(self) -> dict[int, list[str]]:
@@ -363,7 +363,7 @@ class Timeline:
 
 
 def timeline(asked: Sequence[DeviceCall]) -> Timeline | None:
-    """What streams were asked to do; of a GPU what was timed.  None where there is none."""
+    """Return the steps of streams, of a GPU those that were timed; None where there are none."""
     calls = [call for call in asked if call.ticket]
     timed = [
         Step(call, call.began_us, call.ended_us)
@@ -392,7 +392,7 @@ def _ordered(calls: Sequence[DeviceCall]) -> list[Step]:
 
 
 def covered(spans: Iterable[tuple[float, float]]) -> float:
-    """How long at least one of some spans lasts, each from its begin to its end.
+    """Return how long at least one of some spans lasts, each from its begin to its end.
 
     >>> covered([(0.0, 2.0), (5.0, 6.0), (1.0, 3.0)])
     4.0

@@ -101,7 +101,7 @@ class RememberedPrograms:
         return self._missed
 
     def module(self, program: Program) -> HostProgram | None:
-        """The compiled host code of a program; None where it is not remembered."""
+        """Return the compiled host code of a program; None where it is not remembered."""
         return self._modules.get(_host_key(program))
 
     def put_module(self, program: Program, host: HostProgram) -> None:
@@ -127,7 +127,7 @@ class RememberedRuns:
         self._program = repr((parts, model, msgspec.structs.astuple(limits)))
 
     def get(self, arguments: Sequence[str], stdin: bytes, answer: Answer) -> Observation | None:
-        """What was observed of such a run, where all device code that it asked for is the same now; else None."""
+        """Return what was observed of such a run; None where any device code that it asked for is another now."""
         earlier = self._runs.get(self._key(arguments, stdin))
         observation = self._on_own_lines(earlier, answer) if earlier is not None else None
         if observation is None:
@@ -198,7 +198,7 @@ class Stored:
         self.recalled = False
 
     def get(self, program: Program, ways: Sequence[Start]) -> list[SeenRun] | None:
-        """The runs of a program, None where they are not there."""
+        """Return the runs of a program; None where they are not there."""
         if not self._recalls:
             return None
         try:
@@ -268,7 +268,7 @@ class LastObserved:
             self._texts, self._observed = texts, observed
 
     def expected(self, sources: Sequence[SourceText]) -> Observed | None:
-        """What is expected of files that have changed since; None where nothing can be said."""
+        """Return what is expected of files that have changed since; None where nothing can be said."""
         if self._observed is None or [source.file for source in sources] != list(self._texts):
             return None
         lines: dict[tuple[str, int], int] = {}

@@ -63,14 +63,14 @@ class Change:
 
     @property
     def numbers(self) -> tuple[str, str]:
-        """The number as it was and as it is, as people read it."""
+        """Return the number before and after, as people read it."""
         if not self.base:
             return self.before, self.after
         return f"{self.base} << {self.before}", f"{self.base} << {self.after}"
 
 
 def halved(number: int, wanted: int) -> int:
-    """A large number, halved until it is at most `wanted`, or odd."""
+    """Return a number halved until it is at most `wanted`, or odd."""
     while number > wanted and number % 2 == 0:
         number //= 2
     return number

@@ -127,7 +127,7 @@ class Sources:
     defined: Sequence[tuple[str, str]] = ()
 
     def read(self, arguments: Sequence[str] = ()) -> Program:
-        """The program, to be started with these arguments.  Raises what `read_program` raises."""
+        """Read the program, to be started with these arguments.  Raises what `read_program` raises."""
         return read_program(self.paths, arguments, self.replaced, self.root, self.folders, self.defined)
 
 
@@ -258,7 +258,7 @@ def _own_header(name: str, beside: Path, *places: Path) -> Path | None:
 
 
 def host_text(parsed: ParsedFile, places: Sequence[Path], idle: Collection[str], *, whole: bool = False) -> str:
-    """A file's text for the host's compiler: device functions without what is in their bodies, lines kept.
+    """Return a file's text for the host's compiler: device functions without their bodies, lines kept.
 
     places: the folder of the program's first file, those that its headers are looked for in besides, and that which
       all of its files lie in.
@@ -398,7 +398,7 @@ def _module(folder: Path, name: str) -> bytes:
     included: set[Path] = set()
 
     def text_of(path: Path, otherwise: str = "") -> str:
-        """A file of the folder with its headers in it, each once."""
+        """Return a file's text with its headers in it, each once."""
         if not (path.is_relative_to(folder) and path.is_file() and path.stat().st_size <= MAX_DATA_BYTES):
             return otherwise
         text = "" if path in included else path.read_text("utf-8", errors="replace")
@@ -413,7 +413,7 @@ def _module(folder: Path, name: str) -> bytes:
 
 
 def named_files(folder: Path, arguments: Sequence[str]) -> dict[str, bytes]:
-    """The files in a folder, or in folders of it, that a program's arguments name."""
+    """Read the files in a folder, or below it, that a program's arguments name."""
     return _data(folder, {}, arguments) if arguments else {}
 
 
@@ -453,7 +453,7 @@ int main() {{
 def with_harness(
     paths: Sequence[Path], root: Path, replaced: Mapping[str, str], name: str, types: Sequence[str], is_of_c: bool
 ) -> Program:
-    """The program that `paths` are, the one with the function first, with a `main` that calls it.
+    """Return the program of `paths`, the one with the function first, with a `main` that calls it.
 
     root, replaced: as for `read_program`; their own `main` is not among them.
     types: of the function's parameters, as C++ spells them.  is_of_c: it is declared `extern "C"`.
@@ -484,7 +484,7 @@ def with_harness(
 
 
 def with_own_harness(paths: Sequence[Path], root: Path, replaced: Mapping[str, str], harness: str) -> Program:
-    """The program that `paths` are, one of them a harness of the lab's own, by the name `harness` below `root`.
+    """Return the program of `paths`, one of which, `harness` below `root`, is a harness of the lab's own.
 
     root, replaced: as for `read_program`.  Raises what `with_harness` raises.
     """

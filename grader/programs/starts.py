@@ -50,7 +50,7 @@ _LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,200}>)?\s*<<[ \t]*<")
 
 
 def programs_of(sources: Sequence[SourceText]) -> list[tuple[SourceText, ...]]:
-    """The files of each program, the one with `main` first: files without one belong to every program."""
+    """Return the files of each program, the one with `main` first; files without one belong to every program."""
     texts = {source.path: without_comments(source.text) for source in sources}
     included = {path for source in sources for path in _included(source, texts)}
     own = [source for source in sources if source.path not in included]
@@ -80,7 +80,7 @@ def _belongs_to(other: SourceText, main: SourceText, mains: Sequence[SourceText]
 
 
 def launched_in(sources: Sequence[SourceText]) -> set[str]:
-    """The kernels that a program may launch: those named before a `<<<`.
+    """Return the kernels that a program may launch: those named before a `<<<`.
 
     Where a parameter of a macro or a function pointer stands there as well, every kernel that is named again.
     """
@@ -103,7 +103,7 @@ def instances_in(sources: Sequence[SourceText]) -> dict[str, int]:
 
 
 def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Start]:
-    """What the program is started with: nothing; then, where it takes arguments, sizes of the lab in either order.
+    """Return how to start a program: with nothing; where it takes arguments, with the lab's sizes in either order.
 
     sizes: those that kernels are profiled at.  What the program would read from a keyboard is the same, line by line;
     one that asks for several numbers may want a size in each.  threads: of a block along x, for a program that is told.

@@ -50,7 +50,7 @@ class Choice:
 
 
 def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str, str], trial: Trial) -> Choice:
-    """The likeliest interpretation whose result is right on the probe's sizes; the likeliest of all when none is.
+    """Return the likeliest interpretation that is right at the probe's sizes; the likeliest of all where none is.
 
     A kernel that takes no size and is wrong at the lab's may have its size written into it as a constant: it is
     graded at that size then.  So is one whose program has a constant for a size, but is right at its own value only.
@@ -114,7 +114,7 @@ def is_made_impossible(interpretation: Interpretation, run: Run, trial: Trial) -
 
 
 def as_written(interpretation: Interpretation) -> Interpretation:
-    """The interpretation with the program's own values of the sizes that are its constants."""
+    """Return the interpretation with the program's own values of the sizes that are its constants."""
     return replace(interpretation, constants=(), pinned=(*interpretation.pinned, *interpretation.declared))
 
 
@@ -208,7 +208,7 @@ class Draw:
 
 
 def draw(lab: Lab, files: Mapping[str, str], secret: str) -> Draw:
-    """The draw for a submission; files: their texts by name."""
+    """Return the draw for a submission; files: their texts by name."""
     key = _key(secret, lab.id) if secret else b""
     digest = hashlib.blake2b(digest_size=SEED_BYTES, key=key, person=b"drawn case")
     for text in (lab.id, *(part for name in sorted(files) for part in (name, files[name]))):
@@ -277,7 +277,7 @@ def _with_unusual_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel,
 
 
 def drawn_shapes(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tuple[CaseKind, Sizes]]:
-    """The lab's drawn shapes, as the kernel can be asked for them: off the tile where that is graded."""
+    """Yield the lab's drawn shapes, as the kernel can be asked for them: off the tile where that is graded."""
     if evidence.hard_coded_sizes is not None:
         return
     graded = any(spec.check == "ragged_sizes" for spec in evidence.variant.checks)
@@ -314,7 +314,7 @@ def _is_out_of_proportion(ended: Run, completed: Run) -> bool:
 
 
 def drawn_cases(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tuple[CaseKind, Sizes]]:
-    """The sizes that `lab.seed` draws within the lab's rules, as the kernel can be asked for them."""
+    """Yield the sizes that `lab.seed` draws within the lab's rules, as the kernel can be asked for them."""
     cases = lab.cases["emulator"]
     rng = np.random.default_rng([lab.seed, 1])
     taken = [run.sizes for run in evidence.runs]

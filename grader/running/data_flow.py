@@ -69,7 +69,7 @@ class _Out:
 def flow_faults(
     run: SeenRun, kernels: Mapping[str, Kernel], texts: Mapping[str, str], constants: Collection[str]
 ) -> list[FlowFault]:
-    """The faults of a run that was seen to its end.
+    """Return the faults in the order of copies and launches of a run that was followed to its end.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _merged(faults: Iterable[_Kind]) -> list[FlowFault]:
 
 
 def reached_text(name: str, text: str) -> str:
-    """The text of a kernel, with that of the device functions in `text` that it calls, however deep."""
+    """Return the text of a kernel, with that of the device functions in `text` that it calls, however deep."""
     bodies = dict(_functions(text))
     whole, pending, reached = "", [name], {name}
     while pending:

@@ -43,7 +43,7 @@ class Work:
     drawn: bool = False
 
     def by_line(self) -> list[tuple[str, LineWork]]:
-        """What was executed of the program's own code by file and line, all launches together, in that order."""
+        """Return what was executed of the program's own code by file and line, all launches together, in that order."""
         rows: dict[tuple[str, int], LineWork] = {}
         for launch in self.launches:
             for row in launch.work:
@@ -149,7 +149,7 @@ def work_of_call(lab: Lab, run: Run, call: CallSeen) -> Work:
 
 
 def elements_of(lab: Lab, sizes: Sizes) -> int:
-    """Of the largest array that is read or wanted: what work and atomic operations are set against."""
+    """Return the elements of the largest input or output, which work and atomic operations are divided by."""
     return max(prod(shape_at(lab, p.name, sizes)) for p in lab.parameters if p.is_input or p.is_output)
 
 
@@ -210,7 +210,7 @@ class Staging:
 
 
 def moved_bytes(by_line: Iterable[LineCounter | LineCounters], space: str, op: str) -> int:
-    """Bytes that all threads together asked for."""
+    """Return the bytes that all threads together asked for."""
     return sum(c.lanes * c.width_bytes for c in by_line if c.space == space and c.op == op)
 
 
@@ -323,7 +323,7 @@ class HostCode:
     unwritten: tuple[tuple[str, str, int], ...] = ()
 
     def counted(self, of: Literal["all", "data"]) -> tuple[HostFault, ...]:
-        """Those of its faults that a check costs points for which is asked for all, or for those of the data."""
+        """Return the faults that a check of all faults, or of those of the data, costs points for."""
         return tuple(fault for fault in self.faults if of == "all" or fault.is_of_data)
 
 
@@ -414,26 +414,26 @@ class Evidence:
 
     @property
     def bound(self) -> VariantBinding:
-        """The binding of a variant whose kernel was found.  TypeError when it was not."""
+        """The binding of a variant that has a kernel.  Raises TypeError where it has none."""
         if isinstance(self.binding, Missing):
             raise TypeError(f"no kernel was found for {self.variant.name}")
         return self.binding
 
     @property
     def observed_work(self) -> Work | None:
-        """What was executed at the observed size; None where that was not counted."""
+        """The work at the observed size; None where that was not counted."""
         return next((work for work in self.work if work.kind == "observe"), None)
 
     def file_of(self, file: str) -> str:
-        """The file of a line, as a check has it: "" for the one that the kernel or function stands in."""
+        """Return a file as a check has it: "" for the one that the kernel or function stands in."""
         return "" if file == self.bound.kernel.file else file
 
     def runs_of(self, *kinds: CaseKind) -> list[Run]:
-        """The runs of these kinds."""
+        """Return the runs of these kinds."""
         return [run for run in self.runs if run.kind in kinds]
 
     def remarks(self) -> dict[tuple[str, int], int]:
-        """What runs showed that is no fault for a device, by kind and line, with the largest count of any run."""
+        """Return what runs showed that is no fault on a device, by kind and line, with the largest count of any run."""
         counts: dict[tuple[str, int], int] = {}
         for run in self.runs:
             for kind, line, count in run.outcome.remarks:

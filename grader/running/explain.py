@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def explain(trials: Trials, kernel: BoundKernel, runs: Iterable[Run]) -> dict[str, Diagnosis]:
-    """Why outputs are wrong: under "correct" for sizes that fit the tile, else under "ragged" for those that do not.
+    """Return why outputs are wrong: under "correct" at sizes that fit the tile, else under "ragged" at others.
 
     trials : on a backend that can trace, whatever the runs were made on.
     """
@@ -55,7 +55,7 @@ def explain(trials: Trials, kernel: BoundKernel, runs: Iterable[Run]) -> dict[st
 
 
 def first_wrong(interpretations: Iterable[Sizes], attempt: Callable[[Sizes], T | None]) -> T | None:
-    """What `attempt` gives for the first of the sizes for which it gives something."""
+    """Return the first result of `attempt` that is not None, in the order of the sizes."""
     return next((wrong for sizes in interpretations if (wrong := attempt(sizes)) is not None), None)
 
 
@@ -110,7 +110,7 @@ def _attempt(trials: Trials, kernel: BoundKernel, sizes: Sizes) -> Diagnosis | N
 
 
 def untraced(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | None:
-    """What a run's output tells by itself: which elements are wrong, and by what rule; None of a large one."""
+    """Return what a run's output shows by itself: its wrong elements and their rule; None of a large one."""
     return _diagnosis(oracle, kernel, run) if _largest_output(kernel, run.sizes) <= MAX_EXPLAINED else None
 
 
@@ -175,7 +175,7 @@ def _depends(
 def needs(
     oracle: Oracle, sizes: Sizes, dtypes: Mapping[str, str], output: str, index: Index
 ) -> Mapping[str, Mask] | None:
-    """Which elements of each input an element of an output depends on; None where that cannot be told."""
+    """Return which elements of each input an output's element depends on; None where that cannot be found."""
     inputs, _expected = oracle.case(sizes, dtypes)
 
     def evaluate(changed: Mapping[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]) -> np.generic:

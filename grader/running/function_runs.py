@@ -232,7 +232,7 @@ class FunctionRuns:
         return self.lab.function is not None and self.lab.function.memory == "device"
 
     def begun(self, case: Case, limits: RunLimits) -> tuple[Start, RunLimits]:
-        """How a case is begun, and within which limits."""
+        """Return how a case is begun, and within which limits."""
         limits = msgspec.structs.replace(limits, fills=True)
         if not case.undone:
             return self._start(case), limits
@@ -258,7 +258,7 @@ class FunctionRuns:
             yield replace(next((case for case in cases if case.drawn), cases[0]), undone=True)
 
     def named(self, backend: str = "emulator") -> Iterator[Case]:
-        """The lab's own cases."""
+        """Yield the lab's own cases."""
         cases = self.lab.cases[backend]
         rows: list[tuple[CaseKind, Sizes]] = [("correct", sizes) for sizes in cases.correct if sizes != cases.observe]
         rows += [("observe", cases.observe), *(("ragged", sizes) for sizes in cases.ragged)]
@@ -283,7 +283,7 @@ class FunctionRuns:
         return Case("correct", sizes, ((self.drawn_oracle.inputs(sizes, self._dtypes), {}),), is_timed=True)
 
     def outputs(self, case: Case, observation: Observation) -> dict[str, Array] | None:
-        """What has come out of the one call of a case; None where it did not come to its end."""
+        """Return the outputs of the one call of a case; None where it did not come to its end."""
         returned = next((call for call in observation.calls if call.has_returned), None)
         if returned is None or stopped_launch(observation) is not None:
             return None
@@ -355,7 +355,7 @@ class FunctionRuns:
     # -- what came of a case ------------------------------------------------------------------
 
     def judged(self, case: Case, observation: Observation) -> Run | None:
-        """What came of a case; None where that says nothing of the function."""
+        """Return the run of a case; None where that says nothing of the function."""
         if case.undone:
             (inputs, expected), *_others = case.data
             returned = next((call for call in observation.calls if call.has_returned), None)

@@ -72,7 +72,7 @@ _TAKES_ERROR = re.compile(r"\b(\w+)\s*\(\s*(?:const\s+)?(?:cudaError(?:_t)?|CUre
 
 
 def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = ()) -> HostCode:
-    """What the host code does wrong around the launches of a kernel, in the programs that it is a part of.
+    """Return what the host code does wrong around a kernel's launches, in the programs that it is part of.
 
     instance: template arguments of the launches that are meant; (): all.
     """
@@ -188,7 +188,7 @@ def _is_of(fault: FlowFault, kernel: str, instance: tuple[str, ...] | None) -> b
 def of_call(
     runs: Sequence[tuple[Sizes, Observation]], of_lab: Collection[str] = (), more: Iterable[ProgramFinding] = ()
 ) -> HostCode:
-    """What a function that a harness calls does wrong on the host's side, in any of its runs.
+    """Return what a function that a harness calls does wrong on the host's side, in any of its runs.
 
     of_lab: the lab's own files, whose host code is no concern of the student's; what is launched there may be.
     more: findings that the outputs show to be faults.

@@ -42,7 +42,7 @@ class Margin:
     sizes: Sizes
 
     def growth(self, sizes: Sizes) -> float:
-        """How many times as large it may be at other sizes."""
+        """Return how many times as large it may be at other sizes."""
         return max([1.0, *(sizes[name] / value for name, value in self.sizes.items() if name in sizes and value > 0)])
 
     def holds(self, hazard: Hazard, sizes: Sizes) -> bool:
@@ -55,7 +55,7 @@ class Margin:
 
 
 def margins_of(kernel: BoundKernel) -> list[Margin]:
-    """The margins that every launch of a kernel has that was seen, by array; none where its sizes are not known."""
+    """Return the margins that every observed launch of a kernel has, by array; [] where its sizes are unknown."""
     by_role: dict[str, list[Margin]] = {}
     launch_count = 0
     for launch in kernel.submission.observed.launches:
@@ -183,7 +183,7 @@ class Halo:
         return round(self.elements * factor) // 2
 
     def widened(self, sizes: Sizes) -> Sizes:
-        """The sizes of the input with its halo."""
+        """Return the sizes of the input with its halo."""
         return {**sizes, self.size: sizes[self.size] + 2 * self.width(sizes)}
 
     def of(self, evidence: Evidence) -> Evidence:

@@ -53,7 +53,7 @@ class _Back:
 
 
 def never_read(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> list[HostFault]:
-    """That all results of a kernel go into arrays of the host that nothing reads."""
+    """Return a fault where all results of a kernel go into arrays of the host that nothing reads."""
     own = _copies_of(run, kernel)
     backs: dict[tuple[str, int], _Back] = {}
     for file, line in own:
@@ -69,7 +69,7 @@ def never_read(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> list[Host
 
 
 def read_early(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> list[HostFault]:
-    """That results of a kernel are read between its launch and the copy that fetches them, and not behind that."""
+    """Return faults where a kernel's results are read before the copy that fetches them, and not after it."""
     launches = [launch.line for launch in run.launches if launch.kernel == kernel]
     faults = []
     for file, line in _copies_of(run, kernel):
@@ -186,7 +186,7 @@ def with_own_check(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> E
 
 
 def said_of(kernel: BoundKernel) -> SeenWord | None:
-    """What the kernel's program says of it, None where that is nothing."""
+    """Return what the kernel's program says of it; None where that is nothing."""
     statement = _said(kernel)
     return statement[1] if statement is not None else None
 

@@ -82,7 +82,7 @@ class ProgramRuns(FunctionRuns):
         return numbers_text(inputs[parameter.name]).rstrip("\n") if parameter.name in inputs else ""
 
     def outputs(self, case: Case, observation: Observation) -> dict[str, Array] | None:
-        """What the program has left; None where it did not come to its end, or left something else."""
+        """Return the program's outputs; None where it did not come to its end, or an output cannot be read."""
         if stopped_launch(observation) is not None or _ended(observation) is not None:
             return None
         shapes = {p.name: shape_at(self.lab, p.name, case.sizes) for p in self._outputs()}

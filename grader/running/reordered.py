@@ -72,7 +72,7 @@ def is_asked(evidence: Evidence) -> bool:
 
 
 def rounding(inputs: Mapping[str, Array], seed: int) -> dict[str, Array]:
-    """The same inputs with floating-point numbers whose sums round."""
+    """Return the inputs with floating-point numbers whose sums round."""
     rng = np.random.default_rng(seed)
     nearer = {
         name: np.multiply(array, rng.uniform(LEAST, 1, array.shape), dtype=np.float64).astype(array.dtype)
@@ -106,7 +106,7 @@ def with_reordered(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> E
 
 
 def of_calls(sizes: Sizes, observations: Sequence[Observation], expected: Mapping[str, Array]) -> Reordered | None:
-    """The same of a function's calls, an observation for each order; None where one did not return.
+    """Compare a function's calls, an observation for each order; None where one did not return.
 
     expected: of what type and shape outputs are.
     """
@@ -126,7 +126,7 @@ def of_calls(sizes: Sizes, observations: Sequence[Observation], expected: Mappin
 
 
 def compared(sizes: Sizes, outputs: Sequence[Mapping[str, Array]]) -> Reordered:
-    """Where outputs of other orders differ, bit for bit, from those of the first."""
+    """Return where outputs of other orders differ, bit for bit, from those of the first."""
     usual = outputs[0]
     for other in outputs[1:]:
         for name, array in usual.items():
@@ -397,7 +397,7 @@ class Fit:
 
 
 def fit(model: Model, threads: int, registers: int, shared_bytes: int) -> Fit:
-    """Of blocks of so many threads, with so many registers a thread and so much shared memory."""
+    """Return how many blocks fit, each of so many threads, registers a thread and bytes of shared memory."""
     warps = -(-threads // WARP_LANES)
     of_warp = _rounded(registers * WARP_LANES, REGISTERS_AT_A_TIME)
     per_partition = model.attributes["MaxRegistersPerMultiprocessor"] // SUB_PARTITIONS
@@ -421,7 +421,7 @@ def _rounded(value: int, step: int) -> int:
 
 
 def heaviest(work: Work) -> CallLaunch | None:
-    """The launch whose threads execute the most instructions; None where there is none of the program's own."""
+    """Return the program's own launch whose threads execute the most instructions; None where there is none."""
     own = [launch for launch in work.launches if not launch.is_of_library]
     return max(own, key=lambda launch: sum(row.instructions for row in launch.work), default=None)
 
@@ -459,7 +459,7 @@ def with_occupancy(evidence: Evidence, compiled: Callable[[str, CallLaunch], Res
 
 
 def with_occupancy_of_kernel(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
-    """The same of a bare kernel."""
+    """Return `evidence` with the occupancy of a bare kernel's launch, where a check asks for it."""
 
     def compiled(architecture: str, _launch: CallLaunch) -> Resources | None:
         work = evidence.observed_work

@@ -108,7 +108,7 @@ def _pointing(state: State, argument: SeenArgument, allocation: Allocation, valu
 
 
 def note_read_back(launch: SeenLaunch, buffer: str) -> bool:
-    """The host has copied from a buffer; whether the launch was handed it."""
+    """Mark a buffer as read back by the host; return whether the launch was handed it."""
     pointers = (p for a in launch.arguments for p in (a, *(pointer for _start, pointer in a.inside)))
     if all(pointer.buffer != buffer for pointer in pointers):
         return False
@@ -163,7 +163,7 @@ def _contents(state: State, allocation: Allocation) -> tuple[Contents, str]:
 
 
 def filled(state: State) -> tuple[tuple[str, bytes], ...]:
-    """What the host has copied into small variables of the device, with their names without namespaces."""
+    """Return what the host has copied into small device variables, by names without namespaces."""
     values: dict[str, bytes] = {}
     if not state.limits.looks:
         return ()
@@ -174,7 +174,7 @@ def filled(state: State) -> tuple[tuple[str, bytes], ...]:
 
 
 def translated(state: State, raw: bytes, type_text: str) -> bytes:
-    """An argument as the device takes it: memory of both sides has an address of its own there."""
+    """Return an argument as the device takes it: shared memory has another address there."""
     if len(raw) != 8 or not type_text.endswith("*"):
         return raw
     (address,) = struct.unpack("<Q", raw)
@@ -183,7 +183,7 @@ def translated(state: State, raw: bytes, type_text: str) -> bytes:
 
 
 def memory_of(state: State, record: SeenLaunch, raw: list[bytes]) -> list[Allocation | None]:
-    """What the argument that each is lies in, None for what is no pointer to memory of the device."""
+    """Return the allocation that each argument points to; None for what points to no memory of the device."""
     allocations: list[Allocation | None] = []
     for value, argument in zip(raw, record.arguments, strict=True):
         address = struct.unpack("<Q", value)[0] if argument.buffer and len(value) == 8 else 0

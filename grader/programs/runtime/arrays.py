@@ -52,7 +52,7 @@ def malloc_array(
 
 
 def array_at(state: State, handle: int) -> CudaArray:
-    """The array of a handle.  Raises CudaError 400 where there is none."""
+    """Return the array of a handle.  Raises CudaError 400 where there is none."""
     array: CudaArray | None = state.arrays.get(handle)
     if array is None:
         raise CudaError(400)
@@ -98,7 +98,7 @@ def memcpy_3d(state: State, place: Place, parameters: int, stream: int, blocking
 
 
 def prepared_3d(state: State, place: Place, parameters: int, *, blocking: bool = False) -> Work:
-    """A copy whose parameters are read now, to be made in any stream.
+    """Return a copy whose parameters are read now, to be made in any stream.
 
     Raises
     ------

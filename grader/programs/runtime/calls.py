@@ -91,7 +91,7 @@ class Calls:
         return self.is_underway
 
     def program_ended(self, code: int | None, asked: Sequence[DeviceCall]) -> None:
-        """The program came to its end, with an exit code where that is its own; asked: what it had the device do."""
+        """Note the program's end and its exit code, None where it was stopped; asked: what it had the device do."""
         if self.is_underway and self.current.is_whole:
             self.is_underway = False
             self.results[-1].has_returned = code is not None
@@ -103,7 +103,7 @@ class Calls:
         return any(call.is_whole and call.is_timed for call in self._ordered)
 
     def moved(self, parts: Callable[[], Iterable[Bytes]], into: bool) -> None:
-        """The host has copied parts of an array to the device, or can read them there; asked for where they matter."""
+        """Note parts of an array that the host has copied to the device, or can read there."""
         if self.is_underway and not self.current.on_device and not self.current.is_whole:
             data = b"".join(part.tobytes() for part in parts())
             self._moved_bytes += len(data)
@@ -125,7 +125,7 @@ class Calls:
         return 2 * sum(output[k * size : (k + 1) * size] in of_device for k in range(count)) >= count
 
     def copied(self, allocation: Allocation | None, size: int, into: bool, offset: int = 0) -> None:
-        """Bytes were copied between the host and an array of the device's, there from `offset` on."""
+        """Note a copy between the host and an array of the device's, there from `offset` on."""
         if self.is_underway and allocation is not None and not into and size in self.current.copied_bytes:
             kept = self.results[-1].copied
             if len(kept) < MOST_COPIED or allocation.name in kept:
@@ -141,7 +141,7 @@ class Calls:
         array.filled += size
 
     def launched(self, record: SeenLaunch, file: str, outcome: Outcome | None = None) -> None:
-        """A launch was made, or refused."""
+        """Note a launch, or one that was refused (outcome: None)."""
         if not self.is_underway:
             return
         launch = CallLaunch(
@@ -192,7 +192,7 @@ def begins(state: State, _place: Place) -> int:
 
 
 def argument(state: State, _place: Place, index: int) -> int:
-    """An argument of the call: an address, or a number's bytes."""
+    """Return an argument of the call: an address, or a number's bytes."""
     calls: Calls = state.calls
     if not calls.is_underway or not 0 <= index < len(calls.current.arguments):
         return 0
@@ -206,7 +206,7 @@ def argument(state: State, _place: Place, index: int) -> int:
 
 
 def named(state: State, place: Place, name: int) -> int:
-    """The same of the argument that the lab calls so."""
+    """Return the argument of that name."""
     calls: Calls = state.calls
     wanted = state.guest.text(name)
     names = [given.name for given in calls.current.arguments] if calls.is_underway else []
@@ -235,7 +235,7 @@ def _made(state: State, wanted: CallArgument, on_device: bool) -> _Array:
 
 
 def ends(state: State, _place: Place) -> None:
-    """The call has returned: all that the device still does is waited for, and what is in the arrays is kept."""
+    """Wait for all that the device still does after a call has returned, and keep what is in the arrays."""
     calls: Calls = state.calls
     if not calls.is_underway or calls.current.is_whole:
         return

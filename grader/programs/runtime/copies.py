@@ -44,7 +44,7 @@ class Rows:
         return self.width * self.height * self.depth
 
     def end(self, apart: tuple[int, int]) -> int:
-        """Where the last of them ends, from where the first begins."""
+        """Return where the last row ends, from where the first begins."""
         return apart[0] * (self.height - 1) + apart[1] * (self.depth - 1) + self.width
 
     def listed(self) -> list[tuple[int, int, int]]:
@@ -58,7 +58,7 @@ class Rows:
 
 
 def checked(state: State, rows: Rows) -> Rows:
-    """The same, as many as a copy may have.  Raises CudaError."""
+    """Return `rows`.  Raises CudaError where a copy cannot have so many."""
     if min(rows.width, rows.height, rows.depth, *rows.to, *rows.source) < 0 or rows.height * rows.depth > MAX_ROWS:
         raise CudaError(1)
     state.meter.charge(rows=rows.height * rows.depth if rows.width else 0)
@@ -401,7 +401,7 @@ def memset_2d_async(
 
 
 def symbol(state: State, address: int, place: Place) -> Allocation:
-    """The device variable that host code calls by its own shadow at `address`.  Raises CudaError 13."""
+    """Return the device variable whose shadow on the host lies at `address`.  Raises CudaError 13."""
     registered = state.symbols.get(address)
     if registered is None:
         raise CudaError(13, state.tell("bad_symbol", "error", msg("programs.no_symbol"), place))

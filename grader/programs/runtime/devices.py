@@ -92,7 +92,7 @@ GRADING = "grading"
 
 
 def model_of(name: str) -> Model:
-    """A device by its name in `MODELS`, or the one of grading.
+    """Return a device by its name in `MODELS`, or the one of grading.
 
     That one is the default in all else: of the capability that kernels are graded for.
     """

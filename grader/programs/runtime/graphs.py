@@ -280,7 +280,7 @@ def add_empty(state: State, place: Place, node: int, graph: int, after: int, cou
 
 
 def add_alloc(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
-    """A node that allocates; where its memory lies is known at once."""
+    """Add a node that allocates; where its memory lies is known at once."""
     before = _nodes_before(state, graph, after, count)
     (size,) = state.guest.unpack("q", parameters + _BYTESIZE)
     address, run = pools.allocating(state, place, _graph(state, graph), before, size, "?")

@@ -69,7 +69,7 @@ def launch_kernel(
 def launch_cooperative(
     state: State, place: Place, function: int, grid: int, block: int, arguments: int, shared_bytes: int, stream: int
 ) -> int:
-    """All blocks are resident at once, or it is refused."""
+    """Launch a grid whose blocks are all resident at once, or refuse it."""
     sizes = _sizes(state, grid), _sizes(state, block)
     kernel, values = _by_address(state, function, place, arguments)
     return launch_by_call(state, kernel, Configured(*sizes, shared_bytes, stream, place, is_cooperative=True), values)
@@ -115,7 +115,7 @@ def _refused(state: State, kernel: Kernel, asked: Configured, why: Message | Non
 
 
 def launch_by_call(state: State, kernel: Kernel, asked: Configured, values: list[bytes]) -> int:
-    """A launch whose error is the call's value."""
+    """Make a launch whose error is the call's value."""
     place = asked.place
     code = _launch(state, kernel, asked, values)
     # Its value is there to be looked at, as that of a launch by <<<…>>> is not.
@@ -131,7 +131,7 @@ def _launch_in(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]
 def prepared(
     state: State, place: Place, function: int, grid: int, block: int, arguments: int, shared_bytes: int
 ) -> Work:
-    """A launch whose arguments are read now, to be made in any stream.
+    """Return a launch whose arguments are read now, to be made in any stream.
 
     Raises
     ------

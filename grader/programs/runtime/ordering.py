@@ -99,7 +99,7 @@ class Underway:
 
 
 def join(into: dict[int, int], other: Mapping[int, int]) -> None:
-    """The later of both for each stream."""
+    """Merge a vector clock into another: the later step of each stream."""
     for number, ticket in other.items():
         if into.get(number, 0) < ticket:
             into[number] = ticket
@@ -180,7 +180,7 @@ class Graph:
     frees_first: bool = False
 
     def before(self, last: Collection[int]) -> set[int]:
-        """These nodes and all that come before them."""
+        """Return these nodes and all that come before them."""
         earlier: set[int] = set()
         queue = list(last)
         while queue:
@@ -207,7 +207,7 @@ USED, USED_HIGH, RESERVED, RESERVED_HIGH = range(4)
 
 
 def in_chunks(size: int) -> int:
-    """Bytes rounded up to whole chunks."""
+    """Return bytes rounded up to whole chunks."""
     return -(-size // CHUNK_BYTES) * CHUNK_BYTES
 
 
@@ -242,7 +242,7 @@ class GraphMemory:
         self.kept.append((self.held.pop(address), stream))
 
     def value(self, attribute: int) -> int:
-        """The bytes that an attribute stands for.  Raises CudaError 1 where there is no such attribute."""
+        """Return the bytes of an attribute.  Raises CudaError 1 where there is no such attribute."""
         if attribute in self.high:
             return self.high[attribute]
         if attribute not in (USED, RESERVED):
@@ -272,7 +272,7 @@ class Graphs:
     memory: GraphMemory = field(default_factory=GraphMemory)
 
     def append(self, handle: int, held: Capture, run: Work, kind: int) -> None:
-        """A stream's next node."""
+        """Append a capturing stream's next node."""
         add(handle, held.graph, Node(run, kind, held.last))
         held.last = frozenset({handle})
 

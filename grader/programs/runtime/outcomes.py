@@ -41,7 +41,7 @@ class Configured:
 
 
 def refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tuple[int, Any]:
-    """The error that a device refuses a launch with, and why; (0, None) where it does not."""
+    """Return the error that a device refuses a launch with, and why; (0, None) where it does not."""
     sizes = (asked.grid, asked.block, asked.shared_bytes, asked.is_cooperative)
     wanted = (kernel.unit, entry, kernel.max_dynamic_bytes, *sizes)
     if wanted in state.allowed:
@@ -80,7 +80,7 @@ def _refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tup
 
 
 def place_in(state: State, unit: int, file: str, line: int) -> Place:
-    """A line of a file as its device code has it; nowhere, where that is a library's."""
+    """Return the place of a line that device code names; `NOWHERE` where that is a library's."""
     if file == LIBRARY:
         return NOWHERE
     return Place(line, file if state.sources.has(file) else state.unit_names[unit])
@@ -125,7 +125,7 @@ def of_null(state: State, record: SeenLaunch, raw: Sequence[bytes], hazards: Seq
 
 
 def judge(state: State, kernel: Kernel, record: SeenLaunch, outcome: Outcome, place: Place) -> int:
-    """What the run means for the program: tell it, and return what the launch returns."""
+    """Report what a run means for the program, and return what the launch returns."""
     record.thread_instructions = outcome.thread_instructions
     if outcome.status == "ran" and not outcome.hazards and outcome.counters is None:
         return 0
@@ -297,7 +297,7 @@ def _faulted(state: State, record: SeenLaunch, code: int, place: Place) -> int:
 
 
 def failed(state: State, record: SeenLaunch, code: int, place: Place) -> int:
-    """The launch is refused with an error of CUDA's."""
+    """Record a launch that is refused with an error of CUDA's."""
     record.status = "failed"
     record.error = name_of(code)
     state.fail("launch", code, place).launch = record

@@ -180,7 +180,7 @@ def malloc_async(state: State, place: Place, pointer: int, size: int, stream: in
 def allocating(
     state: State, place: Place, graph: Graph, last: Collection[int], size: int, name: str
 ) -> tuple[int, Work]:
-    """The address of what a new node allocates after others, and what it does.
+    """Return the address of what a new node allocates after others, and its work.
 
     It has the address of what is freed by then, where that has the same size.
     """
@@ -205,7 +205,7 @@ def allocating(
 
 
 def freeing(state: State, graph: Graph, handle: int, address: int) -> Work:
-    """What a node does that frees what one of this graph's or of another's has allocated."""
+    """Return the work of a node that frees what a node of any graph has allocated."""
     allocation = state.memory.live.get(address)
     if allocation is None or allocation.kind != GRAPH or address in graph.freed:
         raise CudaError(1)

@@ -28,7 +28,7 @@ _FILES = re.compile(r'^(\s*\.file\s+\d+\s+)"([^"\n]*)"', re.M)
 
 
 def register_binary(state: State, _place: Place, wrapper: int) -> int:
-    """A file of the program: the bytes that stand for its device code hold its number."""
+    """Register a file of the program: the bytes that stand for its device code hold its number."""
     data = state.guest.unpack("iiQQ", wrapper)[2]
     unit = state.guest.unpack("I", data)[0]
     if unit not in range(len(state.unit_names)):
@@ -74,7 +74,7 @@ def register_managed(state: State, place: Place, variable: int, size: int, name:
 
 
 def demangled(state: State, symbol: str) -> tuple[str, tuple[str, ...]]:
-    """A kernel's name as C++ writes it, "tiled<16>", and the types of its parameters."""
+    """Return a kernel's name as C++ writes it, "tiled<16>", and the types of its parameters."""
     address = int(state.call_guest("grader_malloc", len(symbol.encode()) + 1))
     state.guest.write(address, symbol.encode() + b"\0")
     text_at = int(state.call_guest("grader_demangle", address))
@@ -181,7 +181,7 @@ def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
 
 
 def entry_of(state: State, kernel: Kernel) -> str:
-    """The name of a kernel in the device code of its file, which is loaded.
+    """Return the name of a kernel in the device code of its file, which is loaded first.
 
     Raises
     ------

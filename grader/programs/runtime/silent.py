@@ -266,7 +266,7 @@ class Result:
 
 
 def overwritten(state: State, allocation: Allocation | None, offset: int, size: int, place: Place) -> None:
-    """The host wrote `size` bytes of an allocation from `offset` on, by a copy or a memset."""
+    """Note that the host wrote `size` bytes of an allocation from `offset` on."""
     result = state.results.get(id(allocation))
     if allocation is not None and result is not None and offset == 0 and size >= allocation.size:
         result.overwritten = result.overwritten or place
@@ -287,7 +287,7 @@ def read(state: State, allocation: Allocation | None, place: Place, into: Alloca
 
 
 def launched(state: State, record: SeenLaunch, allocations: Sequence[Allocation | None]) -> None:
-    """A launch, with the allocation that each of its arguments lies in, None for a number or what is not known."""
+    """Note a launch, with the allocation of each argument, None for a number or what is unknown."""
     if len(state.flow) > MAX_STEPS:
         return
     reads = [allocation for allocation in allocations if allocation is not None]
@@ -398,7 +398,7 @@ class Unwaited:
 def note_unwaited(
     state: State, allocation: Allocation, rows: Sequence[tuple[int, int]], at: tuple[int, int, Place]
 ) -> None:
-    """A copy into page-locked memory was queued: rows of (address, bytes); at: stream, its step, place."""
+    """Note a queued copy into page-locked memory: rows of (address, bytes); at: stream, its step, place."""
     if allocation.kind not in ("pinned", "registered"):
         return
     low = min(address for address, _size in rows)
@@ -412,7 +412,7 @@ def note_unwaited(
 
 
 def before_kernel(state: State, record: SeenLaunch, allocations: Sequence[Allocation | None]) -> list[Bytes | None]:
-    """What lies in the memory of both sides that a kernel may write, by argument; None for any other."""
+    """Return the contents of shared memory that a kernel may write, by argument; None for any other."""
     ours = [
         allocation if allocation is not None and _is_written(allocation, argument.type_text) else None
         for allocation, argument in zip(allocations, record.arguments, strict=True)
@@ -457,7 +457,7 @@ def _keep(state: State, item: Unwaited) -> None:
 
 
 def pages(items: Sequence[Unwaited]) -> list[tuple[int, int]]:
-    """The pages, (address, bytes), in which something of that lies and nothing of anybody else's."""
+    """Return the pages, as (address, bytes), in which only such items lie."""
     wanted: set[int] = set()
     for item in items:
         allocation = item.allocation
@@ -482,7 +482,7 @@ def pages(items: Sequence[Unwaited]) -> list[tuple[int, int]]:
 
 
 def covering(items: Sequence[Unwaited], address: int) -> Unwaited | None:
-    """What still writes at an address of the program's, for all that the host knows."""
+    """Return what may still write at an address of the program's."""
     return next((item for item in reversed(items) if item.covers(address)), None)
 
 

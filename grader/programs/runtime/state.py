@@ -197,7 +197,7 @@ class State:
         """What its harness calls, and what came of that: `runtime.calls.Calls`."""
 
     def own_file(self, path: str) -> str:
-        """What the program calls a file that a compiler names; `LIBRARY` where it is none of the program's.
+        """Return what the program calls a file that a compiler names; `LIBRARY` where it is none of the program's.
 
         `STAND_IN` is whichever file was compiled: `outcomes.place_in` knows that.
         """
@@ -265,7 +265,7 @@ class State:
         return failure
 
     def arrive(self) -> None:
-        """A fault of a kernel's has reached the host: the context is lost."""
+        """Let a kernel's fault reach the host: the context is lost."""
         if self.fault is not None:
             code, record, place = self.fault
             self.fault = None
@@ -274,19 +274,19 @@ class State:
             self.fail("launch", code, place).launch = record
 
     def checked(self) -> None:
-        """The program has looked for errors of the launches so far."""
+        """Mark the launches so far as checked for errors."""
         for launch in self.launches[self._checked :]:
             launch.checked = True
         self._checked = len(self.launches)
 
     def noticed(self) -> None:
-        """The program asked for the last error, or looked at a call's that returned it."""
+        """Mark failures so far as noticed by the program."""
         for failure in self.unread:
             failure.noticed = True
         self.unread.clear()
 
     def came_late(self, end: LateEnd) -> None:
-        """A launch that was queued has come to a bad end: the context is lost.  Raises ProgramEnded where it hangs."""
+        """Handle the bad end of a queued launch: the context is lost.  Raises ProgramEnded where it hangs."""
         if self._late is end:
             return
         self._late = end
@@ -306,7 +306,7 @@ class State:
                 self.came_late(end)
 
     def finish(self, code: int | None, crashed: bool = False) -> None:
-        """What can be said only once the program has ended.
+        """Report what is known only once the program has ended.
 
         code: its exit code; None for a program that crashed, or that was stopped: of one that was stopped nobody knows
         what it would have looked at, or freed.
@@ -352,7 +352,7 @@ class State:
         self.fuel_seen = fuel
 
     def stream(self, handle: int) -> Stream:
-        """The stream of a handle; 1 and 2 name the default one.  Raises CudaError 400."""
+        """Return the stream of a handle; 1 and 2 name the default one.  Raises CudaError 400."""
         stream = self.streams.get(0 if handle in (0, 1, 2) else handle)
         if stream is None:
             raise CudaError(400)
@@ -383,7 +383,7 @@ class State:
         return stream.clock[stream.number]
 
     def wait(self, clock: Mapping[int, int], until_ns: int, has_waited: bool = False) -> None:
-        """The host waits, or has waited already."""
+        """Let the host wait for steps of streams, or note that it has waited."""
         self.meter.walk(len(clock) + len(self.pending))
         if not has_waited:
             self.gpu.wait([number for number, ticket in clock.items() if ticket > self.host_clock.get(number, 0)])
@@ -402,7 +402,7 @@ class State:
                 self.tell("host_changed", "error", message, item.place)
 
     def waited_for(self, clock: Mapping[int, int]) -> None:
-        """What the device has written into memory of both sides by then is the host's to use, what it printed comes."""
+        """Hand shared memory that was written by then to the host, and print what kernels have printed."""
         if any(clock.get(item.stream, 0) >= item.ticket for item in self.texts_held):
             self._print_held([item for item in self.texts_held if clock.get(item.stream, 0) >= item.ticket])
         if any(clock.get(item.stream, 0) >= item.ticket for item in self.unwaited):
@@ -420,28 +420,28 @@ class State:
         self.unwaited = [item for item in self.unwaited if item.allocation is not allocation]
 
     def leave(self, allocation: Allocation, address: int, size: int, stream: Stream, ticket: int, place: Place) -> None:
-        """A copy out of page-locked memory is queued: until the host has waited for it, what lies there is its own."""
+        """Note a queued copy out of page-locked memory, which the host must not change before it has waited."""
         if self.limits.looks and size <= MAX_WATCHED_BYTES and len(self.underway) < MAX_WATCHED:
             digest = crc32(self.guest.view(address, size).data)
             self.underway.append(Underway(allocation, address, size, digest, stream.number, ticket, place))
 
     def written(self, allocation: Allocation | None) -> None:
-        """The device writes into memory of the host's: what changes there now is not the host's doing."""
+        """Note that the device writes into memory of the host's: changes there are not the host's doing."""
         self.underway = [item for item in self.underway if item.allocation is not allocation]
 
     def wait_for_all(self) -> None:
-        """The host waits for the device."""
+        """Wait for all streams."""
         for stream in self.streams.values():
             self.wait(stream.clock, stream.ready_ns)
 
     def touch(self, count: int) -> None:
-        """Bytes that the program has copied or filled; there is an end to it."""
+        """Count bytes that the program has copied or filled.  Raises ProgramEnded beyond `MAX_TOUCHED_BYTES`."""
         self.touched_bytes += count
         if self.touched_bytes > MAX_TOUCHED_BYTES:
             raise ProgramEnded(msg("programs.too_much_copied"))
 
     def refresh_host_memory(self) -> None:
-        """The device knows where memory of both sides lies now."""
+        """Tell the device where shared memory lies now."""
         if not self.memory.finds_host_memory:
             for allocation in self.host_memory.values():
                 self.memory.refresh(allocation, self.guest.lent(allocation.host, allocation.size))
@@ -466,7 +466,7 @@ class State:
         return False
 
     def handle(self) -> int:
-        """A new handle: no address of the program's nor of the device's."""
+        """Return a new handle, which is no address of the program's nor of the device's."""
         self.next_handle += 1
         return self.next_handle * 16 + (1 << 34)
 

@@ -199,7 +199,7 @@ def event_destroy(state: State, place: Place, event: int) -> None:
 
 
 def clock_read(state: State) -> int:
-    """The program reads a clock of the host's: nanoseconds.  Tells where a kernel may still be running."""
+    """Return the host's clock in nanoseconds; report a kernel that may still be running."""
     state.tick()
     if state.pending and state.launches_at_clock >= 0:
         late = [item for item in state.pending if item.number > state.launches_at_clock]

@@ -63,7 +63,7 @@ LIBRARY_HEADERS = ("thrust/", "cub/", "cuda/")
 
 
 def find(state: State, module: str, name: str) -> tuple[str, Callable[..., int]] | None:
-    """Kinds of the parameters and the function that an import is bound to; None for what nothing serves."""
+    """Return kinds of the parameters and the function that serves an import; None where there is none."""
     if module == "env" and name.startswith(registration.LINKED_BINARY):
         # One name a file.
         return "iiii", _quiet(state, registration.register_linked_binary)

@@ -159,18 +159,18 @@ class EarlyUse:
         state.watches = watch(self._memory)
 
     def end(self) -> None:
-        """The program has ended: nothing is watched, and all memory open."""
+        """Stop watching, with all memory open."""
         watch(None)
         self._memory.open()
 
     def enter(self) -> None:
-        """A function of ours begins, which may use all memory."""
+        """Begin a function of ours, which may use all memory."""
         if not self._depth:
             self._memory.open()
         self._depth += 1
 
     def leave(self) -> None:
-        """It ends; where the program goes on then, what the device still writes is not its own."""
+        """End it: where the program goes on, what the device still writes is not its own."""
 
         self._depth -= 1
         items = self._state.unwaited

@@ -72,7 +72,7 @@ class Guest:
         """Where it lies, and how large it was at least."""
 
     def size(self) -> int:
-        """Bytes that there are now."""
+        """Return the present size in bytes."""
         return int(self._memory.data_len(self.store))
 
     def _place(self, address: int, length: int) -> int:
@@ -99,7 +99,7 @@ class Guest:
         ctypes.memmove(place, data, len(data))
 
     def view(self, address: int, length: int) -> npt.NDArray[np.uint8]:
-        """The bytes themselves, good until the program runs on.  Raises BadPointer."""
+        """Return the bytes themselves, good until the program runs on.  Raises BadPointer."""
         content = self.lent(address, length)
         self._meter.charge(length)
         return content
@@ -125,7 +125,7 @@ class Guest:
         self.write(address, data)
 
     def text(self, address: int) -> str:
-        """A C string, cut at `MAX_TEXT_BYTES`."""
+        """Return a C string, cut at `MAX_TEXT_BYTES`."""
         if not 0 < address < self.size():
             raise BadPointer(f"{address:#x}")
         raw = self.read(address, min(MAX_TEXT_BYTES, self.size() - address))
@@ -163,7 +163,7 @@ class Uncaught:
 
 
 def exception_header(store: Any) -> int | None:
-    """The address of the exception that no function caught, taken from the store; None where there is none."""
+    """Return the address of the uncaught exception, taken from the store; None where there is none."""
     from wasmtime import _bindings
 
     reference, value = _bindings.wasmtime_exnref_t(), _bindings.wasmtime_val_t()
@@ -176,7 +176,7 @@ def exception_header(store: Any) -> int | None:
 
 
 def read_exception(guest: Guest, exports: Any, header: int, call: Callable[..., Any]) -> Uncaught:
-    """The exception whose `_Unwind_Exception` lies at `header`.
+    """Return the exception whose `_Unwind_Exception` lies at `header`.
 
     exports: of the instance; call: an export by its name, or a function by its place in the table, and its arguments.
 

@@ -82,7 +82,7 @@ class Layout:
         return [] if first is None else [index for index in self.bodies if index >= first and index in self.names]
 
     def with_bodies(self, changed: Mapping[int, bytes]) -> bytes:
-        """The module with other bodies in place of some."""
+        """Return the module with other bodies in place of some."""
         parts = [_HEADER]
         for kind, section in self.sections:
             if kind != _CODE:
@@ -159,7 +159,7 @@ def _function_names(module: bytes, at: int, end: int) -> dict[int, str]:
 
 
 def number(module: bytes, at: int) -> tuple[int, int]:
-    """A number in LEB128, and where it ends."""
+    """Return a number in LEB128, and where it ends."""
     value = shift = 0
     while True:
         byte = module[at]
@@ -216,19 +216,19 @@ class Fuel:
             self._write(self._context, instructions)
 
     def take(self) -> None:
-        """The program's own code stands still from now on."""
+        """Count fuel here while the program's own code stands still."""
         self._read(self._context, self._place)
         self._held = self._number.value
 
     def give(self) -> None:
-        """It goes on, with what is left."""
+        """Hand what is left back to the program."""
         if self._held is not None:
             self._write(self._context, self._held)
             self._held = None
 
 
 def bound(store: Any, kind: Any, function: Callable[..., int]) -> tuple[Any, Any]:
-    """A function of Python's as one of the engine's, and what must live as long as that.
+    """Return a Python function as one of the engine's, and what must live as long as that.
 
     kind: its type, of numbers alone, with one result or none, which is cut to its width.
     """

@@ -161,7 +161,7 @@ class ProgramProcess:
         return self._child.pid
 
     def ready(self, deadline: float | None = None) -> Ready:
-        """What it says when it is ready.
+        """Return what the process says when it is ready.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class ProgramProcess:
         return self._ready
 
     def ended(self) -> Ending:
-        """How a process that has gone came to its end."""
+        """Return how a process that has gone came to its end."""
         self.has_ended = True
         return self._child.end(END_WAIT_S)
 

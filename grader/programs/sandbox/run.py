@@ -47,7 +47,7 @@ CRASHES = frozenset(
 
 @functools.cache
 def engine(memory_bytes: int) -> Any:
-    """What runs programs; memory_bytes: their memory grows as far, and stays in its place.
+    """Return the engine that runs programs; memory_bytes: their memory grows as far, and stays in its place.
 
     That place is known to a GPU's driver, and to what closes pages of it (`early.py`).
     """

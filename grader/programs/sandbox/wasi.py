@@ -26,7 +26,7 @@ class PseudoRandom:
         self._state = _SEED
 
     def take(self, size: int) -> bytes:
-        """The next `size` bytes; what is left of the last number's eight is not used again."""
+        """Return the next `size` bytes; what is left of the last number's eight is not used again."""
         out = bytearray()
         while len(out) < size:
             x = self._state

@@ -100,7 +100,7 @@ class Half:
     folders: tuple[Path, ...] = ()
 
     def include_flags(self) -> list[str]:
-        """The folders where headers are looked for."""
+        """Return flags for the folders where headers are looked for."""
         return [flag for folder in (*self.folders, INCLUDE, STAND_INS) for flag in ("-isystem", str(folder))]
 
     def linkable(self) -> Half:
@@ -139,7 +139,7 @@ def _with_library(half: Half, folder: Path | None) -> Half:
 
 
 def thrust_folder() -> Path | None:
-    """Where the headers of Thrust, CUB and libcu++ are installed (the extra `thrust`); None where they are not."""
+    """Return the folder of Thrust's, CUB's and libcu++'s headers (the extra `thrust`); None where they are missing."""
     for entry in sys.path:
         folder = Path(entry) / "nvidia" / "cuda_cccl" / "include"
         if (folder / "thrust" / "version.h").is_file():

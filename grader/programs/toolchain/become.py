@@ -19,7 +19,7 @@ def prepare() -> None:
 
 
 def main(connection: socket.socket, order: str) -> None:
-    """The same as `become` in a child that was forked: what it says on its output is the command's errors."""
+    """Do the same as `become` in a forked child: what it says on its output is the command's errors."""
     # The one descriptor that the command would have and need not.
     os.set_inheritable(connection.fileno(), False)
     nothing = os.open(os.devnull, os.O_RDWR)

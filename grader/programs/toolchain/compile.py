@@ -47,7 +47,7 @@ class TooLong:
 
 
 def too_long(files: Mapping[str, str]) -> TooLong | None:
-    """Where the files of a program, its macros written out, go beyond what is compiled; None where they do not."""
+    """Return where a program's files, macros expanded, go beyond what is compiled; None where they do not."""
     total = here = start = depth = 0
     file = last = ""
     is_table = False
@@ -219,7 +219,7 @@ def uses_thrust(files: Mapping[str, str]) -> bool:
 
 @contextmanager
 def written(files: Mapping[str, str]) -> Iterator[Path]:
-    """A folder with a program's files in `src`, and an empty one, `out`, for what is made of them."""
+    """Write a program's files to `src` of a temporary folder, beside an empty `out` for what is made of them."""
     with tempfile.TemporaryDirectory(prefix="grade-program-") as name:
         folder = Path(name).resolve()
         for path, text in files.items():
@@ -231,7 +231,7 @@ def written(files: Mapping[str, str]) -> Iterator[Path]:
 
 
 def headers_in_advance(files: Mapping[str, str]) -> tuple[str, ...]:
-    """Those that it pays to have read before a program with these files."""
+    """Return the headers that are worth precompiling for a program with these files."""
     text = "\n".join(files.values())
     libraries = {match[1] for match in _OF_LIBRARY.finditer(text)} if uses_thrust(files) else set()
     if "thrust" in libraries:
@@ -270,7 +270,7 @@ def _is_wrong_anyhow(part: HostProgram) -> bool:
 
 
 def rights(folder: Path, library: Library) -> dict[str, int]:
-    """What a compiler or the linker may reach for a program that is `written` to `folder`."""
+    """Return what a compiler or the linker may reach for a program that is `written` to `folder`."""
     return {
         str(zig.package_folder()): READ | EXECUTE,
         str(advance.INCLUDE): READ,

@@ -78,7 +78,7 @@ program, for what reads the exception that ended it."""
 
 
 def package_folder() -> Path:
-    """The folder of the `ziglang` package.
+    """Return the folder of the `ziglang` package.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def package_folder() -> Path:
 
 
 def executable() -> Path:
-    """The compiler and linker."""
+    """Return the path of the compiler and linker."""
     return package_folder() / "zig"
 
 
@@ -229,7 +229,7 @@ class Library:
 
 
 def key() -> str:
-    """What the library is called: version of the package, and a hash of everything else that it is made of."""
+    """Return the library's name: version of the package, and a hash of everything else that it is made of."""
     flags = (RECIPE, COMMON, LIBCXX, EXCEPTIONS, _C, _CPP, _INCLUDES, _DEFINES)
     digest = hashlib.sha256(repr(flags).encode())
     for path in [_HERE / "library_sources.txt", *sorted(_HERE.glob("support/*"))]:
@@ -238,13 +238,13 @@ def key() -> str:
 
 
 def find() -> Library | None:
-    """The built library, None where it was not built yet."""
+    """Return the built library; None where it was not built yet."""
     folder = cache_folder() / key()
     return Library(folder) if folder.is_dir() else None
 
 
 def build(progress: Callable[[int, int], None] | None = None) -> Library:
-    """The library; if it is not there, unpacked now, or built where the package brings another one.
+    """Return the library; unpack it if it is not there, or build it where the package brings another one.
 
     progress: told how many of how many files are compiled.
 
@@ -376,7 +376,7 @@ def _archive_of(output: Path) -> str:
 
 
 def cannot_build(stderr: str) -> InternalError:
-    """The error of a build of ours that failed.  stderr: of the compiler, whose first error is the reason."""
+    """Return the error of a failed build; stderr: of the compiler, whose first error is the reason."""
     errors = [line for line in stderr.splitlines() if "error" in line] or [stderr.strip()[-300:]]
     return InternalError(msg("programs.cannot_build", reason=errors[0][:300]))
 

@@ -49,7 +49,7 @@ class Refused(Exception):
 
 
 def one_of(table: Mapping[int, str], status: int, number: int) -> str:
-    """What a table has for a number.  Raises Refused(`status`) where it has nothing."""
+    """Return what a table has for a number.  Raises Refused(`status`) where it has nothing."""
     if number not in table:
         raise Refused(status)
     return table[number]
@@ -58,7 +58,7 @@ def one_of(table: Mapping[int, str], status: int, number: int) -> str:
 def guarded(
     function: Callable[..., int | None], statuses: Mapping[int, int] | None = None
 ) -> Callable[..., int | None]:
-    """What a function refuses as its status; statuses: what cuBLAS's of the shared functions are in another library."""
+    """Return a handler that turns Refused into its status; statuses: of another library, by cuBLAS's."""
 
     def call(state: State, place: Place, *arguments: Any) -> int | None:
         try:
@@ -114,7 +114,7 @@ def _beyond(buffer: Allocation, offset: int, size: int) -> tuple[Array, Allocati
 def matrix_at(
     state: State, place: Place, address: int, rows: int, columns: int, leading: int, dtype: str
 ) -> tuple[Array, Allocation]:
-    """A matrix in column-major order as (rows, columns), and what it lies in."""
+    """Return a matrix in column-major order as (rows, columns), and what it lies in."""
     if min(rows, columns) < 0 or leading < max(1, rows):
         raise Refused(INVALID_VALUE)
     if not rows or not columns:
@@ -132,7 +132,7 @@ def matrix_at(
 
 
 def note_write(state: State, target: tuple[Array, Allocation]) -> None:
-    """An operand was written: all of it is there for kernels, and counts as written."""
+    """Note that an operand was written: all of it is there for kernels."""
     values, allocation = target
     allocation.put_back(values)
     valid = allocation.valid()
@@ -152,7 +152,7 @@ def handle_of(state: State, handle: int) -> dict[str, Any]:
 
 
 def new_handle(state: State, pointer: int, fields: dict[str, Any], lacks: int) -> int:
-    """A library's object, whose handle is written to `pointer`.  Raises Refused(`lacks`) where there are too many."""
+    """Make a library's object and write its handle to `pointer`.  Raises Refused(`lacks`) where there are too many."""
     if len(state.libraries) >= MAX_HANDLES:
         raise Refused(lacks)
     number = state.handle()
@@ -167,16 +167,16 @@ def destroy(call: Call, handle: int) -> None:
 
 
 def set_stream(call: Call, stream: int) -> None:
-    """The stream that the handle's calls are queued in; it matters where that is captured."""
+    """Set the stream of a handle's calls, which matters where that is captured."""
     call.handle["stream"] = stream
 
 
 def accept(call: Call, value: int) -> None:
-    """A setting that makes no difference here."""
+    """Accept a setting that makes no difference here."""
 
 
 def gives(number: int) -> Served:
-    """A function that writes one number, as a library's version."""
+    """Return a function that writes one number, as a library's version."""
 
     def give_number(call: Call, pointer: int) -> None:
         call.state.guest.pack("i", pointer, number)
@@ -233,7 +233,7 @@ class Call:
         return [int(pointer) for pointer in self.array(address, count, "u8")[0]]
 
     def scalar(self, address: int, dtype: str = "") -> Any:
-        """A number that a call is handed the address of, on either side."""
+        """Return the number at an address on either side."""
         dtype = dtype or self.dtype
         if self.state.memory.is_device_address(address):
             return self.array(address, 1, dtype)[0][0]
@@ -244,13 +244,13 @@ class Call:
         ]
 
     def zeros(self, rows: int, columns: int) -> Array:
-        """A matrix of the call's own.  Raises ProgramEnded where it would be larger than any call may make."""
+        """Return a matrix of zeros.  Raises ProgramEnded where it would be larger than any call may make."""
         if rows * columns > MAX_ELEMENTS:
             raise ProgramEnded(msg("programs.too_much_computed"))
         return np.zeros((rows, columns), self.dtype)
 
     def read(self, *operands: Operand) -> None:
-        """These are read: tell of what nobody wrote."""
+        """Report operands that are read and that nobody wrote."""
         for _values, allocation in operands:
             valid = allocation.valid()
             if valid is not None and not valid.any() and not self.state.hollow:
@@ -296,7 +296,7 @@ class Call:
 def served(
     function: Served, dtype: str = "", *, is_bound: bool = True, statuses: Mapping[int, int] | None = None
 ) -> Handler:
-    """A handler of a function of (call, numbers…), which returns its status, None for success.
+    """Return a handler of a function of (call, numbers…), which returns its status, None for success.
 
     is_bound: its first argument is a handle; else it has none.  statuses: as `guarded` takes them.
     """
@@ -314,7 +314,7 @@ def served(
 def of_types(
     prefix: str, name: str, function: Served, types: Mapping[str, str], statuses: Mapping[int, int] | None = None
 ) -> Handlers:
-    """The same function for numbers of several types, by the letter of each: `cublasSgemm`, `cublasDgemm`."""
+    """Return handlers of one function for several types, by the letter of each: `cublasSgemm`, `cublasDgemm`."""
     return {f"{prefix}{letter}{name}": served(function, dtype, statuses=statuses) for letter, dtype in types.items()}
 
 

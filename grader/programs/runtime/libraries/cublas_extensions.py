@@ -201,7 +201,7 @@ def inverse_batched(call: Call, n: int, a: int, lda: int, c: int, ldc: int, info
 
 
 def computing(compute: int, result: int) -> str:
-    """The type that a product is computed in, by `cublasComputeType_t` and the `cudaDataType` of the result."""
+    """Return the type that a product is computed in, by `cublasComputeType_t` and the result's `cudaDataType`."""
     computed = calls.one_of(_COMPUTED, NOT_SUPPORTED, compute)
     return (
         {"f4": "c8", "f8": "c16"}.get(computed, computed) if calls.DATA_TYPES.get(result) in ("c8", "c16") else computed

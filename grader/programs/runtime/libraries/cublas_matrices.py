@@ -18,7 +18,7 @@ _UNIT = 1
 
 
 def operand(matrix: Array, operation: int) -> Array:
-    """A matrix as it enters a product."""
+    """Return op(A).  Raises Refused where there is no such operation."""
     if operation not in (NO, TRANSPOSED, CONJUGATE):
         raise Refused(calls.INVALID_VALUE)
     turned = matrix if operation == NO else matrix.T
@@ -111,7 +111,7 @@ def gemm(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: in
 
 
 def multiplied(left: Array, right: Array, computed: str = "") -> Array:
-    """A product in the type that it is computed in, by BLAS, which has none for `half` and for integers."""
+    """Return a product in the type that it is computed in, by BLAS, which has none for `half` and for integers."""
     kind = np.dtype(computed or left.dtype)
     # Sums of 2^20 products of bytes are whole numbers in a double.
     by = {"f2": "f4", "i4": "f8"}.get(kind.str[1:], kind)

@@ -36,7 +36,7 @@ class _Layout:
     steps: tuple[int, ...]
 
     def place(self, call: Call, address: int, dtype: str) -> tuple[Operand, Array]:
-        """The memory that it covers, and the numbers in it as an array of `shape`."""
+        """Return the memory that it covers, and the numbers in it as an array of `shape`."""
         reach = 1 + sum((length - 1) * step for length, step in zip(self.shape, self.steps, strict=True))
         operand = call.array(address, reach, dtype)
         width = np.dtype(dtype).itemsize
@@ -53,7 +53,7 @@ class _Plan:
     embeds: tuple[tuple[tuple[int, ...], int, int] | None, tuple[tuple[int, ...], int, int] | None]
 
     def layouts(self, is_in_place: bool) -> tuple[_Layout, _Layout]:
-        """Of the input and of the output."""
+        """Return the layouts of the input and of the output."""
         half = (*self.sizes[:-1], self.sizes[-1] // 2 + 1)
         padded = (*self.sizes[:-1], 2 * half[-1]) if is_in_place else self.sizes
         input_type, output_type = _TYPES[self.kind]

@@ -41,7 +41,7 @@ class _Lanes(abc.ABC):
 
     @abc.abstractmethod
     def step(self, lanes: slice) -> Array:
-        """The next number of each of these."""
+        """Return the next number of each of these lanes."""
 
 
 class _Xorwow(_Lanes):
@@ -280,7 +280,7 @@ class _Generator:
         self.other = np.random.default_rng(seed)
 
     def spread(self, count: int) -> Array:
-        """The next of Sobol's numbers, in (0, 1)."""
+        """Return the next of Sobol's numbers, in (0, 1)."""
         bits, first, self.at = _SOBOL[self.kind], self.at, self.at + count
         return sobol(first, count, bits, self.dimension) * 2.0**-bits + 2.0 ** -(bits + 1)
 
