@@ -103,7 +103,7 @@ def _bits(mask: int) -> list[int]:
 
 
 class DefUse:
-    """DefUse of a function's registers.
+    """The uses of a function's registers.
 
     compared: registers whose value, moved at most, is what an `atom.cas` compares with.  A read behind such a value may
     be out of date and no harm done, as the comparison would tell:
@@ -180,13 +180,19 @@ class BackwardSlice:
         return anything
 
 
-def backward_slice(function: Function, store: Instruction, element: int = 0) -> BackwardSlice:
-    """What feeds the `element`-th value that `store` (a store, `red` or `atom` of `function`) writes."""
+def writers_of(function: Function) -> dict[int, list[Instruction]]:
+    """Return by register index the instructions that write a register, in order; an empty list for any other."""
     writers: dict[int, list[Instruction]] = defaultdict(list)
     for item in function.body:
         if isinstance(item, Instruction):
             for register in destinations(item):
                 writers[register.index].append(item)
+    return writers
+
+
+def backward_slice(function: Function, store: Instruction, element: int = 0) -> BackwardSlice:
+    """What feeds the `element`-th value that `store` (a store, `red` or `atom` of `function`) writes."""
+    writers = writers_of(function)
     backward = BackwardSlice()
     values = store.operands[-1:] if store.opcode == "st" else store.operands[1:]
     pending: list[int] = []

@@ -109,7 +109,7 @@ class DeviceTrap(PtxError):
 # Limits: how much a launch may use up, how much it has, and how many blocks the device holds at a time.
 
 CYCLES = 16
-"""VectorClock cycles that an instruction counts for: the order of magnitude of a dependent instruction's latency."""
+"""Clock cycles that an instruction counts for: the order of magnitude of a dependent instruction's latency."""
 
 
 ISSUED_PER_LAUNCH = 6_000_000

@@ -190,7 +190,7 @@ class Device:
         self.launch_arguments: Any = None
         """The heap of arguments for launches that kernels make."""
         self.workspace: MemoryArray | None = None
-        """Of cooperative launches (`grader.ptx.memory`)."""
+        """The barrier of the grid in cooperative launches (see `workspace_of`)."""
         self.textures: dict[int, Any] = {}
         """Textures and surfaces (`grader.ptx.lowering.textures`), by the handle that kernels are given."""
         self.modules: dict[int, Any] = {}
@@ -378,14 +378,16 @@ def local_array(window: Window, name: str, size: int, lane_count: int) -> Memory
 Space = Device | Window
 
 
-SIZE = 8
-"""Bytes: its own size, and the counter."""
+WORKSPACE_BYTES = 8
+"""Of the grid's barrier: its own size, and the counter."""
 
 
 def workspace_of(device: Device) -> MemoryArray:
     """Return the grid barrier's memory as it is before a launch, made at first use."""
     workspace = device.workspace
     if workspace is None:
-        workspace = device.workspace = device.allocate("barrier of the grid", "global", SIZE, None, initialised=True)
-    workspace.data[:SIZE] = np.array([SIZE, 0], np.uint32).view(np.uint8)
+        workspace = device.workspace = device.allocate(
+            "barrier of the grid", "global", WORKSPACE_BYTES, None, initialised=True
+        )
+    workspace.data[:WORKSPACE_BYTES] = np.array([WORKSPACE_BYTES, 0], np.uint32).view(np.uint8)
     return workspace

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from grader.ptx.dataflow import destinations, sources
+from grader.ptx.dataflow import destinations, sources, writers_of
 from grader.ptx.frontend.nodes import Function, Instruction, Register, Vector
 from grader.ptx.isa.instructions import facts, is_barrier
 from grader.ptx.machine.code import Code
@@ -131,13 +131,11 @@ def _additions(instruction: Instruction, data: frozenset[int]) -> int:
 
 def _data_registers(function: Function) -> frozenset[int]:
     """Return registers that may hold what is stored, exchanged or handed to an atomic, or what that is made from."""
-    writers: dict[int, list[Instruction]] = defaultdict(list)
+    writers = writers_of(function)
     pending: list[int] = []
     for item in function.body:
         if not isinstance(item, Instruction):
             continue
-        for register in destinations(item):
-            writers[register.index].append(item)
         opcode_facts = facts(item.opcode)
         if item.opcode == "st":
             pending += _indices(item.operands[1:2])

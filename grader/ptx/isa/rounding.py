@@ -208,7 +208,7 @@ def fma_f32(a: Array, b: Array, c: Array) -> Array:
     total = a.astype(np.float64) * b
     total = total + c
     result: Array = total.astype(np.float32)
-    # Affine left by 35 the low 29 bits are on top: 10…0 then is the least int64.
+    # Shifted left by 35 the low 29 bits are on top: 10…0 then is the least int64.
     low = total.view(np.int64) << 35
     tie = np.minimum.reduce(low) == _TIE
     # Exponent and fraction, less the smallest normal number: subnormals and zeros wrap round to the top.

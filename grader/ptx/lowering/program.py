@@ -292,8 +292,8 @@ def _plain_name(name: str) -> str:
     return name
 
 
-_LABEL = re.compile(r"\$L__BB\d+")
 _LONG_INITIALISER_BYTES = 1 << 16
+_LABEL = re.compile(r"\$L__BB\d+")
 """As NVRTC begins the name of a label, with the number of its function in the text."""
 
 

@@ -68,7 +68,7 @@ class BlockBatch:
         self.specials: dict[str, Value] = {}
         """Values of special registers for all lanes."""
         self.written: dict[int, dict[Any, Any]] = {}
-        """What of memory is known to be written, by the id of a lasting value (see `initcheck`)."""
+        """Memory that was found written, by the id of a lasting value (see `load_store.check_written`)."""
         self.extensions: dict[str, Any] = {}
         """State that few kernels need, by the name of who keeps it."""
         self._local_symbols: dict[Any, int] = {}

@@ -26,7 +26,7 @@ _UNIFORM = {"nsmid": MULTIPROCESSORS, "nwarpid": WARPS, "warpsize": 32}
 """No kernel may learn from what it asks about itself that nothing but an emulator runs it: numbers that a launch does
 not fix are such as a device gives."""
 GRID_GROUP = ("envreg1", "envreg2")
-"""The address of the barrier of the whole grid, its high and its low half (see `grader.ptx.memory`)."""
+"""The address of the barrier of the whole grid, its high and its low half (see `grader.ptx.memory.workspace_of`)."""
 SHARED_UNIT = 128
 """Bytes in which shared memory is handed out (PTX ISA, `%total_smem_size`, sm_8x and later)."""
 EPOCH_NS = 1_767_225_600_000_000_000

@@ -1,6 +1,6 @@
 """Arithmetic as WebAssembly expressions: what `isa/` computes, to the bit.
 
-Instructions that are not here are computed by `isa/` itself, called from generated code (see `calls`).
+Instructions that are not here are computed by `isa/` itself, called from generated code (see `host.call_of`).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 `Provenance` tells who wrote an element last, and what that thread had read to make it.  It keeps every access of the
 launch, so it is for small launches: attach it to one that is known to go wrong.  A launch without it pays nothing.
 
-`Altered` does not watch but changes: whatever was stored to shared memory is another value when it is first loaded.  An
-output that stays what it was does not depend on it, however the kernel mixes it in: `x + 0 * tile[i]`,
+`AlteredShared` does not watch but changes: what was stored to shared memory is another value when it is first loaded.
+An output that stays what it was does not depend on it, however the kernel mixes it in: `x + 0 * tile[i]`,
 `tile[i] - tile[i]`, a comparison that never holds.
 """
 

@@ -289,7 +289,7 @@ class AccessSet:
 class Shadow:
     """History of an array: who wrote it last, and two each of those who read it and who changed it atomically.
 
-    Accesses are of these kinds, which `conflicts` tells apart: "load" and "store"; "atomic", also a relaxed or release
+    Accesses are of these kinds (see `conflicting`): "load" and "store"; "atomic", also a relaxed or release
     store; "peek", a relaxed or acquire load or one that polls; "signal", a volatile store that publishes something, or
     a plain one that does where atomics have been.  Atomics and peeks of scope `.cta` are recorded among the others and
     by themselves: they are atomic to their own block only.
