@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from grader.ptx import geometry
+from grader.ptx.native import engine
 from tests.ptx.random_kernels import Program
 from tests.ptx.running import Bytes, run
 
@@ -62,7 +63,7 @@ def test_parts_of_one_grid_stay_what_they_are(monkeypatch: pytest.MonkeyPatch, b
         return asdict(launched.report) | {"memory": launched[1].tobytes()}
 
     launching = sys.modules["grader.ptx.launch"]
-    monkeypatch.setattr(launching.Engine, "for_launch", lambda *_, **__: None)
+    monkeypatch.setattr(engine, "FEW_LANES", -1)
     monkeypatch.setattr(launching, "side_by_side", lambda *_, **__: 2)
     with monkeypatch.context() as alone:
         alone.setattr(geometry, "KEPT_SHAPES", 0)
