@@ -330,7 +330,7 @@ def test_the_gpu_process_loads_nothing_else_of_the_grader() -> None:
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     beside = {name for name in loaded if not name.startswith("grader.gpu.device")}
-    assert beside == {*GPU_PROCESS, "grader.processes", "grader.timing", "grader.timing.records"}
+    assert beside == {*GPU_PROCESS, "grader.processes", "grader.timing"}
 
 
 @pytest.mark.parametrize("library", HEAVY)

@@ -29,8 +29,7 @@ from grader.launching.kernel import grid_of, placeholder, shape_at
 from grader.launching.programs import Built, ProgramStore
 from grader.measured import Estimate
 from grader.submission.records import LaunchPlan
-from grader.timing import lock, sampling
-from grader.timing.records import CpuTime, HostTimes, Measurement, Problem, SizeTimes
+from grader.timing import CpuTime, HostTimes, Measurement, Problem, SizeTimes, lock, sampling
 from grader.timing.sampling import Question, Sample, Samples, sample
 from grader.timing.summary import Store, Work, key_of, reference, size_key, student
 

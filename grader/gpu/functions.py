@@ -28,8 +28,7 @@ from grader.programs.sources import Program
 from grader.result import Environment
 from grader.running.evidence import Evidence
 from grader.running.function_runs import Case, FunctionRuns
-from grader.timing import lock, sampling
-from grader.timing.records import Measurement, Problem, SizeTimes
+from grader.timing import Measurement, Problem, SizeTimes, lock, sampling
 from grader.timing.sampling import Question, Sample, quantile, sample
 from grader.timing.summary import Store, folder, key_of, reference, size_key, student, timings
 

@@ -10,9 +10,9 @@ import socket
 import msgspec
 
 from grader.processes.channel import Channel
-from grader.timing.records import HostTimes as HostTimes
-from grader.timing.records import KernelFacts as KernelFacts
-from grader.timing.records import Problem as Problem
+from grader.timing import HostTimes as HostTimes
+from grader.timing import KernelFacts as KernelFacts
+from grader.timing import Problem as Problem
 
 PROGRESS_BYTES = 256
 """At the memory file's start: the name of the kernel at work, so that it is known which one did not end."""

@@ -48,8 +48,7 @@ from grader.message import Message, msg
 from grader.result import Environment
 from grader.running.evidence import Evidence
 from grader.submission.records import Submission
-from grader.timing import lock
-from grader.timing.records import Measurement
+from grader.timing import Measurement, lock
 from grader.timing.sampling import BUDGET_US, WARM_UP_MS, series_plan
 from grader.timing.summary import Store, folder, key_of, reference, size_key, student, timings
 

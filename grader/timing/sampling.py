@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from grader.lab.checks import SpeedupSettings
-from grader.timing.records import CpuTime, Problem
+from grader.timing import CpuTime, Problem
 
 # Medians, and what follows from them.
 

@@ -17,7 +17,7 @@ import msgspec
 
 from grader.files import home, write_atomically
 from grader.measured import Ratio, Timing
-from grader.timing.records import CpuTime, Measurement, SizeTimes
+from grader.timing import CpuTime, Measurement, SizeTimes
 from grader.timing.sampling import LAUNCH_BOUND_FACTOR, Interval, median_interval, quantile, speedup
 
 FORMAT = 1

@@ -11,7 +11,7 @@ from grader.compiler.process import CompilerProcess
 from grader.errors import FileError, UsageError
 from grader.grading import pipeline
 from grader.grading.options import GradeOptions
-from grader.grading.predictions import device_for, stores_of
+from grader.grading.predictions import device_for, predict_launches, stores_of
 from grader.grading.sweep_plan import reference_target
 from grader.lab import labs
 from grader.lab.checks import SpeedupSettings
@@ -21,10 +21,12 @@ from grader.launching.backend import ARCHITECTURE
 from grader.launching.programs import ProgramStore
 from grader.measured import PredictedTime
 from grader.message import msg
+from grader.ptx.limits import PtxSyntaxError
 from grader.result import Check, Result
 from grader.timing.instructions import named_like, read_device
-from grader.timing.prediction import predict_kernel
+from grader.timing.prediction import FollowedLaunch, predict_kernel
 from tests.marks_only import marks_only, put_marks_only
+from tests.timing.test_prediction import COPY, H200
 
 LAB = marks_only("transpose")
 TEXT = """
@@ -265,3 +267,21 @@ def test_a_grid_that_no_device_launches_has_no_predicted_time() -> None:
         kernel = reference_target(LAB, LAB.variants[0]).kernel
         made = predict_kernel(kernel, {"rows": 65536 * 32, "cols": 1}, read_device("t4"), stores)
     assert made == msg("predict.grid_limit", axis="y", blocks=65536, most=65535)
+
+
+def launch_of(stride: int, ptx: str = COPY) -> FollowedLaunch:
+    arguments = ((1 << 22, "", b""), (1 << 22, "", b""), (0, "<u4", stride.to_bytes(4, "little")))
+    return FollowedLaunch(ptx, "copy", (64, 1, 1), (256, 1, 1), 0, arguments, 8, 200 << 10, H200, 4000)
+
+
+def test_many_launches_are_followed_in_several_processes_with_the_same_outcome() -> None:
+    launches = [launch_of(stride) for stride in (1, 2, 4, 8, 16, 32)]
+    alone = predict_launches(launches, 1)
+    assert predict_launches(launches, 3) == alone
+    times = [prediction.time_us for prediction in alone if prediction is not None]
+    assert len(times) == 6 and times == sorted(times) and times[-1] > times[0]
+
+
+def test_a_slip_in_one_of_the_processes_is_told_where_it_was_asked_for() -> None:
+    with pytest.raises(PtxSyntaxError, match="nonsense"):
+        predict_launches([*(launch_of(1) for _ in range(6)), launch_of(1, ".nonsense")], 2)

@@ -60,7 +60,7 @@ HEADERS = ("__device__ int mine()\n{\n    return blockIdx.z;\n}\n", "__device__ 
 def without_stored_runs(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[None]:
     """Runs of programs are kept nowhere but in memory."""
     with monkeypatch.context() as patch:
-        patch.setattr("grader.grading.pipeline.default_folder", lambda: folder, raising=False)
+        patch.setattr("grader.programs.remembered.default_folder", lambda: folder)
         patch.setattr("grader.programs.remembered.Stored.get", lambda *_: None)
         patch.setattr("grader.programs.remembered.Stored.put", lambda *_: None)
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from grader.timing.records import Problem
+from grader.timing import Problem
 from grader.timing.sampling import Sample
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.timing.records import CpuTime, HostTimes, Measurement, Problem, SizeTimes
+from grader.timing import CpuTime, HostTimes, Measurement, Problem, SizeTimes
 from grader.timing.summary import Store, folder, key_of
 
 MEASUREMENT = Measurement(

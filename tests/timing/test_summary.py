@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader.timing.records import CpuTime, Measurement, SizeTimes
+from grader.timing import CpuTime, Measurement, SizeTimes
 from grader.timing.summary import Work, is_launch_bound, marked, reference, size_key, student, timings
 
 SMALL, LARGE = {"rows": 8, "cols": 8}, {"rows": 64, "cols": 64}

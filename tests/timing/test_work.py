@@ -14,8 +14,7 @@ from grader.gpu.bench import cpu_times_of
 from grader.lab import labs
 from grader.lab.expected import Oracle
 from grader.lab.records import Sizes
-from grader.timing import sampling
-from grader.timing.records import CpuTime
+from grader.timing import CpuTime, sampling
 from grader.timing.summary import Store
 
 LAB = labs.find("transpose")
