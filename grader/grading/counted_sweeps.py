@@ -32,8 +32,6 @@ COPIES = ("pageable", "pinned", "write_combined")
 MOST_HOPELESS = 2
 """So many launches of one kernel that do not end, and it is not launched again, in any sweep."""
 
-"""The emulator's words for what only the compiled kernel shows."""
-
 KeptPoints = MutableMapping[tuple[str, str], list[SweepPoint]]
 """Points of the lab's own kernels by sweep and variant."""
 

@@ -20,7 +20,7 @@ from msgspec import structs
 from grader import __version__
 from grader.course.rules import secret as course_secret
 from grader.errors import UsageError
-from grader.grading.options import BACKENDS, DEFAULTS, GradeOptions
+from grader.grading.options import BACKENDS, DEFAULTS, GradeOptions, Warm
 from grader.grading.recording import observation_remarks, remark_msg, variant_record
 from grader.lab.checks import HostCodeSettings
 from grader.lab.records import Lab
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
     from grader.gpu.functions import FunctionGpu
     from grader.gpu.part import Gpu
-    from grader.grading.options import Warm
     from grader.grading.reading import Reading, Seen
     from grader.lab.expected import Oracle
     from grader.launching.kernel import BoundKernel

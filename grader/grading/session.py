@@ -21,7 +21,7 @@ from grader.course.roster import Person, read_roster
 from grader.errors import UsageError, describe_os_error
 from grader.grading import workers
 from grader.grading.cache import with_person
-from grader.grading.options import GradeOptions
+from grader.grading.options import GradeOptions, Warm
 from grader.grading.paths import Announcer, Outputs, command, find_stored, writable
 from grader.grading.students import Gathered, Work, course_folders, find_works, gather
 from grader.grading.workers import GradeTask, grade_here, memory_bytes
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from grader.grading.group import GradingPool
-    from grader.grading.options import Warm
 
 
 def grade_with_report(

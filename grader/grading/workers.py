@@ -15,13 +15,12 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from grader.errors import InternalError, UsageError, describe_os_error
 from grader.gpu.process import on
-from grader.grading.options import GradeOptions
+from grader.grading.options import GradeOptions, Warm
 from grader.lab.records import Lab
 from grader.measured import Record
 from grader.message import Message, msg, verbatim
@@ -33,9 +32,6 @@ from grader.processes.limits import cores, shortage
 from grader.processes.pool import Lost, Pool, Waiting, wait
 from grader.result import Check, Result
 from grader.words import text
-
-if TYPE_CHECKING:
-    from grader.grading.options import Warm
 
 MEMORY_BYTES = 4 << 30
 _GPU_DEVICE = Path("/dev/nvidiactl")
