@@ -76,6 +76,8 @@ def _find_changed_by_device(parsed: ParsedFile) -> Iterator[str]:
 MAX_WORDS = 4096
 SET_BY_HOST = 0
 """In place of the value of a constant that the host copies to the device: `__constant__ int n;`."""
+MAX_ELEMENTS = 16
+"""Of an array in constant memory that sizes may lie in: `__constant__ int dims[2];`."""
 _STEPS = tuple(
     re.compile(
         rf"\bblockIdx\s*\.\s*{axis}\s*\*\s*(\w+)\s*\+\s*threadIdx\s*\.\s*{axis}\b"
@@ -127,7 +129,14 @@ def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]
         value = remembered(parsed, ("value", name), partial(parsed.constants.evaluate, name))
         if isinstance(value, int) and value > 0:
             by_name[name] = value
-    return by_name | {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
+    by_name |= {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
+    arrays = {name: count for name, (_node, count) in arrays_set_by_host(parsed).items() if name in words - own}
+    return by_name | {element: SET_BY_HOST for name, count in arrays.items() for element in elements_of(name, count)}
+
+
+def elements_of(name: str, count: int) -> list[str]:
+    """What the elements of an array are called among the constants: "dims[0]"."""
+    return [f"{name}[{index}]" for index in range(count)]
 
 
 def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dict[str, str]:
@@ -164,6 +173,14 @@ def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ..
         if name in names:
             edits.append(Edit(*characters(parsed, node.end_byte, node.end_byte), " = ", name))
             edits += [edit for edit in _made_constant(parsed, name) if edit not in edits]
+    for name, (node, count) in arrays_set_by_host(parsed).items():
+        elements = elements_of(name, count)
+        if not set(elements).isdisjoint(names):
+            place = characters(parsed, node.end_byte, node.end_byte)
+            # Of edits for one place the last comes first in the text.
+            edits.append(Edit(*place, "}"))
+            edits += [Edit(*place, ", ", element, SET_BY_HOST) for element in reversed(elements[1:])]
+            edits.append(Edit(*place, " = {", elements[0], SET_BY_HOST))
     return tuple(edits)
 
 
@@ -289,6 +306,25 @@ def _made_constant(parsed: ParsedFile, name: str) -> Iterator[Edit]:
             yield Edit(*characters(parsed, node.start_byte, node.end_byte), "" if index else "__constant__")
 
 
+def arrays_set_by_host(parsed: ParsedFile) -> dict[str, tuple[Node, int]]:
+    """Declarator and length of every short array of whole numbers in constant memory that the file gives no values."""
+    return remembered(parsed, "arrays set by host", lambda: dict(_find_arrays_set_by_host(parsed)))
+
+
+def _find_arrays_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, tuple[Node, int]]]:
+    for item in parsed.items:
+        if item.kind != "variable" or not item.active or "__constant__" not in item.qualifiers:
+            continue
+        type_node = item.node.child_by_field_name("type")
+        dtype = parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None
+        for declarator in item.node.children_by_field_name("declarator"):
+            name, size = declarator.child_by_field_name("declarator"), declarator.child_by_field_name("size")
+            is_array = declarator.type == "array_declarator" and name is not None and name.type == "identifier"
+            count = parsed.constants.integer(parsed.text(size)) if is_array and size is not None else None
+            if name is not None and count and 0 < count <= MAX_ELEMENTS and dtype is not None and "int" in dtype:
+                yield parsed.text(name), (declarator, count)
+
+
 def _whole_numbers_in(parsed: ParsedFile, type_node: Node) -> Iterator[tuple[str, Node]]:
     """Name and declarator of each field of a struct that is a whole number and has no value."""
     name = parsed.text(type_node).removeprefix("struct ").strip()
@@ -358,13 +394,35 @@ def filled_edits(
             if declarator.type not in {"identifier", "array_declarator"} or dtype not in FORMATS:
                 continue
             is_array = declarator.type == "array_declarator"
-            if name not in words or name not in filled or (not is_array and "int" in dtype and _may_be_size(name, lab)):
+            if name not in words or name not in filled or ("int" in dtype and (is_array or _may_be_size(name, lab))):
                 continue
             text = _initialiser(dtype, filled[name], is_array)
             if text:
                 edits.append(Edit(*characters(parsed, declarator.end_byte, declarator.end_byte), f" = {text}"))
                 extents |= _words_of(parsed, declarator) - {name}
     return tuple(edits), frozenset(extents)
+
+
+def whole_numbers(parsed: ParsedFile, filled: Mapping[str, bytes]) -> dict[str, int]:
+    """Numbers that were seen in constant memory: n, "dims[0]" of `__constant__ int dims[2]`, fields of a struct."""
+    by_name: dict[str, int] = {}
+    for name, content in filled.items():
+        for item in parsed.by_name.get(name, ()):
+            type_node = item.node.child_by_field_name("type")
+            dtype = parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None
+            if type_node is not None and dtype is None:
+                fields = fields_of(parsed, parsed.text(type_node).removeprefix("struct ").strip())
+                if fields and all("int" in f.dtype and not f.is_pointer for f in fields):
+                    numbers = values_of([f.dtype for f in fields], content)
+                    by_name |= {f.name: int(n) for f, n in zip(fields, numbers, strict=bool(numbers))}
+            if dtype not in FORMATS or "int" not in dtype:
+                continue
+            _node, count = arrays_set_by_host(parsed).get(name, (None, 0))
+            if len(content) != SIZES_OF_TYPES[dtype] * max(count, 1):
+                continue
+            whole = struct.unpack(f"<{max(count, 1)}{FORMATS[dtype]}", content)
+            by_name |= zip(elements_of(name, count) or [name], whole, strict=True)
+    return by_name
 
 
 def _of_struct(parsed: ParsedFile, type_text: str, content: bytes, lab: Lab) -> str:

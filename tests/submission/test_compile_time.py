@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+import msgspec
 import pytest
 
 from grader.lab.labs import find
@@ -217,7 +218,7 @@ def made(declaration: str, use: str, **filled: bytes) -> str:
             " = {0x1.0000000000000p-1f, -0x1.0000000000000p+1f}",
         ),
         ("static __constant__ double w;", "w", struct.pack("<d", 0.5), " = 0x1.0000000000000p-1"),
-        ("__constant__ unsigned bias;", "bias", struct.pack("<I", 7), " = 7u"),
+        ("__constant__ unsigned bias;", "bias", struct.pack("<I", 7), " = 7"),
         # Memory of another kind, numbers that C++ does not write, bytes that are no such numbers, a value that it has.
         ("__device__ float w[2];", "w[0]", struct.pack("<2f", 1, 2), ""),
         ("__constant__ float w;", "w", struct.pack("<f", float("nan")), ""),
@@ -227,7 +228,9 @@ def made(declaration: str, use: str, **filled: bytes) -> str:
         ("__constant__ float w[2];", "2", struct.pack("<2f", 1, 2), ""),
         # A whole number may be a size, which is not what it was in the program's own run.
         ("__constant__ int rows;", "rows", struct.pack("<i", 7), None),
+        # What no size of the lab is chosen for.
         ("__constant__ int w[2];", "w[1]", struct.pack("<2i", 7, 8), " = {7, 8}"),
+        ("__constant__ int w[17];", "w[1]", struct.pack("<17i", *range(17)), ""),
     ],
 )
 def test_what_was_seen_stands_where_it_is_declared(
@@ -318,3 +321,62 @@ def test_what_a_kernel_writes_is_no_size(written: str) -> None:
 def test_what_the_host_does_not_speak_of_is_no_size() -> None:
     _submission, naive = product(f"__device__ int N;\n__global__ void naive(float *a, float *b, float *c) {BODY}\n")
     assert naive.interpretations[0].constants == ()
+
+
+@pytest.mark.parametrize(
+    ("declaration", "rows", "cols", "changed"),
+    [
+        ("__constant__ int dims[2];", "dims[0]", "dims[1]", "__constant__ int dims[2] = {7, 9};"),
+        (
+            "enum { D = 2 };__constant__ unsigned s[D];",
+            "s[0]",
+            "s[1]",
+            "enum { D = 2 };__constant__ unsigned s[D] = {7, 9};",
+        ),
+        ("struct S { int p, q; };__constant__ S s;", "s.p", "s.q", "struct S { int p = 7, q = 9; };__constant__ S s;"),
+    ],
+)
+def test_sizes_without_a_name_are_given_those_of_each_case(
+    declaration: str, rows: str, cols: str, changed: str
+) -> None:
+    text = (
+        f"{declaration}\n__global__ void naive(const float *in, float *out) "
+        f"{{ int i = threadIdx.x; if (i < {rows}) out[i] = in[i * {cols}]; }}\n"
+    )
+    arguments = tuple(msgspec.structs.replace(a, buffer=f"{k}", buffer_bytes=60) for k, a in enumerate(ARGUMENTS, 1))
+    name = "dims" if "dims" in declaration else "s"
+    filled = ((name, struct.pack("<2i", 3, 5)),)
+    launch = SeenLaunch("naive", (), "main.cu", 3, (2, 2, 1), (32, 32, 1), 0, arguments, filled=filled)
+    submission = bound(text, observed=Observed((SeenRun(("main.cu",), (launch,), ended=True),)))
+    found = submission.bindings["naive"]
+    assert isinstance(found, VariantBinding)
+    constants = dict(found.interpretations[0].constants)
+    assert dict(found.interpretations[0].declared) == {"rows": 3, "cols": 5}
+    values = {constants["rows"]: 7, constants["cols"]: 9}
+    assert submission.program("main.cu", values)["main.cu"].split("\n")[0] == changed
+
+
+def test_sizes_in_an_array_that_nothing_was_seen_in_are_taken_in_order() -> None:
+    text = (
+        "__constant__ int s[3];\n__global__ void naive(const float *in, float *out) "
+        "{ int i = threadIdx.x; if (i < s[0]) out[i] = in[i * s[1]]; }\n"
+    )
+    found = bound(text).bindings["naive"]
+    assert isinstance(found, VariantBinding)
+    assert found.interpretations[0].constants == (("rows", "s[0]"), ("cols", "s[1]"), ("rows", "s[2]"))
+    second = found.interpretations[1].constants
+    assert second == (("rows", "s[1]"), ("cols", "s[0]"), ("cols", "s[2]"))
+
+
+def test_what_no_size_is_in_an_array_of_sizes_stays_what_was_seen() -> None:
+    text = (
+        "__constant__ int s[3];\n__global__ void naive(const float *in, float *out) "
+        "{ int i = threadIdx.x; if (i < s[1]) out[i] = in[i * s[2]] + s[0]; }\n"
+    )
+    arguments = tuple(msgspec.structs.replace(a, buffer=f"{k}", buffer_bytes=60) for k, a in enumerate(ARGUMENTS, 1))
+    filled = (("s", struct.pack("<3i", 8, 3, 5)),)
+    launch = SeenLaunch("naive", (), "main.cu", 2, (1, 1, 1), (32, 1, 1), 0, arguments, filled=filled)
+    submission = bound(text, observed=Observed((SeenRun(("main.cu",), (launch,), ended=True),)))
+    assert submission.program("main.cu", {"s[1]": 7, "s[2]": 9})["main.cu"].startswith(
+        "__constant__ int s[3] = {8, 7, 9};"
+    )

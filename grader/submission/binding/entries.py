@@ -19,6 +19,7 @@ from grader.submission.compile_time import (
     filled_edits,
     mentioned,
     size_names,
+    whole_numbers,
     with_global_arrays,
 )
 from grader.submission.cpp.constants import SIZES_OF_TYPES
@@ -62,6 +63,8 @@ class Entry:
     """It reads constant memory that the program was seen to fill, for its own sizes."""
     kept: frozenset[str] = frozenset()
     """Constants that must stay as they are, since such memory is made of them."""
+    filled_with: dict[str, int] = field(default_factory=dict)
+    """Whole numbers that were seen in constant memory."""
     is_instance: bool = False
     """Of a template, with arguments that `submission.yaml` names: its other instances may be other variants."""
     claims: frozenset[str] = frozenset()
@@ -72,6 +75,8 @@ class Entry:
         """The sizes that are fixed when it is compiled."""
         constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
         from_host = {n: _source_of(self.parsed, n) for n, value in constants.items() if value == SET_BY_HOST}
+        filled = frozenset(constants.keys() & self.filled_with.keys())
+        constants |= {name: self.filled_with[name] for name in constants if name in filled}
         files = (self.parsed, *self.parsed.headers)
         changeable = (
             {edit.constant for parsed in files for edit in constant_edits(parsed, constants)} - self.kept - {""}
@@ -82,7 +87,7 @@ class Entry:
             for i, p in enumerate(self.kernel.parameters)
             if p.is_pointer and p.dtype in SIZES_OF_TYPES and p.name in arguments and arguments[p.name].buffer_bytes
         }
-        return CompileTime(constants, frozenset(changeable), self.template_values, elements, from_host)
+        return CompileTime(constants, frozenset(changeable), self.template_values, filled, elements, from_host)
 
     @property
     def seen(self) -> tuple[SeenArgument, ...]:
@@ -279,6 +284,7 @@ def _entry(
     )
     entry.kernel, of_arrays = with_global_arrays(parsed, item, entry.kernel, lab)
     content = dict(next((site.filled for site in entry.sites if site.observed), ()))
+    entry.filled_with = whole_numbers(parsed, content)
     of_memory, entry.kept = filled_edits(parsed, mentioned(parsed, item), content, lab)
     entry.edits, entry.is_filled = (*(of_structs or of_arrays), *of_memory), bool(of_memory)
     loops = innermost_loops(parsed, item, entry.template_values)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import permutations, product
 from math import isqrt, prod
+from typing import Any
 
 from grader.lab import formula
 from grader.lab.records import Lab, Parameter
 from grader.submission.binding.roles import sizes_in
-from grader.submission.compile_time import SET_BY_HOST, match_sizes
+from grader.submission.compile_time import MAX_ELEMENTS, SET_BY_HOST, match_sizes
 from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.cpp.syntax import Binary, Call, Cast, Expression, Name, Number, Unary
 from grader.submission.kernels.records import Kernel, LaunchSite, SeenArgument
@@ -31,6 +32,8 @@ class CompileTime:
     constants: Mapping[str, int] = field(default_factory=dict)
     changeable: frozenset[str] = frozenset()
     template: Mapping[str, str] = field(default_factory=dict)
+    filled: frozenset[str] = frozenset()
+    """Those of the constants whose values the host was seen to copy to the device."""
     elements: Mapping[int, int] = field(default_factory=dict)
     """By the place of an array among the parameters, the elements that it was seen to have in all."""
     from_host: Mapping[str, str] = field(default_factory=dict)
@@ -64,6 +67,7 @@ class NamedSizes:
         settled = sizes_in(roles, lab)
         matched = match_sizes(list(fixed.constants), lab, {*settled, *in_template})
         matched |= _by_value(roles, fixed, lab, {*settled, *in_template, *matched}, set(matched.values()))
+        matched |= _of_host(roles, fixed, lab, {*settled, *in_template, *matched}, set(matched.values()))
         built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
         settled = {*settled, *dict(built_in)}
         given = {*settled, *in_template, *matched}
@@ -71,6 +75,7 @@ class NamedSizes:
             (p.name, p.usual) for p in lab.parameters if p.is_size and p.usual is not None and p.name not in given
         ]
         constants = tuple((role, name) for role, name in matched.items() if name in fixed.changeable)
+        constants += _same_in_array(constants, fixed)
         declared = tuple((role, value) for role, name in constants if (value := fixed.constants[name]) != SET_BY_HOST)
         sources = tuple(fixed.from_host.items())
         return cls(constants, template if in_template else (), tuple(built_in), declared, sources)
@@ -78,16 +83,33 @@ class NamedSizes:
     def readings(self, lab: Lab) -> list[NamedSizes]:
         """This, and with two constants in each other's place whose names are not the task's own: M and N."""
         by_role = dict(self.constants)
+        in_array = [role for role, name in self.constants if "[" in name]
+        if len(in_array) > 2 and len(set(in_array)) == len(in_array):
+            return [self._in_order(dict(zip(in_array, order, strict=True))) for order in permutations(in_array)]
         if len(lab.equal_sizes) != 2 or not set(lab.equal_sizes) <= set(by_role):
             return [self]
         first, second = lab.equal_sizes
         if by_role[first].lower() == first and by_role[second].lower() == second:
             return [self]
-        exchanged = {first: second, second: first}
-        values = dict(self.declared)
-        constants = tuple((role, by_role[exchanged.get(role, role)]) for role, _name in self.constants)
-        declared = tuple((role, values.get(exchanged.get(role, role), value)) for role, value in self.declared)
-        return [self, replace(self, constants=constants, declared=declared)]
+        other = {first: second, second: first}
+
+        def swapped(pairs: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+            values = dict(pairs)
+            return tuple((role, values.get(other.get(role, role), value)) for role, value in pairs)
+
+        # A size may be several elements of an array.
+        constants = [(other.get(role, role), name) for role, name in self.constants]
+        constants.sort(key=lambda pair: list(by_role).index(pair[0]))
+        return [self, replace(self, constants=tuple(constants), declared=swapped(self.declared))]
+
+    def _in_order(self, others: Mapping[str, str]) -> NamedSizes:
+        """This with the constant of another size in the place of each size's."""
+        constants, declared = dict(self.constants), dict(self.declared)
+        return replace(
+            self,
+            constants=tuple((role, constants[others.get(role, role)]) for role in constants),
+            declared=tuple((role, declared.get(others.get(role, role), value)) for role, value in declared.items()),
+        )
 
     def all_roles(self) -> set[str]:
         """The sizes that can be chosen when the kernel is compiled."""
@@ -109,6 +131,53 @@ def _by_value(roles: Sequence[str], fixed: CompileTime, lab: Lab, settled: set[s
         values |= {sizes[name] for name in left if name in sizes}
     names = [n for n, value in fixed.constants.items() if value in values and n not in taken and n in fixed.changeable]
     return {left[0]: names[0]} if len(values) == 1 and len(names) == 1 else {}
+
+
+def _of_host(roles: Sequence[str], fixed: CompileTime, lab: Lab, settled: set[str], taken: set[str]) -> dict[str, str]:
+    """What the host fills constant memory with that is the sizes left, by the lengths that arrays were seen to have.
+
+    Where no lengths were seen, elements of an array, and as many numbers as there are sizes, in the lab's order.
+    """
+    names = [
+        name
+        for name, value in fixed.constants.items()
+        if name in fixed.changeable
+        and name not in taken
+        and ("[" in name or (name in fixed.filled and value != SET_BY_HOST))
+    ][:MAX_ELEMENTS]
+    left = [name for name in lab.size_names if name not in settled and lab.parameter(name).usual is None]
+    shapes = {p.name: p.shape for p in lab.parameters if p.is_array}
+    lengths = [
+        (shapes[roles[place]], elements)
+        for place, elements in fixed.elements.items()
+        if place < len(roles) and roles[place] in shapes
+    ]
+    for chosen in permutations(names, len(left)) if left else ():
+        values = {role: fixed.constants[name] for role, name in zip(left, chosen, strict=True)}
+        fits = [
+            prod(values[axis] if isinstance(axis, str) else axis for axis in shape) == elements
+            for shape, elements in lengths
+            if all(axis in values for axis in shape if isinstance(axis, str))
+        ]
+        if SET_BY_HOST not in values.values() and not all(fits):
+            continue
+        if not fits and len(names) > len(left) and not all("[" in name for name in chosen):
+            continue
+        return dict(zip(left, chosen, strict=True))
+    return {}
+
+
+def _same_in_array(constants: Sequence[tuple[str, str]], fixed: CompileTime) -> tuple[tuple[str, str], ...]:
+    """Further elements of an array of sizes that were as large as one of them: three of square matrices' sides."""
+    of_arrays = {name.partition("[")[0] for _role, name in constants if "[" in name}
+    by_value = {fixed.constants[name]: role for role, name in reversed(constants) if "[" in name}
+    taken = {name for _role, name in constants}
+    return tuple(
+        (by_value[value], name)
+        for name, value in fixed.constants.items()
+        if name not in taken and name in fixed.changeable and "[" in name and value in by_value
+        if name.partition("[")[0] in of_arrays
+    )
 
 
 def solve(sizes: dict[str, int], shape: Sequence[str | int], elements: int) -> None:
