@@ -4,7 +4,8 @@ A sub-word source arrives in its own dtype (the executor truncates the register)
 dtype too and is extended to the register by the executor.
 
 Arithmetic in half precision is computed exactly in float64 and rounded once.  f16 travels as float16, bf16 and the
-pairs as bit patterns; a pair's lower half is its first element.
+pairs as bit patterns; a pair's lower half is its first element.  What it takes of the other families is imported where
+it is used: conversions are needed at every start, and those are not.
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.ptx.isa.floating import FUNCTIONS, select
 from grader.ptx.isa.instructions import DTYPES, HALVES, ROUNDINGS, Array, Modifiers, Semantics, Table, make, register
-from grader.ptx.isa.logic import COMBINATIONS, FLOAT_COMPARISONS
 from grader.ptx.isa.rounding import (
     NAN_16,
     QUIET_64,
@@ -309,6 +308,8 @@ def arithmetic(m: Modifiers) -> Semantics:
 
 def minimum_or_maximum(m: Modifiers) -> Semantics:
     """min, max: rules as for float32."""
+    from grader.ptx.isa.floating import select
+
     name = m.type()
     ftz = name.startswith("f16") and m.flag("ftz")
     propagate, xor_sign = m.flag("NaN"), m.flag("xorsign")
@@ -349,6 +350,8 @@ def sign_operation(m: Modifiers) -> Semantics:
 
 def approximate(m: Modifiers) -> Semantics:
     """ex2.approx, tanh.approx: the float64 function rounded once."""
+    from grader.ptx.isa.floating import FUNCTIONS
+
     name = m.type()
     m.one_of(("approx",))
     ftz = m.opcode == "ex2" and name.startswith("bf16")
@@ -358,6 +361,8 @@ def approximate(m: Modifiers) -> Semantics:
 
 
 def _comparison(m: Modifiers, name: str) -> Callable[[Array, Array], Array]:
+    from grader.ptx.isa.logic import FLOAT_COMPARISONS
+
     compare = FLOAT_COMPARISONS[m.one_of(FLOAT_COMPARISONS)]
     half = name.removesuffix("x2")
     ftz = half == "f16" and m.flag("ftz")
@@ -374,6 +379,8 @@ def _comparison(m: Modifiers, name: str) -> Callable[[Array, Array], Array]:
 
 def set_predicate(m: Modifiers) -> Semantics:
     """setp: for pairs p|q are the lower and the upper comparison, both combined with c."""
+    from grader.ptx.isa.logic import COMBINATIONS
+
     name = m.type()
     pair = name.endswith("x2")
     compare = _comparison(m, name)
@@ -394,6 +401,8 @@ def set_predicate(m: Modifiers) -> Semantics:
 
 def set_value(m: Modifiers) -> Semantics:
     """set: 1.0 in the half's own type, or all ones in an integer (of 16 bits for each half of a pair)."""
+    from grader.ptx.isa.logic import COMBINATIONS
+
     name = m.type()
     pair = name.endswith("x2")
     allowed = (name, "u32", "s32") if pair else ("u16", "s16", "u32", "s32", "f16", "bf16")
