@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,13 @@ SLICE = 100_000_000
 """Thread-instructions between two looks at the clock."""
 CAUTION = 200_000_000
 """Thread-instructions after which a first launch whose blocks all run side by side begins anew, with few of them."""
+SHARED_FROM = 1_000_000_000
+"""Thread-instructions from which blocks are shared among `SHARES` threads, each with a copy of the arrays."""
+SHARES = 2
+MAX_SHARED_BYTES = 256 << 20
+"""Of arrays, beyond which they are not: so many bytes are copied for each share, and compared."""
+PIECES = 64
+"""That the blocks are shared in, by turns: those of one region may take longer than others."""
 MAX_UNDONE_BYTES = 32 << 20
 """Of arrays, beyond which none does."""
 MAX_COPIED_BYTES = 1 << 30
@@ -139,22 +148,39 @@ class Threads:
         if whole is None or compiled is None:
             self._wanted.refused = True
             return False
-        memory: LinearMemory | None = None
+        shares = _shares(ranges) if self._may_share(ranges, a_block) else [ranges]
         try:
-            memory = LinearMemory(compiled, batch, self._device, observed=False, reached=set(self._reached))
-            _Runner(self._code, compiled, whole.places, memory, batch, symbols, budget).run(ranges, a_block)
-            memory.commit()
+            with ExitStack() as stack:
+                memories: list[LinearMemory] = []
+                for _share in shares:
+                    try:
+                        memory = LinearMemory(compiled, batch, self._device, observed=False, reached=set(self._reached))
+                    except TooLarge:
+                        if not memories:
+                            raise
+                        shares = [ranges]
+                        break
+                    stack.callback(memory.close)
+                    memories.append(memory)
+                runners = [_Runner(self._code, compiled, whole.places, memory, batch, symbols) for memory in memories]
+                limit = _run_all(runners, shares, a_block, _Account(budget))
+                for memory in memories[1:]:
+                    memories[0].take_over(memory)
+                memories[0].commit()
+                if limit is not None:
+                    raise limit
         except (Unusual, TooLarge):
             self._wanted.refused = True
             return False
-        except LimitExceeded:
-            assert memory is not None
-            memory.commit()
-            raise
-        finally:
-            if memory is not None:
-                memory.close()
         return True
+
+    def _may_share(self, ranges: Sequence[tuple[int, int]], a_block: int) -> bool:
+        """Return whether two copies of the arrays pay, and blocks have nothing to do with each other."""
+        copied = sum(len(array.data) for array in self._reached.values())
+        if copied > MAX_SHARED_BYTES or a_block * sum(count for _, count in ranges) < SHARED_FROM:
+            return False
+        instructions = (instruction for block in self._code.blocks for instruction in block.instructions)
+        return not any(i.opcode in ("atom", "red") and "global" in i.modifiers for i in instructions)
 
 
 class _Runner:
@@ -166,11 +192,10 @@ class _Runner:
         memory: LinearMemory,
         batch: BlockBatch,
         symbols: dict[str, int],
-        budget: Budget,
     ) -> None:
         import wasmtime
 
-        self._code, self._memory, self._budget = code, memory, budget
+        self._code, self._memory = code, memory
         self._generated = generated = compiled.generated
         addresses = {**batch.addresses, **code.program.addresses, **symbols}
         if any(name not in addresses for name, _ in generated.symbols):
@@ -193,9 +218,8 @@ class _Runner:
         self._sizes = np.array([block.size for block in code.blocks], np.int64)
         self._lanes = batch.layout.padded
 
-    def run(self, ranges: Sequence[tuple[int, int]], a_block: int) -> None:
+    def run(self, ranges: Sequence[tuple[int, int]], a_block: int, account: _Account) -> None:
         """Run (first, count) blocks.  Raises Unusual, and LimitExceeded."""
-        budget, limits = self._budget, self._budget.limits
         code, memory = self._code, self._memory
         visits = memory.words(self._generated.visits, len(code.blocks))
         used = unchecked = 0
@@ -211,18 +235,86 @@ class _Runner:
                 if count == 0 and unchecked < SLICE and first != last:
                     continue
                 now, unchecked = int(visits @ self._sizes), 0
-                budget.thread_instructions += now - used
-                budget.charged += now // CHARGE - used // CHARGE
-                budget.issued += (now - used) // self._lanes
-                # No fewer than if threads of a warp had always gone together.
-                budget.warp_instructions += -(-(now - used) // 32)
-                used = now
                 line = code.blocks[int((visits * self._sizes).argmax())].line
-                limits.check(line, budget.charged, budget.issued)
-                if time.process_time() - budget.began_s > limits.seconds:
-                    raise limits.out_of_time(line)
-        for block, times in zip(code.blocks, visits.tolist(), strict=True):
+                if account.is_over(used, now, self._lanes, line):
+                    return
+                used = now
+
+    def note_executions(self) -> None:
+        """Add how often each block of the code was executed."""
+        visits = self._memory.words(self._generated.visits, len(self._code.blocks))
+        for block, times in zip(self._code.blocks, visits.tolist(), strict=True):
             block.executions += times
+
+
+class _Account:
+    """What threads that share the blocks of a launch have spent together, and whether one of them has ended it."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.is_ended = False
+        self._lock = Lock()
+
+    def is_over(self, before: int, now: int, lanes: int, line: int) -> bool:
+        """Charge a thread for having come from so many thread-instructions to so many; whether it is to stop.
+
+        Raises LimitExceeded.
+        """
+        budget, limits = self.budget, self.budget.limits
+        with self._lock:
+            budget.thread_instructions += now - before
+            budget.charged += now // CHARGE - before // CHARGE
+            budget.issued += (now - before) // lanes
+            # No fewer than if threads of a warp had always gone together.
+            budget.warp_instructions += -(-(now - before) // 32)
+            limits.check(line, budget.charged, budget.issued)
+        if time.process_time() - budget.began_s > limits.seconds:
+            raise limits.out_of_time(line)
+        return self.is_ended
+
+
+def _run_all(
+    runners: Sequence[_Runner], shares: Sequence[Sequence[tuple[int, int]]], a_block: int, account: _Account
+) -> LimitExceeded | None:
+    """Run each share of the blocks in a thread; generated code runs without Python's lock.
+
+    What is computed does not depend on the machine's cores.  Returns the limit that ended them.  Raises Unusual.
+    """
+    errors: list[Exception] = []
+
+    def run(runner: _Runner, share: Sequence[tuple[int, int]]) -> None:
+        try:
+            runner.run(share, a_block, account)
+        except Exception as error:
+            account.is_ended = True
+            errors.append(error)
+
+    others = [Thread(target=run, args=pair) for pair in zip(runners[1:], shares[1:], strict=True)]
+    for thread in others:
+        thread.start()
+    run(runners[0], shares[0])
+    for thread in others:
+        thread.join()
+    for error in errors:
+        if not isinstance(error, LimitExceeded):
+            raise error
+    if not errors:
+        for runner in runners:
+            runner.note_executions()
+    return next((error for error in errors if isinstance(error, LimitExceeded)), None)
+
+
+def _shares(ranges: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Deal (first, count) blocks out to `SHARES` threads, piece by piece in turn."""
+    piece = -(-sum(count for _, count in ranges) // PIECES)
+    shares: list[list[tuple[int, int]]] = [[] for _ in range(SHARES)]
+    dealt = 0
+    for first, count in ranges:
+        while count:
+            blocks = min(count, piece)
+            shares[dealt % SHARES].append((first, blocks))
+            first, count, dealt = first + blocks, count - blocks, dealt + 1
+    return [share for share in shares if share]
 
 
 def _unused(number: int) -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from grader.ptx import Device, Launch, LimitExceeded, Limits, Module, launch, parse
 from grader.ptx.machine.batch import Group
 from grader.ptx.native import counted_runner
+from grader.ptx.native.counted_memory import LoopModule
 from grader.ptx.native.counted_runner import CountedLoop
-from grader.ptx.native.host import LoopModule
 from grader.ptx.observers.interface import Observer
 from tests.ptx.running import Bytes, compiled
 

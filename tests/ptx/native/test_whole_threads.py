@@ -161,8 +161,11 @@ def run(source: str, arguments: list[Any], apart: bool, grid: Any, block: Any, *
     return done, report, [array.data.tobytes() for array in arrays], written
 
 
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=["one", "two"])
+def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks are carried out whatever that is worth, in one thread of the machine or shared among two."""
+    if request.param == "two":
+        monkeypatch.setattr(thread_runner, "SHARED_FROM", 0)
     monkeypatch.setattr(thread_runner, "COMPILATION", 0)
     monkeypatch.setattr(thread_runner, "LAUNCH", 0)
     monkeypatch.setattr(thread_runner, "COPIED", 1 << 30)
