@@ -194,6 +194,37 @@ def lines_of(path: Path) -> int:
     return len(path.read_text(encoding="utf-8").splitlines())
 
 
+NAMED_FILE = re.compile(r"(?<![\w./-])((?:[a-z_]+/)*[a-z_]+\.(?:py|wat))\b")
+
+
+def test_files_that_comments_name_exist() -> None:
+    """Docstrings and comments name files by their last parts; what has moved is followed."""
+    own = {
+        path.relative_to(PACKAGE.parent).as_posix()
+        for folder in ("grader", "scripts", "tests", "benchmarks")
+        for path in files_in(folder)
+    }
+    own.add("setup.py")
+    lost = {
+        f"{path.relative_to(PACKAGE.parent)}: {name}"
+        for path in files_in("grader")
+        for name in NAMED_FILE.findall(commented(path))
+        if not any(f"/{file}".endswith(f"/{name}") for file in own)
+    }
+    assert not lost
+
+
+def files_in(folder: str) -> list[Path]:
+    return [path for suffix in ("py", "wat") for path in sorted((PACKAGE.parent / folder).rglob(f"*.{suffix}"))]
+
+
+def commented(path: Path) -> str:
+    """The docstrings and comments of a file."""
+    text = path.read_text(encoding="utf-8")
+    comment = r";;.*" if path.suffix == ".wat" else r'"""(?:.|\n)*?"""|#.*'
+    return "\n".join(re.findall(comment, text))
+
+
 def test_no_file_is_longer_than_one_subject() -> None:
     assert not {str(path.relative_to(PACKAGE)): lines_of(path) for path in MODULES if lines_of(path) > MOST_LINES}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,16 +21,14 @@ from grader import __version__
 from grader.course.rules import secret as course_secret
 from grader.errors import UsageError
 from grader.grading.options import BACKENDS, DEFAULTS, GradeOptions, Warm
-from grader.grading.recording import observation_remarks, remark_msg, variant_record
-from grader.lab.checks import HostCodeSettings
+from grader.grading.recording import host_remarks, observation_remarks, remark_msg, source_record, variant_record
 from grader.lab.records import Lab
 from grader.launching.backend import ARCHITECTURE
 from grader.measured import PredictedTime
 from grader.message import Message, msg
-from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
+from grader.result import Check, Environment, Result, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Evidence, Other
 from grader.submission.records import Missing, Submission, VariantBinding
-from grader.submission.source import SourceText
 from grader.words import told
 
 if TYPE_CHECKING:
@@ -104,7 +102,7 @@ def grade(
 
         functions = _function_gpu(backend, remeasure) if lab.makes_launches else None
         reading = Reading(path, lab, warm)
-        grading = _Grading(lab, Oracle(lab), compiler, secret, warm, listeners.checked)
+        grading = _Grading(lab, options, listeners, reading, Oracle(lab), compiler, secret, warm, processes)
 
         def on_emulator(seen: Seen) -> _Emulated:
             return _emulated(grading, reading.bound(seen))
@@ -114,7 +112,7 @@ def grade(
             emulated = reading.with_programs_run(on_emulator)
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            emulated = _called(grading, reading, folder, stack, functions)
+            emulated = _called(grading, folder, stack, functions)
         submission, by_variant = emulated.submission, emulated.evidence
         environment = _environment(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
@@ -127,13 +125,13 @@ def grade(
             environment = gpu.environment(environment)
         if functions is not None:
             environment = functions.environment(environment)
-        from grader.grading.predictions import decides_marks, device_for, in_result
+        from grader.grading.predictions import decides_marks, device_for
 
         processor = device_for(options.predict, lab, environment.device)
-        foretold: dict[str, PredictedTime | Message] = {}
+        predicted: dict[str, PredictedTime | Message] = {}
         if processor is not None and decides_marks(lab):
-            foretold = _predictions(lab, submission, emulated, processor, compiler)
-            by_variant = {name: replace(one, predicted=foretold.get(name)) for name, one in by_variant.items()}
+            predicted = _predict(lab, emulated, processor, compiler)
+            by_variant = {name: replace(one, predicted=predicted.get(name)) for name, one in by_variant.items()}
         # Judge, and record.
         result = _result(lab, submission, by_variant, environment)
         if listeners.judged is not None:
@@ -146,50 +144,72 @@ def grade(
                 by_variant = with_own
                 result = structs.replace(result, checks=_result(lab, submission, by_variant, environment).checks)
         if lab.makes_launches:
-            # Most of what follows changes a kernel, or its launch, and runs it by itself.
-            if lab.sweeps:
-                from grader.grading.called_sweeps import sweep_called
+            return told(_beyond_marks_of_calls(grading, result, emulated, by_variant, functions))
+        return told(_beyond_marks(grading, result, emulated, by_variant, gpu, _Predictions(processor, predicted)))
 
-                texts = {source.file: source.text for source in submission.sources}
-                records = sweep_called(lab, emulated.called, by_variant, texts, functions)
-                result = structs.replace(result, sweeps=records)
-                if listeners.swept is not None:
-                    listeners.swept(told(result))
-            if options.repairs and lab.repairs != "off" and result.status != "passed":
-                from grader.grading.advice import with_answers, with_function_changes
 
-                result = with_function_changes(result, emulated.called, by_variant)
-                result = with_answers(result, lab, options)
-            return told(result)
-        from grader.launching.trial import with_warp_steps
+def _beyond_marks_of_calls(
+    grading: _Grading,
+    result: Result,
+    emulated: _Emulated,
+    by_variant: Mapping[str, Evidence],
+    gpu: FunctionGpu | None,
+) -> Result:
+    """Add what no mark depends on to the result of a function or a program: sweeps, changes, answers to open tests."""
+    lab, options = grading.lab, grading.options
+    if lab.sweeps:
+        from grader.grading.called_sweeps import sweep_called
 
-        result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.evidence))
+        texts = {source.file: source.text for source in emulated.submission.sources}
+        result = structs.replace(result, sweeps=sweep_called(lab, emulated.called, by_variant, texts, gpu))
+        grading.tell_swept(result)
+    if options.repairs and lab.repairs != "off" and result.status != "passed":
+        from grader.grading.advice import with_answers, with_function_changes
+
+        result = with_answers(with_function_changes(result, emulated.called, by_variant), lab, options)
+    return result
+
+
+def _beyond_marks(
+    grading: _Grading,
+    result: Result,
+    emulated: _Emulated,
+    by_variant: Mapping[str, Evidence],
+    gpu: Gpu | None,
+    predictions: _Predictions,
+) -> Result:
+    """Add what no mark depends on to the result of kernels: a warp's steps, predicted times, sweeps, changes."""
+    from grader.grading.sweeps import original_of
+    from grader.launching.trial import with_warp_steps
+
+    lab, options, reading, compiler = grading.lab, grading.options, grading.reading, grading.compiler
+    submission, processor, predicted = emulated.submission, predictions.processor, predictions.by_variant
+    result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.evidence))
+    if processor is not None:
+        from grader.grading.predictions import in_result
+
+        predicted = predicted or _predict(lab, emulated, processor, compiler)
+        result = in_result(result, predicted)
+    # Another way through the stages, for every changed program.
+    original = original_of(lab, reading.submitted, submission)
+    if lab.sweeps:
+        from grader.grading.sweeps import sweep
+
+        sweeps = sweep(lab, original, by_variant, grading.oracle, compiler, gpu, options.remeasure)
         if processor is not None:
-            foretold = foretold or _predictions(lab, submission, emulated, processor, compiler)
-            result = in_result(result, foretold)
-        # Another way through the stages, for every changed program.
-        from grader.grading.sweeps import original_of
+            from grader.grading.predictions import with_predictions
 
-        original = original_of(lab, reading.submitted, submission)
-        if lab.sweeps:
-            from grader.grading.sweeps import sweep
+            sweeps = with_predictions(sweeps, lab, original, by_variant, processor, compiler, grading.processes)
+        result = structs.replace(result, sweeps=sweeps)
+        grading.tell_swept(result)
+    if options.repairs and lab.repairs != "off":
+        from grader.grading.advice import Changing, prediction_of, with_answers, with_changes
 
-            sweeps = sweep(lab, original, by_variant, grading.oracle, compiler, gpu, remeasure)
-            if processor is not None:
-                from grader.grading.predictions import with_predictions
-
-                sweeps = with_predictions(sweeps, lab, original, by_variant, processor, compiler, processes)
-            result = structs.replace(result, sweeps=sweeps)
-            if listeners.swept is not None:
-                listeners.swept(told(result))
-        if options.repairs and lab.repairs != "off":
-            from grader.grading.advice import Changing, prediction_of, with_answers, with_changes
-
-            changing = Changing(original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed)
-            device = result.environment.device if gpu is not None else None
-            prediction = prediction_of(foretold, processor, emulated.trials, compiler, gpu, device)
-            result = with_answers(with_changes(result, changing, prediction), lab, options)
-        return told(result)
+        changing = Changing(original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed)
+        device = result.environment.device if gpu is not None else None
+        prediction = prediction_of(predicted, processor, emulated.trials, compiler, gpu, device)
+        result = with_answers(with_changes(result, changing, prediction), lab, options)
+    return result
 
 
 def _graded_kernels(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
@@ -203,12 +223,12 @@ def _graded_kernels(lab: Lab, submission: Submission, by_variant: Mapping[str, E
     }
 
 
-def _predictions(
-    lab: Lab, submission: Submission, emulated: _Emulated, processor: Processor, compiler: CompilerProcess
+def _predict(
+    lab: Lab, emulated: _Emulated, processor: Processor, compiler: CompilerProcess
 ) -> dict[str, PredictedTime | Message]:
     from grader.grading.predictions import predict_all
 
-    kernels = _graded_kernels(lab, submission, emulated.evidence)
+    kernels = _graded_kernels(lab, emulated.submission, emulated.evidence)
     return predict_all(lab, kernels, emulated.evidence, processor, emulated.trials.programs, compiler)
 
 
@@ -216,15 +236,31 @@ def _predictions(
 class _Grading:
     """What the stages of one grading have in common.
 
-    secret: the course's, which the drawn case follows from.  warm, checked: see `grade`.
+    secret: the course's, which the drawn case follows from.  options, listeners, warm, processes: see `grade`.
     """
 
     lab: Lab
+    options: GradeOptions
+    listeners: Listeners
+    reading: Reading
     oracle: Oracle
     compiler: CompilerProcess
     secret: str
     warm: Warm | None
-    checked: Callable[[list[Check]], None] | None
+    processes: int
+
+    def tell_swept(self, result: Result) -> None:
+        """Tell who listens that the result has all that figures are drawn of."""
+        if self.listeners.swept is not None:
+            self.listeners.swept(told(result))
+
+
+@dataclass(frozen=True, slots=True)
+class _Predictions:
+    """The device that times are predicted for, if for any, and those that marks go by."""
+
+    processor: Processor | None
+    by_variant: Mapping[str, PredictedTime | Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,14 +284,14 @@ def _emulated(grading: _Grading, submission: Submission) -> _Emulated:
     lab, programs = grading.lab, trials.programs
     by_variant = compiled(lab, submission, programs)
     # Run at the lab's sizes and at a case that is drawn.
-    by_variant = _run(trials, drawn_trials, submission, by_variant, grading.checked)
+    by_variant = _run(trials, drawn_trials, submission, by_variant, grading.listeners.checked)
     submission, by_variant = with_best(
         submission, by_variant, lambda one: _run(trials, drawn_trials, one, compiled(lab, one, programs))
     )
     return _Emulated(submission, by_variant, drawn, trials, drawn_trials)
 
 
-def _called(grading: _Grading, reading: Reading, folder: Path, stack: ExitStack, gpu: FunctionGpu | None) -> _Emulated:
+def _called(grading: _Grading, folder: Path, stack: ExitStack, gpu: FunctionGpu | None) -> _Emulated:
     """The same of a function or a program, which makes its launches itself, and on a GPU too where there is one.
 
     folder: an empty one to work in.  stack: closes what runs the program.
@@ -263,11 +299,11 @@ def _called(grading: _Grading, reading: Reading, folder: Path, stack: ExitStack,
     from grader.checks import judge
     from grader.grading.functions import read_function, run_function, staged
 
-    lab, checked = grading.lab, grading.checked
+    lab, reading, checked = grading.lab, grading.reading, grading.listeners.checked
     submission = read_function(reading.submitted, staged(reading.submitted, reading.sources, lab, folder), lab)
     drawn, trials, drawn_trials = _trials(grading, submission)
     by_variant, called = run_function(lab, submission, trials.oracle, drawn_trials, stack, gpu)
-    sources = [_source(source) for source in submission.sources]
+    sources = [source_record(source) for source in submission.sources]
     for evidence in by_variant.values():
         if checked is not None:
             file = "" if isinstance(evidence.binding, Missing) else evidence.bound.kernel.file
@@ -307,35 +343,14 @@ def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]
         environment=environment,
         variants={name: variant_record(evidence) for name, evidence in by_variant.items()},
         checks=checks,
-        sources=[_source(source) for source in submission.sources],
+        sources=[source_record(source) for source in submission.sources],
         remarks_said=[
             *observation_remarks(submission.observed),
             *(remark_msg(kind, line) for kind, line in submission.remarks),
-            *_host_remarks(by_variant),
+            *host_remarks(by_variant),
         ],
     )
     return told(result)
-
-
-def _host_remarks(by_variant: Mapping[str, Evidence]) -> list[Message]:
-    """Return remarks on untidy host code, and on faults in it that no check of the lab judges."""
-    faults = []
-    for evidence in by_variant.values():
-        asked = (spec.settings for spec in evidence.variant.checks if spec.check == "host_code")
-        judged = [f for s in asked if isinstance(s, HostCodeSettings) for f in evidence.host.counted(s.of)]
-        faults += [*evidence.host.untidy, *(fault for fault in evidence.host.faults if fault not in judged)]
-    places: dict[tuple[str, Message], list[int]] = {}
-    for fault in faults:
-        lines = places.setdefault((fault.file, fault.message), [])
-        # That nothing is compared is a fault of the program, wherever its kernels are launched.
-        if fault.line not in lines and not (lines and fault.kind == "not_compared"):
-            lines.append(fault.line)
-    return [_host_remark(file, sorted(lines), message) for (file, message), lines in places.items()]
-
-
-def _host_remark(file: str, lines: Sequence[int], fault: Message) -> Message:
-    several = {"lines": ", ".join(map(str, lines))} if len(lines) > 1 else {}
-    return msg("remarks.host_code", file=file, line=lines[0], fault=fault, **several)
 
 
 def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
@@ -397,7 +412,7 @@ def _run(
 
     kernels = bound_kernels(trials.lab, submission)
     graded = dict(by_variant)
-    sources = [_source(source) for source in submission.sources]
+    sources = [source_record(source) for source in submission.sources]
     for name, kernel in kernels.items():
         if not by_variant[name].compilation.failure:
             graded[name] = run_kernel(trials, drawn_trials, by_variant[name], kernel)
@@ -416,17 +431,6 @@ def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:
         python=platform.python_version(),
         numpy=np.__version__,
         command=command,
-    )
-
-
-def _source(source: SourceText) -> Source:
-    return Source(
-        file=source.file,
-        text=source.text if source.written is None else source.written,
-        encoding=source.encoding,
-        sha256=source.sha256,
-        notebook=source.notebook,
-        cells=list(source.cells),
     )
 
 

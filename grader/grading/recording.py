@@ -1,8 +1,8 @@
-"""What was found out about a variant, as the records of the result."""
+"""What was found out about a variant, its host code and its sources, as the records of the result."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -10,16 +10,17 @@ import msgspec
 from grader.checks.correct import own_check_msg
 from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.text import difference_msg, hazard_msg, projections_msg
-from grader.lab.checks import RacesSettings
+from grader.lab.checks import HostCodeSettings, RacesSettings
 from grader.launching.backend import reason_msg
 from grader.launching.trial import Run
 from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
-from grader.result import Case, Hazard, Launch, Variant
+from grader.result import Case, Hazard, Launch, Source, Variant
 from grader.running.evidence import Evidence
 from grader.submission.cpp.scopes import branch_around
 from grader.submission.kernels.records import Observed, SeenRun
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
+from grader.submission.source import SourceText
 
 
 def variant_record(evidence: Evidence) -> Variant:
@@ -238,3 +239,36 @@ def _left_before(evidence: Evidence, line: int, count: int) -> Message | None:
     file = evidence.bound.kernel.file
     branch = branch_around(file, evidence.source.get(file, ""), line)
     return msg("remarks.exited_before_barrier_in_if", line=line, branch=branch, n=count) if branch else None
+
+
+def host_remarks(by_variant: Mapping[str, Evidence]) -> list[Message]:
+    """Return remarks on untidy host code, and on faults in it that no check of the lab judges."""
+    faults = []
+    for evidence in by_variant.values():
+        asked = (spec.settings for spec in evidence.variant.checks if spec.check == "host_code")
+        judged = [f for s in asked if isinstance(s, HostCodeSettings) for f in evidence.host.counted(s.of)]
+        faults += [*evidence.host.untidy, *(fault for fault in evidence.host.faults if fault not in judged)]
+    places: dict[tuple[str, Message], list[int]] = {}
+    for fault in faults:
+        lines = places.setdefault((fault.file, fault.message), [])
+        # That nothing is compared is a fault of the program, wherever its kernels are launched.
+        if fault.line not in lines and not (lines and fault.kind == "not_compared"):
+            lines.append(fault.line)
+    return [_host_remark(file, sorted(lines), message) for (file, message), lines in places.items()]
+
+
+def _host_remark(file: str, lines: Sequence[int], fault: Message) -> Message:
+    several = {"lines": ", ".join(map(str, lines))} if len(lines) > 1 else {}
+    return msg("remarks.host_code", file=file, line=lines[0], fault=fault, **several)
+
+
+def source_record(source: SourceText) -> Source:
+    """Return a file as it was handed in."""
+    return Source(
+        file=source.file,
+        text=source.text if source.written is None else source.written,
+        encoding=source.encoding,
+        sha256=source.sha256,
+        notebook=source.notebook,
+        cells=list(source.cells),
+    )

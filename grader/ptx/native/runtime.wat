@@ -13,7 +13,7 @@
   (func $c32 (param $r f32) (result f32)
     (select (local.get $r) (f32.const nan:0x7fffff) (f32.eq (local.get $r) (local.get $r))))
 
-  ;; isa/fma.py, fma_f64: which NaN comes out is not WebAssembly's to say.
+  ;; isa/rounding.py, fma_f64: which NaN comes out is not WebAssembly's to say.
   (func $fma64 (param $a f64) (param $b f64) (param $c f64) (result f64)
     (f64.reinterpret_i64 (call $fma64_at_length (i64.reinterpret_f64 (local.get $a))
         (i64.reinterpret_f64 (local.get $b)) (i64.reinterpret_f64 (local.get $c)))))
@@ -153,7 +153,7 @@
     (select (f32.copysign (f32.const 0) (local.get $a)) (local.get $a)
       (f32.lt (f32.abs (local.get $a)) (f32.const 0x1p-126))))
 
-  ;; isa/fma.py, a product and sum rounded downwards.
+  ;; isa/rounding.py, a product and sum rounded downwards.
   (func $fma32_down (param $a f32) (param $b f32) (param $c f32) (result f32)
     (local $x f64) (local $y f64) (local $t f64) (local $part f64) (local $error f64) (local $r f32) (local $bits i32)
     (local.set $x (f64.mul (f64.promote_f32 (local.get $a)) (f64.promote_f32 (local.get $b))))
@@ -401,7 +401,7 @@
   (func $history (param $entry i32) (param $o i32) (result i32)
     (i32.add (i32.load offset=12 (local.get $entry)) (i32.shl (i32.shr_u (local.get $o) (i32.const {UNIT_LOG})) (i32.const 4))))
 
-  ;; What places.py keeps with an instruction about the array that it goes to.
+  ;; What generated code keeps with an instruction about the array that it goes to.
   (func $keep_global (param $a i64) (param $kept i32) (param $w i32)
     (call $keep (call $global_entry (local.get $a)) (local.get $kept) (local.get $w)))
   (func $keep_shared (param $a i64) (param $kept i32) (param $w i32)
