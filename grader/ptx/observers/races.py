@@ -1,10 +1,10 @@
 """Finds races: two threads access one place, at least one of them writes, and nothing puts the accesses in order.
 
-A place is the 32-bit word, or the byte where anything narrower was accessed.  What orders two accesses: a barrier of the
-block that lies between them, or one for some of its threads, from barrier to barrier (vector clocks by warp,
-`shadow.py`); within a warp `__syncwarp()` and its like; between blocks only what the kernel publishes and reads by strong
-accesses and fences (`happens_before.py`).  Two atomics do not race, nor do volatile reads of global memory, which are
-taken for polling.  Stores of equal values are told, but cost nothing.  docs/emulator.md has all rules.
+A place is the 32-bit word, or the byte where anything narrower was accessed.  What orders two accesses: a barrier of
+the block that lies between them, or one for some of its threads, from barrier to barrier (vector clocks by warp,
+`shadow.py`); within a warp `__syncwarp()` and its like; between blocks only what the kernel publishes and reads by
+strong accesses and fences (`happens_before.py`).  Two atomics do not race, nor do volatile reads of global memory,
+which are taken for polling.  Stores of equal values are told, but cost nothing.  docs/emulator.md has all rules.
 
 Shared memory is examined once per interval between barriers, and no interval again whose accesses were harmless before.
 Generated code has a stricter detector of its own (`native/runtime.wat`): what it suspects is run again under this one.
