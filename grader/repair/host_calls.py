@@ -29,7 +29,7 @@ from grader.repair.host_arguments import (
     statement_of,
 )
 from grader.repair.launches import Launch, field_changes
-from grader.repair.nodes import arguments_of, assignment_of, condition_of, is_statement, listed, operator_of
+from grader.repair.nodes import ancestors, arguments_of, assignment_of, condition_of, is_statement, listed, operator_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, qualifiers_of
 
 if TYPE_CHECKING:
@@ -228,8 +228,7 @@ def _missing_symbol(host: Host, name: str, plain: str, is_array: bool) -> Iterat
     for launch in host.launches[:1]:
         function = launch.function
         statement = statement_of(function, launch.grid)
-        declared = [d for node in function.nodes if node.type == "declaration" for d in _declared(node)]
-        declared = [d for d in dict.fromkeys(declared) if function.at(launch.grid.start_byte)]
+        declared = _declared_before(function, launch.grid)
         declared.sort(key=lambda text: _LEADING.sub("", text).lower() != plain)
         for number, source in enumerate(declared[:MAX_NAMES]):
             if statement is None:
@@ -240,11 +239,15 @@ def _missing_symbol(host: Host, name: str, plain: str, is_array: bool) -> Iterat
             yield Change("host", function.line(statement), (edit,), 1.0 + 0.3 * number, "missing", "missing_before")
 
 
-def _declared(node: Node) -> Iterator[str]:
-    for declarator in node.children_by_field_name("declarator"):
-        name = declared_name(declarator)
-        if name:
-            yield name
+def _declared_before(function: Function, place: Node) -> list[str]:
+    """Return the names of parameters and of what is declared before a place, where that still lives there."""
+    around = {outer.id for outer in ancestors(place, function.item.node)}
+    declarators = [inner for inner, _type in parameter_nodes(function.item)]
+    for node in function.nodes:
+        is_before = node.type == "declaration" and node.end_byte <= place.start_byte
+        if is_before and node.parent is not None and node.parent.id in around:
+            declarators += node.children_by_field_name("declarator")
+    return list(dict.fromkeys(name for declarator in declarators if (name := declared_name(declarator))))
 
 
 # -- launches --------------------------------------------------------------------------

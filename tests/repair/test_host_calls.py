@@ -245,6 +245,16 @@ def test_a_variable_of_the_device_is_filled_before_the_launch(kind: str) -> None
     assert text.replace(LAUNCH, f"cudaMemcpyToSymbol(w, hw, sizeof(w));\n{LAUNCH}") in made
 
 
+def test_only_what_lives_where_the_launch_stands_is_copied_there() -> None:
+    text = (
+        f"__constant__ float w[8];\n__global__ void k(float *d) {{}}\nvoid solve(const float *mask) {{\n"
+        f"float *d;\n{{ float inner[8]; }}\n{LAUNCH}\nfloat later[8];\n}}\n"
+    )
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [c.edits[0].text for c in host_changes(host, (), ["w"], ()) if c.detail == "missing_before"]
+    assert made == [f"cudaMemcpyToSymbol(w, {name}, sizeof(w));\n" for name in ("mask", "d")]
+
+
 STREAMS = """cudaMemcpyAsync(d, h, 64, cudaMemcpyHostToDevice, s[1]);
 k<<<1, 32, 0, s[1]>>>(d);
 cudaStreamSynchronize(s[0]);"""
