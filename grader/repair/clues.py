@@ -56,6 +56,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     },
     "write_write": {"atomic": -1.8, "times": -1.8, "index": -1.0, "axis": -1.0, "barrier": 1.2, "": 0.3},
     "barrier_divergence": {"move_barrier": -0.8, "guard": -0.3, "": 0.6},
+    "ended": {"returns": -1.5, "move_barrier": -1.0, "": 0.6},
     "warp_sync": {"barrier": -1.0, "": 0.0},
     "out_of_bounds": {"comparison": -0.8, "guard": -0.5, "bound": -0.5, "array": -0.4, "barrier": 2.5, "zero": 1.5},
     "shared_outside": {"array": -2.0, "comparison": -0.6, "bound": -0.4, "barrier": 2.5, "zero": 1.5},
@@ -92,8 +93,12 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
         "comparison": -0.7,
         "guard": -0.4,
         "derived_guard": -1.5,
-        "drop": -0.9,
-        "unguarded": -0.9,
+        # A condition that turns away what is needed goes before its numbers are changed: another one may only happen to
+        # be what no input has.
+        "drop": -2.4,
+        "unguarded": -2.4,
+        "number": 0.6,
+        "size": 0.4,
         "barrier": 2.0,
         "ternary": 2.0,
     },
@@ -167,6 +172,9 @@ def clues_of(
     symptoms = ["ragged" if check == "ragged_sizes" else "exact"]
     if check in ("bank_conflicts", "coalescing"):
         symptoms = [check]
+    if check == "races" and not ordered:
+        # Threads have ended before a barrier: no device goes wrong, the task forbids it.
+        symptoms.append("ended")
     if ordered:
         symptoms += dict.fromkeys(_named(h) for h in ordered if h is ordered[0] or h.kind == "out_of_bounds")
     if "race" in symptoms and is_collision(ordered):

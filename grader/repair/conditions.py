@@ -18,7 +18,8 @@ from grader.repair.nodes import (
     unbracketed,
     value_of,
 )
-from grader.submission.cpp.tree import LOOPS, WORD, declared_name, descendants
+from grader.repair.returns import ends_with_return, return_changes
+from grader.submission.cpp.tree import WORD, declared_name, descendants
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -242,8 +243,8 @@ def _conditions(function: Function) -> Iterator[Change]:
                     condition, f"{_bracketed(function.text(condition), _LOOSER_THAN_AND)} || !({text})"
                 )
                 yield Change("guard", function.line(node), (edit,), 3.0, "conjunct")
-        if returns and node.child_by_field_name("alternative") is None:
-            yield from _returning(function, node, condition)
+        if ends_with_return(body) and node.child_by_field_name("alternative") is None:
+            yield from return_changes(function, node, condition)
         if not returns and node.child_by_field_name("alternative") is None:
             yield from _looped(function, node, condition, body)
             yield from _by_one(function, node, condition, body)
@@ -313,29 +314,6 @@ def _by_one(function: Function, node: Node, condition: Node, body: Node) -> Iter
     if left is not None and operator in ("<", "<=") and "atomic" in function.text(body):
         edit = function.replaced(condition, f"{function.text(left)} == 0")
         yield Change("guard", function.line(node), (edit,), 2.0, "by_one")
-
-
-def _returning(function: Function, node: Node, condition: Node) -> Iterator[Change]:
-    """An early return left out, made the end of its loop alone or a condition of the statement after it, or put behind
-    the last barrier."""
-    before = 1.4 if any(b.start_byte > node.end_byte for b in function.barriers) else 3.0
-    is_in_block = node.parent is not None and node.parent.type == "compound_statement"
-    left_out = function.removed(node) if is_in_block else function.replaced(node, ";")
-    yield Change("guard", function.line(node), (left_out,), before, "returns", "returns")
-    ends = [n for n in descendants(node) if n.type == "return_statement"]
-    if ends and any(outer.type in LOOPS for outer in ancestors(node, function.body)):
-        edits = tuple(function.replaced(end, "break;") for end in ends)
-        yield Change("guard", function.line(ends[0]), edits, before - 0.6, "returns", "returns_break")
-    behind = [b for b in function.barriers if b.parent == node.parent and b.start_byte > node.end_byte]
-    if behind:
-        moved = f"\n{function.indent(node)}{function.text(node)}"
-        edits = (function.removed(node), function.inserted(behind[-1].end_byte, moved))
-        to_line = function.line(behind[-1])
-        yield Change("guard", function.line(node), edits, before - 0.5, "returns", "returns_late", to_line)
-    following = node.next_named_sibling
-    if following is not None and following.type == "expression_statement" and following not in function.barriers:
-        edit = function.replaced(node, f"if (!({function.text(condition)}))")
-        yield Change("guard", function.line(node), (edit,), before, "returns", "returns_early")
 
 
 def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[str]]) -> list[str]:

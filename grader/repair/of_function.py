@@ -246,7 +246,8 @@ class _Tried:
         if len(suspects) < sum(f.is_kernel for f in functions):
             # What is launched in right runs as well has done no harm there.
             lines += [n for f in suspects for n in range(f.line(f.body), f.body.end_point.row + 2)]
-        diagnosis = self.evidence.diagnoses.get("ragged" if self.case.kind == "ragged" else "correct")
+        diagnoses = self.evidence.diagnoses
+        diagnosis = diagnoses.get("ragged" if self.case.kind == "ragged" else "correct") or diagnoses.get("correct")
         clues = clues_of(functions, self.check.check, hazards, diagnosis, lines, {})
         ranked = in_order(clues, changes_of(functions, {}, ()))
         return [

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from grader.checks import checks_with
 from grader.launching.kernel import BoundKernel
+from grader.repair.barriers import barrier_changes
 from grader.repair.clues import Clues, clues_of
 from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
@@ -14,7 +15,7 @@ from grader.repair.function import Change, Function, functions_of
 from grader.repair.launches import Launch, crosswise, field_changes, grid_changes, launch_changes, launches_of, sides_at
 from grader.repair.pitfalls import PRECISION, pitfall_changes
 from grader.repair.several_places import array_changes, constant_changes, idea_changes, macro_changes
-from grader.repair.statements import barrier_changes, value_changes
+from grader.repair.statements import value_changes
 from grader.repair.symptom import Symptom
 from grader.repair.terms import left_out_changes, term_changes
 from grader.result import Check

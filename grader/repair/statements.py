@@ -1,4 +1,4 @@
-"""Changes of statements: barriers, and first values of variables, of sums and of elements that a branch leaves out."""
+"""Changes of statements: first values of variables, of sums and of elements that a branch leaves out."""
 
 from __future__ import annotations
 
@@ -6,241 +6,21 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import BARRIER, Access, Change, Function, Variable
+from grader.repair.function import Change, Function, Variable
 from grader.repair.nodes import (
     ancestors,
     assignment_of,
-    condition_of,
     inner_of,
-    is_statement,
-    is_stored,
     only_statement,
+    operator_of,
+    sides_of,
+    value_of,
 )
-from grader.submission.cpp.tree import LOOPS, descendants
+from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-
-CALL = f"{BARRIER}();"
-ONE_WAY = 0.8
-"""By how much later a barrier at the end of a loop is tried that only fills an array or only reads it."""
-
-
-def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
-    """A barrier after every statement that all threads come by, one moved out of its branch, one taken away.
-
-    shares: whether the kernel has shared memory.
-    """
-    if not shares:
-        return
-    yield from _between(function)
-    for barrier in function.barriers:
-        yield from _moved(function, barrier)
-        yield function.replacement("barrier", barrier, ";", 3.5, "remove_barrier", "removed")
-    yield from _both(function)
-    yield from _in_warps(function)
-    for call in function.statements:
-        text = function.text(call).replace(" ", "")
-        if text.startswith("__syncwarp("):
-            yield function.replacement("barrier", call, CALL, 0.8, "barrier", "stronger")
-    for statement in function.statements:
-        if not _is_uniform(function, statement) or statement in function.barriers:
-            continue
-        following = statement.next_named_sibling
-        if following is not None and following in function.barriers:
-            continue
-        parent = statement.parent
-        if parent is None:
-            continue
-        indent = function.indent(statement)
-        if parent.type == "compound_statement":
-            if following is None and parent.parent is not None and parent == function.body:
-                continue
-            if statement.type == "declaration" and "[" not in function.text(statement):
-                continue
-            is_end = following is None and parent.parent is not None and parent.parent.type in LOOPS
-            edit = function.inserted(statement.end_byte, f"\n{indent}{CALL}")
-            last_line = statement.end_point.row + 1
-            is_whole = statement.type in LOOPS and BARRIER not in function.text(statement)
-            # Nothing points to the last line of a loop, whatever its accesses are; one that only fills or only reads
-            # is done with before the others go on.
-            in_tiles = is_end and BARRIER in function.text(parent)
-            cost = 2.0 if in_tiles else 2.4 if is_end else 1.2 if is_whole else 2.2
-            if parent.parent is not None and parent.parent.type in LOOPS and _goes_one_way(function, parent):
-                cost += ONE_WAY
-            if any(n.type == "return_statement" and n.end_byte <= statement.end_byte for n in function.nodes):
-                # Threads that have left never come to it.
-                cost += 0.8
-            yield Change("barrier", last_line, (edit,), cost, "barrier", "loop_end" if is_end else "after")
-            if statement.prev_named_sibling is None and parent.parent is not None and parent.parent.type in LOOPS:
-                edit = function.inserted(statement.start_byte, f"{CALL}\n{indent}")
-                yield Change("barrier", function.line(statement), (edit,), 2.4, "barrier", "loop_start")
-        elif parent.type in LOOPS:
-            edits = (
-                function.inserted(statement.start_byte, "{ "),
-                function.inserted(statement.end_byte, f" {CALL} }}"),
-            )
-            cost = 2.6 + (ONE_WAY if _goes_one_way(function, statement) else 0.0)
-            yield Change("barrier", statement.end_point.row + 1, edits, cost, "barrier", "loop_end")
-
-
-def _goes_one_way(function: Function, body: Node) -> bool:
-    """Whether no array is both stored to and read in a loop: then no iteration waits for another, and a barrier that is
-    missing is missing behind the loop."""
-    stored, read = set(), set()
-    for access in function.accesses:
-        if not body.start_byte <= access.node.start_byte < body.end_byte:
-            continue
-        parent = access.node.parent
-        is_target = parent is not None and parent.child_by_field_name("left") == access.node
-        operator = parent.child_by_field_name("operator") if is_target and parent is not None else None
-        is_plain = operator is not None and operator.type == "="
-        if is_target or (parent is not None and parent.type == "update_expression"):
-            stored.add(access.array)
-        if not is_plain:
-            read.add(access.array)
-    return not stored & read
-
-
-def _both(function: Function) -> Iterator[Change]:
-    """In a loop without a barrier, two: after what fills shared memory, and at the loop's end."""
-    for loop in function.nodes:
-        body = loop.child_by_field_name("body") if loop.type in LOOPS else None
-        if body is None or body.type != "compound_statement" or BARRIER in function.text(body):
-            continue
-        inside = [s for s in body.named_children if is_statement(s)]
-        if len(inside) < 2 or not _is_uniform(function, inside[0]):
-            continue
-        last = inside[-1]
-        end = function.inserted(last.end_byte, f"\n{function.indent(last)}{CALL}")
-        for statement in inside[:-1]:
-            if statement.type != "declaration":
-                edit = function.inserted(statement.end_byte, f"\n{function.indent(statement)}{CALL}")
-                yield Change("barrier", statement.end_point.row + 1, (edit, end), 2.3, "barrier", "loop_both")
-
-
-def _between(function: Function) -> Iterator[Change]:
-    """`if (t >= d) s[t] += s[t - d];` with a barrier between what is read and what is stored."""
-    for node in function.statements:
-        branch = node if node.type == "if_statement" and node.child_by_field_name("alternative") is None else None
-        body = branch.child_by_field_name("consequence") if branch is not None else node
-        assignment = assignment_of(inner_of(only_statement(body)))
-        if assignment is None or node.parent is None or not _is_uniform(function, node):
-            continue
-        left, operator, right = assignment
-        own = function.text(left)
-        reads = [a for a in function.accesses if right.start_byte <= a.node.start_byte < right.end_byte]
-        other_reads = [a for a in reads if a.array == own.partition("[")[0] and function.text(a.node) != own]
-        condition = condition_of(branch) if branch is not None else None
-        if not other_reads or (branch is not None and condition is None) or node.parent.type != "compound_statement":
-            continue
-        indent = function.indent(node)
-        test = function.text(condition) if condition is not None else ""
-        value = f"{test} ? {function.text(right)} : 0" if test else function.text(right)
-        stores = f"{own} {operator} read;"
-        text = f"const auto read = {value};\n{indent}{CALL}\n{indent}{f'if ({test}) ' if test else ''}{stores}"
-        if node.next_named_sibling not in function.barriers:
-            text += f"\n{indent}{CALL}"
-        yield function.replacement("barrier", node, text, 2.0, "barrier", "between", line=function.line(left))
-
-
-WARP_CALL = "__syncwarp();"
-
-
-def _in_warps(function: Function) -> Iterator[Change]:
-    """In a branch, or a device function, that has no barrier: __syncwarp() after each step, and where all lanes store,
-    between what a step reads and what it stores."""
-    for block in function.nodes:
-        if block.type != "compound_statement" or BARRIER in function.text(block):
-            continue
-        steps = [s for s in block.named_children if s.type in ("expression_statement", "if_statement", *LOOPS)]
-        steps = [step for step in steps if any(_stored_in(function, step))]
-        if not steps:
-            continue
-        edits: dict[bool, list[Edit]] = {False: [], True: []}
-        for step in steps:
-            body = step.child_by_field_name("body") if step.type in LOOPS else None
-            for is_split, of_way in edits.items():
-                of_way += _with_syncs(function, body if body is not None else step, is_split=is_split)
-        for is_split, of_way in edits.items():
-            if of_way:
-                cost = 1.4 if is_split else 1.2
-                yield Change("barrier", function.line(steps[0]), tuple(of_way), cost, "barrier", "warp")
-
-
-def _stored_in(function: Function, node: Node) -> Iterator[Access]:
-    for access in function.accesses:
-        if node.start_byte <= access.node.start_byte < node.end_byte and is_stored(access.node):
-            yield access
-
-
-def _with_syncs(function: Function, step: Node, *, is_split: bool) -> Iterator[Edit]:
-    """A step followed by __syncwarp(); is_split: with another one between reading and storing."""
-    assignment = assignment_of(inner_of(step))
-    if is_split and assignment is not None and "[" in function.text(assignment[2]):
-        left, operator, right = assignment
-        text = f"{{ const auto read = {function.text(right)}; {WARP_CALL} {function.text(left)} {operator} read; "
-        yield function.replaced(step, f"{text}{WARP_CALL} }}")
-    elif step.type == "compound_statement":
-        yield function.inserted(step.end_byte - 1, f"    {WARP_CALL}\n{function.indent(step)}")
-    elif step.parent is not None and step.parent.type in LOOPS:
-        yield function.inserted(step.start_byte, "{ ")
-        yield function.inserted(step.end_byte, f" {WARP_CALL} }}")
-    else:
-        yield function.inserted(step.end_byte, f" {WARP_CALL}")
-
-
-def _moved(function: Function, barrier: Node) -> Iterator[Change]:
-    yield from _out_of_loop(function, barrier)
-    outermost = None
-    edits: tuple[Edit, ...]
-    for outer in ancestors(barrier, function.body):
-        if outer.type in LOOPS:
-            break
-        if outer.type == "if_statement":
-            outermost = outer
-    if outermost is None:
-        return
-    body = outermost.child_by_field_name("consequence")
-    if body is not None and body.type == "compound_statement" and body.named_children[0] == barrier:
-        edits = (
-            function.inserted(outermost.start_byte, f"{CALL}\n{function.indent(outermost)}"),
-            function.removed(barrier),
-        )
-        yield Change("barrier", function.line(barrier), edits, 0.8, "move_barrier", "before_branch")
-    parent = outermost.parent
-    after = f"\n{function.indent(outermost)}{CALL}"
-    if parent is not None and parent.type in LOOPS:
-        edits = (
-            function.inserted(outermost.start_byte, "{ "),
-            function.replaced(barrier, ";" if barrier.parent and barrier.parent.type == "if_statement" else ""),
-            function.inserted(outermost.end_byte, f"{after} }}"),
-        )
-    else:
-        removed = ";" if barrier.parent is not None and barrier.parent.type != "compound_statement" else ""
-        edits = (function.replaced(barrier, removed), function.inserted(outermost.end_byte, after))
-    yield Change("barrier", function.line(barrier), edits, 0.9, "move_barrier", "in_branch")
-
-
-def _is_uniform(function: Function, statement: Node) -> bool:
-    for outer in ancestors(statement, function.body):
-        if outer.type in ("if_statement", "switch_statement", "else_clause", "case_statement"):
-            return False
-    return True
-
-
-def _out_of_loop(function: Function, barrier: Node) -> Iterator[Change]:
-    """The barrier moved behind its loop, where threads make different numbers of passes."""
-    loop = next((outer for outer in ancestors(barrier, function.body) if outer.type in LOOPS), None)
-    if loop is None or loop.parent is None or loop.parent.type != "compound_statement":
-        return
-    heads = [loop.child_by_field_name(name) for name in ("initializer", "condition")]
-    if any("threadIdx" in function.text(head) for head in heads if head is not None):
-        after = function.inserted(loop.end_byte, f"\n{function.indent(loop)}{CALL}")
-        edits = (function.removed(barrier), after)
-        yield Change("barrier", function.line(barrier), edits, 0.7, "move_barrier", "out_of_loop")
 
 
 _NARROW = re.compile(
@@ -384,10 +164,12 @@ _ADDED = {"+=": "", "-=": "-"}
 
 
 def _atomic(function: Function, node: Node) -> Iterator[Change]:
-    """`a[i] += v`, `a[i]++` and `a[i] = a[i] + v` of an array that several threads add to, as one atomic addition."""
+    """`a[i] += v`, `a[i]++` and `a[i] = a[i] + v` of an array that several threads add to, as one atomic addition; also
+    where `a[i]` goes through a variable."""
     inner, assignment = inner_of(node), assignment_of(inner_of(node))
     place: Node | None = None
     added = ""
+    edits: tuple[Edit, ...] = ()
     if inner is not None and inner.type == "update_expression":
         place, added = inner.child_by_field_name("argument"), "-1" if "--" in function.text(inner) else "1"
     elif assignment is not None:
@@ -395,12 +177,32 @@ def _atomic(function: Function, node: Node) -> Iterator[Change]:
         text, own = function.text(right), function.text(place)
         if operator in _ADDED:
             added = f"{_ADDED[operator]}({text})" if _ADDED[operator] else text
-        elif operator == "=" and right.type == "binary_expression" and text.startswith(f"{own} + "):
-            added = text.removeprefix(f"{own} + ")
+        elif operator == "=" and operator_of(right) == "+":
+            sides = [function.text(side) for side in sides_of(right) if side is not None]
+            read = _read_before(function, node, own)
+            name = declared_name(read) if read is not None else ""
+            for one, other in (sides, sides[::-1]):
+                if one == own:
+                    added = other
+                elif read is not None and one == name and read.parent is not None:
+                    added, edits = other, (function.removed(read.parent),)
     is_element = place is not None and place.type in ("subscript_expression", "pointer_expression")
     if added and inner is not None and place is not None and is_element:
         text = f"atomicAdd(&{function.text(place)}, {added})"
-        yield function.replacement("expression", inner, text, 1.4, "atomic", "atomic", line=function.line(node))
+        edits = (*edits, function.replaced(inner, text))
+        yield Change("expression", function.line(node), edits, 1.4, "atomic", "atomic")
+
+
+def _read_before(function: Function, node: Node, element: str) -> Node | None:
+    """Return the declarator of a variable that holds an element for the statement alone that stands after it."""
+    before = node.prev_named_sibling
+    declarators = before.children_by_field_name("declarator") if before is not None else []
+    value = value_of(declarators[0]) if len(declarators) == 1 else None
+    if value is None or function.text(value) != element:
+        return None
+    name = declared_name(declarators[0])
+    uses = [n for n in function.nodes if n.type == "identifier" and function.text(n) == name]
+    return declarators[0] if len(uses) == 2 else None
 
 
 def _else_zero(function: Function, node: Node) -> Iterator[Change]:

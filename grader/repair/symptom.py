@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from grader.checks import checks_with, hazards
+from grader.lab.checks import RacesSettings
 from grader.launching.trial import Run
 from grader.ptx.records import Counters, Hazard
 from grader.result import CaseKind, Check
@@ -42,6 +43,7 @@ class SmallCase:
     excess: wavefronts of shared memory more than needed, or sectors of global memory, that are too many; -1: any.
     metric: "wavefronts" or "sectors".
     of_order: whether the order of accesses alone is looked at, whatever comes of them.
+    all_reach: whether no thread may have ended before a barrier.
     """
 
     kind: CaseKind
@@ -51,12 +53,13 @@ class SmallCase:
     excess: int = -1
     metric: str = "wavefronts"
     of_order: bool = False
+    all_reach: bool = False
 
     def is_clean(self, run: Run, observed: bool) -> bool:
         """Whether nothing of the fault is left in a run."""
         if self.of_order:
             return run.outcome.status == "ok" and not hazards.counted(run.outcome.hazards)
-        if run.outcome.status != "ok" or not run.is_right or faults(run):
+        if run.outcome.status != "ok" or not run.is_right or faults(run) or (self.all_reach and _have_ended(run)):
             return False
         if observed and self.excess >= 0 and run.outcome.counters is not None:
             return excess_of(run.outcome.counters, self.metric) < self.excess
@@ -89,6 +92,11 @@ def faults(run: Run) -> list[Hazard]:
     kinds = ("out_of_bounds",) if run.kind == "ragged" else ("out_of_bounds", "uninitialized")
     memory = [h for h in run.outcome.hazards if h.kind in kinds]
     return memory + hazards.counted(run.outcome.hazards)
+
+
+def _have_ended(run: Run) -> bool:
+    """Whether threads had ended before a barrier; a device goes on, a task may forbid it."""
+    return any(kind == "exited_before_barrier" for kind, _line, _count in run.outcome.remarks)
 
 
 def is_collision(hazards: Sequence[Hazard]) -> bool:
@@ -136,17 +144,20 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     diagnosis = check.diagnosis
     if diagnosis is not None and not _skips_diagnosis(check, run):
         sizes = dict(diagnosis.size)
-    kind: CaseKind = "ragged" if check.check == "ragged_sizes" else "correct"
+    kind: CaseKind = "ragged" if run.kind == "ragged" or check.check == "ragged_sizes" else "correct"
     metric = "sectors" if check.check == "coalescing" else "wavefronts"
     excess = -1
     if check.check in ("coalescing", "bank_conflicts") and run.outcome.counters is not None:
         excess = excess_of(run.outcome.counters, metric)
+    all_reach = check.check == "races" and _all_reach(evidence)
     cases = [SmallCase(kind, sizes, instructions_of(run), observe=True, excess=excess, metric=metric)]
     # Only what is right at the first size comes to be run at others.
     further = _others(evidence, evidence.interpretation, sizes)
     if "ragged_sizes" in uncovered:
         further = [r for r in further if r.kind != "ragged"]
-    cases += [SmallCase(r.kind, dict(r.sizes), max(MOST_INSTRUCTIONS, cases[0].instructions)) for r in further]
+    most = max(MOST_INSTRUCTIONS, cases[0].instructions)
+    cases += [SmallCase(r.kind, dict(r.sizes), most) for r in further]
+    cases = [replace(case, all_reach=all_reach) for case in cases]
     lines = tuple(dict.fromkeys(n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)))
     return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right, run.outcome.reason in STOPPED)
 
@@ -201,7 +212,14 @@ def _showing(evidence: Evidence, check: Check) -> Run | None:
             candidates = [r for r in exact if r.outcome.counters and excess_of(r.outcome.counters, metric) > 0]
         case _:
             candidates = [r for r in exact if faults(r)]
+            if not candidates and _all_reach(evidence):
+                candidates = [r for r in runs if r.outcome.status == "ok" and _have_ended(r)]
     return min(candidates, key=lambda r: prod(r.sizes.values()), default=None)
+
+
+def _all_reach(evidence: Evidence) -> bool:
+    settings = evidence.variant.settings_of(RacesSettings)
+    return settings is not None and settings.all_reach
 
 
 def _skips_diagnosis(check: Check, run: Run) -> bool:

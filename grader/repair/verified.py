@@ -226,7 +226,10 @@ DETAILS = {
         "barrier": (
             "after loop_end loop_start loop_both in_branch before_branch out_of_loop removed stronger warp between"
         ),
-        "guard": "missing missing_around removed returns returns_early returns_break returns_late loop flattened",
+        "guard": (
+            "missing missing_around removed returns returns_early returns_break returns_late returns_around loop "
+            "flattened"
+        ),
         "initial_value": "missing stored added positive zero else",
         "bound": "remainder shuffle rounded start end step neighbours",
         "padding": "moved",

@@ -84,8 +84,12 @@ REPAIRS: Texts = {
         "the loop."
     ),
     "guard_returns_late": N_(
-        "The return in line {line} comes too early: the threads that it ends are still needed up to the barrier in "
-        "line {to_line}."
+        "The return in line {line} comes too early: the threads that it ends have to reach the barrier in line "
+        "{to_line} first."
+    ),
+    "guard_returns_around": N_(
+        "The return in line {line} comes before the barrier in line {to_line}, which all threads of the block have to "
+        "reach: put the condition around what it guards instead."
     ),
     "bound": N_("The start, the end or the step of the loop in line {line} is wrong."),
     "bound_start": N_("The start of the loop in line {line} is wrong."),

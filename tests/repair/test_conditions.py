@@ -363,6 +363,27 @@ def test_one_thread_of_a_pair_exchanges() -> None:
             "int i = threadIdx.x;\nout[i] = 1;\n__syncthreads();\nif (i >= n) return;\nout[i] = 2;",
             "returns_late",
         ),
+        # All that stands before the barrier gets the condition, each part for itself; also where a loop holds it.
+        (
+            "int i = threadIdx.x;\nif (i >= n) return;\nfloat v = a[i];\nout[i] = v;\nout[1] = v;\n__syncthreads();\n"
+            "out[i] = 2;",
+            "int i = threadIdx.x;\nfloat v = i < n ? a[i] : 0;\nif (i < n) { out[i] = v;\nout[1] = v; }\n"
+            "__syncthreads();\nif (i >= n) return;\nout[i] = 2;",
+            "returns_around",
+        ),
+        (
+            "int i = threadIdx.x;\nif (i >= n || i < 1) return;\nfor (int k = 0; k < 4; k++) {\nout[i] = k;\n"
+            "__syncthreads();\n}",
+            "int i = threadIdx.x;\nfor (int k = 0; k < 4; k++) {\nif (i < n && i >= 1) out[i] = k;\n"
+            "__syncthreads();\n}",
+            "returns_around",
+        ),
+        # What is done before returning stays with it.
+        (
+            "int i = threadIdx.x;\nif (i >= n) { out[0] = 1; return; }\nout[i] = 1;\n__syncthreads();\nout[i] = 2;",
+            "int i = threadIdx.x;\nout[i] = 1;\n__syncthreads();\nif (i >= n) { out[0] = 1; return; }\nout[i] = 2;",
+            "returns_late",
+        ),
         (
             "int k = 0;\nfor (; k + 4 <= n; k += 4) out[k] = 1;\nif (k < n) out[k] = 1;",
             "int k = 0;\nfor (; k + 4 <= n; k += 4) out[k] = 1;\nfor (; k < n; ++k) out[k] = 1;",
