@@ -356,6 +356,15 @@ def host_functions(parsed: ParsedFile) -> Iterator[Function]:
             yield Function(parsed, item, is_kernel=False)
 
 
+_VECTOR = re.compile(r"(?:float|double|u?int|u?char|u?short|u?long)([1-4])")
+
+
+def zero_of(kind: str) -> str:
+    """Return what is written for nothing of a type: `make_float4(0, 0, 0, 0)` of a vector, 0 of any other."""
+    vector = _VECTOR.fullmatch(kind)
+    return f"make_{kind}({', '.join('0' * int(vector[1]))})" if vector is not None else "0"
+
+
 _FRACTION = re.compile(r"\d\.|\.\d|\b(?:float|double)\b")
 
 

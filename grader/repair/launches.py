@@ -9,7 +9,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, is_rounded_down
-from grader.repair.nodes import arguments_of, listed, operator_of, sides_of, value_of
+from grader.repair.nodes import arguments_of, listed, named_in, operator_of, sides_of, value_of
 from grader.repair.several_places import replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
@@ -126,6 +126,15 @@ def rounded_down(function: Function, node: Node, depth: int = 0) -> Iterator[Nod
     elif node.type in ("parenthesized_expression", "call_expression", "argument_list", "cast_expression"):
         for child in node.named_children:
             yield from rounded_down(function, child, depth)
+
+
+def quotients_before(function: Function, node: Node) -> Iterator[Node]:
+    """Yield divisions that are not rounded up of what a number of blocks is rounded up from: `quads = n / 4` where
+    there are `(quads + 255) / 256` blocks."""
+    source = source_of(function, node)
+    left = source.child_by_field_name("left") if operator_of(source) == "/" else None
+    for name in named_in(left) if left is not None and not is_rounded_down(function, source) else ():
+        yield from rounded_down(function, name)
 
 
 def _has_remainder(function: Function, node: Node) -> bool:
@@ -331,6 +340,11 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
     if edits:
         line = min(function.line(node) for node in down)
         yield Change("launch", line, edits, 1.1, "grid_rounded", "rounded")
+    for axis in axes:
+        for node in quotients_before(function, axis):
+            edit = rounded_up(function, node)
+            if edit is not None:
+                yield Change("launch", function.line(node), (edit,), 1.15, "grid_rounded", "quotient")
     if len(edits) > 1:
         for node, edit in zip(down, edits, strict=False):
             yield Change("launch", function.line(node), (edit,), 1.6, "grid_rounded", "rounded")

@@ -118,13 +118,18 @@ def _graded(
 
 
 def _shown(runs: FunctionRuns, evidence: Evidence) -> Case | None:
-    """Return the smallest of the lab's own cases that shows a fault; None where no change can mend it."""
+    """Return the smallest case that shows a fault, of the lab's own where one does; None where no change can mend it."""
     wrong = [r for r in evidence.runs if r.outcome.status != "ok" or not r.is_right or faults(r)]
-    named = {(case.kind, repr(case.sizes)): case for case in runs.named()}
-    cases = [(prod(r.sizes.values()), case) for r in wrong if (case := named.get((r.kind, repr(r.sizes)))) is not None]
     if any(r.outcome.status == "unsupported" for r in wrong):
         return None
-    return min(cases, key=lambda row: row[0], default=(0, None))[1]
+    own = [r for r in evidence.runs if not r.drawn]
+    for ways in (runs.named(), runs.drawn_cases(replace(evidence, runs=tuple(own)))):
+        known = {(case.kind, repr(case.sizes), case.drawn): case for case in ways}
+        places = [(prod(r.sizes.values()), (r.kind, repr(r.sizes), r.drawn)) for r in wrong]
+        cases = [(size, known[place]) for size, place in places if place in known]
+        if cases:
+            return min(cases, key=lambda row: row[0])[1]
+    return None
 
 
 def _code(program: Program) -> dict[str, str]:
@@ -178,6 +183,10 @@ class _Tried:
         ways = [self._of_device(observer), self._of_host()]
         if self._unset:
             yield from self._of_host("unset")
+        # Nothing but the fault itself gives occasion to these.
+        yield from self._of_host("halved")
+        if self.evidence.one_block is not None:
+            yield from self._of_host("levels")
         for way in reversed(ways) if is_of_host else ways:
             for parsed, change, program in way:
                 if (change.kind, change.detail) in EXCHANGED_AXES:
@@ -276,4 +285,7 @@ class _Tried:
                 cost -= (change.line, change.detail) in named
                 rows.append((cost, len(rows), parsed, change))
         rows.sort(key=lambda row: row[:2])
-        return [(parsed, change) for _cost, _number, parsed, change in rows]
+        unique: dict[object, tuple[ParsedFile, Change]] = {}
+        for _cost, _number, parsed, change in rows:
+            unique.setdefault((parsed.file, change.key), (parsed, change))
+        return list(unique.values())

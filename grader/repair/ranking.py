@@ -15,6 +15,7 @@ from grader.repair.function import Change, Function, functions_of
 from grader.repair.launches import Launch, crosswise, field_changes, grid_changes, launch_changes, launches_of, sides_at
 from grader.repair.pitfalls import PRECISION, pitfall_changes
 from grader.repair.several_places import array_changes, constant_changes, idea_changes, macro_changes
+from grader.repair.slips import slip_changes
 from grader.repair.statements import value_changes
 from grader.repair.symptom import Symptom
 from grader.repair.terms import left_out_changes, term_changes
@@ -47,6 +48,7 @@ def changes_of(
         changes += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
         changes += [*surplus_changes(function, covers), *clip_changes(function), *term_changes(function)]
         changes += [*left_out_changes(function), *pitfall_changes(function)]
+        changes += slip_changes(function)
         yield from ((function, _with_part(function, change)) for change in changes)
 
 

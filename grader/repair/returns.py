@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function
+from grader.repair.function import Change, Function, zero_of
 from grader.repair.nodes import ancestors, is_statement, listed, only_leaves, operator_of, unbracketed, value_of
 from grader.submission.cpp.tree import LOOPS, descendants
 from grader.submission.lexical import Edit
@@ -104,10 +104,12 @@ def _parts(function: Function, statements: list[Node]) -> Iterator[tuple[Node, N
 def _under(function: Function, guard: str, first: Node, last: Node) -> Iterator[Edit]:
     """Yield the edits that put statements under a condition, or the value of a declaration."""
     if first.type == "declaration":
+        kind = first.child_by_field_name("type")
+        zero = zero_of(function.text(kind) if kind is not None else "")
         for declarator in first.children_by_field_name("declarator"):
             value = value_of(declarator)
             if value is not None and any(n.type == "subscript_expression" for n in (value, *descendants(value))):
-                yield function.replaced(value, f"{guard} ? {function.text(value)} : 0")
+                yield function.replaced(value, f"{guard} ? {function.text(value)} : {zero}")
     elif first == last:
         yield function.inserted(first.start_byte, f"if ({guard}) ")
     else:

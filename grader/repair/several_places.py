@@ -58,6 +58,36 @@ def constant_changes(parsed: ParsedFile, names: Collection[str], values: Mapping
             yield Change("constant", node.start_point.row + 1, (edit,), 1.9 + 0.1 * place, "constant")
 
 
+_HALVED = re.compile(r".*(?:/=\s*2|>>=\s*1)\s*|.*=\s*\w+\s*(?:/\s*2|>>\s*1)\s*")
+_HALF = re.compile(r"\s*\(?\s*([\w.]+)\s*\)?\s*(?:/\s*2|>>\s*1)\s*")
+
+
+def tree_changes(parsed: ParsedFile) -> Iterator[Change]:
+    """Yield the powers of two beside the size of a block in which a loop halves the number of threads: of an odd number
+    half leaves one out."""
+    lines = [node.start_point.row + 1 for node in descendants(parsed.root) if _halves(parsed, node)]
+    words = {
+        word for node in descendants(parsed.root) if node.type == "kernel_call_syntax" for word in parsed.words(node)
+    }
+    for name, node in numbers_of(parsed):
+        value = parsed.constants.evaluate(name)
+        if not lines or name not in words or not isinstance(value, int) or not 2 < value <= 1024:
+            continue
+        lower = 1 << (value.bit_length() - 1)
+        for other in (2 * lower, lower) if lower != value and parsed.text(node).strip().isdigit() else ():
+            if other <= 1024:
+                edit = replaced_in(parsed, node, str(other))
+                yield Change("constant", node.start_point.row + 1, (edit,), 0.3, "constant", "halved", lines[0])
+
+
+def _halves(parsed: ParsedFile, node: Node) -> bool:
+    start, update = node.child_by_field_name("initializer"), node.child_by_field_name("update")
+    if node.type != "for_statement" or start is None or update is None:
+        return False
+    value = next((v for n in (start, *descendants(start)) if (v := value_of(n)) is not None), None)
+    return value is not None and bool(_HALVED.fullmatch(parsed.text(update)) and _HALF.fullmatch(parsed.text(value)))
+
+
 def macro_changes(parsed: ParsedFile, names: Collection[str], sizes: Collection[str]) -> Iterator[Change]:
     """Macros that are no mere number: a parameter in another's place, two exchanged; another name, operator or number.
 

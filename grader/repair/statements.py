@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function, Variable
+from grader.repair.function import Change, Function, Variable, zero_of
 from grader.repair.nodes import (
     ancestors,
     assignment_of,
@@ -159,7 +159,6 @@ def _stale(function: Function, node: Node) -> Iterator[Change]:
     yield Change("expression", function.line(following), edits, 1.6, "stale", "stale")
 
 
-_VECTOR = re.compile(r"(?:float|double|u?int|u?char|u?short|u?long)([1-4])")
 _ADDED = {"+=": "", "-=": "-"}
 
 
@@ -212,8 +211,7 @@ def _else_zero(function: Function, node: Node) -> Iterator[Change]:
     left = assignment[0]
     if left.type == "subscript_expression":
         variable = function.known_at(node).get(function.text(left).partition("[")[0])
-        vector = _VECTOR.fullmatch(variable.type) if variable is not None else None
-        zero = f"make_{vector[0]}({', '.join('0' * int(vector[1]))})" if vector is not None else "0"
+        zero = zero_of(variable.type if variable is not None else "")
         text = f"\n{function.indent(node)}else {function.text(left)} = {zero};"
         yield function.insertion(
             "initial_value", node.end_byte, text, 2.4, "else_zero", "else", line=function.line(node)

@@ -34,6 +34,7 @@ OF_OTHERS = ("speedup", *checks_with("host"))
 OF_GPU = ("speedup", "host_code")
 """The same where host code is changed, and read anew."""
 OF_COST = frozenset(checks_with("cost"))
+OF_RESULTS = frozenset(checks_with("result"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class VerifiedRepair:
     effect: what it does to the accesses that the check is about, None where it is about none.
     together: the variants that the one change mends, this one among them; () where it was tried for this one alone.
     rest: names of checks of what the kernel costs that fail with it, where it is right with it and these are all that
-      fail; they had failed before, or were not reached.
+      fail; they had failed before, were not reached, or were those of another result.
     proof: of a change of host code, which says nothing of kernels: "own_check" where the program's own check finds its
       results right with it, and did not without; "run" where a run does not show the fault any more; "call" of a
       function or a program that passes every check with it; "" of any other.
@@ -80,9 +81,10 @@ def judged(
     """The repair that a change makes: None where it mends nothing, or spoils what was right."""
     new = {c.check: c for c in after}
     old = [c for c in before if c.check in new and c.check not in left_out]
-    spoilt = [c for c in old if c.status == "pass" and new[c.check].status != "pass"]
+    spoilt = {c.check for c in old if c.status == "pass" and new[c.check].status != "pass"}
     mended = tuple(c.check for c in old if c.status == "fail" and _is_passed(new[c.check], changed_evidence))
-    if spoilt or not mended:
+    # What a kernel costs that computes something else tells nothing.
+    if not mended or (spoilt and not (spoilt <= OF_COST and set(mended) & OF_RESULTS)):
         return None
     left = tuple(c.check for c in old if new[c.check].status in ("fail", "error") or _is_waiting(new[c.check]))
     of_cost = OF_COST.isdisjoint(mended) and OF_COST.issuperset(left)
@@ -233,15 +235,18 @@ DETAILS = {
         "initial_value": "missing stored added positive zero else",
         "bound": "remainder shuffle rounded start end step neighbours",
         "padding": "moved",
+        "constant": "halved",
         "comparison": "overflow wrapped",
         "expression": (
             "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
-            "neighbour factor unused unsigned signed narrow not_shared lost macro shadowed stale atomic"
+            "neighbour factor squared unused unsigned signed narrow not_shared lost macro shadowed stale atomic"
         ),
-        "index": "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed",
+        "index": (
+            "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed limit groups"
+        ),
         "launch": (
-            "axes rounded remainder block arguments argument grid order bytes no_bytes too_few_bytes fields "
-            "instance opt_in shape opt_in_other size"
+            "axes rounded quotient remainder block arguments argument grid order bytes no_bytes too_few_bytes fields "
+            "instance opt_in shape opt_in_other size levels"
         ),
         "host": (
             "target source ends direction directions bytes size pitch earlier later extra missing "

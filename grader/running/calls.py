@@ -192,7 +192,9 @@ def one_block(shown: Sequence[tuple[Run, Observation]]) -> OneBlock | None:
                 else:
                     within.add(place)
         more[run.outcome.status == "ok" and run.is_right].append(beyond)
-    if not more[True] or not more[False] or any(run.outcome.hazards for run, _observation in shown):
+    # What no block of the launch stored is read as it was.
+    hazards = [h for run, _observation in shown for h in run.outcome.hazards if h.kind != "uninitialized"]
+    if not more[True] or not more[False] or hazards:
         return None
     wrong = set.intersection(*(set(beyond) for beyond in more[False]))
     wrong -= {place for beyond in more[True] for place in beyond}

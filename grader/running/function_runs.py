@@ -143,7 +143,7 @@ class FunctionRuns:
                 shown.append((cases[len(observations) - 1], run, observations[-1]))
             if len(observations) == len(cases) and all(run.outcome.status == "ok" and run.is_right for run in runs):
                 is_named = not any(run.drawn for run in runs)
-                cases.extend(self._drawn(replace(evidence, runs=tuple(runs))) if is_named else self._last(cases))
+                cases.extend(self.drawn_cases(replace(evidence, runs=tuple(runs))) if is_named else self._last(cases))
             if len(observations) < len(cases):
                 return self.begun(cases[len(observations)], limits)
             return self._in_order(0, limits) if is_asked(replace(evidence, runs=tuple(runs))) else None
@@ -293,7 +293,7 @@ class FunctionRuns:
             for name, data in returned.outputs.items()
         }
 
-    def _drawn(self, evidence: Evidence) -> Iterator[Case]:
+    def drawn_cases(self, evidence: Evidence) -> Iterator[Case]:
         """Yield drawn cases, and one whose data are all equal where the lab asks for it."""
         rules = SizeRules(self.drawn_lab, Interpretation((), _PLAN))
         rows = [*drawn_cases(self.drawn_lab, evidence, rules), *drawn_shapes(self.drawn_lab, evidence, rules)]

@@ -48,6 +48,14 @@ def _sectors(line: int, before: float, after: float) -> str:
 
 REPAIRS: Texts = {
     "index": N_("An index in line {line} is wrong."),
+    "index_limit": N_(
+        "Line {line} lets an index reach the size itself: the last element is the one before it, so limit it to the "
+        "size minus one."
+    ),
+    "index_groups": N_(
+        "Line {line} takes a number of groups for a number of elements: multiply it by the number of elements in a "
+        "group."
+    ),
     "index_axes": N_("x and y are swapped in line {line}."),
     "index_axes_next": N_("x and y are swapped in line {line} and in the next one."),
     "index_exchanged": N_("Two indices are in each other's place in the statement in line {line}."),
@@ -198,6 +206,7 @@ REPAIRS: Texts = {
         "The index in line {line} is wrong: the array of indices that the function is given is used nowhere."
     ),
     "expression": N_("What is computed in line {line} is wrong."),
+    "expression_squared": N_("Line {line} multiplies a constant by itself; it is needed once."),
     "expression_shadowed": N_(
         "The variable declared in line {line} hides one of the same name that is declared before it: what the inner "
         "one is given never reaches the outer one."
@@ -230,9 +239,21 @@ REPAIRS: Texts = {
         "elements, and each thread step by the number of all threads."
     ),
     "constant": N_("The constant set in line {line} has the wrong value."),
+    "constant_halved": N_(
+        "The loop in line {to_line} halves the number of threads, which leaves one out wherever it is odd: the block "
+        "set in line {line} has to be a power of two."
+    ),
+    "launch_levels": N_(
+        "Line {line} launches one block, which takes no more elements than it has threads; there may be more: do with "
+        "them what the function does with its array."
+    ),
     "launch_axes": N_("The two axes of the grid are swapped in line {line}."),
     "launch_rounded": N_(
         "Line {line} rounds the number of blocks down: elements that do not fill a whole block are left out."
+    ),
+    "launch_quotient": N_(
+        "Line {line} rounds a quotient down, and the number of blocks is computed from it: what is left over may get "
+        "no block. Round it up."
     ),
     "launch_remainder": N_(
         "Line {line} divides by one number and looks at the remainder of another: both have to be the same."

@@ -402,3 +402,65 @@ def test_an_array_gets_its_first_value_before_the_first_launch() -> None:
     assert min(costs, key=lambda line: costs[line]) == "cudaMemset(out, 0, sizeof(*out));"
     assert "cudaMemcpy(out, sums, sizeof(*out), cudaMemcpyDeviceToDevice);" in costs
     assert not any("(in," in line for line in costs)
+
+
+LEVELS = (
+    "__global__ void scan(const float *in, float *out, float *sums, int n) {}\n"
+    "void solve(const float *in, float *out, int n) {\nfloat *sums, *scanned;\nint blocks = (n + 7) / 8;\n"
+    "scan<<<blocks, 8>>>(in, out, sums, n);\nscan<<<1, 8>>>(sums, scanned, nullptr, blocks);\n}\n"
+)
+
+
+def test_what_one_block_is_too_small_for_is_done_as_the_function_does_it() -> None:
+    host = host_of(parse(SourceText(Path("p.cu"), LEVELS, "utf-8")))
+    made = [(c.detail, c.line, changed(LEVELS, c)) for c in host_changes(host, (), (), ()) if c.group == "grid"]
+    one, first = "scan<<<1, 8>>>(sums, scanned, nullptr, blocks);", "scan<<<blocks, 8>>>(in, out"
+    assert made == [
+        ("grid", 5, LEVELS.replace(first, first.replace("blocks", "1"))),
+        ("grid", 5, LEVELS.replace(first, first.replace("blocks", "1"))),
+        ("levels", 6, LEVELS.replace(one, "solve(sums, scanned, blocks);")),
+        ("grid", 6, LEVELS.replace(one, one.replace("<1", "<blocks"))),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "after"),
+    [
+        ("for (int d = 64; d > 4; d /= 2)", "for (int d = 64; d >= 4; d /= 2)"),
+        ("while (d < 4)", "while (d <= 4)"),
+        ("for (int d = 64; d != 4; d /= 2)", None),
+    ],
+)
+def test_a_loop_of_launches_takes_a_turn_more(head: str, after: str | None) -> None:
+    text = f"{HEAD}{head}\n{LAUNCH}\n}}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.kind, c.detail, changed(text, c)) for c in host_changes(host, (), (), ()) if c.group == "loop"]
+    assert made == ([("bound", "end", text.replace(head, after))] if after else [])
+
+
+@pytest.mark.parametrize(
+    ("threads", "head", "made"),
+    [
+        ("192", "int k = blockDim.x / 2; k > 0; k >>= 1", ["256", "128"]),
+        ("THREADS_OF_ALL", "int k = blockDim.x / 2; k > 0; k >>= 1", []),
+        ("1000", "int k = N / 2; k; k /= 2", ["1024", "512"]),
+        ("256", "int k = N / 2; k > 0; k /= 2", []),
+        ("192", "int k = N; k > 0; k /= 2", []),
+        ("192", "int k = 1; k < N; k *= 2", []),
+    ],
+)
+def test_a_block_that_is_halved_has_a_power_of_two(threads: str, head: str, made: list[str]) -> None:
+    text = f"#define N {threads}\n__global__ void k(float *d) {{ for ({head}) d[k] += d[2 * k]; }}\n"
+    text += "int main() {\nk<<<1, N>>>(d);\n}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    changes = [c for c in host_changes(host, (), (), ()) if c.detail == "halved"]
+    assert [changed(text, c) for c in changes] == [text.replace(f"N {threads}", f"N {other}", 1) for other in made]
+    assert {(c.kind, c.line, c.to_line) for c in changes} == ({("constant", 1, 2)} if made else set())
+
+
+def test_a_quotient_that_blocks_are_made_of_is_rounded_up() -> None:
+    grid = "int quads = n / 4;\nint blocks = (quads + 255) / 256;\nk<<<blocks, 256>>>(d);"
+    text = f"__global__ void k(float *d) {{}}\nvoid solve(float *d, int n) {{\n{grid}\n}}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, changed(text, c)) for c in launch_changes(launch, {}, ()) if c.detail == "quotient"]
+    assert made == [(3, text.replace("n / 4", "(n + 4 - 1) / 4"))]

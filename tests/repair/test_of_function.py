@@ -37,20 +37,25 @@ class Runs:
 
     def __init__(self, needed: str, elsewhere: str = "") -> None:
         self.needed, self.elsewhere = needed, elsewhere
+        self.is_right_at_named = False
         self.suspects = frozenset({"add"})
         self.lab = SimpleNamespace(files={})
         self.observations = [SimpleNamespace(text=TEXT) for _case in self.named()]
 
     def named(self) -> list[Any]:
-        return [SimpleNamespace(kind="correct", sizes=sizes, data=((),)) for sizes in SIZES]
+        return [SimpleNamespace(kind="correct", sizes=sizes, data=((),), drawn=False) for sizes in SIZES]
+
+    def drawn_cases(self, _evidence: Any) -> list[Any]:
+        return [SimpleNamespace(kind="correct", sizes={"n": 900}, data=((),), drawn=True)]
 
     def begun(self, case: Any, limits: Any) -> tuple[Any, Any]:
         return case, limits
 
     def judged(self, case: Any, observation: Any) -> Any:
         is_right = self.needed in observation.text and (case.sizes["n"] == 8 or self.elsewhere in observation.text)
+        is_right = is_right or (self.is_right_at_named and not case.drawn)
         outcome = SimpleNamespace(status="ok", hazards=(), reason="")
-        return SimpleNamespace(outcome=outcome, is_right=is_right, kind=case.kind, sizes=case.sizes)
+        return SimpleNamespace(outcome=outcome, is_right=is_right, kind=case.kind, sizes=case.sizes, drawn=case.drawn)
 
 
 class Watched:
@@ -99,15 +104,23 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
         own = program("", TEXT)
         called: Any = SimpleNamespace(runs=runs, program=own, observer=Watched(own), files=[parsed], changed=program)
         evidence: Any = SimpleNamespace(
-            runs=[runs.judged(case, SimpleNamespace(text=TEXT)) for case in runs.named()],
+            runs=[runs.judged(case, SimpleNamespace(text=TEXT)) for case in (*runs.named(), *runs.drawn_cases(None))],
             host=SimpleNamespace(**{"faults": (), "of_launch": ()} | host),
             diagnoses={},
             uncombined_blocks=0,
+            one_block=None,
         )
         failed: Any = SimpleNamespace(check=check, variant="solve", status="fail", line=5, data={})
         return function_repairs(called, {"solve": evidence}, [failed])
 
     return search
+
+
+def test_what_a_drawn_case_alone_shows_is_looked_for_there(searched: Any) -> None:
+    runs = Runs("sums[blockIdx.x - 1]", "sums[blockIdx.x - 1]")
+    runs.is_right_at_named = True
+    ((change, _text),) = searched(runs)
+    assert (change.kind, change.line) == ("index", 3)
 
 
 def test_a_change_of_a_kernel_is_run_with_the_host_code_as_it_is(searched: Any) -> None:

@@ -1,0 +1,103 @@
+"""Changes of what differs from its like: limits that a sibling has one less of, numbers of groups where elements are
+counted, exclusive ors of two kinds, constants that are squared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.repair.function import Change, Function
+from grader.repair.nodes import ancestors, arguments_of, named_in, operator_of, outside_brackets, sides_of, value_of
+from grader.submission.cpp.tree import LOOPS, declared_name
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LESS_ONE = re.compile(r".*-\s*1\s*")
+LIMITS = {"min": 1, "clamp": 2}
+"""Functions that keep a number below another, and which of their arguments that is; either one of `min`."""
+MOST_NAMES = 4
+
+
+def slip_changes(function: Function) -> Iterator[Change]:
+    """Yield the changes of what differs from its like."""
+    limits = [(call, limit) for call in function.nodes for limit in _limits(function, call)]
+    has_less = any(_LESS_ONE.fullmatch(function.text(limit)) for _call, limit in limits)
+    for call, limit in limits:
+        if limit.type in ("identifier", "field_expression"):
+            edit = function.inserted(limit.end_byte, " - 1")
+            yield Change("index", function.line(call), (edit,), 0.4 if has_less else 1.8, "limit", "limit")
+    groups = dict(_groups(function))
+    for node in function.nodes:
+        if node.type == "identifier" and function.text(node) in groups:
+            yield from _of_elements(function, node, groups[function.text(node)])
+        elif operator_of(node) == "^":
+            yield from _other_side(function, node)
+        elif operator_of(node) == "*":
+            yield from _squared(function, node)
+
+
+def _limits(function: Function, call: Node) -> Iterator[Node]:
+    """Yield what may be the upper limit in a call of `min` or `clamp`."""
+    name, arguments = function.callee(call).rpartition("::")[2], arguments_of(call)
+    if name in LIMITS and len(arguments) == LIMITS[name] + 1:
+        yield from arguments[-1:] if name == "clamp" else arguments
+
+
+def _groups(function: Function) -> Iterator[tuple[str, int]]:
+    """Yield variables that hold how many groups of so many elements there are: `const int quads = n / 4`."""
+    for node in function.nodes:
+        value = value_of(node)
+        left, right = sides_of(value) if value is not None else (None, None)
+        text = function.text(right) if right is not None else ""
+        is_in_head = node.parent is not None and node.parent.parent is not None and node.parent.parent.type in LOOPS
+        if value is None or left is None or left.type != "identifier" or is_in_head or not text.isdigit():
+            continue
+        if operator_of(value) == "/" and int(text) > 1:
+            yield declared_name(node), int(text)
+        elif operator_of(value) == ">>" and 0 < int(text) < 8:
+            yield declared_name(node), 1 << int(text)
+
+
+def _of_elements(function: Function, node: Node, width: int) -> Iterator[Change]:
+    """An index of single elements, or what it starts from, that begins behind so many groups: `data[quads + i]`."""
+    outer = outside_brackets(node)
+    while operator_of(outer) in ("+", "-"):
+        outer = outside_brackets(outer)
+    value = value_of(outer)
+    is_index = outer.type == "subscript_argument_list" or (
+        value is not None and value.start_byte <= node.start_byte and not _is_limit(function, declared_name(outer))
+    )
+    if is_index:
+        edit = function.replaced(node, f"{width} * {function.text(node)}")
+        yield Change("index", function.line(node), (edit,), 1.2, "groups", "groups")
+
+
+def _is_limit(function: Function, name: str) -> bool:
+    """Whether a variable limits others and is no index itself."""
+    return not any(name in access.words for access in function.accesses)
+
+
+def _other_side(function: Function, node: Node) -> Iterator[Change]:
+    """`tile[x][(y + j) ^ y]` with another of the element's names: rows are mixed by what they are stored by."""
+    access = next((a for a in ancestors(node, function.body) if a.type == "subscript_expression"), None)
+    while access is not None and access.parent is not None and access.parent.type == "subscript_expression":
+        access = access.parent
+    names = list(dict.fromkeys(function.text(n) for n in named_in(access))) if access is not None else []
+    known = function.known_at(node)
+    indices = [name for name in names if name in known and known[name].role == "index"][:MOST_NAMES]
+    for side in sides_of(node):
+        for name in indices if side is not None and side.type == "identifier" else ():
+            if side is not None and name != function.text(side):
+                yield function.replacement("index", side, name, 1.0, "index")
+
+
+def _squared(function: Function, node: Node) -> Iterator[Change]:
+    """A constant of the file that is multiplied by itself."""
+    left, right = sides_of(node)
+    if left is None or right is None or left.type != "identifier" or function.text(left) != function.text(right):
+        return
+    own = {declared_name(n) for n in function.nodes if n.type in ("init_declarator", "declaration")}
+    if function.text(left) not in own | {v.name for v in function.variables if v.start}:
+        yield function.replacement("expression", node, function.text(left), 1.0, "squared", "squared")
