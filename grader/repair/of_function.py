@@ -118,7 +118,7 @@ def _graded(
 
 
 def _shown(runs: FunctionRuns, evidence: Evidence) -> Case | None:
-    """Return the smallest case that shows a fault, of the lab's own where one does; None where no change can mend it."""
+    """Return the smallest case that shows a fault, of the lab's own if any does; None where no change can mend it."""
     wrong = [r for r in evidence.runs if r.outcome.status != "ok" or not r.is_right or faults(r)]
     if any(r.outcome.status == "unsupported" for r in wrong):
         return None

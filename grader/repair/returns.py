@@ -66,12 +66,27 @@ def _put_off(function: Function, node: Node, condition: Node, left_out: Edit, be
         moved = (function.inserted(last.end_byte, f"\n{function.indent(node)}{function.text(node)}"),)
         yield Change("guard", line, (left_out, *moved), before - 0.5, "returns", "returns_late", to_line)
     body = node.child_by_field_name("consequence")
-    parts = list(_parts(function, following[: following.index(last) + 1]))
+    # Only what goes by the index that is too large has to be kept from it.
+    known = function.known_at(node)
+    own = {word for word in function.parsed.words(condition) if word in known and known[word].role == "index"}
+    parts = [
+        (first, end)
+        for first, end in _parts(function, following[: following.index(last) + 1])
+        if any(own & function.parsed.words(n) for n in _between(first, end))
+    ]
     if body is not None and only_leaves(body) and 0 < len(parts) <= MOST_PARTS:
         guard = _opposite(function, condition)
         guards = [edit for first, end in parts for edit in _under(function, guard, first, end)]
         edits = (left_out, *guards, *moved)
         yield Change("guard", line, edits, before - 0.4, "returns", "returns_around", to_line)
+
+
+def _between(first: Node, last: Node) -> Iterator[Node]:
+    """Yield the statements from one to another of the same block."""
+    current: Node | None = first
+    while current is not None and current.start_byte <= last.start_byte:
+        yield current
+        current = current.next_named_sibling
 
 
 def _holds_barrier(function: Function, statement: Node) -> bool:

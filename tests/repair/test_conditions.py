@@ -378,6 +378,14 @@ def test_one_thread_of_a_pair_exchanges() -> None:
             "__syncthreads();\n}",
             "returns_around",
         ),
+        # What others fill by their own place is filled by all.
+        (
+            "int i = threadIdx.x;\nif (i >= n) return;\nfloat v = a[i];\nfor (int k = 0; k < 4; k++) {\nif (k < n)\n"
+            "out[threadIdx.x] = k;\n__syncthreads();\n}\nout[i] = v;",
+            "int i = threadIdx.x;\nfloat v = i < n ? a[i] : 0;\nfor (int k = 0; k < 4; k++) {\nif (k < n)\n"
+            "out[threadIdx.x] = k;\n__syncthreads();\n}\nif (i >= n) return;\nout[i] = v;",
+            "returns_around",
+        ),
         # What is done before returning stays with it.
         (
             "int i = threadIdx.x;\nif (i >= n) { out[0] = 1; return; }\nout[i] = 1;\n__syncthreads();\nout[i] = 2;",

@@ -3,7 +3,7 @@ whole gradings of such."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +30,17 @@ void solve(float *out, const float *sums, int n) {
 }
 """
 SIZES = ({"n": 8}, {"n": 9})
+
+
+@dataclass
+class Evidence:
+    """What is known of a function, as far as a search asks for it."""
+
+    runs: Any
+    host: Any
+    diagnoses: dict[str, Any]
+    uncombined_blocks: int
+    one_block: Any
 
 
 class Runs:
@@ -103,7 +114,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
         parsed = parse(SourceText(Path("k.cu"), TEXT, "utf-8"))
         own = program("", TEXT)
         called: Any = SimpleNamespace(runs=runs, program=own, observer=Watched(own), files=[parsed], changed=program)
-        evidence: Any = SimpleNamespace(
+        evidence: Any = Evidence(
             runs=[runs.judged(case, SimpleNamespace(text=TEXT)) for case in (*runs.named(), *runs.drawn_cases(None))],
             host=SimpleNamespace(**{"faults": (), "of_launch": ()} | host),
             diagnoses={},
