@@ -60,11 +60,13 @@ def _put_off(function: Function, node: Node, condition: Node, left_out: Edit, be
     last = next((n for n in reversed(following) if _holds_barrier(function, n)), None)
     if last is None:
         return
-    to_line = [function.line(b) for b in function.barriers if b.start_byte < last.end_byte][-1]
+    barriers = [b for b in function.barriers if node.end_byte <= b.start_byte < last.end_byte]
     moved: tuple[Edit, ...] = ()
     if last != following[-1]:
         moved = (function.inserted(last.end_byte, f"\n{function.indent(node)}{function.text(node)}"),)
-        yield Change("guard", line, (left_out, *moved), before - 0.5, "returns", "returns_late", to_line)
+        yield Change(
+            "guard", line, (left_out, *moved), before - 0.5, "returns", "returns_late", function.line(barriers[-1])
+        )
     body = node.child_by_field_name("consequence")
     # Only what goes by the index that is too large has to be kept from it.
     known = function.known_at(node)
@@ -78,7 +80,7 @@ def _put_off(function: Function, node: Node, condition: Node, left_out: Edit, be
         guard = _opposite(function, condition)
         guards = [edit for first, end in parts for edit in _under(function, guard, first, end)]
         edits = (left_out, *guards, *moved)
-        yield Change("guard", line, edits, before - 0.4, "returns", "returns_around", to_line)
+        yield Change("guard", line, edits, before - 0.4, "returns", "returns_around", function.line(barriers[0]))
 
 
 def _between(first: Node, last: Node) -> Iterator[Node]:

@@ -63,14 +63,6 @@ MENDED = [
             "+            w[t + blockDim.x + radius] = in[i + blockDim.x];",
         ],
     ),
-    # A device goes on without the threads that have ended; the task wants all of them there.
-    (
-        "box-blur/bad/returns_before_barrier.cu",
-        "shared.races",
-        (6, "guard"),
-        "The return in line 6 comes too early: the threads that it ends have to reach the barrier in line 11 first.",
-        ["-    if (i >= count)", "-        return;", "+    if (i >= count)", "+        return;"],
-    ),
     (
         "matmul/bad/one_step_too_many.cu",
         "naive.memory_safety",
@@ -423,3 +415,16 @@ def test_what_shows_only_beyond_a_large_block_is_mended(graded: Grade, tmp_path:
     assert found.repair is not None and (found.repair.line, found.repair.kind) == (9, "initial_value")
     assert found.hint.startswith(f"An initial value is missing in line 9. {EVERY}")
     assert "+        acc = 0;" in found.repair.diff
+
+
+def test_a_return_that_a_device_allows_and_the_task_does_not_goes_behind_the_barrier(graded: Grade) -> None:
+    result = graded("box-blur", KERNELS / "box-blur/bad/returns_before_barrier.cu")
+    found = check(result.checks, "shared.races")
+    assert found.hint.startswith(
+        "The return in line 6 comes before the barrier in line 13, which all threads of the block have to reach: put "
+        f"the condition around what it guards instead. {EVERY}"
+    )
+    assert found.repair is not None
+    rows = [row.removeprefix("+").strip() for row in found.repair.diff if row[0] == "+"]
+    assert rows[0] == "if (i < count) { w[t + radius] = in[i];"
+    assert rows[-2:] == ["if (i >= count)", "return;"]

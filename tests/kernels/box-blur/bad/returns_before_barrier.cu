@@ -2,15 +2,17 @@
 __global__ void blur_shared(const float *in, float *out, int count, int radius)
 {
     extern __shared__ float w[];
-    const int i = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.x * blockDim.x - radius;
+    const int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
     if (i >= count)
         return;
-    const int last = min(count, (int)((blockIdx.x + 1) * blockDim.x)) + radius;
-    for (int k = threadIdx.x; first + k < last; k += blockDim.x)
-        w[k] = first + k >= 0 && first + k < count ? in[first + k] : 0;
+    w[t + radius] = in[i];
+    if (t < radius) {
+        w[t] = i >= radius ? in[i - radius] : 0;
+        w[t + radius + blockDim.x] = i + blockDim.x < count ? in[i + blockDim.x] : 0;
+    }
     __syncthreads();
     float sum = 0;
     for (int k = 0; k <= 2 * radius; ++k)
-        sum += w[threadIdx.x + k];
-    out[i] = i < radius || i >= count - radius ? w[threadIdx.x + radius] : sum / (2 * radius + 1);
+        sum += w[t + k];
+    out[i] = i < radius || i >= count - radius ? w[t + radius] : sum / (2 * radius + 1);
 }
