@@ -145,6 +145,8 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
 
 def run(source: str, arguments: list[Any], apart: bool, grid: Any, block: Any, **more: Any) -> tuple[Any, ...]:
     module = compiled(source)
+    # What an earlier launch of the kernel has shown.
+    module.derived.pop("wanted threads", None)
     device = Device()
     passed = [
         device.buffer(f"arg{k}", int(a) if isinstance(a, Bytes) else a) if isinstance(a, np.ndarray | Bytes) else a
