@@ -108,8 +108,8 @@ def gradescope_results(result: Result, language: str, seconds: float | None = No
     lines = {source.file: source.text.split("\n") for source in result.sources}
     checks = [c for c in result.checks if c.skip_reason != "not_applicable" and (c.possible or c.status != "pass")]
     # What stands above the tests tells nothing of hidden ones; while there are any, Gradescope shows no total.
-    checks = [c for c in result.checks if not c.data.get("hidden")]
-    shown = result if len(checks) == len(result.checks) else marked(result, checks)
+    open_checks = [c for c in result.checks if not c.data.get("hidden")]
+    shown = result if len(open_checks) == len(result.checks) else marked(result, open_checks)
     decided = "".join(f"<p>{_text(line)}</p>" for line in decision_lines(shown, language))
     record: dict[str, Any] = {
         "score": result.score.earned,
