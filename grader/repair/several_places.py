@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from grader.repair.function import BARRIER, BUILTINS, Change, Function, Kind, Variable
-from grader.repair.nodes import assignment_of, index_of, named_in, operator_of, sides_of, value_of
+from grader.repair.nodes import assignment_of, index_of, listed, named_in, operator_of, sides_of, value_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants, qualifiers_of
 from grader.submission.lexical import Edit
 from grader.submission.structs import fields_of
@@ -65,19 +65,31 @@ _HALF = re.compile(r"\s*\(?\s*([\w.]+)\s*\)?\s*(?:/\s*2|>>\s*1)\s*")
 def tree_changes(parsed: ParsedFile) -> Iterator[Change]:
     """Yield the powers of two beside the size of a block in which a loop halves the number of threads: of an odd number
     half leaves one out."""
-    lines = [node.start_point.row + 1 for node in descendants(parsed.root) if _halves(parsed, node)]
-    words = {
-        word for node in descendants(parsed.root) if node.type == "kernel_call_syntax" for word in parsed.words(node)
-    }
-    for name, node in numbers_of(parsed):
-        value = parsed.constants.evaluate(name)
-        if not lines or name not in words or not isinstance(value, int) or not 2 < value <= 1024:
-            continue
-        lower = 1 << (value.bit_length() - 1)
-        for other in (2 * lower, lower) if lower != value and parsed.text(node).strip().isdigit() else ():
+    nodes = list(descendants(parsed.root))
+    loops = [node.start_point.row + 1 for node in nodes if _halves(parsed, node)]
+    blocks = (
+        [parts[1] for n in nodes if n.type == "kernel_call_syntax" and len(parts := listed(n)) > 1] if loops else []
+    )
+    words = {word for block in blocks for word in parsed.words(block)}
+    places = [(node, [node]) for name, node in numbers_of(parsed) if name in words]
+    for block in {parsed.text(n): n for n in blocks if n.type == "number_literal"}.values():
+        places.append(
+            (block, [n for n in nodes if n.type == "number_literal" and parsed.text(n) == parsed.text(block)])
+        )
+    for node, same in places:
+        text = parsed.text(node).strip()
+        value = int(text) if text.isdigit() else 0
+        lower = 1 << (value.bit_length() - 1) if value > 2 else value
+        for other in (2 * lower, lower) if lower != value else ():
+            below = [n for n in nodes if n.type == "number_literal" and parsed.text(n) == str(value - 1)]
+            edits = [replaced_in(parsed, n, str(other)) for n in same]
+            edits += [
+                replaced_in(parsed, n, str(other - 1))
+                for n in below
+                if node.type == "number_literal" and same != [node]
+            ]
             if other <= 1024:
-                edit = replaced_in(parsed, node, str(other))
-                yield Change("constant", node.start_point.row + 1, (edit,), 0.3, "constant", "halved", lines[0])
+                yield Change("constant", node.start_point.row + 1, tuple(edits), 0.3, "constant", "halved", loops[0])
 
 
 def _halves(parsed: ParsedFile, node: Node) -> bool:

@@ -8,7 +8,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function
-from grader.repair.nodes import ancestors, arguments_of, named_in, operator_of, outside_brackets, sides_of, value_of
+from grader.repair.nodes import (
+    ancestors,
+    arguments_of,
+    assignment_of,
+    condition_of,
+    inner_of,
+    is_stored,
+    named_in,
+    only_statement,
+    operator_of,
+    outside_brackets,
+    sides_of,
+    unbracketed,
+    value_of,
+)
 from grader.submission.cpp.tree import LOOPS, declared_name
 
 if TYPE_CHECKING:
@@ -28,6 +42,7 @@ def slip_changes(function: Function) -> Iterator[Change]:
         if limit.type in ("identifier", "field_expression"):
             edit = function.inserted(limit.end_byte, " - 1")
             yield Change("index", function.line(call), (edit,), 0.4 if has_less else 1.8, "limit", "limit")
+    yield from _limited(function)
     groups = dict(_groups(function))
     for node in function.nodes:
         if node.type == "identifier" and function.text(node) in groups:
@@ -43,6 +58,31 @@ def _limits(function: Function, call: Node) -> Iterator[Node]:
     name, arguments = function.callee(call).rpartition("::")[2], arguments_of(call)
     if name in LIMITS and len(arguments) == LIMITS[name] + 1:
         yield from arguments[-1:] if name == "clamp" else arguments
+
+
+def _limited(function: Function) -> Iterator[Change]:
+    """`x + r < w ? x + r : w` and `if (x > w) x = w;` with the last element in place of the size."""
+    for node in function.nodes:
+        condition = node.child_by_field_name("condition")
+        inner = condition_of(node) if node.type == "if_statement" else condition
+        sides = [side for side in sides_of(unbracketed(inner)) if side is not None] if inner is not None else []
+        if len(sides) != 2 or inner is None or operator_of(unbracketed(inner)) not in ("<", "<=", ">", ">="):
+            continue
+        places: list[Node | None] = []
+        if node.type == "conditional_expression":
+            places = [node.child_by_field_name(name) for name in ("consequence", "alternative")]
+        elif node.type == "if_statement" and node.child_by_field_name("alternative") is None:
+            assignment = assignment_of(inner_of(only_statement(node.child_by_field_name("consequence"))))
+            places = [assignment[0], assignment[2]] if assignment is not None and assignment[1] == "=" else []
+        texts = {function.text(side) for side in sides}
+        if len(places) != 2 or {function.text(place) for place in places if place is not None} != texts:
+            continue
+        for limit in places:
+            if limit is None or limit.type not in ("identifier", "field_expression") or is_stored(limit):
+                continue
+            other = next(side for side in sides if function.text(side) == function.text(limit))
+            edits = (function.inserted(other.end_byte, " - 1"), function.inserted(limit.end_byte, " - 1"))
+            yield Change("index", function.line(limit), edits, 1.2, "limit", "limit")
 
 
 def _groups(function: Function) -> Iterator[tuple[str, int]]:

@@ -35,6 +35,8 @@ OF_GPU = ("speedup", "host_code")
 """The same where host code is changed, and read anew."""
 OF_COST = frozenset(checks_with("cost"))
 OF_RESULTS = frozenset(checks_with("result"))
+BESIDE = OF_COST | {"uses"}
+"""Checks that may fail beside a change with which the result is right: of its cost, and of what the task wants used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class VerifiedRepair:
     diff: what is changed, as lines of a unified diff without its head.
     effect: what it does to the accesses that the check is about, None where it is about none.
     together: the variants that the one change mends, this one among them; () where it was tried for this one alone.
-    rest: names of checks of what the kernel costs that fail with it, where it is right with it and these are all that
-      fail; they had failed before, were not reached, or were those of another result.
+    rest: names of checks of what the kernel costs or uses that fail with it, where it is right with it and these are
+      all that fail; they had failed before, were not reached, or were those of another result.
     proof: of a change of host code, which says nothing of kernels: "own_check" where the program's own check finds its
       results right with it, and did not without; "run" where a run does not show the fault any more; "call" of a
       function or a program that passes every check with it; "" of any other.
@@ -87,7 +89,7 @@ def judged(
     if not mended or (spoilt and not (spoilt <= OF_COST and set(mended) & OF_RESULTS)):
         return None
     left = tuple(c.check for c in old if new[c.check].status in ("fail", "error") or _is_waiting(new[c.check]))
-    of_cost = OF_COST.isdisjoint(mended) and OF_COST.issuperset(left)
+    of_cost = OF_COST.isdisjoint(mended) and BESIDE.issuperset(left)
     rest = tuple(name for name in left if of_cost and not _is_waiting(new[name]))
     text = parsed.source.text
     diff = tuple(diff_lines(text, changed(text, change)))

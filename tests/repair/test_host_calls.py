@@ -458,6 +458,16 @@ def test_a_block_that_is_halved_has_a_power_of_two(threads: str, head: str, made
     assert {(c.kind, c.line, c.to_line) for c in changes} == ({("constant", 1, 2)} if made else set())
 
 
+def test_a_block_that_is_written_as_a_number_is_changed_wherever_it_stands() -> None:
+    text = (
+        "__global__ void k(float *d) { __shared__ float t[192]; for (int k = blockDim.x / 2; k; k /= 2) t[k] = 0; }\n"
+    )
+    text += "void solve(float *d, int n) {\nk<<<(n + 191) / 192, 192>>>(d);\n}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, changed(text, c)) for c in host_changes(host, (), (), ()) if c.detail == "halved"]
+    assert made[0] == (3, text.replace("192", "256").replace("191", "255"))
+
+
 def test_a_quotient_that_blocks_are_made_of_is_rounded_up() -> None:
     grid = "int quads = n / 4;\nint blocks = (quads + 255) / 256;\nk<<<blocks, 256>>>(d);"
     text = f"__global__ void k(float *d) {{}}\nvoid solve(float *d, int n) {{\n{grid}\n}}\n"

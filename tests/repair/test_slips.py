@@ -18,6 +18,19 @@ QUADS = "int x = threadIdx.x;\nint q = n / 4;\n"
         (LIMITS.format(other="r - 1"), "x + r, n)", "x + r, n - 1)", ("index", "limit", 0.4, 3)),
         (LIMITS.format(other="9"), "x + r, n)", "x + r, n - 1)", ("index", "limit", 1.8, 3)),
         ("int x = clamp(n + 1, 0, n);\nout[x] = 1;", "0, n)", "0, n - 1)", ("index", "limit", 1.8, 2)),
+        (
+            "int x = 9, b = x + 1 < n ? x + 1 : n;\nout[b] = 1;",
+            "x + 1 < n ? x + 1 : n",
+            "x + 1 < n - 1 ? x + 1 : n - 1",
+            ("index", "limit", 1.2, 2),
+        ),
+        (
+            "int x = 9;\nif (x > n)\nx = n;\nout[x] = 1;",
+            "if (x > n)\nx = n;",
+            "if (x > n - 1)\nx = n - 1;",
+            ("index", "limit", 1.2, 4),
+        ),
+        ("int x = 9;\nif (x > n) x = 1;\nout[x] = 1;", "x = 1", "", None),
         # Of single elements, and of what an index of them starts from.
         (f"{QUADS}out[q + x] = a[x];", "[q + x]", "[4 * q + x]", ("index", "groups", 1.2, 4)),
         (f"{QUADS}int i = q + x;\nout[i] = a[x];", "i = q + x", "i = 4 * q + x", ("index", "groups", 1.2, 4)),
