@@ -318,7 +318,8 @@ def _one_block(host: Host, launch: Launch) -> Iterator[Change]:
     statement = statement_of(function, launch.grid)
     if text != "1":
         yield function.replacement("launch", launch.grid, "1", 2.0, "grid", "grid", line=launch.line)
-        return
+        if not any(x.callee == launch.callee and x.line != launch.line for x in host.launches):
+            return
     wanted: list[str] = []
     variables, left = function.known_at(launch.grid), [*launch.arguments]
     for inner, _kind in parameter_nodes(function.item):
@@ -332,7 +333,8 @@ def _one_block(host: Host, launch: Launch) -> Iterator[Change]:
         wanted.append(function.text(argument))
     if statement is not None and wanted and statement.type == "expression_statement":
         call = f"{function.item.name.rpartition('::')[2]}({', '.join(wanted)});"
-        yield function.replacement("launch", statement, call, 0.8, "grid", "levels", line=launch.line)
+        cost = 0.8 if text == "1" else 1.1
+        yield function.replacement("launch", statement, call, cost, "grid", "levels", line=launch.line)
 
 
 def _is_array(function: Function, node: Node, variables: Mapping[str, Variable]) -> bool:

@@ -133,7 +133,7 @@ def quotients_before(function: Function, node: Node) -> Iterator[Node]:
     there are `(quads + 255) / 256` blocks."""
     source = source_of(function, node)
     left = source.child_by_field_name("left") if operator_of(source) == "/" else None
-    for name in named_in(left) if left is not None and not is_rounded_down(function, source) else ():
+    for name in named_in(left) if left is not None else ():
         yield from rounded_down(function, name)
 
 
@@ -343,8 +343,11 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
     for axis in axes:
         for node in quotients_before(function, axis):
             edit = rounded_up(function, node)
-            if edit is not None:
-                yield Change("launch", function.line(node), (edit,), 1.15, "grid_rounded", "quotient")
+            if edit is None:
+                continue
+            yield Change("launch", function.line(node), (edit,), 1.15, "grid_rounded", "quotient")
+            if edits and edit not in edits:
+                yield Change("launch", line, (*edits, edit), 1.2, "grid_rounded", "rounded")
     if len(edits) > 1:
         for node, edit in zip(down, edits, strict=False):
             yield Change("launch", function.line(node), (edit,), 1.6, "grid_rounded", "rounded")

@@ -13,6 +13,7 @@ from grader.repair.nodes import (
     arguments_of,
     assignment_of,
     condition_of,
+    index_of,
     inner_of,
     is_stored,
     named_in,
@@ -127,6 +128,13 @@ def _other_side(function: Function, node: Node) -> Iterator[Change]:
     names = list(dict.fromkeys(function.text(n) for n in named_in(access))) if access is not None else []
     known = function.known_at(node)
     indices = [name for name in names if name in known and known[name].role == "index"][:MOST_NAMES]
+    base = access.child_by_field_name("argument") if access is not None else None
+    row = index_of(base) if base is not None and base.type == "subscript_expression" else None
+    right = node.child_by_field_name("right")
+    if row is not None and right is not None and function.text(unbracketed(right)) != function.text(row):
+        # Whole, as the row is written: `tile[y + j][x ^ (y + j)]`.
+        text = f"({function.text(row)})" if operator_of(row) else function.text(row)
+        yield function.replacement("index", right, text, 0.9, "index")
     for side in sides_of(node):
         for name in indices if side is not None and side.type == "identifier" else ():
             if side is not None and name != function.text(side):

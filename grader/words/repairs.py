@@ -244,8 +244,8 @@ REPAIRS: Texts = {
         "set in line {line} has to be a power of two."
     ),
     "launch_levels": N_(
-        "Line {line} launches one block, which takes no more elements than it has threads; there may be more: do with "
-        "them what the function does with its array."
+        "Line {line} handles no more elements together than one block has threads, and there may be more: do with them "
+        "what the function does with its array."
     ),
     "launch_axes": N_("The two axes of the grid are swapped in line {line}."),
     "launch_rounded": N_(

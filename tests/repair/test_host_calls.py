@@ -423,6 +423,16 @@ def test_what_one_block_is_too_small_for_is_done_as_the_function_does_it() -> No
     ]
 
 
+def test_blocks_that_know_nothing_of_each_other_are_no_better() -> None:
+    text = LEVELS.replace("<<<1, 8>>>", "<<<blocks, 8>>>")
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in host_changes(host, (), (), ()) if c.detail == "levels"]
+    # The first launch is handed the function's own arrays.
+    assert made == [
+        text.replace("scan<<<blocks, 8>>>(sums, scanned, nullptr, blocks);", "solve(sums, scanned, blocks);")
+    ]
+
+
 @pytest.mark.parametrize(
     ("head", "after"),
     [
@@ -474,3 +484,12 @@ def test_a_quotient_that_blocks_are_made_of_is_rounded_up() -> None:
     (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
     made = [(c.line, changed(text, c)) for c in launch_changes(launch, {}, ()) if c.detail == "quotient"]
     assert made == [(3, text.replace("n / 4", "(n + 4 - 1) / 4"))]
+
+
+def test_quotients_that_blocks_are_made_of_are_rounded_up_together() -> None:
+    grid = "int quads = n / 4;\nk<<<quads / 256, 256>>>(d);"
+    text = f"__global__ void k(float *d) {{}}\nvoid solve(float *d, int n) {{\n{grid}\n}}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in launch_changes(launch, {}, ()) if c.detail == "rounded"]
+    both = text.replace("n / 4", "(n + 4 - 1) / 4").replace("quads / 256", "(quads + 256 - 1) / 256")
+    assert made[-1] == both
