@@ -245,6 +245,10 @@ def test_one_block_that_gets_more_than_it_has_threads(runs: list[tuple[bool, int
     found = one_block(shown)
     assert (found.value if found else 0) == (value if grid == 1 else 0)
     assert found is None or (found.kernel, found.line, found.name, found.threads) == ("scan", 7, "count", 32)
+    # What nothing stored is read as it was; a race has a cause of its own.
+    for kind, stays in (("uninitialized", True), ("race", False)):
+        shown[-1][0].outcome.hazards = (SimpleNamespace(kind=kind),)
+        assert one_block(shown) == (found if stays else None)
 
 
 @pytest.mark.parametrize(
