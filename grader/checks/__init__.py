@@ -19,15 +19,15 @@ from grader.running.evidence import Evidence
 from grader.submission.records import Missing
 
 Trait = Literal["code", "run", "host", "limit", "margin", "result", "cost"]
-"""What is to be known of a check beside its judge:
+"""What other parts need to know of a check besides its judge:
 
-code: it judges a kernel's code, for newer devices too, where that is other code.
-run: it judges what a kernel does when it is run, with whatever block that is.
-host: of what stands around a kernel, it is made of one that does not compile, too.
-limit: it holds a number against a limit, beside which that of the lab's own solution stands.
-margin: it fails of a kernel whose arrays have a margin in the program, and none here.
-result: a kernel that fails it computes something else than is asked for.
-cost: of what right code costs, it says nothing of whether a change mends a wrong result.
+code: it judges the code of a kernel, which may be other code for a newer device.
+run: it judges what a kernel does when it runs, whatever its block.
+host: it judges the code around the kernels, so it is judged even where a kernel does not compile.
+limit: it compares a number with a limit; the report shows what the lab's own solution has beside it.
+margin: it may fail only because the program gives the kernel arrays with a margin and the grader does not.
+result: a kernel that fails it computes something else than the lab asks for.
+cost: it judges what a right kernel costs; whether it passes says nothing of a repair of a wrong result.
 """
 
 

@@ -434,8 +434,10 @@ def _predict(
     with CompilerProcess() as compiler:
         stores = ProgramStore(compiler, "compute_75"), ProgramStore(compiler, processor.architecture)
         for variant, kernel in kernels.items():
-            foretold = predict_kernel(kernel, sizes, processor, stores)
-            times[variant] = text(foretold) if isinstance(foretold, Message) else record_of(foretold, sizes, processor)
+            predicted = predict_kernel(kernel, sizes, processor, stores)
+            times[variant] = (
+                text(predicted) if isinstance(predicted, Message) else record_of(predicted, sizes, processor)
+            )
     shown = ", ".join(f"{name} = {value}" for name, value in sizes.items())
     terminal.show_predicted(terminal.console(), predicted_table(times, shown, Numbers(lang)))
     return 0

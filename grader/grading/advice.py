@@ -46,14 +46,14 @@ class Changing:
 
 
 def prediction_of(
-    foretold: Mapping[str, PredictedTime | Message],
+    predicted: Mapping[str, PredictedTime | Message],
     processor: Processor | None,
     trials: Trials,
     compiler: CompilerProcess,
     gpu: Gpu | None,
     device: str | None,
 ) -> Prediction | None:
-    """What tells how fast a changed kernel is; None where no times are foretold.
+    """What tells how fast a changed kernel is; None where no times are predicted.
 
     gpu, device: what times kernels, and the name it has in a result; None where there is none.
     """
@@ -62,7 +62,7 @@ def prediction_of(
     stopwatch = None
     if gpu is not None and device is not None:
         stopwatch = Stopwatch(device, lambda kernels, sizes: gpu.gains(kernels, sizes, trials.oracle, compiler))
-    return Prediction(foretold, processor, stores_of(processor, trials.programs, compiler), stopwatch)
+    return Prediction(predicted, processor, stores_of(processor, trials.programs, compiler), stopwatch)
 
 
 def with_changes(result: Result, of: Changing, prediction: Prediction | None) -> Result:

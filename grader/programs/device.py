@@ -206,10 +206,10 @@ class Device:
     def __init__(self) -> None:
         self._modules: dict[int, dict[str, Module]] = {}
         self.step: DeviceCall | None = None
-
-        # -- code --------------------------------------------------------------------------------
         self._looked_up: dict[tuple[str, int, str], Any] = {}
         """By property, unit and name, as long as no more is loaded: a program launches few kernels many times."""
+
+    # -- code ------------------------------------------------------------------------------------
 
     def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None:
         """Load what a compiler has made of a unit, beside what another has: there kernels are looked for first.

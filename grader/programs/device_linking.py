@@ -7,6 +7,7 @@ The texts are NVRTC's or clang's, whose statements at file level each begin a li
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ _STATEMENT = re.compile(
     r"^[ \t]*(?P<linkage>\.(?:visible|extern|weak|common)\s+)?\.(?P<what>entry|func|global|const|shared)\b", re.M
 )
 _FUNCTION_NAME = re.compile(r"\.(?:entry|func)\s*(?:\([^)]*\)\s*)?(?P<name>[\w$%]+)")
+# Inline assembly has braces wherever its author puts them.
+_BRACE = re.compile(r"[{}]|//[^\n]*|/\*.*?\*/", re.S)
 _VARIABLE_NAME = re.compile(r"(?P<name>[A-Za-z_$%][\w$]*)\s*(?:\[[^\]]*\]\s*)*[=;]")
 
 
@@ -40,6 +43,19 @@ class _Statement:
     linkage: str
     is_function: bool
     is_definition: bool
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether no other file may define it."""
+        return self.is_definition and self.linkage == "visible"
+
+
+class DefinedTwice(Exception):
+    """Functions or variables that two files define, by their names in PTX."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(names)
+        self.names = names
 
 
 def needs_linking(units: Mapping[str, ParsedFile], headers: Mapping[str, ParsedFile]) -> bool:
@@ -72,13 +88,20 @@ def linked_ptx(texts: Sequence[str]) -> str:
     """Link PTX of files that were compiled as relocatable device code.
 
     What is `.extern` in one file and defined in another is one and the same afterwards.  `.weak` definitions, and what
-    is only declared, stand there once.  A name that is one file's own and another's, too, has `$` and the file's number
+    is only declared, stand there once.  A name that is one file's own and another's, too, has the file's number
     behind it, see `own_name`.  What no file defines stays `.extern`.
+
+    Raises
+    ------
+    DefinedTwice : two files define what both have for all.
     """
     header = "".join(_HEADER.findall(texts[0]))
     files = [_statements(_numbered(text, number)) for number, text in enumerate(texts)]
     definitions = [{s.name for s in statements if s.is_definition} for statements, _rest in files]
     shared = [{s.name for s in statements if s.is_definition and s.linkage} for statements, _rest in files]
+    strong = Counter(s.name for statements, _rest in files for s in statements if s.is_strong)
+    if twice := [name for name, count in strong.items() if count > 1]:
+        raise DefinedTwice(twice)
     declarations: dict[str, str] = {}
     variables: dict[str, str] = {}
     functions: dict[str, str] = {}
@@ -105,7 +128,7 @@ def linked_ptx(texts: Sequence[str]) -> str:
 
 def own_name(name: str, file: int) -> str:
     """What a name that several files have for themselves is called in what they are linked to."""
-    return f"{name}${file}"
+    return f"{name}$_file{file}"
 
 
 def _renamed(text: str, names: Collection[str], file: int) -> str:
@@ -154,7 +177,11 @@ def _end(text: str, start: int, is_function: bool) -> tuple[int, bool]:
     """Where the statement ends that begins before `start`, and whether it has a body."""
     semicolon = text.find(";", start)
     brace = text.find("\n{", start) if is_function else -1
-    if brace >= 0 and (semicolon < 0 or brace < semicolon):
-        end = text.find("\n}", brace)
-        return (end + 2 if end >= 0 else len(text)), True
-    return (semicolon + 1 if semicolon >= 0 else len(text)), False
+    if brace < 0 or 0 <= semicolon < brace:
+        return (semicolon + 1 if semicolon >= 0 else len(text)), False
+    depth = 0
+    for match in _BRACE.finditer(text, brace):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0 and match[0] == "}":
+            return match.end(), True
+    return len(text), True

@@ -124,7 +124,7 @@ class RememberedRuns:
         self._missed = missed
         self._lines = moved.lines_of(program.host)
         parts = (self._lines.key, program.units, sorted(program.data.items()), sorted(program.parameters.items()))
-        self._program = repr((parts, model, msgspec.structs.astuple(limits)))
+        self._program = repr((parts, program.is_linked, model, msgspec.structs.astuple(limits)))
 
     def get(self, arguments: Sequence[str], stdin: bytes, answer: Answer) -> Observation | None:
         """Return what was observed of such a run; None where any device code that it asked for is another now."""

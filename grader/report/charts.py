@@ -294,11 +294,11 @@ def sweep_charts(job: ReportJob, sweep: SweepRecord) -> list[LineChart]:
     text = text_of(job, sweep)
     charts = [_sweep_chart(job, sweep, text, metric) for metric in sweep.metrics]
     if sweep.backend == "emulator" and sweep.predicted:
-        charts.append(_sweep_chart(job, foretold(sweep), text, f"{PREDICTED}time"))
+        charts.append(_sweep_chart(job, in_predicted_time(sweep), text, f"{PREDICTED}time"))
     return [chart for chart in charts if chart is not None]
 
 
-def foretold(sweep: SweepRecord) -> SweepRecord:
+def in_predicted_time(sweep: SweepRecord) -> SweepRecord:
     """A sweep with its predicted points for those that were run."""
     return structs.replace(sweep, points=sweep.predicted)
 
@@ -389,7 +389,9 @@ def _predicted_beside(
     by_rank = [line for line in measured if line.reference == (owner == "reference")]
     beside = []
     for line, value in zip(by_rank, _lines_of(sweep), strict=True):
-        one = _line(foretold(sweep), text, f"{PREDICTED}{metric}", (name, owner, value), (line.colour, line.marker))
+        one = _line(
+            in_predicted_time(sweep), text, f"{PREDICTED}{metric}", (name, owner, value), (line.colour, line.marker)
+        )
         beside.append(replace(one, rank=line.rank, predicted=True))
     return beside
 

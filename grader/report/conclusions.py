@@ -12,8 +12,8 @@ from grader.report.charts import (
     MEASURED,
     PREDICTED,
     amount,
-    foretold,
     gap_notes,
+    in_predicted_time,
     line_name,
     points_of,
     quantity,
@@ -216,12 +216,12 @@ def sweep_conclusions(job: ReportJob) -> list[str]:
 
 def sweep_notes(job: ReportJob, sweep: SweepRecord) -> SweepNotes:
     """What stands beside the graphs of a sweep: its title, and why points and lines are missing."""
-    sizes, there = _same_everywhere(job, sweep), _same_everywhere(job, foretold(sweep))
+    sizes, there = _same_everywhere(job, sweep), _same_everywhere(job, in_predicted_time(sweep))
     notes = [_("Made at {sizes}.").format(sizes=sizes)] if sizes else []
     reasons = gap_notes(job, sweep)
     if sweep.backend == "emulator" and sweep.predicted:
         notes += [_("Times are predicted at {sizes}.").format(sizes=there)] if there else []
-        reasons += gap_notes(job, foretold(sweep))
+        reasons += gap_notes(job, in_predicted_time(sweep))
     notes += list(
         dict.fromkeys(
             _("× {places}: {reason}.").format(places="; ".join(places), reason=reason) for reason, places in reasons

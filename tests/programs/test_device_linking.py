@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.programs.device_linking import linked_ptx
+from grader.programs.device_linking import DefinedTwice, linked_ptx
 from grader.ptx import Device, Launch, launch, parse
 
 HEADER = ".version 8.0\n.target sm_75\n.address_size 64\n\n"
@@ -70,7 +70,7 @@ SUFFIXED = ".extern .global .align 4 .u32 count;\n.visible .global .align 4 .u32
         ),
         pytest.param(
             [kernel("k", "\tmov.u32 %r1, 1;\n"), kernel("k", "\tmov.u32 %r1, 2;\n", "")],
-            {"k": 1, "k$1": 2},
+            {"k": 1, "k$_file1": 2},
             id="own_kernel",
         ),
         pytest.param(
@@ -84,14 +84,19 @@ SUFFIXED = ".extern .global .align 4 .u32 count;\n.visible .global .align 4 .u32
     ],
 )
 def test_each_kernel_has_what_its_file_means(texts: list[str], stored: dict[str, int]) -> None:
-    module = parse(linked_ptx([HEADER + text for text in texts]))
+    assert stored_by([HEADER + text for text in texts], list(stored)) == stored
+
+
+def stored_by(texts: list[str], kernels: list[str]) -> dict[str, int]:
+    """What each kernel stores."""
+    module = parse(linked_ptx(texts))
     device = Device()
     results = {}
-    for name in stored:
+    for name in kernels:
         output = device.buffer("output", 4)
         launch(module, Launch(name, (1, 1, 1), (1, 1, 1), [output], device=device))
         results[name] = int(output.read(np.int32)[0])
-    assert results == stored
+    return results
 
 
 def test_lines_are_of_their_own_files() -> None:
@@ -104,6 +109,22 @@ def test_lines_are_of_their_own_files() -> None:
     # Declared as what it is from there on.
     assert ".extern" not in text
     assert text.count(".address_size") == 1
+
+
+def test_names_that_a_compiler_numbers_stay_apart() -> None:
+    """NVRTC calls texts `$str` and `$str$1`; inline assembly may close a scope in the first column."""
+    texts = [
+        ".global .align 4 .u32 $str = 1;\n.global .align 4 .u32 $str$1 = 2;\n"
+        + kernel("k", "{\n}\n" + loaded("$str$1")),
+        ".global .align 4 .u32 $str = 3;\n.global .align 4 .u32 $str$1 = 4;\n" + kernel("m", loaded("$str$1")),
+    ]
+    assert stored_by([HEADER + text for text in texts], ["k", "m"]) == {"k": 2, "m": 4}
+
+
+def test_what_two_files_define_is_an_error() -> None:
+    with pytest.raises(DefinedTwice) as raised:
+        linked_ptx([HEADER + given(1), HEADER + given(2)])
+    assert raised.value.names == ["given"]
 
 
 def test_what_no_file_defines_stays_open() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from grader.driver import DriverError
 from grader.message import msg
 from grader.programs.device import LateEnd
-from grader.programs.device_linking import OF_FILE, linked_ptx
+from grader.programs.device_linking import OF_FILE, DefinedTwice, linked_ptx
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import CudaError, Handlers, Kernel, ProgramEnded, State
 from grader.programs.sandbox.process import Code, Wanted
@@ -163,10 +163,12 @@ def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
     """
     if len(codes) > 1 and any(code.cubin for code in codes):
         raise ProgramEnded(msg("programs.not_on_card", what="-rdc=true"))
-    text = linked_ptx([code.ptx for code in codes]) if len(codes) > 1 else codes[0].ptx
+    try:
+        text = linked_ptx([code.ptx for code in codes]) if len(codes) > 1 else codes[0].ptx
+    except DefinedTwice as error:
+        raise ProgramEnded(msg("programs.defined_twice", names=_as_written(state, error.names))) from None
     if nowhere := list(dict.fromkeys(_NOWHERE.findall(text))):
-        names = ", ".join(f"{name}({', '.join(types)})" for name, types in (demangled(state, s) for s in nowhere[:5]))
-        raise ProgramEnded(msg("programs.undefined", names=names))
+        raise ProgramEnded(msg("programs.undefined", names=_as_written(state, nowhere)))
     try:
         ptx = _FILES.sub(lambda match: f'{match[1]}"{state.own_file(match[2])}"', text)
         for unit, code in zip(units, codes, strict=True):
@@ -178,6 +180,12 @@ def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
     except Exception as error:
         # A slip of the emulator ends the run with a word, like what it cannot read; nobody is blamed for either.
         raise ProgramEnded(msg("programs.emulator_cannot", reason=str(error).split("\n")[0])) from error
+
+
+def _as_written(state: State, symbols: Sequence[str]) -> str:
+    """Return the first functions or variables as C++ writes them: "f(float), count"."""
+    names = (demangled(state, symbol) for symbol in symbols[:5])
+    return ", ".join(f"{name}({', '.join(types)})" if types else name for name, types in names)
 
 
 def entry_of(state: State, kernel: Kernel) -> str:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from threading import Lock, Thread
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -163,7 +163,7 @@ class Threads:
                     stack.callback(memory.close)
                     memories.append(memory)
                 runners = [_Runner(self._code, compiled, whole.places, memory, batch, symbols) for memory in memories]
-                limit = _run_all(runners, shares, a_block, _Account(budget))
+                limit = _run_all(runners, shares, a_block, budget)
                 for memory in memories[1:]:
                     memories[0].take_over(memory)
                 memories[0].commit()
@@ -218,11 +218,11 @@ class _Runner:
         self._sizes = np.array([block.size for block in code.blocks], np.int64)
         self._lanes = batch.layout.padded
 
-    def run(self, ranges: Sequence[tuple[int, int]], a_block: int, account: _Account) -> None:
+    def run(self, ranges: Sequence[tuple[int, int]], a_block: int, spent: _Spent) -> None:
         """Run (first, count) blocks.  Raises Unusual, and LimitExceeded."""
         code, memory = self._code, self._memory
         visits = memory.words(self._generated.visits, len(code.blocks))
-        used = unchecked = 0
+        unchecked = 0
         last = ranges[-1][0] + ranges[-1][1]
         for first, count in ranges:
             while count:
@@ -234,11 +234,11 @@ class _Runner:
                 first, count, unchecked = first + blocks, count - blocks, unchecked + blocks * a_block
                 if count == 0 and unchecked < SLICE and first != last:
                     continue
-                now, unchecked = int(visits @ self._sizes), 0
-                line = code.blocks[int((visits * self._sizes).argmax())].line
-                if account.is_over(used, now, self._lanes, line):
+                unchecked = 0
+                spent.so_far(int(visits @ self._sizes), self._lanes)
+                spent.check(code.blocks[int((visits * self._sizes).argmax())].line)
+                if spent.is_in_vain():
                     return
-                used = now
 
     def note_executions(self) -> None:
         """Add how often each block of the code was executed."""
@@ -247,60 +247,84 @@ class _Runner:
             block.executions += times
 
 
-class _Account:
-    """What threads that share the blocks of a launch have spent together, and whether one of them has ended it."""
+@dataclass
+class _Spent:
+    """What one of `shares` threads has spent on its share of a launch's blocks.
 
-    def __init__(self, budget: Budget) -> None:
-        self.budget = budget
-        self.is_ended = False
-        self._lock = Lock()
+    is_in_vain: whether another thread's attempt has failed.
+    """
 
-    def is_over(self, before: int, now: int, lanes: int, line: int) -> bool:
-        """Charge a thread for having come from so many thread-instructions to so many; whether it is to stop.
+    budget: Budget
+    shares: int
+    is_in_vain: Callable[[], bool]
+    thread_instructions: int = 0
+    charged: int = 0
+    issued: int = 0
+    warp_instructions: int = 0
+
+    def so_far(self, thread_instructions: int, lanes: int) -> None:
+        """Note how many thread-instructions have been executed, by blocks of so many lanes."""
+        before, self.thread_instructions = self.thread_instructions, thread_instructions
+        self.charged = thread_instructions // CHARGE
+        self.issued += (thread_instructions - before) // lanes
+        # No fewer than if threads of a warp had always gone together.
+        self.warp_instructions += -(-(thread_instructions - before) // 32)
+
+    def check(self, line: int) -> None:
+        """Hold the launch to its limits as if each share had cost as much, so that no thread's pace decides.
 
         Raises LimitExceeded.
         """
         budget, limits = self.budget, self.budget.limits
-        with self._lock:
-            budget.thread_instructions += now - before
-            budget.charged += now // CHARGE - before // CHARGE
-            budget.issued += (now - before) // lanes
-            # No fewer than if threads of a warp had always gone together.
-            budget.warp_instructions += -(-(now - before) // 32)
-            limits.check(line, budget.charged, budget.issued)
+        limits.check(line, budget.charged + self.shares * self.charged, budget.issued + self.shares * self.issued)
         if time.process_time() - budget.began_s > limits.seconds:
             raise limits.out_of_time(line)
-        return self.is_ended
+
+    def charge(self) -> None:
+        """Charge it to the launch."""
+        self.budget.thread_instructions += self.thread_instructions
+        self.budget.charged += self.charged
+        self.budget.issued += self.issued
+        self.budget.warp_instructions += self.warp_instructions
 
 
 def _run_all(
-    runners: Sequence[_Runner], shares: Sequence[Sequence[tuple[int, int]]], a_block: int, account: _Account
+    runners: Sequence[_Runner], shares: Sequence[Sequence[tuple[int, int]]], a_block: int, budget: Budget
 ) -> LimitExceeded | None:
     """Run each share of the blocks in a thread; generated code runs without Python's lock.
 
-    What is computed does not depend on the machine's cores.  Returns the limit that ended them.  Raises Unusual.
+    What is computed and charged does not depend on the machine's cores; an attempt in vain is charged nothing.
+    Returns the limit that ended it.  Raises Unusual.
     """
-    errors: list[Exception] = []
+    has_failed = Event()
+    spent = [_Spent(budget, len(shares), has_failed.is_set) for _share in shares]
+    errors: list[Exception | None] = [None] * len(shares)
 
-    def run(runner: _Runner, share: Sequence[tuple[int, int]]) -> None:
+    def run(number: int) -> None:
         try:
-            runner.run(share, a_block, account)
+            runners[number].run(shares[number], a_block, spent[number])
         except Exception as error:
-            account.is_ended = True
-            errors.append(error)
+            errors[number] = error
+            if not isinstance(error, LimitExceeded):
+                has_failed.set()
 
-    others = [Thread(target=run, args=pair) for pair in zip(runners[1:], shares[1:], strict=True)]
+    others = [Thread(target=run, args=(number,)) for number in range(1, len(shares))]
     for thread in others:
         thread.start()
-    run(runners[0], shares[0])
-    for thread in others:
-        thread.join()
-    for error in errors:
-        if not isinstance(error, LimitExceeded):
-            raise error
-    if not errors:
-        for runner in runners:
-            runner.note_executions()
+    try:
+        run(0)
+    except BaseException:
+        has_failed.set()
+        raise
+    finally:
+        for thread in others:
+            thread.join()
+    failure = next((error for error in errors if error is not None and not isinstance(error, LimitExceeded)), None)
+    if failure is not None:
+        raise failure
+    for runner, one in zip(runners, spent, strict=True):
+        one.charge()
+        runner.note_executions()
     return next((error for error in errors if isinstance(error, LimitExceeded)), None)
 
 

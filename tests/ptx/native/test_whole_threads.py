@@ -205,6 +205,8 @@ def test_what_is_wrong_in_a_block_that_nobody_watches_is_told_as_ever(body: str,
     assert [h.kind for h in got.hazards] == [h.kind for h in expected.hazards]
     assert not hazard or hazard in {h.kind for h in got.hazards}
     assert same_memory == memory
+    # The attempt was in vain, and is charged nothing.
+    assert (got.charged, got.thread_instructions) == (expected.charged, expected.thread_instructions)
 
 
 def test_a_race_that_was_seen_leaves_the_order_as_it_is() -> None:
