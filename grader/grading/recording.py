@@ -62,6 +62,8 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
             return msg("remarks.swapped_launch", line=line)
         case "exited_before_barrier":
             return msg("remarks.exited_before_barrier", line=line, n=count)
+        case "returned_in_mask":
+            return msg("remarks.returned_in_mask", line=line, n=count)
     return verbatim(f"{kind} ({line})")
 
 

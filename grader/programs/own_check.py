@@ -56,7 +56,8 @@ _PLACE_BEFORE = re.compile(rf"\b{_PLACE}\s*[=:#№]?\s*$", re.IGNORECASE)
 _LABEL_BEFORE = re.compile(r"\w+\s*:\s*")
 # An error as a number is small or large for a reason: "max error 1e-06", "error = 0.000003".
 _MEASURED = re.compile(
-    r"(?:error|err|difference|diff|deviation|ошибк\w*|погрешн\w*|отклон\w*)\b[^\d]{0,30}?"
+    r"(?:error|err|difference|diff|deviation|differs|discrepancy|residual|ошибк\w*|погрешн\w*|отклон\w*|расхожд\w*"
+    r"|разниц\w*|разност\w*|отлич\w*|невязк\w*|błąd|bład|blad|różnic\w*|roznic\w*)\b[^\d]{0,30}?"
     r"-?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)",
     re.IGNORECASE,
 )

@@ -13,12 +13,13 @@ from grader.repair.nodes import (
     is_statement,
     is_stored,
     named_in,
+    only_leaves,
     operator_of,
     sides_of,
     unbracketed,
     value_of,
 )
-from grader.repair.returns import ends_with_return, return_changes
+from grader.repair.returns import continue_changes, ends_with_return, return_changes
 from grader.submission.cpp.tree import WORD, declared_name, descendants
 from grader.submission.lexical import Edit
 
@@ -245,7 +246,8 @@ def _conditions(function: Function) -> Iterator[Change]:
                 yield Change("guard", function.line(node), (edit,), 3.0, "conjunct")
         if ends_with_return(body) and node.child_by_field_name("alternative") is None:
             yield from return_changes(function, node, condition)
-        if not returns and node.child_by_field_name("alternative") is None:
+        yield from continue_changes(function, node)
+        if not returns and not only_leaves(body) and node.child_by_field_name("alternative") is None:
             yield from _looped(function, node, condition, body)
             yield from _by_one(function, node, condition, body)
             edit = Edit(function.at(node.start_byte), function.at(body.start_byte), "")

@@ -16,7 +16,19 @@ from grader.repair.function import (
     is_rounded_down,
     stands_in_index,
 )
-from grader.repair.nodes import LEAVES, ancestors, arguments_of, assignment_of, is_stored, operator_of, sides_of
+from grader.repair.nodes import (
+    LEAVES,
+    ancestors,
+    arguments_of,
+    assignment_of,
+    decides_to_leave,
+    divides,
+    is_stored,
+    operand_of,
+    operator_of,
+    outside_brackets,
+    sides_of,
+)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, remembered
 
 if TYPE_CHECKING:
@@ -81,6 +93,10 @@ COMPARISONS = {
     "==": ("!=", "<", "<="),
     "!=": ("==",),
 }
+WORD_BITS = 32
+"""Of the numbers that are shifted."""
+LUCKY = 1.5
+"""What a change costs more that may pass because what it asks is never so."""
 LETS_IN = {"<=": "<", ">": ">="}
 NEAR = {("<", "<="), ("<=", "<"), (">", ">="), (">=", ">")}
 TURNED = {
@@ -219,7 +235,7 @@ def _component(function: Function, node: Node) -> Iterator[Change]:
         if other != axis and (other != "z" or ".z" in function.text(function.body)):
             yield from _change(function, node, f"{name}.{other}", 1.5, "axis")
     for other in BUILTINS:
-        if other != name:
+        if other != name and not (other.endswith("Idx") and divides(node)):
             near = {name, other} in ({"threadIdx", "blockIdx"}, {"blockDim", "gridDim"})
             yield from _change(function, node, f"{other}.{axis}", 3.5 if near else 5.0, "builtin")
 
@@ -232,19 +248,34 @@ def _name(function: Function, node: Node) -> Iterator[Change]:
     own = variables.get(function.text(node))
     if own is None or (_is_target(node) and own.role != "array"):
         return
+    is_size = kind_at(function, node) == "array_size"
+    beside = function.names_in(parent) if operator_of(parent) in ("+", "-") else set()
+    is_leaving = decides_to_leave(node, function.body)
     for other in variables.values():
         if other.name == own.name:
             continue
         cost = _exchange_cost(own, other)
-        if cost is not None:
-            yield from _change(function, node, other.name, cost, own.role if own.role == other.role else "roles")
+        if cost is None or (other.role == "index" and divides(node)):
+            continue
+        if is_size and other.name in beside:
+            # `s[BLOCK + RADIUS]` is not meant to be `s[BLOCK + BLOCK]`, though that may be large enough.
+            continue
+        if is_leaving:
+            # What leaves out the rest for no good reason does so for no other one either: see `unguarded`.
+            cost += LUCKY
+        if own.role == "array" and own.start > other.start == function.body.start_byte and _is_written(node):
+            # What a block gathers in an array of its own is not meant to go into the caller's, though that be right.
+            cost += LUCKY
+        yield from _change(function, node, other.name, cost, own.role if own.role == other.role else "roles")
 
 
 def _exchange_cost(own: Variable, other: Variable) -> float | None:
     if own.role == other.role:
-        if own.role == "array" and own.type.split()[-1:] != other.type.split()[-1:]:
-            return None
-        return {"size": 1.9, "index": 2.2, "array": 3.5, "value": 4.0}[own.role]
+        if own.role == "array":
+            if own.type.split()[-1:] != other.type.split()[-1:]:
+                return None
+            return 3.5
+        return {"size": 1.9, "index": 2.2, "value": 4.0}[own.role]
     if {own.role, other.role} == {"size", "index"}:
         return 4.5
     return None
@@ -264,6 +295,16 @@ def _is_declared(function: Function, node: Node) -> bool:
     return parent is not None and parent.type in ("declaration", "parameter_declaration", "function_declarator")
 
 
+def _is_written(node: Node) -> bool:
+    """Whether an array's element is stored to, or its address handed on, as to an atomic operation."""
+    access = node.parent
+    while access is not None and access.parent is not None and access.parent.type == "subscript_expression":
+        access = access.parent
+    if access is None or access.type != "subscript_expression":
+        return False
+    return _is_target(access) or (access.parent is not None and access.parent.type == "pointer_expression")
+
+
 def _is_target(node: Node) -> bool:
     return is_stored(node) or (node.parent is not None and node.parent.type == "update_expression")
 
@@ -276,22 +317,48 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
         near = 1.8 if value < 4 else 2.8
         if kind == "array_size":
             near = 2.5
+        if (warp := _of_warp(function, node)) not in (0, value):
+            yield from _change(function, node, str(warp), 1.7, "number", kind)
         for other in (value - 1, value + 1):
             # `k + 0` is `k`, and that is tried as well.
-            if other > 0 or (other == 0 and not _is_added(node)):
+            if (other > 0 or (other == 0 and not _is_added(node))) and _has_sense(node, other):
                 yield from _change(function, node, str(other), near, "number", kind)
         if value > 1:
             zero, one = (3.8, 3.8) if kind == "guard" else (2.4, 3.4)
-            yield from _change(function, node, "0", zero, "number", kind)
-            yield from _change(function, node, "1", one, "number", kind)
+            for other, cost in ((0, zero), (1, one)):
+                if _has_sense(node, other):
+                    yield from _change(function, node, str(other), cost, "number", kind)
             if kind in ("array_size", "index", "bound"):
-                yield from _change(function, node, str(2 * value), 3.6, "number", kind)
+                if _has_sense(node, 2 * value):
+                    yield from _change(function, node, str(2 * value), 3.6, "number", kind)
                 yield from _change(function, node, str(value // 2), 3.6, "number", kind)
     elif _FLOAT.fullmatch(text):
         is_zero = float(text.rstrip("fF")) == 0
+        if not is_zero and not _has_sense(node, 0):
+            return
         yield from _change(
             function, node, "1.0f" if is_zero else "0.0f", 2.4 if not is_zero else 3.4, "number", "initial_value"
         )
+
+
+def _of_warp(function: Function, node: Node) -> int:
+    """Return what a thread's number is divided, shifted or masked by for its warp or lane; 0 where that isn't done."""
+    operator, is_right = operand_of(node)
+    whole = outside_brackets(node)
+    if not is_right or "threadIdx" not in function.parsed.words(whole):
+        return 0
+    return {"/": 32, "%": 32, ">>": 5, "&": 31}.get(operator, 0)
+
+
+def _has_sense(node: Node, value: int) -> bool:
+    """Whether a number may stand in a node's place: no divisor is 0, no bits are moved out of their word, and no factor
+    makes the term vanish."""
+    operator, is_right = operand_of(node)
+    if operator in ("/", "%", "/=", "%="):
+        return not is_right or value > (operator[0] == "%")
+    if operator in ("<<", ">>", "<<=", ">>="):
+        return not is_right or value < WORD_BITS
+    return value != 0 or operator not in ("*", "*=")
 
 
 def _is_added(node: Node) -> bool:

@@ -29,8 +29,17 @@ from grader.repair.host_arguments import (
     statement_of,
 )
 from grader.repair.launches import Launch, field_changes
-from grader.repair.nodes import ancestors, arguments_of, assignment_of, condition_of, is_statement, listed, operator_of
+from grader.repair.nodes import (
+    ancestors,
+    arguments_of,
+    assignment_of,
+    condition_of,
+    is_statement,
+    listed,
+    operator_of,
+)
 from grader.repair.several_places import tree_changes
+from grader.submission.compile_time import mentioned
 from grader.submission.cpp.tree import LOOPS, ParsedFile, declared_name, qualifiers_of
 
 if TYPE_CHECKING:
@@ -372,6 +381,32 @@ def lifetime_changes(host: Host) -> Iterator[Change]:
             yield from _freed(call)
     for function in host_functions(host.parsed):
         yield from _once(host.parsed, function)
+    yield from _reset(host)
+
+
+def _reset(host: Host) -> Iterator[Change]:
+    """A number that lives on in a `__device__` variable and that a kernel counts up: set back before the launch."""
+    for item in host.parsed.items:
+        if item.kind != "variable" or not item.active or not {"__device__"} <= set(qualifiers_of(item.node)):
+            continue
+        type_node = item.node.child_by_field_name("type")
+        for declarator in item.node.children_by_field_name("declarator") if type_node is not None else ():
+            inner = declarator.child_by_field_name("declarator") or declarator
+            value = declarator.child_by_field_name("value")
+            if inner.type != "identifier" or type_node is None:
+                continue
+            name, made = declared_name(declarator), declarator.start_point.row + 1
+            first = host.parsed.text(value) if value is not None else "0"
+            for launch in host.launches:
+                kernel = host.parsed.functions.get(launch.callee)
+                statement = statement_of(launch.function, launch.grid)
+                if statement is None or kernel is None or name not in mentioned(host.parsed, kernel):
+                    continue
+                own, indent = f"{name}_at_first", launch.function.indent(statement)
+                text = f"const {host.parsed.text(type_node)} {own} = {first};\n{indent}"
+                text += f"cudaMemcpyToSymbol({name}, &{own}, sizeof({own}));\n{indent}"
+                edit = launch.function.inserted(statement.start_byte, text)
+                yield Change("host", launch.function.line(statement), (edit,), 0.4, "reset", "reset", made)
 
 
 def initial_changes(host: Host, arrays: Collection[str]) -> Iterator[Change]:

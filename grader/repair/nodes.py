@@ -129,3 +129,30 @@ def only_statement(body: Node | None) -> Node | None:
     if body is not None and body.type == "compound_statement" and len(body.named_children) == 1:
         return body.named_children[0]
     return body
+
+
+def operand_of(node: Node) -> tuple[str, bool]:
+    """Return the operator that a node is an operand of, brackets left out, and whether it is the right one."""
+    inner, outer = node, node.parent
+    while outer is not None and outer.type == "parenthesized_expression":
+        inner, outer = outer, outer.parent
+    operator = outer.child_by_field_name("operator") if outer is not None else None
+    if outer is None or operator is None:
+        return "", False
+    return operator.type, outer.child_by_field_name("right") == inner
+
+
+def divides(node: Node) -> bool:
+    """Whether a node is a divisor, in whose place nothing may stand that counts from 0."""
+    operator, is_right = operand_of(node)
+    return is_right and operator in ("/", "%", "/=", "%=")
+
+
+def decides_to_leave(node: Node, top: Node) -> bool:
+    """Whether a node stands in the condition of a branch that only leaves out what follows; top: of the function."""
+    for outer in ancestors(node, top):
+        if outer.type == "if_statement":
+            condition, body = condition_of(outer), outer.child_by_field_name("consequence")
+            is_inside = condition is not None and condition.start_byte <= node.start_byte < condition.end_byte
+            return is_inside and body is not None and only_leaves(body)
+    return False

@@ -201,7 +201,11 @@ class _Tried:
 
     def _of_device(self, observer: Observer) -> Iterator[tuple[ParsedFile, Change, Program]]:
         tried, own = 0, _code(self.called.program)
+        lives_on = self.check.data.get("reason") in OF_LIFETIMES
         for parsed, change in self._ranked():
+            if lives_on and change.kind in ("guard", "barrier"):
+                # What lives on from the first call is mended where it is left, not by letting all threads go on.
+                continue
             program = self._changed(parsed, change)
             if program is None or _code(program) != own:
                 continue

@@ -34,9 +34,8 @@ def return_changes(function: Function, node: Node, condition: Node) -> Iterator[
     """
     before = 1.4 if any(b.start_byte > node.end_byte for b in function.barriers) else 3.0
     line, body = function.line(node), node.child_by_field_name("consequence")
-    is_in_block = node.parent is not None and node.parent.type == "compound_statement"
-    left_out = function.removed(node) if is_in_block else function.replaced(node, ";")
-    if is_in_block:
+    left_out = _left_out(function, node)
+    if node.parent is not None and node.parent.type == "compound_statement":
         yield from _put_off(function, node, condition, left_out, before)
     if body is None or not only_leaves(body):
         return
@@ -148,3 +147,17 @@ def _opposite(function: Function, condition: Node) -> str:
         return function.text(unbracketed(argument))
     text = function.text(inner)
     return f"!({text})" if _LOOSER_THAN_NOT.search(text) else f"!{text}"
+
+
+def continue_changes(function: Function, node: Node) -> Iterator[Change]:
+    """Yield `if (condition) continue;` left out, where it does nothing else and has no `else`."""
+    body = node.child_by_field_name("consequence")
+    is_alone = body is not None and only_leaves(body) and node.child_by_field_name("alternative") is None
+    if is_alone and body is not None and "continue" in function.text(body):
+        edit = _left_out(function, node)
+        yield Change("guard", function.line(node), (edit,), 2.0, "unguarded", "continues")
+
+
+def _left_out(function: Function, node: Node) -> Edit:
+    is_in_block = node.parent is not None and node.parent.type == "compound_statement"
+    return function.removed(node) if is_in_block else function.replaced(node, ";")

@@ -267,11 +267,24 @@ def _size_changes(function: Function, size: Node, is_row: bool, texts: list[str]
     for variable in variables.values():
         if variable.role == "size" and variable.name not in mentioned and variable.start == 0:
             options += [(f"{text} + 2 * {variable.name}", 2.4), (f"{text} + {variable.name}", 3.2)]
+    left, right = sides_of(size)
+    if operator_of(size) == "+" and left is not None and right is not None:
+        # Of two terms the last is what lies beside the elements, on either side of them.
+        options += [(f"{before}2 * {name}{after}", cost) for before, name, after, cost in _halos(function, left, right)]
     options += [(other, 2.6) for other in dict.fromkeys(texts) if other != text]
     if text.isdigit():
         options += [(f"{text} + 2", 3.6), (f"{text} + 4", 3.8)]
     for option, cost in options:
         yield function.replacement(kind, size, option, cost, "array", line=line)
+
+
+def _halos(function: Function, left: Node, right: Node) -> Iterator[tuple[str, str, str, float]]:
+    """Yield each term of a size that is a name, and what stands before and behind it."""
+    one, other = function.text(left), function.text(right)
+    if right.type == "identifier":
+        yield f"{one} + ", other, "", 2.0
+    if left.type == "identifier":
+        yield "", one, f" + {other}", 2.1 if right.type == "number_literal" else 2.5
 
 
 OTHER = {"x": "y", "y": "x"}

@@ -231,8 +231,8 @@ DETAILS = {
             "after loop_end loop_start loop_both in_branch before_branch out_of_loop removed stronger warp between"
         ),
         "guard": (
-            "missing missing_around removed returns returns_early returns_break returns_late returns_around loop "
-            "flattened"
+            "missing missing_around removed continues returns returns_early returns_break returns_late returns_around "
+            "loop flattened"
         ),
         "initial_value": "missing stored added positive zero else",
         "bound": "remainder shuffle rounded start end step neighbours",
@@ -252,7 +252,7 @@ DETAILS = {
         ),
         "host": (
             "target source ends direction directions bytes size pitch earlier later extra missing "
-            "missing_before wait kernel stream freed once unset needless asynchronous"
+            "missing_before wait kernel stream freed once reset unset needless asynchronous"
         ),
     }.items()
 }

@@ -457,6 +457,14 @@ REMARKS: Texts = {
         "Line {line}: {n} thread had left the kernel before this barrier; allowed since compute capability 7.0.",
         "Line {line}: {n} threads had left the kernel before this barrier; allowed since compute capability 7.0.",
     ),
+    "returned_in_mask": Plural(
+        "Line {line}: the mask names {n} lane whose thread had already returned. Only threads that have not returned "
+        "must take part, so this is allowed as long as nothing is read from that lane. Name only lanes that are there, "
+        "or return later.",
+        "Line {line}: the mask names {n} lanes whose threads had already returned. Only threads that have not returned "
+        "must take part, so this is allowed as long as nothing is read from those lanes. Name only lanes that are "
+        "there, or return later.",
+    ),
     "exited_before_barrier_in_if": Plural(
         "Line {line}: this barrier is inside the if of line {branch}; {n} thread had left the kernel before it, which "
         "is allowed since compute capability 7.0.",

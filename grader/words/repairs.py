@@ -82,6 +82,7 @@ REPAIRS: Texts = {
         "The condition in line {line} tests one flattened index: beyond the end of a row it lets in the next row. Row "
         "and column have to be tested each."
     ),
+    "guard_continues": N_("Remove the condition in line {line} with its continue: what it skips is still needed."),
     "guard_returns": N_("Remove the return in line {line}: the threads that it ends are still needed."),
     "guard_returns_early": N_(
         "The return in line {line} ends threads that are still needed below: let the condition guard the statement "
@@ -306,6 +307,10 @@ REPAIRS: Texts = {
     ),
     "host_unset": N_(
         "Before line {line} the array is given no initial value, and the kernel goes on from whatever is in it."
+    ),
+    "host_reset": N_(
+        "The variable declared in line {to_line} lives on from one call to the next: set it back to its first value "
+        "before the launch in line {line}."
     ),
     "host_once": N_(
         "The condition in line {line} lets its statements run in the first call only: they are needed in every call."

@@ -19,7 +19,7 @@ from grader.ptx.isa import warp
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.lowering.data_movement import address_getter
 from grader.ptx.machine import load_store
-from grader.ptx.machine.batch import FULL, Group, missing, report_missing, report_outsiders
+from grader.ptx.machine.batch import FULL, Group, missing, remark_returned, report_missing, report_outsiders
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.operands import getter
 from grader.ptx.observers.interface import Offence
@@ -41,6 +41,7 @@ def _members(group: Group, instruction: Instruction, mask: Value) -> Array:
     table = _table(mask, lanes, U32)
     if not lanes.whole_warps:
         report_missing(group, instruction, missing(group.batch, lanes, mask))
+        remark_returned(group, instruction, mask)
     report_outsiders(group, instruction, mask)
     return table
 

@@ -157,13 +157,21 @@ class BlockBatch:
 
     def absent_by_warp(self, arrived: Array) -> Array:
         """(warps,) uint32: which lanes have not returned and are not among those that arrived, (warps,) uint32."""
+        absent: Array = self._existing() & ~_pack(self.retired) & ~arrived
+        return absent
+
+    def returned_by_warp(self) -> Array:
+        """(warps,) uint32: which lanes have returned."""
+        returned: Array = self._existing() & _pack(self.retired)
+        return returned
+
+    def _existing(self) -> Array:
         layout = self.layout
-        existing = layout.root.memo.get("existing")
+        existing: Array | None = layout.root.memo.get("existing")
         if existing is None:
             inside = np.arange(layout.padded) < layout.threads
             existing = layout.root.memo["existing"] = np.tile(_pack(inside), layout.blocks)
-        absent: Array = existing & ~_pack(self.retired) & ~arrived
-        return absent
+        return existing
 
     def close(self) -> None:
         """Drop everything that holds on to this batch, which is over: it is freed with its last user."""
@@ -321,6 +329,16 @@ def missing(batch: BlockBatch, lanes: Lanes, mask: Value) -> Array:
     """(n,) uint32: for each lane, the lanes that its mask names, that have not returned and are not among these."""
     absent = batch.absent_by_warp(batch.lanes_by_warp(lanes))
     return np.broadcast_to(as_array(mask, U32), (lanes.n,)) & absent[lanes.ids >> 5]
+
+
+def remark_returned(group: Group, instruction: Instruction, mask: Value) -> None:
+    """Remark on lanes that a member mask names and that have returned: they need not come, but nothing is theirs."""
+    batch, lanes = group.batch, group.lanes
+    warps, first = np.unique(lanes.ids >> 5, return_index=True)
+    returned = batch.returned_by_warp()[warps] & np.broadcast_to(as_array(mask, U32), (lanes.n,))[first]
+    count = int(np.unpackbits(returned.view(np.uint8)).sum())
+    if count:
+        batch.remark("returned_in_mask", instruction.location.line, count)
 
 
 def report_missing(group: Group, instruction: Instruction, absent: Array) -> None:
