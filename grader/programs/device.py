@@ -118,6 +118,7 @@ class Outcome(msgspec.Struct, frozen=True):
     time).
     shared_bytes: of a block, static and dynamic.  work: by line, where that was asked for.
     file: that the kernel stands in, as the program calls it; "" where that is not known.
+    remarks: as of `grader.ptx.records.LaunchReport`.
     charged, steps: what the limits count, see `grader.ptx.limits.Budget`.
     """
 
@@ -125,6 +126,7 @@ class Outcome(msgspec.Struct, frozen=True):
     reason: str = ""
     line: int = 0
     hazards: tuple[Hazard, ...] = ()
+    remarks: tuple[tuple[str, int, int], ...] = ()
     counters: Counters | None = None
     thread_instructions: int = 0
     charged: int = 0

@@ -157,6 +157,7 @@ class Gpu(Device):
         return Outcome(
             "ran",
             hazards=tuple(report.hazards),
+            remarks=tuple(report.remarks),
             counters=report.counters if observe else None,
             thread_instructions=report.thread_instructions,
             charged=report.charged,

@@ -188,7 +188,7 @@ class CallLaunch(msgspec.Struct, frozen=True):
     file: that the kernel stands in, or `LIBRARY`; what is counted of a line has the file of that.
     symbol: its name in PTX.
     shared_bytes: of a block, static and dynamic.  is_of_library: Thrust or CUB made it, not the program.
-    work: by line, where that was asked for.
+    work: by line, where that was asked for.  remarks: as of `grader.ptx.records.LaunchReport`.
     """
 
     kernel: str
@@ -197,6 +197,7 @@ class CallLaunch(msgspec.Struct, frozen=True):
     reason: str = ""
     line: int = 0
     hazards: list[Hazard] = []
+    remarks: list[tuple[str, int, int]] = []
     counters: Counters | None = None
     thread_instructions: int = 0
     symbol: str = ""

@@ -177,8 +177,10 @@ class Function:
         text = self.parsed.source.text
         start, end = self.at(node.start_byte), self.at(node.end_byte)
         first = text.rfind("\n", 0, start) + 1
-        if not text[first:start].strip() and text[end : end + 1] == "\n":
-            return Edit(first, end + 1, "")
+        last = text.find("\n", end)
+        rest = text[end : last if last >= 0 else len(text)].strip()
+        if last >= 0 and not text[first:start].strip() and (not rest or rest.startswith("//")):
+            return Edit(first, last + 1, "")
         return Edit(start, end, "")
 
     def replacement(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.repair.expressions import kind_at
+from grader.repair.comparisons import kind_at
 from grader.repair.function import Access, Change, Function, Variable, is_own_call
 from grader.repair.nodes import (
     ancestors,

@@ -136,6 +136,12 @@ def hazards_of(observation: Observation) -> tuple[Hazard, ...]:
     return tuple(replace(h, file="", line=0) if h.file == LIBRARY else h for h in hazards)
 
 
+def remarks_of(observation: Observation) -> tuple[tuple[str, int, int], ...]:
+    """Return what all launches of the program's own kernels showed that is no fault on a device."""
+    launches = (launch for call in observation.calls for launch in call.launches if not launch.is_of_library)
+    return tuple(dict.fromkeys(remark for launch in launches for remark in launch.remarks))
+
+
 def suspects(shown: Sequence[tuple[Run, Observation]]) -> frozenset[str]:
     """Return plain names of kernels launched in every wrong run and in no right one; if none, in every wrong one."""
     wrong: list[set[str]] = []

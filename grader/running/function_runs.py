@@ -39,6 +39,7 @@ from grader.running.calls import (
     living_on,
     not_brought,
     one_block,
+    remarks_of,
     stopped_call,
     stopped_launch,
     suspects,
@@ -391,7 +392,7 @@ class FunctionRuns:
         return Run(
             case.kind,
             case.sizes,
-            replace(outcome, hazards=hazards_of(observation)),
+            replace(outcome, hazards=hazards_of(observation), remarks=remarks_of(observation)),
             difference,
             changed,
             drawn=case.drawn,

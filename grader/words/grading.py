@@ -458,12 +458,8 @@ REMARKS: Texts = {
         "Line {line}: {n} threads had left the kernel before this barrier; allowed since compute capability 7.0.",
     ),
     "returned_in_mask": Plural(
-        "Line {line}: the mask names {n} lane whose thread had already returned. Only threads that have not returned "
-        "must take part, so this is allowed as long as nothing is read from that lane. Name only lanes that are there, "
-        "or return later.",
-        "Line {line}: the mask names {n} lanes whose threads had already returned. Only threads that have not returned "
-        "must take part, so this is allowed as long as nothing is read from those lanes. Name only lanes that are "
-        "there, or return later.",
+        "Line {line}: {n} lane of the mask had already returned; allowed as long as nothing is read from it.",
+        "Line {line}: {n} lanes of the mask had already returned; allowed as long as nothing is read from them.",
     ),
     "exited_before_barrier_in_if": Plural(
         "Line {line}: this barrier is inside the if of line {branch}; {n} thread had left the kernel before it, which "

@@ -162,6 +162,7 @@ class Calls:
                 reason=outcome.reason,
                 line=outcome.line,
                 hazards=list(outcome.hazards),
+                remarks=list(outcome.remarks),
                 counters=outcome.counters,
                 thread_instructions=outcome.thread_instructions,
                 shared_bytes=outcome.shared_bytes,

@@ -1,0 +1,156 @@
+"""What is wrong at an expression's part, and changes of comparisons, which decide more than most others do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.repair.function import Change, Function, Kind, is_rounded_down, stands_in_index
+from grader.repair.nodes import LEAVES, ancestors, sides_of
+from grader.submission.cpp.tree import LOOPS, declared_name
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+def kind_at(function: Function, node: Node) -> Kind:
+    """Return what is wrong at an expression's part: an index, a guard, a loop's bound, or another expression."""
+    inner = argument = node
+    for outer in ancestors(node, function.body):
+        if outer.type == "subscript_argument_list":
+            return "index"
+        if outer.type == "call_expression" and stands_in_index(function, outer, argument):
+            return "index"
+        if outer.type == "argument_list":
+            argument = inner
+        if outer.type == "condition_clause":
+            is_loop = outer.parent is not None and outer.parent.type in LOOPS
+            return "bound" if is_loop else "guard"
+        if outer.type == "conditional_expression" and inner == outer.child_by_field_name("condition"):
+            return "guard"
+        if outer.type == "for_statement" and inner != outer.child_by_field_name("body"):
+            return "bound"
+        if outer.type == "array_declarator":
+            return "array_size"
+        if outer.type == "init_declarator":
+            if _starts_loop(outer):
+                return "bound"
+            return "index" if _declares_integer(function, outer) else "expression"
+        if outer.type == "compound_statement":
+            break
+        inner = outer
+    assigned = next((a for a in ancestors(node, function.body) if a.type == "assignment_expression"), None)
+    if assigned is not None:
+        left = assigned.child_by_field_name("left")
+        variables = function.known_at(node)
+        name = function.text(left) if left is not None else ""
+        if name in variables and variables[name].role in ("index", "size"):
+            return "index"
+    return "expression"
+
+
+def _starts_loop(declarator: Node) -> bool:
+    declaration = declarator.parent
+    loop = declaration.parent if declaration is not None else None
+    return loop is not None and loop.type == "for_statement" and loop.child_by_field_name("initializer") == declaration
+
+
+def _declares_integer(function: Function, declarator: Node) -> bool:
+    name = declarator.child_by_field_name("declarator")
+    text = function.text(name) if name is not None else ""
+    if declarator.parent is not None and text.startswith("*"):
+        return True
+    return any(v.name == text and v.role in ("index", "size", "array") for v in function.variables)
+
+
+COMPARISONS = {
+    "<": ("<=", ">", ">=", "!="),
+    "<=": ("<", ">=", ">"),
+    ">": (">=", "<", "<="),
+    ">=": (">", "<=", "<"),
+    "==": ("!=", "<", "<="),
+    "!=": ("==",),
+}
+LETS_IN = {"<=": "<", ">": ">="}
+NEAR = {("<", "<="), ("<=", "<"), (">", ">="), (">=", ">")}
+TURNED = {
+    (">", "<"): 1.0,
+    (">", "<="): 1.8,
+    (">=", "<="): 1.0,
+    (">=", "<"): 1.2,
+    ("<", ">"): 1.0,
+    ("<", ">="): 1.2,
+    ("<=", ">="): 1.0,
+    ("<=", ">"): 1.8,
+}
+"""Of a comparison that points away from where its loop goes, or lets in what is outside."""
+
+
+def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
+    """Yield the changes of the comparison `node`."""
+    operator = node.child_by_field_name("operator")
+    left, right = sides_of(node)
+    if operator is None or left is None or right is None:
+        return
+    sign, line = operator.type, function.line(operator)
+    turned = _is_turned(function, node, sign)
+    lets_in = _keeps_within(function, node, sign)
+    near = 3.2 if _counts_whole_parts(function, node) else 2.2 if lets_in else 1.0
+    for other in COMPARISONS[sign]:
+        cost = 2.6 if (sign, other) not in NEAR else near
+        if turned:
+            cost = min(cost, TURNED.get((sign, other), cost))
+        yield function.replacement("comparison", operator, other, cost, "comparison", line=line)
+    for side in (left, right):
+        for step in ("+ 1", "- 1"):
+            yield function.insertion(kind_at(function, node), side.end_byte, f" {step}", 3.6, "off_by_one", line=line)
+
+
+def _is_turned(function: Function, node: Node, sign: str) -> bool:
+    """Whether a comparison is likely to point the wrong way.
+
+    That is so of the condition of a loop that counts up while something is larger (or down while it is smaller), and of
+    one that guards something, but lets through what is larger than a name, or turns away what is smaller.
+    """
+    if sign not in ("<", "<=", ">", ">="):
+        return False
+    is_larger = sign in (">", ">=")
+    for outer in ancestors(node, function.body):
+        if outer.type == "for_statement":
+            update = outer.child_by_field_name("update")
+            text = function.text(update) if update is not None else ""
+            up, down = "++" in text or "+=" in text, "--" in text or "-=" in text
+            return (up and is_larger) or (down and not is_larger)
+        right = node.child_by_field_name("right")
+        if outer.type == "conditional_expression":
+            return is_larger and right is not None and right.type == "identifier"
+        if outer.type == "if_statement":
+            body = outer.child_by_field_name("consequence")
+            first = body.named_children[0] if body is not None and body.type == "compound_statement" else body
+            leaves = first is not None and first.type in LEAVES
+            return is_larger != leaves and right is not None and right.type == "identifier"
+        if outer.type not in ("binary_expression", "parenthesized_expression", "condition_clause"):
+            return False
+    return False
+
+
+def _keeps_within(function: Function, node: Node, sign: str) -> bool:
+    """Whether a condition turns away indices as large as a size: letting them in is hardly ever right."""
+    left, right = sides_of(node)
+    if sign not in ("<", ">=") or left is None or right is None or kind_at(function, node) != "guard":
+        return False
+    variables = function.known_at(node)
+    size = variables.get(function.text(right))
+    is_parameter = size is not None and size.role == "size" and size.start == function.body.start_byte
+    return is_parameter and any(variables[w].role == "index" for w in function.parsed.words(left) & variables.keys())
+
+
+def _counts_whole_parts(function: Function, node: Node) -> bool:
+    """Whether a loop's bound is a quotient rounded down: one pass more would be one too many at some sizes."""
+    right = node.child_by_field_name("right")
+    if right is None or kind_at(function, node) != "bound":
+        return False
+    name = function.text(right)
+    values = [n.child_by_field_name("value") for n in function.nodes if n.type == "init_declarator"]
+    definitions = [v for v in values if v is not None and v.parent is not None and declared_name(v.parent) == name]
+    return any(is_rounded_down(function, side) for side in (right, *definitions))
