@@ -37,6 +37,7 @@ from grader.repair.nodes import (
     is_statement,
     listed,
     operator_of,
+    value_of,
 )
 from grader.repair.several_places import tree_changes
 from grader.submission.compile_time import mentioned
@@ -391,9 +392,9 @@ def _reset(host: Host) -> Iterator[Change]:
             continue
         type_node = item.node.child_by_field_name("type")
         for declarator in item.node.children_by_field_name("declarator") if type_node is not None else ():
-            inner = declarator.child_by_field_name("declarator") or declarator
-            value = declarator.child_by_field_name("value")
-            if inner.type != "identifier" or type_node is None:
+            inner = declarator.child_by_field_name("declarator") if value_of(declarator) else declarator
+            value = value_of(declarator)
+            if inner is None or inner.type != "identifier" or type_node is None:
                 continue
             name, made = declared_name(declarator), declarator.start_point.row + 1
             first = host.parsed.text(value) if value is not None else "0"

@@ -279,12 +279,11 @@ def _size_changes(function: Function, size: Node, is_row: bool, texts: list[str]
 
 
 def _halos(function: Function, left: Node, right: Node) -> Iterator[tuple[str, str, str, float]]:
-    """Yield each term of a size that is a name, and what stands before and behind it."""
+    """Yield each of two names that a size is the sum of: before it, itself, behind it, and what doubling it costs."""
     one, other = function.text(left), function.text(right)
-    if right.type == "identifier":
+    if left.type == right.type == "identifier" and one != other:
         yield f"{one} + ", other, "", 2.0
-    if left.type == "identifier":
-        yield "", one, f" + {other}", 2.1 if right.type == "number_literal" else 2.5
+        yield "", one, f" + {other}", 2.5
 
 
 OTHER = {"x": "y", "y": "x"}

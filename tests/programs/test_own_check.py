@@ -69,6 +69,8 @@ def test_lines_that_call_results_wrong(line: str) -> None:
     [
         "max error 1e-06",
         "погрешность: 0.000003",
+        "3: 0.008 мс, ускорение 1465.9, расхождение 2.28882e-05",
+        "max discrepancy 3.1e-05, różnica 1e-5",
         "cudaMalloc failed",
         "no error",
         "Results:",

@@ -59,6 +59,20 @@ extern "C" __global__ void k(int* out, int n) {
     assert result.report.remarks == [("exited_before_barrier", 6, 14)]
 
 
+def test_lanes_of_a_mask_that_have_returned_need_not_come_which_is_worth_a_remark() -> None:
+    source = """
+extern "C" __global__ void k(int* out, int n) {
+    int t = threadIdx.x;
+    if (t / 16 >= n) return;
+    out[t] = __shfl_down_sync(0xffffffff, t, 1, 16);
+}
+"""
+    for halves, remarks in ((1, [("returned_in_mask", 5, 16)]), (3, [("returned_in_mask", 5, 16)]), (4, [])):
+        result = run(source, 1, 64, np.zeros(64, np.int32), halves, observe=False)
+        assert result.hazards == []
+        assert result.report.remarks == remarks
+
+
 def test_a_barrier_that_some_threads_bypass_while_they_go_on() -> None:
     source = """
 extern "C" __global__ void k(int* out) {

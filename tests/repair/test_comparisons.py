@@ -21,6 +21,32 @@ def test_one_too_many_along_both_axes_is_one_change(body: str, both: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("body", "number", "others"),
+    [
+        # A divisor is never 0, nothing is left of a remainder by 1, and the number of a warp is told by 32.
+        ("out[threadIdx.x / 16] = 1;", "16", {"1", "8", "15", "17", "32"}),
+        ("out[threadIdx.x % 4] = 1;", "4", {"2", "3", "5", "8", "32"}),
+        ("out[n / 1] = 1;", "1", {"2"}),
+        # A factor of 0 leaves nothing of its term, and words have 32 bits.
+        ("out[threadIdx.x * 2] = 1;", "2", {"1", "3", "4"}),
+        ("out[n >> 16] = 1;", "16", {"0", "1", "8", "15", "17"}),
+    ],
+)
+def test_a_number_has_a_sense_where_it_stands(body: str, number: str, others: set[str]) -> None:
+    found = [after for after, c in changes(expression_changes, body).items() if c.group == "number"]
+    start, end = body.rindex(f" {number}]") + 1, body.rindex(f"{number}]") + len(number)
+    tried = {after[start : len(after) - len(body) + end] for after in found if after.endswith(body[end:])}
+    assert tried - {"0" if number == "1" else ""} == others
+
+
+def test_what_leaves_out_the_rest_is_removed_sooner_than_asked_for_another_name() -> None:
+    found = changes(expression_changes, "int i = n, j = n, k = n; if (i == j) return; if (i == j) out[0] = 1;")
+    names = {after: c.cost for after, c in found.items() if "k ==" in after or "== k" in after}
+    leaving = {cost for after, cost in names.items() if "k" in after.split("return")[0].split("if")[1]}
+    assert min(leaving) == max(names.values()) > min(names.values())
+
+
+@pytest.mark.parametrize(
     ("body", "costs"),
     [
         ("if (threadIdx.x <= n) out[0] = 1;", {"<": 1.0, ">": 2.6, ">=": 2.6}),

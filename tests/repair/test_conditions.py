@@ -397,6 +397,11 @@ def test_one_thread_of_a_pair_exchanges() -> None:
             "int k = 0;\nfor (; k + 4 <= n; k += 4) out[k] = 1;\nfor (; k < n; ++k) out[k] = 1;",
             "remainder",
         ),
+        (
+            "for (int i = 0; i < n; i++) {\nif (i > 4)\ncontinue; // nothing to add\nout[i] = 1;\n}",
+            "for (int i = 0; i < n; i++) {\nout[i] = 1;\n}",
+            "continues",
+        ),
     ],
 )
 def test_what_ends_too_much_or_does_too_little(body: str, after: str, detail: str) -> None:

@@ -390,6 +390,21 @@ def test_what_is_done_once_may_be_needed_in_every_call(flag: str, condition: str
     assert not made(body.replace("cudaMemcpyToSymbol(w, in, 4);", "cudaMalloc(&w, 4);"))
 
 
+@pytest.mark.parametrize(
+    ("variable", "first"),
+    [("unsigned int done = 2u;", "2u"), ("unsigned int done;", "0"), ("unsigned int done[4];", None)],
+)
+def test_what_a_kernel_counts_up_is_set_back_before_the_launch(variable: str, first: str | None) -> None:
+    head = f"__device__ {variable}\n__global__ void k(float *a) {{ atomicAdd(&done, 1u); }}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), f"{head}void solve(float *a) {{\nk<<<1, 1>>>(a);\n}}\n", "utf-8")))
+    found = {edit.text: c for c in lifetime_changes(host) for edit in c.edits}
+    text = (
+        f"const unsigned int done_at_first = {first};\n"
+        "cudaMemcpyToSymbol(done, &done_at_first, sizeof(done_at_first));\n"
+    )
+    assert [(t, c.line, c.to_line) for t, c in found.items()] == ([(text, 4, 1)] if first else [])
+
+
 def test_an_array_gets_its_first_value_before_the_first_launch() -> None:
     body = "float *sums;\ncudaMalloc(&sums, 4 * n);\nj<<<1, 8>>>(in, sums, n);\nk<<<1, 8>>>(sums, out);"
     costs: dict[str, float] = {}

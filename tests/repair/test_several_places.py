@@ -83,6 +83,8 @@ def test_a_margin_is_a_constant_of_the_file() -> None:
     assert sizes == {
         "t[T][T + R + 1]": 2.2,
         "t[T][T]": 2.6,
+        "t[T][T + 2 * R]": 2.0,
+        "t[T][2 * T + R]": 2.5,
         "t[T + 1][T + R]": 2.2,
         # On both sides, as a halo is; the size's own name adds nothing new.
         "t[T + 2 * R][T + R]": 2.4,
