@@ -310,7 +310,9 @@ def _of_few_threads(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
     if evidence.interpretation is None or not (len(equal) > 1 or len(lab_sizes) == 1):
         return None
     plan = evidence.interpretation.launch
+    unset = [h for h in evidence.hazards("uninitialized") if h.space == "shared" and h.array]
     fits: list[bool] = []
+    is_computed = False
     for run in runs:
         x, y, z = block_of(plan, run.sizes)
         if (y, z) != (1, 1) or evidence.variant.smaller_block is None:
@@ -319,13 +321,16 @@ def _of_few_threads(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
         if is_right != (max(run.sizes.values()) <= x):
             return None
         is_left_over = run.difference is not None and run.difference.unwritten > 0
-        if not is_right and not is_left_over and not evidence.hazards("uninitialized"):
-            # All is taken up, and something else is wrong with what comes after the first elements.
-            return None
+        if not is_right and not is_left_over:
+            # All is computed: either of what nobody stored in shared memory, or something else is wrong.
+            if not unset:
+                return None
+            is_computed = True
         fits.append(is_right)
     if all(fits) or not any(fits):
         return None
-    return joined(msg("checks.correct.hint_few_threads"), msg("checks.correct.hint_loop_on"))
+    fault = msg("checks.correct.hint_few_load", array=unset[0].array) if is_computed else None
+    return joined(fault or msg("checks.correct.hint_few_threads"), msg("checks.correct.hint_loop_on"))
 
 
 def of_hazards(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal
 
@@ -452,4 +452,12 @@ class Evidence:
             for hazard in run.outcome.hazards:
                 if hazard.kind in kinds:
                     by_place.setdefault((not hazard.line, hazard.file, hazard.line, hazard.kind), hazard)
-        return [by_place[key] for key in sorted(by_place)]
+        return [self.in_elements(by_place[key]) for key in sorted(by_place)]
+
+    def in_elements(self, hazard: Hazard) -> Hazard:
+        """Return a read of a shared array that nobody wrote in elements as the array declares them, like `float4`."""
+        arrays = self.bound.kernel.shared_arrays if hazard.kind == "uninitialized" and hazard.space == "shared" else ()
+        width = next((array.element_bytes for array in arrays if array.name == hazard.array), 0)
+        if not width or width == hazard.width_bytes:
+            return hazard
+        return replace(hazard, offset_bytes=hazard.offset_bytes // width * width, width_bytes=width)

@@ -410,6 +410,10 @@ CORRECT: Texts = {
         "The result is right only where the block has a thread for each element of a row or column: no thread "
         "computes the rest."
     ),
+    "hint_few_load": N_(
+        "The result is right only where the block has a thread for each element of a row or column: no thread stores "
+        "the rest in {array}."
+    ),
     "hint_memory_first": N_("Fix the faulty memory access first: it may be what makes the result wrong."),
     "hint_race_first": N_("Fix the data race first: it may be what makes the result wrong."),
     "hint_by_hand": N_(

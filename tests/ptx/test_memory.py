@@ -218,6 +218,21 @@ extern "C" __global__ void k(Record* out) {
 """
 
 
+def test_of_what_is_loaded_together_the_number_is_named_that_nobody_wrote() -> None:
+    source = """
+extern "C" __global__ void k(float* out, int n) {
+    __shared__ __align__(16) float s[64];
+    if (threadIdx.x < n) s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    float4 four = *(const float4 *)&s[threadIdx.x / 4 * 4];
+    out[threadIdx.x] = four.x + four.y + four.z + four.w;
+}
+"""
+    for n, offset in ((42, 42 * 4), (40, 40 * 4)):
+        (hazard,) = run(source, 1, 64, np.zeros(64, np.float32), n, observe=False).hazards
+        assert (hazard.kind, hazard.offset_bytes, hazard.width_bytes) == ("uninitialized", offset, 4)
+
+
 def test_copying_a_struct_with_its_padding_reads_nothing_unwritten() -> None:
     layout = np.dtype([("c", "i1"), ("d", "f8"), ("h", "i2"), ("i", "i4"), ("e", "i1")], align=True)
     result = run(PADDED, 1, 64, np.zeros(64, layout))

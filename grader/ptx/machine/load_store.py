@@ -72,11 +72,13 @@ def check_written(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress
     if _is_noted(batch, resolved, key):
         return
     bad: Array | None = None
+    parts: list[Array] = []
     for flags, indices in _flag_slices(resolved, spec, array):
         if isinstance(indices, int):
             element = np.broadcast_to(flags[:1] != _ALL_WRITTEN[spec.element_bytes], (resolved.lanes.n,))
         else:
             element = flags.take(indices) != _ALL_WRITTEN[spec.element_bytes]
+        parts.append(element)
         if element.any():
             bad = element if bad is None else bad | element
     if bad is not None and spec.is_copy and spec.dtype.kind == "u":
@@ -91,7 +93,12 @@ def check_written(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress
     offset = int(resolved.offsets()[positions[0]])
     owner = array.owner(offset)
     lane = int(resolved.lanes.ids[positions[0]])
-    offence = Offence(spec.instruction, lane, spec.op, array.space, owner, offset, spec.width)
+    width = spec.width
+    if array.space == "shared" and len(parts) * spec.element_bytes == width:
+        # What was loaded together may have been written in part.
+        offset += next(n for n, part in enumerate(parts) if part[positions[0]]) * spec.element_bytes
+        width = spec.element_bytes
+    offence = Offence(spec.instruction, lane, spec.op, array.space, owner, offset, width)
     batch.hazards.add(batch.geometry, "uninitialized", "", offence, len(positions))
 
 
