@@ -26,8 +26,10 @@ from grader.repair.nodes import (
     operator_of,
     outside_brackets,
     sides_of,
+    unbracketed,
 )
 from grader.submission.cpp.tree import descendants, remembered
+from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -264,10 +266,23 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
             if variable.role == "size" and variable.name in function.names_in(node):
                 yield function.insertion(kind, node.end_byte, f" * {variable.name}", 3.2, "times", line=line)
     if sign == "/" and right.type == "parenthesized_expression":
-        for step in ("+ 1", "- 1"):
-            yield function.insertion(kind, right.end_byte - 1, f" {step}", 2.4, "divisor", line=line)
+        for edit in _by_one(function, right):
+            yield Change(kind, line, (edit,), 2.4, "divisor")
     if sign == "/" and kind == "expression":
         yield from _divided(function, node, left, right)
+
+
+def _by_one(function: Function, side: Node) -> Iterator[Edit]:
+    """Yield the edits that make an expression one more and one less: `n` in place of `(n - 1 + 1)`."""
+    inner = unbracketed(side)
+    left, right = sides_of(inner)
+    for sign, opposite in (("+", "-"), ("-", "+")):
+        is_undone = right is not None and operator_of(inner) == opposite and function.text(right) == "1"
+        if is_undone and left is not None:
+            whole = side if left.type in ("identifier", "field_expression", "number_literal") else inner
+            yield function.replaced(whole, function.text(left))
+        else:
+            yield function.inserted(inner.end_byte, f" {sign} 1")
 
 
 def _divided(function: Function, node: Node, left: Node, right: Node) -> Iterator[Change]:

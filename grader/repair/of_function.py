@@ -35,6 +35,8 @@ from grader.submission.cpp.tree import ParsedFile
 
 MAX_DEVICE = 96
 """Changes of device code that are run."""
+MAX_DRAWN = 16
+"""The same where a drawn case alone shows the fault, which may be a large one."""
 MAX_HOST = 8
 """The same of host code, which is compiled anew for each."""
 MAX_PROOFS = 2
@@ -187,7 +189,8 @@ class _Tried:
         yield from self._of_host("halved")
         if self.evidence.one_block is not None:
             yield from self._of_host("levels")
-        for way in reversed(ways) if is_of_host else ways:
+        # What is wrong at large sizes alone is likelier a launch than a kernel.
+        for way in reversed(ways) if is_of_host or self.case.drawn else ways:
             for parsed, change, program in way:
                 if (change.kind, change.detail) in EXCHANGED_AXES:
                     # As the kernel is written neighbouring threads may well take neighbouring elements.
@@ -210,7 +213,7 @@ class _Tried:
             if program is None or _code(program) != own:
                 continue
             tried += 1
-            if tried > MAX_DEVICE:
+            if tried > (MAX_DRAWN if self.case.drawn else MAX_DEVICE):
                 return
             if self._is_right(
                 self.case, observer.seen_with(program, *self.called.runs.begun(self.case, self.limits))

@@ -50,7 +50,7 @@ def slip_changes(function: Function) -> Iterator[Change]:
             yield from _of_elements(function, node, groups[function.text(node)])
         elif operator_of(node) == "^":
             yield from _other_side(function, node)
-        elif operator_of(node) == "*":
+        elif operator_of(node) in ("*", "+"):
             yield from _squared(function, node)
 
 
@@ -142,10 +142,16 @@ def _other_side(function: Function, node: Node) -> Iterator[Change]:
 
 
 def _squared(function: Function, node: Node) -> Iterator[Change]:
-    """A constant of the file that is multiplied by itself."""
+    """A constant of the file that is multiplied by itself, or is added where its square may be meant."""
     left, right = sides_of(node)
-    if left is None or right is None or left.type != "identifier" or function.text(left) != function.text(right):
-        return
     own = {declared_name(n) for n in function.nodes if n.type in ("init_declarator", "declaration")}
-    if function.text(left) not in own | {v.name for v in function.variables if v.start}:
-        yield function.replacement("expression", node, function.text(left), 1.0, "squared", "squared")
+    own |= {v.name for v in function.variables if v.start}
+    if left is None or right is None:
+        return
+    name = function.text(right)
+    if right.type != "identifier" or name in own:
+        return
+    if operator_of(node) == "*" and function.text(left) == name:
+        yield function.replacement("expression", node, name, 1.0, "squared", "squared")
+    elif operator_of(node) == "+" and re.search(rf"\b{name}\s*=?\s*\d*\.\d", function.parsed.source.text):
+        yield function.replacement("expression", right, f"{name} * {name}", 1.8, "squared")

@@ -374,7 +374,7 @@ DIAGNOSIS: Texts = {
     "read_nothing": N_("This value was computed without reading any input element."),
     "missing": N_("Missing from it: {elements}."),
     "surplus": N_("Not needed in it: {elements}."),
-    "right_elements_again": N_("These are the right elements, but some of them were read more than once."),
+    "right_elements_again": N_("These are the right elements; some were read more than once, which may be meant."),
     "right_elements": N_("These are the right elements, so check what is computed from them."),
     "through_own": N_(
         "It came from {place} (line {line}), where the same thread had stored {source} in line {put_line}."

@@ -127,11 +127,12 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
     return search
 
 
-def test_what_a_drawn_case_alone_shows_is_looked_for_there(searched: Any) -> None:
-    runs = Runs("sums[blockIdx.x - 1]", "sums[blockIdx.x - 1]")
+def test_what_a_drawn_case_alone_shows_is_looked_for_in_host_code_first(searched: Any) -> None:
+    rounded = "(n + 8 - 1) / 8"
+    runs = Runs(rounded, rounded)
     runs.is_right_at_named = True
     ((change, _text),) = searched(runs)
-    assert (change.kind, change.line) == ("index", 3)
+    assert (change.kind, change.line, Watched.of_device) == ("launch", 6, 0)
 
 
 def test_a_change_of_a_kernel_is_run_with_the_host_code_as_it_is(searched: Any) -> None:

@@ -70,3 +70,9 @@ def test_what_differs_from_its_like(body: str, old: str, new: str, fields: tuple
 @pytest.mark.parametrize("index", ["4 * q + x", "x", "x * q"])
 def test_groups_that_are_multiplied_are_left_alone(index: str) -> None:
     assert not changes(slip_changes, f"{QUADS}out[{index}] = a[x];\nfor (int i = x; i < q; i++) out[0] = 1;")
+
+
+@pytest.mark.parametrize(("value", "is_tried"), [("0.1f", True), ("3", False)])
+def test_the_square_of_a_constant_may_be_meant(value: str, is_tried: bool) -> None:
+    made = changes(slip_changes, "out[0] = a[0] + EPS;", f"const float EPS = {value};\n")
+    assert list(made) == ["out[0] = a[0] + EPS * EPS;"] * is_tried
