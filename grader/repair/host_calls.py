@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function, Variable, host_functions, parameter_nodes
+from grader.repair.blocks import block_changes, cap_changes, loop_changes
+from grader.repair.function import Change, Function, host_functions, parameter_nodes
 from grader.repair.host_arguments import (
     ALLOCATES,
     COPIES,
@@ -41,7 +42,7 @@ from grader.repair.nodes import (
 )
 from grader.repair.several_places import tree_changes
 from grader.submission.compile_time import mentioned
-from grader.submission.cpp.tree import LOOPS, ParsedFile, declared_name, qualifiers_of
+from grader.submission.cpp.tree import ParsedFile, declared_name, qualifiers_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 STREAM_AT = {"cudaStreamSynchronize": 0, "cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaEventRecord": 1}
 """Calls that name a stream, and where."""
 MAX_STREAMS = 3
-_OTHER_END = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 _AT_WORK = re.compile(r"\bcuda[A-Z]|<<<")
 _LEADING = re.compile(r"^(?:d|h|dev|device|host|g|gpu|cpu|c|const)_?(?=[A-Z_a-z])", re.IGNORECASE)
 
@@ -82,6 +82,7 @@ def host_changes(
     yield from field_changes(host.parsed)
     yield from stream_changes(host.parsed)
     yield from loop_changes(host)
+    yield from cap_changes(host)
     yield from tree_changes(host.parsed)
 
 
@@ -288,7 +289,7 @@ def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Ite
             yield Change(
                 "launch", launch.line, (function.replaced(node, function.text(left)),), 1.4, "arguments", "argument"
             )
-    yield from _one_block(host, launch)
+    yield from block_changes(host, launch)
     for neighbour in host.launches:
         text = neighbour.function.text(neighbour.grid)
         if neighbour.function.item == function.item and text != function.text(launch.grid):
@@ -302,53 +303,6 @@ def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Ite
     for place, node in enumerate(launch.arguments):
         for text in sorted(used_at_place[place] - {function.text(node)}):
             yield function.replacement("launch", node, text, 1.3, "arguments", "argument", line=launch.line)
-
-
-def loop_changes(host: Host) -> Iterator[Change]:
-    """Yield the ends of loops around launches, by one turn more or less."""
-    shown: set[int] = set()
-    for launch in host.launches:
-        for loop in ancestors(launch.grid, launch.function.body):
-            condition = loop.child_by_field_name("condition") if loop.type in LOOPS else None
-            if condition is not None and condition.type == "condition_clause":
-                condition = condition_of(loop)
-            sign = operator_of(condition) if condition is not None else ""
-            operator = condition.child_by_field_name("operator") if condition is not None else None
-            if sign in _OTHER_END and operator is not None and operator.start_byte not in shown:
-                shown.add(operator.start_byte)
-                line = launch.function.line(operator)
-                yield launch.function.replacement("bound", operator, _OTHER_END[sign], 1.0, "loop", "end", line=line)
-
-
-def _one_block(host: Host, launch: Launch) -> Iterator[Change]:
-    """A launch of one block as a call of the function that it stands in, whose blocks' results it combines: as many
-    as one block has threads are too few for large arrays; and as many blocks as elsewhere, or one in place of many."""
-    function = launch.function
-    text = function.text(launch.grid)
-    statement = statement_of(function, launch.grid)
-    if text != "1":
-        yield function.replacement("launch", launch.grid, "1", 2.0, "grid", "grid", line=launch.line)
-        if not any(x.callee == launch.callee and x.line != launch.line for x in host.launches):
-            return
-    wanted: list[str] = []
-    variables, left = function.known_at(launch.grid), [*launch.arguments]
-    for inner, _kind in parameter_nodes(function.item):
-        name = declared_name(inner)
-        is_pointer = inner.type != "identifier"
-        fits = (n for n in left if _is_array(function, n, variables) == is_pointer and function.text(n) != "nullptr")
-        argument = next(fits, None)
-        if argument is None or name == function.text(argument):
-            return
-        left = [n for n in left if n.start_byte > argument.start_byte]
-        wanted.append(function.text(argument))
-    if statement is not None and wanted and statement.type == "expression_statement":
-        call = f"{function.item.name.rpartition('::')[2]}({', '.join(wanted)});"
-        cost = 0.8 if text == "1" else 1.1
-        yield function.replacement("launch", statement, call, cost, "grid", "levels", line=launch.line)
-
-
-def _is_array(function: Function, node: Node, variables: Mapping[str, Variable]) -> bool:
-    return any((v := variables.get(w)) is not None and v.role == "array" for w in function.parsed.words(node))
 
 
 def _callee(launch: Launch) -> Node | None:

@@ -248,7 +248,7 @@ DETAILS = {
         ),
         "launch": (
             "axes rounded quotient remainder block arguments argument grid order bytes no_bytes too_few_bytes fields "
-            "instance opt_in shape opt_in_other size levels"
+            "instance opt_in shape opt_in_other size levels capped"
         ),
         "host": (
             "target source ends direction directions bytes size pitch earlier later extra missing "

@@ -244,6 +244,10 @@ REPAIRS: Texts = {
         "The loop in line {to_line} halves the number of threads, which leaves one out wherever it is odd: the block "
         "set in line {line} has to be a power of two."
     ),
+    "launch_capped": N_(
+        "Line {line} limits the number of blocks, and the kernel does not go on beyond them: what they do not cover is "
+        "left out."
+    ),
     "launch_levels": N_(
         "Line {line} handles no more elements together than one block has threads, and there may be more: do with them "
         "what the function does with its array."

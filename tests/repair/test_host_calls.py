@@ -508,3 +508,19 @@ def test_quotients_that_blocks_are_made_of_are_rounded_up_together() -> None:
     made = [changed(text, c) for c in launch_changes(launch, {}, ()) if c.detail == "rounded"]
     both = text.replace("n / 4", "(n + 4 - 1) / 4").replace("quads / 256", "(quads + 256 - 1) / 256")
     assert made[-1] == both
+
+
+@pytest.mark.parametrize(
+    ("grid", "after"),
+    [
+        ("int b = n / 8;\nif (b > 64) b = 64;\n", "int b = n / 8;\n"),
+        ("int b = std::min(n / 8, 64);\n", "int b = n / 8;\n"),
+        ("int b = n / 8 > 64 ? 64 : n / 8;\n", "int b = n / 8;\n"),
+        ("int b = n / 8;\nint c = std::min(n, 64);\nif (c > 3) c = 3;\n", None),
+    ],
+)
+def test_a_number_of_blocks_may_need_no_limit(grid: str, after: str | None) -> None:
+    text = f"__global__ void k(float *d) {{}}\nvoid solve(float *d, int n) {{\n{grid}k<<<b, 8>>>(d);\n}}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in host_changes(host, (), (), ()) if c.detail == "capped"]
+    assert made == ([text.replace(grid, after)] if after else [])
